@@ -41,13 +41,13 @@ use annotated::AnnotatedProgram;
 /// Options of the compiler.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
-    /// Interface through which the program accesses maps.
+    /// The interface through which the program accesses maps.
     pub map_abi: MapAbi,
-    /// Condition for stopping the compilation early.
+    /// Ends the compilation early.
     pub stop: Stop,
 }
 
-/// A compiled program.
+/// A program that was compiled for the card.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     /// The program for the card, as the driver's dump shows it. Exits branch to
@@ -56,11 +56,12 @@ pub struct Compiled {
     /// For each instruction, the slot of the BPF program that it implements. `None` for the code
     /// that the driver adds around the program.
     pub origins: Vec<Option<usize>>,
-    /// Differences in behaviour between the card and the kernel, one sentence each.
+    /// Places where the program behaves differently on the card than in the kernel, one sentence
+    /// each.
     pub deviations: Vec<String>,
 }
 
-/// Compiles a program for the card.
+/// Compiles a BPF program for the card.
 ///
 /// # Errors
 /// [`CompileError`] if the card cannot run the program, with all reasons and instructions that the

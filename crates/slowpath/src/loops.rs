@@ -153,8 +153,8 @@ pub(crate) fn name(lifted: &Lifted, header: u32) -> String {
     }
 }
 
-/// Adds source lines to a sentence that names loops by their first instructions (`the loop at .44
-/// ...`).
+/// Adds the source line to a sentence that begins with the first instruction of a loop (`the loop
+/// at .44 ...`).
 pub(crate) fn with_lines(lifted: &Lifted, sentence: &str) -> String {
     const START: &str = "the loop at .";
     let rest = sentence.strip_prefix(START).and_then(|rest| rest.split_once(' '));

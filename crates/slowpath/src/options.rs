@@ -174,7 +174,8 @@ impl Options {
         Ok((receive, receive.condition(name)))
     }
 
-    /// Returns the number of entries in each map that has room for so many.
+    /// Returns the number of entries that each map has, if it has room for so many. Returns `None`
+    /// if the option is not set.
     ///
     /// # Errors
     /// If the number is 0, or the target does not estimate times.

@@ -14,53 +14,54 @@ use super::analysis::frames::{self, Function};
 use super::analysis::{adjust_head, zero_extension};
 use super::facts::LinkedFacts;
 
-/// Packet bytes that a load shares with its neighbours (`pkt_cache` of the driver).
+/// Packet bytes that one read fetches for several loads (`pkt_cache` of the driver).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PacketCache {
-    /// Offset of the first byte from the base register.
+    /// Offset of the first byte, relative to the base register.
     pub start: i16,
-    /// Offset of the end from the base register.
+    /// Offset after the last byte, relative to the base register.
     pub end: i16,
-    /// True if this load fetches the bytes.
+    /// True if this load reads the bytes; the other loads use them.
     pub fetches: bool,
 }
 
-/// A memory copy that starts with this load.
+/// A memory copy that replaces this load and the instructions after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Copy {
-    /// Length in bytes.
+    /// Number of bytes that are copied.
     pub length: u8,
-    /// True if the pairs of load and store had descending offsets.
+    /// True if the replaced loads and stores had descending offsets.
     pub descending: bool,
     /// Base register of the stores.
     pub to: Register,
-    /// Lowest offset that is written, relative to `to`.
+    /// Lowest offset to which the copy writes, relative to `to`.
     pub to_offset: i16,
 }
 
-/// An instruction of the program with its annotations.
+/// An instruction of the program, with the facts and decisions that the compiler has recorded about
+/// it.
 #[derive(Clone, Debug)]
 pub(super) struct AnnotatedInsn {
-    /// The instruction after the optimisations.
+    /// The instruction, as the optimisations have changed it.
     pub insn: Insn,
     /// True if no code is emitted for the instruction.
     pub skipped: bool,
-    /// Slot that the instruction jumps to or calls.
+    /// The slot to which the instruction jumps, or that it calls.
     pub target: Option<usize>,
-    /// True if any instruction, live or dead, jumps here.
+    /// True if some instruction jumps here, even if it is never executed.
     pub is_target: bool,
-    /// True if the upper half of its 32-bit result must be zeroed.
+    /// True if the upper half of the instruction's 32-bit result must be set to zero.
     pub zero_extends: bool,
     /// True if, before the instruction, its destination may hold a 32-bit result with a non-zero
     /// upper half.
     pub unextended: bool,
-    /// Possible values of its operands.
+    /// Possible values of the instruction's operands.
     pub bounds: OperandBounds,
-    /// True if the immediate of a jump has been negated.
+    /// True if the immediate of a comparison has been negated.
     pub negated: bool,
-    /// Memory copy that starts here.
+    /// The memory copy that replaces the instructions from here on, if there is one.
     pub copy: Option<Copy>,
-    /// Cached packet bytes that the load uses, if it shares a read with other loads.
+    /// The packet bytes that this load shares with other loads, if it shares a read with them.
     pub cache: Option<PacketCache>,
 }
 
@@ -82,18 +83,18 @@ impl AnnotatedInsn {
     }
 }
 
-/// A program as the passes and the emission see it.
+/// A program with annotations, on which the passes and the emission work.
 pub(super) struct AnnotatedProgram<'a> {
     pub object: &'a Object,
     /// The program before the optimisations.
     pub linked: &'a BpfProgram,
-    /// Contents of the registers at each instruction.
+    /// The values of the registers before each instruction.
     pub registers: &'a Registers,
-    /// Slots that the verifier visits.
+    /// Slots that the kernel's verifier visits.
     live: BTreeSet<usize>,
     /// Instructions by slot.
     pub insns: Vec<AnnotatedInsn>,
-    /// Functions, the main function first.
+    /// The functions of the program. The main function comes first.
     pub functions: Vec<Function>,
     /// Slot of the only call of `bpf_xdp_adjust_head`, if it needs no check.
     pub unchecked_head: Option<usize>,
@@ -132,7 +133,7 @@ impl<'a> AnnotatedProgram<'a> {
         self.live.contains(&slot)
     }
 
-    /// Returns the instructions as mutable, and the facts about them.
+    /// Returns the instructions, which can be changed, and the facts about them.
     pub fn parts(&mut self) -> (&mut [AnnotatedInsn], LinkedFacts<'_>) {
         let facts = LinkedFacts { registers: self.registers, live: &self.live };
         (&mut self.insns, facts)
@@ -155,7 +156,7 @@ impl<'a> AnnotatedProgram<'a> {
     }
 }
 
-/// Returns the slot that an instruction jumps to or calls.
+/// Returns the slot to which an instruction jumps, or that it calls.
 pub(super) fn target(slot: usize, insn: &Insn) -> Option<usize> {
     match insn {
         Insn::Call(_) => insn.function_target(slot),

@@ -15,10 +15,11 @@ use super::annotated::{AnnotatedInsn, AnnotatedProgram};
 use super::emit::is_narrow;
 use crate::firmware::MAX_RESULT;
 
-/// The smallest constant. Its absolute value does not fit in 32 bits.
+/// The smallest constant. Its absolute value does not fit into 32 bits.
 const LEAST: Source = Source::Imm(i32::MIN);
 
-/// Returns one sentence for each difference, with the location of the instruction.
+/// Returns a sentence for each place where the card behaves differently. It contains the location
+/// of the instruction.
 pub(super) fn deviations(program: &AnnotatedProgram<'_>) -> Vec<String> {
     let mut found = BTreeSet::new();
     for (slot, insn) in program.insns.iter().enumerate().filter(|(_, insn)| !insn.skipped) {
@@ -78,7 +79,7 @@ fn deviation(
     }
 }
 
-/// Returns true if the program may shorten packets at their end.
+/// Returns true if the program may remove bytes at the end of packets.
 fn cuts_tail(program: &AnnotatedProgram<'_>) -> bool {
     let call = Insn::Call(Call::Helper(XDP_ADJUST_TAIL));
     (0..program.insns.len()).any(|slot| program.is_live(slot) && program.insns[slot].insn == call)

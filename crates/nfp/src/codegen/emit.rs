@@ -35,7 +35,7 @@ use pair::pair;
 use stack::Access;
 pub(super) use stack::Direction;
 
-/// The code of a program for the card.
+/// The instructions of a program for the card.
 pub(super) struct Code {
     pub insns: Vec<Insn>,
     /// For each instruction, the BPF slot that it implements; `None` for the code around the
@@ -43,7 +43,7 @@ pub(super) struct Code {
     pub origins: Vec<Option<usize>>,
 }
 
-/// Emits code for a program that passed the checks of [`super::subset`].
+/// Translates a program that has passed the checks of [`super::subset`].
 ///
 /// # Errors
 /// [`CompileError`] for instructions that the driver's compiler cannot translate.
@@ -76,16 +76,16 @@ pub(super) fn emit(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Result<Code, 
     Ok(Code { insns, origins })
 }
 
-/// Returns the number of instructions of a call from a frame of `depth` bytes.
+/// Returns the number of instructions for a call. The frame of the caller has `depth` bytes.
 pub(super) fn call_length(depth: u32, callee: Function) -> u32 {
     let mut asm = Assembler::default();
     call::call(&mut asm, depth, callee);
     asm.here() as u32
 }
 
-/// Returns the number of instructions for a load or store of the stack, `place` bytes after the
-/// frame's first byte. `pointer` is the BPF instruction's offset if the code uses the base
-/// register.
+/// Returns the number of instructions for a load or store of stack bytes. `place` is the distance
+/// in bytes from the first byte of the frame. `pointer` is the offset in the BPF instruction, if
+/// the code uses its base register.
 pub(super) fn stack_access_length(
     insn: &AnnotatedInsn,
     direction: Direction,
@@ -105,7 +105,7 @@ struct Emission<'a> {
     program: &'a AnnotatedProgram<'a>,
     abi: MapAbi,
     asm: Assembler,
-    /// Index of the first emitted instruction of each slot.
+    /// For each slot, the index of the first instruction that was emitted for it.
     starts: Vec<usize>,
 }
 
@@ -265,8 +265,8 @@ impl Emission<'_> {
         stack::access(&mut self.asm, &self.program.insns[slot], &access)
     }
 
-    /// Fills in branch targets and instruction numbers. `subroutines` are the first instructions of
-    /// the subroutines that save and restore registers.
+    /// Sets the targets of branches and the instruction numbers. `subroutines` contains the first
+    /// instructions of the subroutines that save and restore registers.
     fn fix(&mut self, subroutines: Option<(usize, usize)>) {
         let (push, pop) = subroutines.unwrap_or_default();
         for fixup in &self.asm.fixups {
@@ -286,7 +286,7 @@ impl Emission<'_> {
     }
 }
 
-/// Returns the value of a constant. A map is represented by the number that the firmware gives it.
+/// Returns the value of a constant. For a map, this is the number that the firmware gives to it.
 fn constant(value: Imm64, abi: MapAbi) -> u64 {
     match (value, abi) {
         (Imm64::Value(value), _) => value,

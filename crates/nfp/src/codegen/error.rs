@@ -5,7 +5,7 @@ use slowpath_bpf::lift::LiftError;
 use slowpath_stop::Reason;
 use thiserror::Error;
 
-/// A program that was not compiled for the card.
+/// Reason why a program was not compiled for the card.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CompileError {
     /// A program that cannot be lifted.

@@ -14,21 +14,22 @@ pub(super) trait Facts {
     /// Returns the abstract value of a register before an instruction.
     fn value(&self, slot: usize, register: Register) -> RegisterValue;
 
-    /// Returns the distance in bytes from the first to the second of two pointers into the packet,
-    /// if it is known. Each pointer is a register before the instruction at a slot.
+    /// Returns the distance in bytes from the first to the second of two packet pointers, if it is
+    /// known. Each pointer is given by a slot, and by the register that contains it before the
+    /// instruction there.
     fn packet_distance(&self, first: (usize, Register), second: (usize, Register)) -> Option<i64>;
 
     /// Returns the number of argument registers that a call of a helper reads.
     fn arguments(&self, slot: usize, helper: i32) -> u8;
 
-    /// Returns true if a store moves 64 bits regardless of its size.
+    /// Returns true if a store writes 64 bits, whatever its size is.
     fn stores_whole(&self, slot: usize, base: Register, src: Register) -> bool;
 }
 
-/// Facts about a linked program.
+/// The facts about a program after linking.
 pub(super) struct LinkedFacts<'a> {
     pub registers: &'a Registers,
-    /// Slots that the verifier visits.
+    /// Slots that the kernel's verifier visits.
     pub live: &'a BTreeSet<usize>,
 }
 

@@ -11,8 +11,8 @@ const PROBE_READ: i32 = number("bpf_probe_read");
 const GET_SMP_PROCESSOR_ID: i32 = number("bpf_get_smp_processor_id");
 const FIB_LOOKUP: i32 = number("bpf_fib_lookup");
 
-/// Returns the number of argument registers that a helper reads; 5 for helpers that the card does
-/// not have.
+/// Returns the number of argument registers that a helper reads. Returns 5 for helpers that the
+/// card does not support.
 pub(super) fn arguments(number: i32) -> u8 {
     match number {
         GET_PRANDOM_U32 => 0,
@@ -22,13 +22,13 @@ pub(super) fn arguments(number: i32) -> u8 {
     }
 }
 
-/// Returns true if the card has the helper.
+/// Returns true if the card supports the helper.
 pub(super) fn is_on_card(number: i32) -> bool {
     number == PERF_EVENT_OUTPUT || arguments(number) < 5
 }
 
-/// Returns true if a helper returns a number, a time, an error or a verdict. Others may return a
-/// pointer.
+/// Returns true if a helper returns a number, such as a time, an error or a verdict. Other helpers
+/// may return a pointer.
 pub(super) fn returns_number(number: i32) -> bool {
     matches!(
         number,

@@ -16,9 +16,10 @@ use super::annotated::{AnnotatedInsn, AnnotatedProgram};
 use super::facts::Facts;
 use super::refusal::{Cause, Refusal};
 
-/// Skips jumps that never branch away: the verifier replaces them by jumps to the next instruction,
-/// and the driver drops those. Dead instructions in between do not count
-/// (`opt_hard_wire_dead_code_branches`, `opt_remove_dead_code`, `opt_remove_nops`).
+/// Marks jumps that are never taken, so that no code is emitted for them. The verifier replaces
+/// them by jumps to the next instruction, and the driver removes those. Dead instructions between a
+/// jump and its target do not count (`opt_hard_wire_dead_code_branches`, `opt_remove_dead_code`,
+/// `opt_remove_nops`).
 pub(super) fn drop_decided_jumps(program: &mut AnnotatedProgram<'_>) {
     for slot in 0..program.insns.len() {
         let next = slot + 1;
@@ -39,8 +40,8 @@ pub(super) fn drop_decided_jumps(program: &mut AnnotatedProgram<'_>) {
     }
 }
 
-/// Runs the first optimisation. Returns a refusal for each jump to an instruction that it skips:
-/// the driver cannot compile such jumps.
+/// Runs the first optimisation, which skips an instruction. Returns a refusal for each jump to this
+/// instruction, because the driver cannot compile such jumps.
 pub(super) fn skip_and_check_jumps(program: &mut AnnotatedProgram<'_>) -> Vec<Refusal> {
     let left_out = skip_saved_context(program);
     let jumps = program.insns.iter().enumerate().filter(|(_, insn)| {
@@ -53,21 +54,22 @@ pub(super) fn skip_and_check_jumps(program: &mut AnnotatedProgram<'_>) -> Vec<Re
     refused.collect()
 }
 
-/// Runs the other optimisations.
+/// Runs all other optimisations.
 pub(super) fn optimize(program: &mut AnnotatedProgram<'_>) {
     negate::negate(program);
     let (insns, facts) = program.parts();
     gather_and_share(insns, &facts);
 }
 
-/// Replaces pairs of loads and stores by copies, and joins reads of the packet.
+/// Replaces loads and stores by memory copies, and combines reads of the packet.
 pub(super) fn gather_and_share(insns: &mut [AnnotatedInsn], facts: &dyn Facts) {
     gather::gather(insns, facts);
     cache::share(insns, facts);
 }
 
-/// Skips the saving of the context at a program's start, `r6 = r1`: the context's address has no
-/// meaning on the card (`nfp_bpf_opt_reg_init`). Returns the skipped slots.
+/// Skips the instruction `r6 = r1` at the start of a program, which saves the context. The
+/// context's address has no meaning on the card (`nfp_bpf_opt_reg_init`). Returns the skipped
+/// slots.
 fn skip_saved_context(program: &mut AnnotatedProgram<'_>) -> BTreeSet<usize> {
     let mut left_out = BTreeSet::new();
     for (slot, insn) in program.insns.iter_mut().enumerate() {

@@ -3,20 +3,20 @@
 //! that of Granlund and Montgomery, "Division by Invariant Integers using Multiplication", section
 //! 4.
 
-/// Multiplier and shift for dividing a word by a constant.
+/// The numbers that replace a division by a constant: a multiplier and a shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reciprocal {
-    /// Multiplier, without its 33rd bit.
+    /// The low 32 bits of the multiplier.
     pub factor: u32,
-    /// Right shift of the high word of the product, in bits.
+    /// Number of bits by which the high word of the product is shifted to the right.
     pub shift: u8,
-    /// Logarithm to base 2 of the divisor, rounded up.
+    /// Logarithm of the divisor to base 2, rounded up.
     pub exponent: u8,
     /// True if the multiplier has a 33rd bit.
     pub wide: bool,
 }
 
-/// Returns the reciprocal of a divisor up to 2^31 for dividends of `bits` bits
+/// Returns the reciprocal for a divisor of at most 2^31 and for dividends of `bits` bits
 /// (`reciprocal_value_adv`).
 fn reciprocal(divisor: u32, bits: u32) -> Reciprocal {
     let exponent = divisor.next_power_of_two().trailing_zeros();
@@ -47,8 +47,9 @@ pub(super) fn chosen(divisor: u32) -> (Reciprocal, u8) {
     }
 }
 
-/// Returns true if the driver compiles a division by this constant wrongly. It then emits a shift
-/// by zero bits, which the card executes as a shift by the operand of the previous operation.
+/// Returns true if the driver generates wrong code for a division by this constant. The code then
+/// contains a shift by zero bits. The card executes it as a shift by the operand of the previous
+/// operation.
 pub(super) fn is_wrong(divisor: u32) -> bool {
     if divisor > 1 << 31 {
         return false;

@@ -8,14 +8,14 @@ use slowpath_bpf::BpfProgram;
 pub(super) const OTHER_TARGET: &str =
     "the card cannot run it; --target ebpf counts instructions instead";
 
-/// Cause of a refusal.
+/// The reason for a refusal, without a place.
 #[derive(Clone, Debug)]
 pub(super) struct Cause {
-    /// Description of the unsupported feature.
+    /// The feature that the card does not support, in words.
     pub reason: String,
-    /// Suggestion for a fix.
+    /// Advice for the user.
     pub hint: String,
-    /// True if the cause may be a mere consequence of an unsupported call, whose result is unknown.
+    /// True if the reason may only follow from an unsupported call, because its result is unknown.
     pub follows_from_call: bool,
 }
 
@@ -24,12 +24,12 @@ impl Cause {
         Cause { reason: what.into(), hint: hint.into(), follows_from_call: false }
     }
 
-    /// Returns a cause for which another target is the only remedy.
+    /// Creates a cause that only another target can remedy.
     pub fn unsupported(what: impl Into<String>) -> Self {
         Cause::new(what, OTHER_TARGET)
     }
 
-    /// Marks the cause as a possible consequence of an unsupported call.
+    /// Marks the cause as one that may only follow from an unsupported call.
     pub fn follows_from_call(self) -> Self {
         Cause { follows_from_call: true, ..self }
     }
@@ -44,14 +44,15 @@ pub struct Refusal {
     /// Section, instruction and source line of the first instruction; empty if the cause concerns
     /// the program as a whole.
     pub location: String,
-    /// Description of the unsupported feature.
+    /// The feature that the card does not support, in words.
     pub reason: String,
-    /// Suggestion for a fix.
+    /// Advice for the user.
     pub hint: String,
 }
 
 impl Refusal {
-    /// Returns the number of instructions with this cause; 1 for the program as a whole.
+    /// Returns the number of instructions that are refused for this reason. Returns 1 if the reason
+    /// concerns the whole program.
     pub fn times(&self) -> usize {
         self.slots.len().max(1)
     }
@@ -85,8 +86,8 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// A non-empty list of refusals with distinct causes, in the order in which they were found.
-/// `Display` prints the first one.
+/// One or more refusals, which all have different reasons. They are in the order in which they were
+/// found. `Display` prints the first one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusals {
     first: Refusal,
@@ -98,7 +99,7 @@ impl Refusals {
         Refusals { first, others: Vec::new() }
     }
 
-    /// Merges refusals with the same cause; returns `None` if the list is empty.
+    /// Combines refusals that have the same reason. Returns `None` if there are none.
     pub(super) fn of(all: Vec<Refusal>) -> Option<Self> {
         let mut all = all.into_iter();
         let mut refusals = Refusals::one(all.next()?);

@@ -8,12 +8,12 @@ use slowpath_bpf::insn::{AluOp, Call, Insn, Source, Width};
 
 use super::error::CompileError;
 
-/// Factor by which the lower bound must exceed the firmware's room before a program is rejected
-/// without compilation. Below it, compilation may find other errors that are worth reporting.
+/// A program is rejected without compilation only if its lower bound exceeds the firmware's room by
+/// this factor. Compilation of shorter programs may find other errors that are worth reporting.
 const REJECTION_FACTOR: usize = 4;
 
-/// Rejects a program that is far too long. `live` are the slots that the verifier visits, `room` is
-/// the number of instructions that the firmware can hold.
+/// Rejects a program that is far too long. `live` contains the slots that the kernel's verifier
+/// visits. `room` is the number of instructions that the firmware can hold.
 ///
 /// # Errors
 /// [`CompileError`] with the lower bound.
@@ -30,14 +30,14 @@ pub(super) fn check(
     }
 }
 
-/// Returns the error for a program that is longer than `room`.
+/// Returns the error for a program that has more than `room` instructions.
 pub(super) fn too_large(length: &str, room: usize) -> CompileError {
     let what = format!("{length} instructions for the card; its firmware has room for {room}");
     CompileError::program(what, "make the program smaller")
 }
 
-/// Returns a lower bound of the number of emitted instructions. It holds for all operand values and
-/// ignores instructions that optimisations may remove.
+/// Returns a number of instructions that the emitted code has at least. It holds for all values of
+/// operands. Instructions that optimisations may remove do not count.
 pub(super) fn lower_bound(program: &BpfProgram, live: &BTreeSet<usize>) -> usize {
     let both_ways = |slot: usize, insn: &Insn| {
         let target = insn.jump_target(slot);

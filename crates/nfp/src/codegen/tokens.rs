@@ -26,23 +26,23 @@ use value::{Kind, Origin, Value};
 use words::Describer;
 pub use words::Token;
 
-/// Value of an argument, or of a function's result.
+/// What is known about an argument, or about the result of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
     /// A number with at most this many bits.
     Number(u32),
     /// The context of an XDP program.
     Context {
-        /// Offset in bytes of the field `data`, the packet's start.
+        /// Offset in bytes of the field `data`, which points to the packet's start.
         data: i64,
-        /// Offset in bytes of the field `data_end`, the packet's end.
+        /// Offset in bytes of the field `data_end`, which points to the packet's end.
         end: i64,
     },
     /// An object that describes a packet.
     Descriptor,
     /// A pointer into the packet.
     Packet,
-    /// A pointer to state.
+    /// A pointer to state that is kept between packets.
     State,
     /// A pointer to unknown memory.
     Unknown,
@@ -50,9 +50,9 @@ pub enum Given {
     Verdict,
 }
 
-/// Returns the name of each function of a program and its instructions as tokens. `arguments` are
-/// those of the first function. `results` has the results of functions that are not part of the
-/// program, by name.
+/// Describes all functions of a program. Returns the name of each function, and its instructions as
+/// tokens. `arguments` describes the arguments of the first function. `results` describes the
+/// results of functions that are not part of the program, by name.
 pub fn describe(
     program: &UnlinkedProgram,
     arguments: &[Given],

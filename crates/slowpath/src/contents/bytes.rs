@@ -75,7 +75,7 @@ fn hex(text: &str, size: u32) -> Result<Vec<u8>, String> {
 }
 
 fn integer(value: &Value, size: u32) -> Result<Vec<u8>, String> {
-    /// Integers that are larger than this many bytes are stored as their low 8 bytes only.
+    /// For values of more than this many bytes, only the low 8 bytes of an integer are stored.
     const LARGE: u32 = 1 << 16;
     let number = value.as_u64().map(i128::from).or_else(|| value.as_i64().map(i128::from));
     let number = number.ok_or_else(|| format!("{value} is no integer of 64 bits"))?;

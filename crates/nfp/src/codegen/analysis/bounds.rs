@@ -12,12 +12,12 @@ use slowpath_ir::{BlockId, Reg};
 use slowpath_ranges::{Domain, MemoryModel, Options, Ranges, analyze_until};
 use slowpath_stop::{Reason, Stop};
 
-/// Bounds of the two operands of an instruction, over all paths to it.
+/// The possible values of an instruction's two operands, over all paths to it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::codegen) struct OperandBounds {
-    /// Bounds of the left operand, which is also the destination.
+    /// Values of the left operand, which is also the destination.
     pub dst: Option<Domain>,
-    /// Bounds of the right operand.
+    /// Values of the right operand.
     pub src: Option<Domain>,
 }
 
@@ -33,11 +33,11 @@ impl OperandBounds {
     }
 }
 
-/// Results of the range analysis for a program.
+/// What the range analysis has found about a program.
 pub(in crate::codegen) struct RangeFacts {
-    /// Reachable slots.
+    /// Slots that can be reached.
     pub live: BTreeSet<usize>,
-    /// Operand bounds by slot, for instructions whose code depends on them.
+    /// Possible operand values by slot, for instructions whose code depends on them.
     pub bounds: BTreeMap<usize, OperandBounds>,
 }
 
@@ -59,7 +59,7 @@ impl RangeFacts {
     }
 }
 
-/// Returns the slots that the verifier visits.
+/// Returns the slots that the kernel's verifier visits.
 fn live(
     program: &BpfProgram,
     lifted: &Lifted,
@@ -78,8 +78,8 @@ fn live(
     live
 }
 
-/// Returns the blocks that end in a comparison of pointers. The verifier decides none of these
-/// comparisons, whereas the range analysis knows that pointers are not null.
+/// Returns the blocks that end with a comparison of pointers. The verifier decides no such
+/// comparison, but the range analysis can, because it knows that pointers are not null.
 fn pointer_comparisons(
     program: &BpfProgram,
     lifted: &Lifted,
@@ -157,8 +157,8 @@ fn operands(insn: &Insn) -> Option<(Register, Source)> {
     }
 }
 
-/// Registers of the lifted program that hold `r0` to `r9`, by name. A register's name contains the
-/// call depth.
+/// The registers of the lifted program that contain `r0` to `r9`, by name. The name of a register
+/// also contains the call depth.
 struct RegisterNames {
     regs: BTreeMap<String, Reg>,
 }

@@ -10,26 +10,28 @@ use slowpath_bpf::lift::Registers;
 use crate::codegen::access::memory_operand;
 use crate::codegen::helpers;
 
-/// Bytes of the return address, which a called function keeps in its frame.
+/// Size in bytes of the return address that a called function stores in its frame.
 const RETURN_ADDRESS: u32 = 4;
-/// Bytes of the saved `r6` to `r9` in the frame of a called function.
+/// Size in bytes of the saved registers `r6` to `r9` in the frame of a called function.
 const SAVED_REGISTERS: u32 = 32;
-/// Lowest offset in a frame, in bytes. Accesses at an unknown offset count as accesses there.
+/// Lowest offset in a frame, in bytes. An access at an unknown offset is treated as an access at
+/// this offset.
 const LOWEST: i64 = -512;
 
-/// A function of the program.
+/// A function of the program, and its use of the stack.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::codegen) struct Function {
     /// First slot.
     pub first: usize,
-    /// Bytes of stack, including the return address and saved registers.
+    /// Size in bytes of the function's stack frame, including the return address and saved
+    /// registers.
     pub stack: u32,
-    /// True if the function changes `r6` to `r9`, so that they must be saved.
+    /// True if the function changes some of `r6` to `r9`, so that these registers must be saved.
     pub saves_registers: bool,
 }
 
-/// Returns the functions of a program, the main function first. `live` are the slots that the
-/// verifier visits.
+/// Returns the functions of a program. The main function comes first. `live` contains the slots
+/// that the kernel's verifier visits.
 pub(in crate::codegen) fn functions(
     program: &BpfProgram,
     registers: &Registers,
@@ -49,12 +51,14 @@ pub(in crate::codegen) fn functions(
     functions.collect()
 }
 
-/// Returns the bytes of a called function's frame for the return address and saved registers.
+/// Returns the number of bytes in a called function's frame for the return address and the saved
+/// registers.
 pub(in crate::codegen) fn bytes_for_calls(saves_registers: bool) -> u32 {
     RETURN_ADDRESS + if saves_registers { SAVED_REGISTERS } else { 0 }
 }
 
-/// Returns the used depth of each function's stack frame in bytes, by first slot.
+/// Returns the depth of each function's stack frame in bytes. The key is the first slot of the
+/// function.
 fn depths(
     program: &BpfProgram,
     registers: &Registers,
@@ -83,8 +87,8 @@ fn depths(
     depths
 }
 
-/// Returns true if the destination field of the instruction names `r6` to `r9`. As in the driver,
-/// the base register of a store counts too.
+/// Returns true if `r6` to `r9` is in the destination field of the instruction. This includes the
+/// base register of a store, as in the driver.
 pub(in crate::codegen) fn names_saved_register(insn: &Insn) -> bool {
     let dst = match *insn {
         Insn::Alu { dst, .. }

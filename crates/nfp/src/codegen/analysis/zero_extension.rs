@@ -14,21 +14,22 @@ use slowpath_stop::{Reason, Stop, Ticker};
 
 use crate::codegen::facts::Facts;
 
-/// Number of slots between two checks of the stop condition.
+/// The stop condition is checked after this many slots.
 const SLOTS: u32 = 16;
 
-/// For each of `r0` to `r9`, the slots of the 32-bit results that it may hold.
+/// For each of `r0` to `r9`, the slots whose 32-bit results the register may contain.
 type Definitions = [BTreeSet<usize>; 10];
 
-/// Results of the analysis.
+/// What the analysis has found.
 pub(in crate::codegen) struct ZeroExtension {
-    /// Slots whose 32-bit result is read as 64 bits.
+    /// Slots of instructions whose 32-bit result is later read as 64 bits.
     pub needed: BTreeSet<usize>,
-    /// Slots before which the destination may hold a 32-bit result with a non-zero upper half.
+    /// Slots of instructions whose destination may contain a 32-bit result before, with a non-zero
+    /// upper half.
     pub unextended: BTreeSet<usize>,
 }
 
-/// Runs the analysis.
+/// Analyses a program.
 pub(in crate::codegen) fn analyze(
     program: &BpfProgram,
     facts: &dyn Facts,
@@ -66,7 +67,7 @@ impl Analysis<'_> {
         self.entering.iter().filter_map(before).collect()
     }
 
-    /// Returns true if the driver always clears the upper half of the result.
+    /// Returns true if the driver always sets the upper half of the result to zero.
     fn clears(&self, slot: usize) -> bool {
         matches!(
             self.program.insns.get(slot),
@@ -74,7 +75,7 @@ impl Analysis<'_> {
         )
     }
 
-    /// Applies the instruction at a slot. Returns the slots whose entry state has grown.
+    /// Executes the instruction at a slot. Returns the slots whose state at entry has changed.
     fn step(&mut self, slot: usize) -> Vec<usize> {
         let (Some(&insn), Some(mut state)) =
             (self.program.insns.get(slot), self.entering.get(&slot).cloned())
@@ -121,8 +122,8 @@ impl Analysis<'_> {
         goals.into_iter().filter_map(|(to, state)| self.enter(to, state)).collect()
     }
 
-    /// Merges a state into the entry state of a slot. Returns the slot if its entry state has
-    /// grown.
+    /// Adds a state to the state at the entry of a slot. Returns the slot if this has changed
+    /// anything.
     fn enter(&mut self, slot: usize, state: Definitions) -> Option<usize> {
         if !self.facts.is_live(slot) {
             return None;
@@ -139,13 +140,13 @@ impl Analysis<'_> {
         (after > before).then_some(slot)
     }
 
-    /// Returns the first slot of the function that contains a slot.
+    /// Returns the first slot of the function that contains the given slot.
     fn function(&self, slot: usize) -> usize {
         self.program.function_of(slot).map_or(0, |function| function.first)
     }
 
-    /// Returns the slots after all calls of the function that the exit at `exit` ends, each with
-    /// its state.
+    /// Returns the state after each call of a function, when the function returns. `exit` is the
+    /// slot of the return. Each state comes with the slot after the call.
     fn leave(&self, exit: usize, state: &Definitions) -> Vec<(usize, Definitions)> {
         let function = self.function(exit);
         let calls = self.program.insns.iter().enumerate().filter(|(at, insn)| {
@@ -160,8 +161,8 @@ impl Analysis<'_> {
         calls.filter_map(after_call).collect()
     }
 
-    /// Returns the slot after a call with its state, joined over the callee's exits that the
-    /// analysis has reached. Returns `None` if it has reached no exit.
+    /// Returns the slot after a call, with its state. The state combines all returns of the called
+    /// function that the analysis has reached. Returns `None` if it has reached none.
     fn returned(&self, call: usize, insn: Insn) -> Option<(usize, Definitions)> {
         let function = insn.function_target(call)?;
         let mut after = self.caller_registers(call)?;
@@ -178,7 +179,7 @@ impl Analysis<'_> {
         returns.then_some((call + 1, after))
     }
 
-    /// Returns the state of the registers that a call preserves. `r0` to `r5` are empty.
+    /// Returns the definitions in the registers that a call preserves. `r0` to `r5` have none.
     fn caller_registers(&self, call: usize) -> Option<Definitions> {
         let mut state = self.entering.get(&call)?.clone();
         state[0..6].iter_mut().for_each(BTreeSet::clear);
@@ -225,7 +226,8 @@ impl Analysis<'_> {
         }
     }
 
-    /// Returns the width in which a store reads its value: 64 bits for pointers.
+    /// Returns the width with which a store reads its value. It is 64 bits if the value is a
+    /// pointer.
     fn stored_width(&self, slot: usize, size: Size, base: Register, src: Source) -> Width {
         let Source::Reg(src) = src else { return Width::W64 };
         let whole = size == Size::DW || self.facts.stores_whole(slot, base, src);

@@ -21,9 +21,9 @@ pub(super) fn leaves_wrong_value(program: &AnnotatedProgram<'_>, slot: usize) ->
     wrong && liveness::is_read(program, behind, dst)
 }
 
-/// Returns true if the loads that a copy replaces include bytes that its own earlier pairs have
-/// written. The driver compares the starts of pairs but not their ends, and so misses an overlap of
-/// the last pair.
+/// Returns true if some loads of a copy read bytes that its earlier stores have written. The driver
+/// compares the starts of these accesses but not their ends, so it misses an overlap of the last
+/// one.
 pub(super) fn overlaps(program: &AnnotatedProgram<'_>, slot: usize) -> bool {
     let insn = &program.insns[slot];
     let (Some(copy), Insn::Load { base, offset, .. }) = (insn.copy, insn.insn) else {

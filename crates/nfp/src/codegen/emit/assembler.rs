@@ -38,15 +38,15 @@ pub(super) fn local(index: u8, word: u8) -> Operand {
     Operand::Local { index, access: LocalAccess::Word(word) }
 }
 
-/// The word at base register 3 of local memory, with an increment of the base afterwards.
+/// The word of local memory at base register 3. The base register then advances by one word.
 pub(super) const LOCAL_INCREMENT: Operand =
     Operand::Local { index: 3, access: LocalAccess::Increment };
 
-/// Scratch registers for constants.
+/// Scratch registers for constants, one in each bank.
 pub(super) const IMM_A: Operand = Operand::Gpr(Bank::A, abi::SCRATCH[1]);
 pub(super) const IMM_B: Operand = Operand::Gpr(Bank::B, abi::SCRATCH[1]);
 pub(super) const IMM_BOTH: Dst = Dst::Both(abi::SCRATCH[1]);
-/// Scratch registers for addresses.
+/// Scratch registers for addresses, one in each bank.
 pub(super) const ADDRESS_A: Operand = Operand::Gpr(Bank::A, abi::SCRATCH[0]);
 pub(super) const ADDRESS_B: Operand = Operand::Gpr(Bank::B, abi::SCRATCH[0]);
 /// Register with the return address of a function.
@@ -68,14 +68,14 @@ pub(super) const VECTOR_QUEUE_SET: Operand =
 pub(super) const VECTOR_QUEUE: Operand =
     Operand::Local { index: abi::PACKET_VECTOR_BASE, access: LocalAccess::Word(6) };
 
-/// A destination.
+/// The place to which an instruction writes its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dst {
     /// No destination: the result is discarded.
     None,
     /// One register or word of local memory.
     One(Operand),
-    /// The register with this number in both banks.
+    /// The register with this number, in both banks.
     Both(u8),
 }
 
@@ -99,7 +99,7 @@ impl From<Operand> for Dst {
     }
 }
 
-/// A branch target that is resolved after the emission.
+/// The target of a branch. Its number is set after all instructions are emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Label {
     /// An instruction of the listing.
@@ -112,7 +112,7 @@ pub(super) enum Label {
     RestoreRegisters,
 }
 
-/// A reference to a label that must be resolved.
+/// An instruction that refers to a label whose number is not known yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fixup {
     /// Index of the instruction whose constant or branch target is replaced.
@@ -120,14 +120,14 @@ pub(super) struct Fixup {
     pub label: Label,
 }
 
-/// The listing under construction.
+/// The instructions of the card that were emitted so far.
 #[derive(Debug, Default)]
 pub(super) struct Assembler {
     pub insns: Vec<Insn>,
     /// For each instruction, the BPF slot that it implements; `None` for the code around the
     /// program.
     pub origins: Vec<Option<usize>>,
-    /// Slot that is being emitted.
+    /// The slot for which instructions are emitted at the moment.
     pub origin: Option<usize>,
     pub fixups: Vec<Fixup>,
 }
@@ -157,7 +157,8 @@ impl Assembler {
         self.mov(Dst::Both(dst), b(src));
     }
 
-    /// Prepares an indirect shift: the low bits of `amount` become its distance.
+    /// Emits an instruction before an indirect shift. The low bits of `amount` become the distance
+    /// of the shift.
     pub fn shift_by(&mut self, amount: Operand) {
         self.alu(Dst::None, amount, AluOp::Or, imm(0));
     }
@@ -183,19 +184,19 @@ impl Assembler {
         });
     }
 
-    /// Writes bank B of `src`, shifted, to both banks of `dst`.
+    /// Shifts register `src` of bank B, and writes the result to register `dst` of both banks.
     pub fn shifted(&mut self, dst: u8, src: u8, kind: ShiftKind, amount: ShiftAmount) {
         self.shift(Dst::Both(dst), Operand::None, AluOp::B, b(src), kind, amount);
     }
 
-    /// Writes the low word of (bank A of `high` : bank B of `low`), shifted right, to both banks of
-    /// `dst`.
+    /// Shifts a 64-bit number to the right, and writes its low word to register `dst` of both
+    /// banks. The high word is in bank A of `high`, and the low word in bank B of `low`.
     pub fn double_shift(&mut self, dst: u8, high: u8, low: u8, amount: ShiftAmount) {
         self.push(Insn::DblShf { dst: a(dst), a: a(high), b: b(low), amount, both_banks: true });
     }
 
-    /// Writes bank B of `src`, shifted right, to both banks of `dst`. The shift fills with the sign
-    /// of the previous ALU result.
+    /// Shifts register `src` of bank B to the right, and writes the result to register `dst` of
+    /// both banks. The upper bits become the sign of the previous ALU result.
     pub fn arithmetic_shift(&mut self, dst: u8, src: u8, amount: ShiftAmount) {
         self.push(Insn::Asr { dst: a(dst), b: b(src), amount, both_banks: true });
     }
@@ -229,14 +230,14 @@ impl Assembler {
         }
     }
 
-    /// Returns a constant as an operand of `alu`, loaded into a scratch register if it is too
-    /// large.
+    /// Returns a constant as an operand of `alu`. If it is too large, loads it into a scratch
+    /// register.
     pub fn operand(&mut self, value: u32, scratch: Operand) -> Operand {
         self.within(value, UNRESTRICTED_MAX, scratch)
     }
 
-    /// Returns a constant as an operand of other instructions, loaded into a scratch register if it
-    /// is too large.
+    /// Returns a constant as an operand of instructions other than `alu`. If it is too large, loads
+    /// it into a scratch register.
     pub fn restricted(&mut self, value: u32, scratch: Operand) -> Operand {
         self.within(value, RESTRICTED_MAX, scratch)
     }
@@ -249,13 +250,13 @@ impl Assembler {
         scratch
     }
 
-    /// Replaces the bytes of `dst` that `mask` selects by those of the shifted `src`.
+    /// Replaces bytes of `dst` by those of `src` after a shift. `mask` selects the bytes.
     pub fn field(&mut self, dst: impl Into<Dst>, mask: u8, src: Operand, shift: Option<Shift>) {
         self.load_field(dst.into(), mask, src, shift, false);
     }
 
-    /// Writes the bytes of the shifted `src` that `mask` selects to `dst`, and zeroes its other
-    /// bytes.
+    /// Writes bytes of `src` to `dst` after a shift, and sets all other bytes of `dst` to zero.
+    /// `mask` selects the bytes.
     pub fn field_clear(
         &mut self,
         dst: impl Into<Dst>,
@@ -276,18 +277,19 @@ impl Assembler {
         self.push(Insn::LdField { dst: operand, mask, src, shift, clear, both_banks });
     }
 
-    /// Moves `count` bytes of `src`, from byte `from` on, to the low bytes of `dst`, and zeroes the
-    /// others.
+    /// Moves `count` bytes of `src`, starting at byte `from`, to the low bytes of `dst`. Sets the
+    /// other bytes of `dst` to zero.
     pub fn subpart(&mut self, dst: impl Into<Dst>, src: Operand, count: u8, from: u8) {
         self.field_clear(dst, low_bytes(count), src, bytes(ShiftKind::Right, from));
     }
 
-    /// Moves the low `count` bytes of `src` to `dst` from byte `to` on, and keeps the other bytes.
+    /// Moves the low `count` bytes of `src` to `dst`, starting at byte `to`. Keeps the other bytes
+    /// of `dst`.
     pub fn or_subpart(&mut self, dst: impl Into<Dst>, src: Operand, count: u8, to: u8) {
         self.field(dst, (low_bytes(count) << to) & 0xf, src, bytes(ShiftKind::Left, to));
     }
 
-    /// Emits a memory command. Its field for `count` has three bits and drops higher ones.
+    /// Emits a memory command. The field for `count` has three bits, so higher bits are lost.
     pub fn mem(
         &mut self,
         command: MemCommand,
@@ -322,7 +324,7 @@ impl Assembler {
         self.push(Insn::Branch { condition, target: 0, defer });
     }
 
-    /// Emits a branch out of the program.
+    /// Emits a branch that leaves the program.
     pub fn leave(&mut self, condition: BranchCondition, target: u32, defer: u8) {
         self.push(Insn::Branch { condition, target, defer });
     }
@@ -332,14 +334,15 @@ impl Assembler {
         self.push(Insn::BranchBit { src, bit, set: true, target: 0, defer: 0 });
     }
 
-    /// Loads the number of an instruction into a register.
+    /// Loads the number of a label's instruction into a register.
     pub fn address_of(&mut self, dst: Operand, label: Label) {
         self.fixups.push(Fixup { at: self.here(), label });
         self.push(Insn::Immed { dst, value: 0, shift: 0, both_banks: false });
     }
 }
 
-/// Splits a constant into a half word and a left shift, if possible (`pack_immed` of the driver).
+/// Splits a constant into 16 bits and a left shift, if this is possible (`pack_immed` of the
+/// driver).
 fn packed(value: u32) -> Option<(u16, u8)> {
     [0, 8, 16].into_iter().find_map(|shift| {
         let half = (value >> shift) as u16;
@@ -347,8 +350,8 @@ fn packed(value: u32) -> Option<(u16, u8)> {
     })
 }
 
-/// Splits the complement of a constant into a half word and a left shift, if possible. Returns the
-/// half word inverted again, as listings show it.
+/// Splits the complement of a constant into 16 bits and a left shift, if this is possible. Returns
+/// the 16 bits inverted again, as listings show them.
 fn packed_inverted(value: u32) -> Option<(u32, u8)> {
     packed(!value).map(|(half, shift)| (!u32::from(half), shift))
 }
@@ -357,7 +360,7 @@ fn low_bytes(count: u8) -> u8 {
     ((1u16 << count.min(4)) - 1) as u8
 }
 
-/// Returns a shift by whole bytes; `None` for zero bytes.
+/// Returns a shift by whole bytes. Returns `None` for zero bytes.
 pub(super) fn bytes(kind: ShiftKind, count: u8) -> Option<Shift> {
     (count > 0).then_some(Shift { kind, amount: ShiftAmount::Bits(8 * count) })
 }

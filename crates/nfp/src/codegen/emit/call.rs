@@ -8,7 +8,7 @@ use crate::codegen::analysis::frames::Function;
 use crate::firmware::FRAME_ALIGN;
 use crate::{AluOp, BranchCondition, Insn};
 
-/// Emits a call from a frame of `depth` bytes.
+/// Emits a call of a function. The caller's frame has `depth` bytes.
 pub(super) fn call(asm: &mut Assembler, depth: u32, callee: Function) {
     let depth = depth.next_multiple_of(FRAME_ALIGN);
     let to = Label::Slot(callee.first);
@@ -26,7 +26,8 @@ pub(super) fn call(asm: &mut Assembler, depth: u32, callee: Function) {
     }
 }
 
-/// Moves the stack pointer; returns true unless `depth` is zero.
+/// Moves the stack pointer by `depth` bytes. Returns false if `depth` is zero, so that no code is
+/// needed.
 fn move_frame(asm: &mut Assembler, depth: u32, direction: AluOp) -> bool {
     if depth == 0 {
         return false;
@@ -37,12 +38,13 @@ fn move_frame(asm: &mut Assembler, depth: u32, direction: AluOp) -> bool {
     true
 }
 
-/// Emits the start of a function, which stores the return address at the start of its frame.
+/// Emits the first instructions of a function, which store the return address at the start of its
+/// frame.
 pub(super) fn enter(asm: &mut Assembler) {
     asm.mov(local(0, 0), RETURN);
 }
 
-/// Emits the end of a function.
+/// Emits the last instructions of a function, which return to its caller.
 pub(super) fn leave(asm: &mut Assembler, function: Function) {
     if function.saves_registers {
         asm.branch(BranchCondition::Always, Label::RestoreRegisters, 1);

@@ -9,14 +9,14 @@ use super::assembler::{
 use super::pair::pair;
 use crate::{AluOp, BranchCondition, ShiftAmount, ShiftKind};
 
-/// Largest queue number that fits in the firmware's field.
+/// Largest queue number that fits into the firmware's field.
 const QUEUES: u32 = 0xff;
-/// Value of the field for larger queue numbers (`NFP_NET_RXR_MAX`).
+/// Value that the field gets for larger queue numbers (`NFP_NET_RXR_MAX`).
 const NO_QUEUE: u32 = 64;
-/// Number of the flag bit for a selected queue.
+/// Number of the flag bit that says that a queue is selected.
 const SELECTED: u8 = 4;
 
-/// Loads the address of the packet's first byte, or of its end.
+/// Loads the address of the packet's first byte or, if `end` is true, of the packet's end.
 pub(super) fn load(asm: &mut Assembler, dst: Register, end: bool) {
     let number = pair(dst);
     if end {

@@ -12,8 +12,8 @@ use crate::{Address, MemCommand};
 /// Largest number of bytes that a command transfers without an indirect length.
 const DIRECT: u8 = 32;
 
-/// Copies `copy.length` bytes from `base` plus `offset`. `size` and `dst` are the size and the
-/// destination of the loads that the copy replaces.
+/// Copies `copy.length` bytes, starting at `base` plus `offset`. `size` is the size of the loads
+/// that the copy replaces, and `dst` is their destination.
 pub(super) fn copy(
     asm: &mut Assembler,
     copy: Copy,
@@ -78,7 +78,8 @@ fn write(asm: &mut Assembler, length: u8, base: u8, offset: i16) {
     }
 }
 
-/// Sets the loaded register to the value of the program's last load, as the driver does.
+/// Sets the loaded register to the value of the last load that the copy replaces, as the driver
+/// does.
 fn last_loaded(asm: &mut Assembler, length: u8, descending: bool, size: Size, dst: u8) {
     let words = length.div_ceil(4);
     let first = match (descending, size) {

@@ -6,8 +6,8 @@ use super::multiply;
 use crate::codegen::reciprocal::{Reciprocal, chosen, chosen_exponent};
 use crate::{AluOp, ShiftAmount, ShiftKind};
 
-/// Divides the low word of a register pair by a constant for which the driver generates correct
-/// code. The high word is zero and stays so.
+/// Divides the low word of a register pair by a constant. The high word must be zero, and stays
+/// zero. The driver must generate correct code for this constant.
 pub(super) fn divide(asm: &mut Assembler, number: u8, divisor: u32) {
     let (dst, word) = (Dst::Both(number), a(number));
     if divisor > 1 << 31 {

@@ -8,15 +8,15 @@ use super::assembler::{
 use crate::firmware::{MAX_PACKET, MAX_RESULT};
 use crate::{AluOp, BranchCondition, FIRST_EXIT, Insn, Operand, Shift, ShiftAmount, ShiftKind};
 
-/// Actions and statistics of the firmware for XDP_ABORTED, XDP_DROP, XDP_PASS and XDP_TX, one byte
-/// each (`nfp_outro_xdp`).
+/// For XDP_ABORTED, XDP_DROP, XDP_PASS and XDP_TX, one byte each with the firmware's action and
+/// statistics (`nfp_outro_xdp`).
 const RESULTS: u32 = 0x4411_2282;
 const ABORTED: u32 = 0x82;
 /// Number of instructions that the card prefetches (`NFP_USTORE_PREFETCH_WINDOW`).
 const PREFETCHED: usize = 8;
 
-/// Emits an exit of the program. The driver fills in the target, the program's end or the next
-/// packet, when it loads the program.
+/// Emits a branch that ends the program. When the driver loads the program, it sets the target: the
+/// code after the program, or the next packet.
 pub(super) fn leave(asm: &mut Assembler, defer: u8) {
     asm.leave(BranchCondition::Always, FIRST_EXIT, defer);
 }
@@ -48,8 +48,8 @@ pub(super) fn end(asm: &mut Assembler) {
     asm.field(a(0), 0b1100, b(2), upper_half);
 }
 
-/// Emits the subroutine that saves `r6` to `r9` after the return address and continues at the
-/// address in the scratch register. Returns its first instruction.
+/// Emits the subroutine that saves `r6` to `r9` after the return address. It continues at the
+/// address in the scratch register. Returns the index of its first instruction.
 pub(super) fn push_registers(asm: &mut Assembler) -> usize {
     let first = asm.here();
     for (word, number) in (1..).zip(12..20) {
@@ -59,8 +59,8 @@ pub(super) fn push_registers(asm: &mut Assembler) -> usize {
     first
 }
 
-/// Emits the subroutine that restores `r6` to `r9` and returns to the caller. Returns its first
-/// instruction.
+/// Emits the subroutine that restores `r6` to `r9` and returns to the caller. Returns the index of
+/// its first instruction.
 pub(super) fn pop_registers(asm: &mut Assembler) -> usize {
     let first = asm.here();
     for (word, number) in (1..).zip(12..20) {
@@ -70,8 +70,8 @@ pub(super) fn pop_registers(asm: &mut Assembler) -> usize {
     first
 }
 
-/// Emits the return if `number` is the register before the last three: their instructions fill its
-/// delay slots.
+/// Emits the return if `number` is the register before the last three. The instructions for the
+/// last three registers fill the delay slots.
 fn return_after(asm: &mut Assembler, number: u8, address: Operand) {
     /// Low word of `r8`.
     const LAST_BEFORE: u8 = 16;

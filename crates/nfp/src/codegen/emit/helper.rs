@@ -18,7 +18,7 @@ use crate::csr::PSEUDO_RANDOM;
 use crate::firmware::{ETHERNET_HEADER, MAX_HEAD_OFFSET, MIN_HEAD_OFFSET, MapAbi};
 use crate::{AluOp, BranchCondition, FIRST_EXIT, Insn, ShiftAmount, ShiftKind};
 
-/// `-EINVAL`, as a word.
+/// The error number `-EINVAL`, as a word.
 const EINVAL: u32 = -22i32 as u32;
 
 /// Emits a helper call.
@@ -103,7 +103,7 @@ fn random(asm: &mut Assembler) {
     result(asm, 0, 0);
 }
 
-/// Returns true unless the key is at the address in base register 0.
+/// Returns false if base register 0 already points to the key, otherwise true.
 fn key_needs_base(program: &AnnotatedProgram<'_>, slot: usize, depth: u32) -> bool {
     match program.registers.before(slot, 2) {
         RegisterValue::Stack { offset, .. } => {
@@ -123,8 +123,8 @@ fn restore_local_base(asm: &mut Assembler) {
     asm.nops(3);
 }
 
-/// Computes the address of an array's element. The index is shifted by the element size, which is a
-/// power of two, and masked (the paper's patch of the driver).
+/// Computes the address of an element in an array map. The index is shifted by the element size,
+/// which is a power of two, and then masked (the paper's patch of the driver).
 fn look_up(asm: &mut Assembler, program: &AnnotatedProgram<'_>, slot: usize, depth: u32) {
     let RegisterValue::Map(number) = program.registers.before(slot, 1) else { return };
     let Some(map) = program.map(number) else { return };
@@ -149,7 +149,7 @@ fn look_up(asm: &mut Assembler, program: &AnnotatedProgram<'_>, slot: usize, dep
     }
 }
 
-/// Emits a branch to a firmware function; the driver fills in its address.
+/// Emits a branch to a firmware function. The driver sets its address when it loads the program.
 fn branch_to_firmware(asm: &mut Assembler, number: i32) {
     let number = u32::try_from(number).unwrap_or(0);
     asm.leave(BranchCondition::Always, FIRST_EXIT + number, 2);

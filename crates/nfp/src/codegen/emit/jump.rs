@@ -8,7 +8,7 @@ use super::pair::pair;
 use crate::codegen::annotated::AnnotatedInsn;
 use crate::{AluOp, BranchCondition, Operand};
 
-/// Emits a jump to a slot of the program, taken if the condition holds.
+/// Emits a jump to a slot of the program. It is taken if the condition holds.
 pub(super) fn branch(
     asm: &mut Assembler,
     insn: &AnnotatedInsn,
@@ -96,7 +96,7 @@ fn equal(asm: &mut Assembler, width: Width, left: u8, right: u8, label: Label) {
     asm.branch(BranchCondition::Equal, label, 0);
 }
 
-/// Emits branches that are taken if the operation is non-zero for one of the words.
+/// Emits branches that are taken if the result of the operation is not zero, for one of the words.
 fn any_word(asm: &mut Assembler, width: Width, left: u8, op: AluOp, right: u8, label: Label) {
     let words = if width == Width::W32 { 1 } else { 2 };
     for word in 0..words {
@@ -105,7 +105,8 @@ fn any_word(asm: &mut Assembler, width: Width, left: u8, op: AluOp, right: u8, l
     }
 }
 
-/// Returns the branch after a subtraction, and true if the operands must be swapped before it.
+/// Returns the branch condition to use after a subtraction. Also returns true if the operands must
+/// be swapped before the subtraction.
 fn ordered(condition: Condition) -> (BranchCondition, bool) {
     use BranchCondition::{CarryClear, CarrySet, GreaterOrEqual, Less};
     match condition {

@@ -8,7 +8,7 @@ use super::pair::pair;
 use crate::codegen::annotated::AnnotatedInsn;
 use crate::{MulStep, Operand};
 
-/// Returns true if both factors have at most 16 bits.
+/// Returns true if both factors certainly have at most 16 bits.
 pub(in crate::codegen) fn is_narrow(insn: &AnnotatedInsn, src: Source) -> bool {
     const HALF: u64 = u16::MAX as u64;
     let largest = match src {
@@ -43,7 +43,7 @@ pub(super) fn multiply(
     }
 }
 
-/// Multiplies two words. The high word of the product is computed if it has a destination.
+/// Multiplies two words. If the high word of the product has a destination, it is computed as well.
 pub(super) fn words(
     asm: &mut Assembler,
     high: Option<Dst>,
@@ -62,8 +62,8 @@ pub(super) fn words(
     }
 }
 
-/// Multiplies two half words to a word. The high word of the register pair is zero and stays so,
-/// because the factor has at most 16 bits.
+/// Multiplies two 16-bit numbers. The product is one word. The high word of the register pair is
+/// zero and stays zero.
 fn half_words(asm: &mut Assembler, low: Dst, left: Operand, right: Operand) {
     for step in [MulStep::Start, MulStep::Step16x16First, MulStep::Step16x16Second] {
         asm.mul_step(left, right, step);

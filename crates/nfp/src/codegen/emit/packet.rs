@@ -14,8 +14,8 @@ const WORD: u8 = 4;
 /// Largest number of words that a command transfers without an indirect length.
 const DIRECT_WORDS: u8 = 8;
 
-/// Returns the ALU result that overrides the length of the next command: bit 7 enables the
-/// override, bits 8 to 12 are the count less one (`CMD_OVE_LEN`, `CMD_OV_LEN`).
+/// Returns the ALU result that overrides the length of the next command. Bit 7 enables the
+/// override, and bits 8 to 12 are the count minus one (`CMD_OVE_LEN`, `CMD_OV_LEN`).
 pub(super) fn length_override(count: u8) -> u32 {
     1 << 7 | u32::from(count.wrapping_sub(1) & 0x1f) << 8
 }
@@ -91,7 +91,7 @@ fn host_order(
     zero_extend(asm, insn, number);
 }
 
-/// Reads all bytes that a group of loads needs.
+/// Emits a read that fetches all bytes for a group of loads.
 fn fetch(asm: &mut Assembler, base: Register, cache: PacketCache) {
     let offset = asm.restricted(i32::from(cache.start) as u32, IMM_B);
     let length = cache.end.wrapping_sub(cache.start) as u8;
@@ -104,7 +104,8 @@ fn fetch(asm: &mut Assembler, base: Register, cache: PacketCache) {
     asm.mem(MemCommand::Read32Swap, 0, address, words, indirect);
 }
 
-/// Emits a load from byte `from` of the transfer registers.
+/// Emits a load of bytes that an earlier read has put into transfer registers. `from` is the first
+/// byte.
 fn cached(asm: &mut Assembler, insn: &AnnotatedInsn, size: Size, dst: Register, from: u8) {
     let (low, high) = (Dst::Both(pair(dst)), Dst::Both(pair(dst) + 1));
     let (count, first, skipped) = (size.bytes(), from / WORD, from % WORD);
@@ -150,9 +151,9 @@ pub(super) fn store(asm: &mut Assembler, size: Size, base: Register, offset: i16
     asm.mem(MemCommand::Write8Swap, 0, address, size.bytes(), false);
 }
 
-/// Emits an atomic addition to a word of an element (`mem_xadd`). The addend is a 16-bit constant
-/// if the value is known to fit, and comes from transfer registers if it does not. If this is
-/// unknown, the code decides at run time.
+/// Emits an atomic addition to a word of an element (`mem_xadd`). If the added value is known to
+/// have at most 16 bits, it is a part of the command. If it is known to be larger, it comes from
+/// transfer registers. If neither is known, the code decides when it runs.
 pub(super) fn add(
     asm: &mut Assembler,
     insn: &AnnotatedInsn,

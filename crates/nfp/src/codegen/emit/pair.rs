@@ -6,12 +6,12 @@ use slowpath_bpf::insn::Register;
 use super::assembler::{Assembler, Dst};
 use crate::codegen::annotated::AnnotatedInsn;
 
-/// Returns the low register of the pair that holds a BPF register.
+/// Returns the number of the low register in the pair that holds a BPF register.
 pub(super) fn pair(register: Register) -> u8 {
     2 * register.number()
 }
 
-/// Zeroes the upper half of a 32-bit result if an instruction reads it.
+/// Sets the upper half of a 32-bit result to zero if an instruction reads it.
 pub(super) fn zero_extend(asm: &mut Assembler, insn: &AnnotatedInsn, number: u8) {
     if insn.zero_extends {
         asm.constant(Dst::Both(number + 1), 0);

@@ -11,7 +11,7 @@ use crate::{AluOp, BranchCondition, ShiftAmount, ShiftKind};
 
 use ShiftAmount::Indirect;
 
-/// Bit of the amount that is set for amounts from 32 on.
+/// Number of the bit of the shift amount that is set if the amount is 32 or more.
 const WORD_BIT: u8 = 5;
 
 /// Emits `dst <<= src`, `dst >>= src` or `dst s>>= src`.
@@ -143,8 +143,8 @@ fn word_by_register(asm: &mut Assembler, op: BpfOp, number: u8, src: u8) {
     }
 }
 
-/// For amounts below 32, shifts the word that receives bits of the other word. This happens first,
-/// while the other word is unchanged.
+/// For amounts below 32, shifts the word that gets bits from the other word. This comes first,
+/// while the other word is still unchanged.
 fn receiving_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let high = low + 1;
     if op == BpfOp::Lsh {
@@ -157,13 +157,13 @@ fn receiving_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     }
 }
 
-/// For amounts below 32, shifts the word that receives no bits of the other word.
+/// For amounts below 32, shifts the word that gets no bits from the other word.
 fn other_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let word = if op == BpfOp::Lsh { low } else { low + 1 };
     word_by_register(asm, op, word, src);
 }
 
-/// Shifts both words, for amounts from 32 on.
+/// Shifts both words if the amount is 32 or more.
 fn by_32_or_more(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let high = low + 1;
     match op {
@@ -185,7 +185,8 @@ fn by_32_or_more(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     }
 }
 
-/// Emits both sequences and a decision between them at run time.
+/// Emits code for small and for large amounts, and a branch that chooses between them when the code
+/// runs.
 fn by_any_amount(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     // Order of the code: branch, first word, branch with the second word in its two delay slots.
     let first = if op == BpfOp::Lsh { 3 } else { 2 };

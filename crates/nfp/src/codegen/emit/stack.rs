@@ -10,10 +10,10 @@ use crate::{AluOp, Operand, Shift, ShiftAmount, ShiftKind};
 
 /// Largest word offset that instructions other than `alu` can encode.
 const RESTRICTED_WORD: u8 = 7;
-/// Number of bytes that base register 0 reaches.
+/// Number of bytes that can be reached with base register 0.
 const NEAR: i64 = 64;
-/// Bytes that base register 3 reaches from an aligned address; the word offset replaces the low
-/// bits of the address.
+/// Number of bytes that can be reached with base register 3 from an aligned address. The word
+/// offset replaces the low bits of the address.
 const WINDOW: i64 = 32;
 
 /// Direction of an access.
@@ -23,26 +23,26 @@ pub(in crate::codegen) enum Direction {
     Store,
 }
 
-/// An access to the stack.
+/// A load or store of stack bytes.
 pub(super) struct Access {
     pub direction: Direction,
-    /// Size in bytes.
+    /// Number of bytes.
     pub size: u8,
-    /// Number of the low register of the pair.
+    /// Number of the low register in the pair that is loaded or stored.
     pub register: u8,
-    /// Offset from the first byte of the frame, in bytes.
+    /// Distance in bytes from the first byte of the frame.
     pub place: i64,
-    /// Register pair with an address, and the instruction's offset from that address. `None` if the
-    /// place is the same on all paths and in the function's own frame.
+    /// Register pair that contains an address, and the instruction's offset from this address.
+    /// `None` if the place is the same on all paths and lies in the function's own frame.
     pub pointer: Option<(u8, i16)>,
 }
 
-/// A piece of an access, within one word and one register.
+/// A part of an access that lies in one word and one register.
 struct Piece {
     register: u8,
-    /// First byte in the register.
+    /// Position of the part's first byte in the register.
     byte: u8,
-    /// Offset from the base register, in bytes.
+    /// Distance in bytes from the base register.
     place: i64,
     size: u8,
     first: bool,
@@ -50,12 +50,12 @@ struct Piece {
     last: bool,
 }
 
-/// Addressing of the words of an access.
+/// The way in which the words of an access are addressed.
 #[derive(Clone, Copy)]
 struct WordAddressing {
     /// Base register of local memory, 0 or 3.
     base: u8,
-    /// True if the base register advances from word to word.
+    /// True if the base register moves on after each word.
     advances: bool,
 }
 
@@ -127,7 +127,7 @@ fn pieces(
     Ok(())
 }
 
-/// Returns the word offset of a piece.
+/// Returns the offset of the word that contains the part.
 fn word(piece: &Piece) -> Result<u8, Cause> {
     let word = u8::try_from(piece.place / 4).ok().filter(|word| *word <= 15);
     word.ok_or_else(|| {
@@ -136,7 +136,7 @@ fn word(piece: &Piece) -> Result<u8, Cause> {
     })
 }
 
-/// Returns true if base register 3 advances after this piece (`should_inc` of the driver).
+/// Returns true if base register 3 moves on after this part (`should_inc` of the driver).
 fn advances(piece: &Piece, words: WordAddressing) -> bool {
     words.advances && piece.new_register && !piece.last
 }
@@ -148,7 +148,7 @@ fn whole_word(piece: &Piece, words: WordAddressing) -> Result<Operand, Cause> {
     Ok(local(words.base, word(piece)?))
 }
 
-/// Returns the mask of the piece's bytes, starting at `byte`.
+/// Returns a mask that selects the bytes of the part, if its first byte is at `byte`.
 fn mask(piece: &Piece, byte: u8) -> u8 {
     ((1 << piece.size) - 1) << byte
 }

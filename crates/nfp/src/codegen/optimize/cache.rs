@@ -9,10 +9,10 @@ use crate::codegen::access::memory_operand;
 use crate::codegen::annotated::{AnnotatedInsn, PacketCache};
 use crate::codegen::facts::Facts;
 
-/// Largest number of bytes that one read fetches.
+/// Maximum number of bytes that one read fetches.
 const LARGEST: i32 = 64;
 
-/// Loads that share one read.
+/// A group of loads that share one read.
 struct Group {
     /// Slot of the first load.
     first: usize,
@@ -76,7 +76,7 @@ pub(super) fn share(insns: &mut [AnnotatedInsn], facts: &dyn Facts) {
     }
 }
 
-/// Returns true if the base registers of two loads have the same value.
+/// Returns true if the base registers of two loads certainly have the same value.
 fn same_base(insns: &[AnnotatedInsn], facts: &dyn Facts, first: usize, second: usize) -> bool {
     let base = |slot: usize| Some((slot, memory_operand(&insns[slot].insn)?.0));
     let (Some(first), Some(second)) = (base(first), base(second)) else { return false };

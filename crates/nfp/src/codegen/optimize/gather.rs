@@ -7,10 +7,10 @@ use slowpath_bpf::lift::RegisterValue;
 use crate::codegen::annotated::{AnnotatedInsn, Copy};
 use crate::codegen::facts::Facts;
 
-/// Largest number of bytes that one command can transfer.
+/// Maximum number of bytes that one command can transfer.
 const LARGEST: i32 = 128;
 
-/// A load and the store after it.
+/// A load, and the store after it that stores the loaded value.
 #[derive(Clone, Copy)]
 struct Pair {
     /// Slot of the load.
@@ -23,7 +23,7 @@ struct Pair {
     to_offset: i32,
 }
 
-/// Consecutive pairs that can form one copy.
+/// Consecutive pairs that one memory copy can replace.
 struct Chain {
     head: Pair,
     last: Pair,
@@ -120,7 +120,7 @@ fn overlaps(facts: &dyn Facts, head: &Pair, pair: &Pair) -> bool {
     ascending || descending
 }
 
-/// Replaces a chain of more than one pair by a copy.
+/// Replaces a chain by a memory copy, if it contains more than one pair.
 fn finish(insns: &mut [AnnotatedInsn], chain: &Chain) {
     if chain.pairs < 2 {
         return;

@@ -13,7 +13,7 @@ use crate::codegen::annotated::AnnotatedProgram;
 use crate::codegen::refusal::Cause;
 use crate::firmware::MapAbi;
 
-/// Rejects helper calls that the card does not support.
+/// Returns the reason why the card does not support a helper call, as an error.
 pub(super) fn check(
     program: &AnnotatedProgram<'_>,
     slot: usize,
@@ -67,7 +67,7 @@ fn perf_output(flags: RegisterValue, data: RegisterValue) -> Result<(), Cause> {
     }
 }
 
-/// Rejects arguments other than stack pointers that the firmware accepts.
+/// Rejects an argument unless it is a stack pointer that the firmware accepts.
 fn stack_argument(name: &str, value: RegisterValue) -> Result<(), Cause> {
     let hint = "the card's helpers take addresses of variables on the stack";
     let RegisterValue::Stack { offset, .. } = value else {

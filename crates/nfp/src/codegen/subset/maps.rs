@@ -10,24 +10,24 @@ use crate::codegen::annotated::AnnotatedProgram;
 use crate::codegen::refusal::{Cause, OTHER_TARGET};
 use crate::firmware::{MAX_ARRAY, MapAbi};
 
-/// Use of a word of a map's value. A word has one use only: the card keeps counters in another byte
-/// order.
+/// The way in which a program uses a word of a map's value. Each word can have only one use,
+/// because the card stores counters in another byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Read,
     Atomic,
 }
 
-/// Maps that a program uses, and how it uses the words of their values.
+/// The maps that a program uses, and the way in which it uses the words of their values.
 pub(super) struct Uses {
-    /// Map numbers, in the order in which the program names the maps.
+    /// Numbers of the maps, in the order in which the program uses them first.
     maps: Vec<u32>,
-    /// Use of each word of map values, by map and word.
+    /// The use of each word. The key contains the number of the map and of the word.
     words: BTreeMap<(u32, i64), Use>,
 }
 
 impl Uses {
-    /// Returns the maps that a program names, with no words recorded yet.
+    /// Finds the maps that a program uses. The uses of words are recorded later.
     pub fn of(program: &AnnotatedProgram<'_>) -> Self {
         let live = (0..program.insns.len()).filter(|&slot| program.is_live(slot));
         let named = live.filter_map(|slot| match program.insns[slot].insn {
@@ -40,7 +40,7 @@ impl Uses {
     }
 }
 
-/// Records the use of words of a map's value (`nfp_bpf_map_mark_used`).
+/// Records how the program uses words of a map's value (`nfp_bpf_map_mark_used`).
 pub(super) fn record_use(
     program: &AnnotatedProgram<'_>,
     map: u32,
@@ -87,7 +87,7 @@ pub(super) fn map_supported(
     }
 }
 
-/// Checks a map against the one array map of the paper's firmware (`nfp_bpf_map_alloc` of its
+/// Checks that a map can be the one array map of the paper's firmware (`nfp_bpf_map_alloc` of its
 /// driver).
 fn array(program: &AnnotatedProgram<'_>, map: &MapDef, uses: &Uses) -> Result<(), Cause> {
     let MapDef { name, kind, key_size, value_size, max_entries, flags, .. } = map;

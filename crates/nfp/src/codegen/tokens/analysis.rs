@@ -26,7 +26,8 @@ pub(super) struct Analysis<'a> {
 }
 
 impl<'a> Analysis<'a> {
-    /// Analyses a program. `results` has the results of functions that are not part of the program.
+    /// Analyses a program. `results` describes the results of functions that are not part of the
+    /// program.
     pub fn new(
         program: &'a UnlinkedProgram,
         arguments: &[Value; 5],
@@ -36,7 +37,8 @@ impl<'a> Analysis<'a> {
         Analysis { code, states: calls::analyze_all(&code, arguments, results) }
     }
 
-    /// Returns the instructions, annotated with zero extensions, copies and shared packet reads.
+    /// Returns the instructions with their annotations: zero extensions, copies and shared reads of
+    /// the packet.
     pub fn annotated(&self) -> Vec<AnnotatedInsn> {
         let insns = self.code.program.insns.iter().enumerate();
         let targets: BTreeSet<usize> =
@@ -76,7 +78,8 @@ impl Facts for Analysis<'_> {
         Some(other.offset?.wrapping_sub(one.offset?)).filter(|_| together)
     }
 
-    /// Returns the number of argument registers that a call reads: 0 if the card refuses the call.
+    /// Returns the number of argument registers that a call reads. Returns 0 if the card does not
+    /// support the call.
     fn arguments(&self, slot: usize, number: i32) -> u8 {
         let state = self.states[slot].as_ref();
         let variable =
@@ -91,7 +94,8 @@ impl Facts for Analysis<'_> {
         if accepts { helpers::arguments(number) } else { 0 }
     }
 
-    /// Returns true if a store moves 64 bits. Stand-ins for stores that the card refuses do, too.
+    /// Returns true if a store writes 64 bits. This also holds for code that replaces stores that
+    /// the card refuses.
     fn stores_whole(&self, slot: usize, base: Register, src: Register) -> bool {
         let Some(state) = &self.states[slot] else { return false };
         let accepted = matches!(state.register(base).kind, Kind::Packet | Kind::Stack);

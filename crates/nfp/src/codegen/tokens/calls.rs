@@ -10,25 +10,26 @@ use super::code::Code;
 use super::transfer::{Entry, State, analyze};
 use super::value::{Kind, NUMBER, Origin, Value, WORD_BYTES, split_place};
 
-/// Largest number of rounds. Each round follows values through one more call; the kernel allows
+/// Maximum number of rounds. Each round follows values through one more call. The kernel allows
 /// eight nested frames.
 const ROUNDS: u32 = 32;
 /// Size limit of a frame in bytes.
 const FRAME: i64 = 512;
 
-/// Values at the entries and exits of functions, by function name.
+/// The values with which functions are called, and those that they return, by function name.
 #[derive(Default, PartialEq)]
 struct CallValues {
     arguments: BTreeMap<String, [Value; 5]>,
-    /// Values in callers' frames at the entry, by place.
+    /// Values in the frames of callers when a function starts, by place.
     stacks: BTreeMap<String, BTreeMap<i64, Value>>,
     results: BTreeMap<String, Value>,
-    /// Values that the function writes to callers' frames, by place; `None` if unknown.
+    /// Values that a function writes to the frames of callers, by place. `None` if a value is
+    /// unknown.
     written: BTreeMap<String, BTreeMap<i64, Option<Value>>>,
 }
 
-/// Returns the abstract values before each instruction. `results` has the results of functions that
-/// are not part of the program.
+/// Returns the abstract values before each instruction. `results` describes the results of
+/// functions that are not part of the program.
 pub(super) fn analyze_all(
     code: &Code<'_>,
     arguments: &[Value; 5],
@@ -69,7 +70,7 @@ pub(super) fn analyze_all(
 }
 
 impl CallValues {
-    /// Adds the values that a call passes to its callee, or that an exit returns.
+    /// Adds the values that a call passes to the called function, or that a return passes back.
     fn add(
         &mut self,
         code: &Code<'_>,
@@ -128,7 +129,7 @@ fn argument(state: &State, register: usize) -> Value {
 }
 
 impl Value {
-    /// Returns the value as another function sees it, where pointers have the origin `origin`.
+    /// Returns the value for use in another function. Pointers get the origin `origin`.
     fn rebased(&self, origin: Origin) -> Self {
         match self.kind {
             Kind::Packet | Kind::Element => Value { origin, offset: Some(0), ..self.clone() },
@@ -136,7 +137,7 @@ impl Value {
         }
     }
 
-    /// Returns a function's result or written value as its caller sees it.
+    /// Returns the result of a function, or a value that it writes, for use in its caller.
     fn as_result(&self, origin: Origin) -> Self {
         match (self.kind, &self.origin) {
             (Kind::Stack, Origin::Passed { .. }) => self.clone(),
@@ -145,7 +146,7 @@ impl Value {
         }
     }
 
-    /// Returns the join of values from different calls or exits.
+    /// Returns a value that covers two values from different calls or returns.
     fn merged(&self, other: &Self) -> Self {
         if self == other {
             return self.clone();
@@ -166,7 +167,7 @@ impl Value {
         self.or_null(other).unwrap_or_else(|| self.mixed(other, Origin::Several))
     }
 
-    /// Returns the join of two stack pointers from different calls.
+    /// Returns a value that covers two stack pointers from different calls.
     fn join_stack(&self, other: &Self) -> Self {
         let varies = self.varies || other.varies;
         let pointer =
@@ -193,7 +194,8 @@ impl Value {
     }
 }
 
-/// Returns the values in memory that the arguments of a call point to, by place in the callee.
+/// Returns the values in stack frames to which the arguments of a call point. Places are those in
+/// the called function.
 fn stack_arguments(state: &State) -> BTreeMap<i64, Value> {
     let mut found = BTreeMap::new();
     for register in 1..6 {
@@ -211,7 +213,8 @@ fn stack_arguments(state: &State) -> BTreeMap<i64, Value> {
     found
 }
 
-/// Returns the values that a function has changed in memory that its arguments point to, by place.
+/// Returns the values that a function has changed in stack frames to which its arguments point, by
+/// place.
 fn written(state: &State, stack: &BTreeMap<i64, Value>) -> BTreeMap<i64, Option<Value>> {
     let places = state.stack.keys().chain(stack.keys());
     let changed = places
@@ -220,8 +223,7 @@ fn written(state: &State, stack: &BTreeMap<i64, Value>) -> BTreeMap<i64, Option<
     changed.map(|place| (*place, value(place))).collect()
 }
 
-/// Returns the join of the values that two paths write. A value that only one path writes is
-/// unknown.
+/// Combines the values that two paths write. If only one path writes a value, it is unknown.
 fn join_written(
     one: &BTreeMap<i64, Option<Value>>,
     other: &BTreeMap<i64, Option<Value>>,
@@ -234,7 +236,8 @@ fn join_written(
     places.map(|place| (*place, both(place))).collect()
 }
 
-/// Returns the values of all five argument registers; those without a value hold any number.
+/// Returns a value for each of the five argument registers. If none is given, the register holds
+/// any number.
 pub(super) fn arguments(values: Vec<Value>) -> [Value; 5] {
     let mut all = [const { NUMBER }; 5];
     for (to, value) in all.iter_mut().zip(values) {

@@ -8,12 +8,13 @@ use slowpath_bpf::{BpfProgram, Referent};
 #[derive(Clone, Copy)]
 pub(super) struct Code<'a> {
     pub program: &'a BpfProgram,
-    /// Variables whose addresses instructions load, by slot.
+    /// The variables whose addresses are loaded, by the slot of the load.
     pub variables: &'a BTreeMap<usize, Referent>,
 }
 
 impl<'a> Code<'a> {
-    /// Returns the name of each function, its first slot, and the slot after its last one.
+    /// Lists the functions of the program. Each has its name, its first slot, and the slot after
+    /// its last one.
     pub fn functions(&self) -> impl Iterator<Item = (&'a str, usize, usize)> {
         let ends = self.program.subprograms.iter().skip(1).map(|function| function.first);
         let ends = ends.chain([self.program.insns.len()]);
@@ -24,7 +25,8 @@ impl<'a> Code<'a> {
             .map(|(function, end)| (function.name.as_str(), function.first, end))
     }
 
-    /// Returns the first slot of the program's own function that an instruction calls.
+    /// Returns the first slot of the function that an instruction calls, if the function is part of
+    /// the program.
     pub fn own_target(&self, slot: usize) -> Option<usize> {
         match self.program.insns[slot] {
             insn @ Insn::Call(Call::Subprogram { .. }) => insn.function_target(slot),
@@ -32,13 +34,15 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// Returns the name of the program's own function that an instruction calls.
+    /// Returns the name of the function that an instruction calls, if the function is part of the
+    /// program.
     pub fn own_callee(&self, slot: usize) -> Option<&'a str> {
         let function = self.program.function_of(self.own_target(slot)?)?;
         Some(function.name.as_str())
     }
 
-    /// Returns the name of the function that an instruction calls, unless it is a helper.
+    /// Returns the name of the function that an instruction calls. Returns `None` for calls of
+    /// helpers.
     pub fn callee(&self, slot: usize) -> Option<&'a str> {
         match self.program.insns[slot] {
             Insn::Call(Call::Kfunc { id, .. }) => {

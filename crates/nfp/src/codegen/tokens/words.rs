@@ -18,14 +18,14 @@ const BYTE: u64 = 255;
 const HALF: u64 = 65535;
 const WORD: u64 = u32::MAX as u64;
 
-/// An instruction as words.
+/// A description of an instruction as a list of words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// The words: the operation first, then its properties.
+    /// The words. The first one is the operation, and the others are its properties.
     pub words: Vec<String>,
-    /// Number of the card's instructions that depend on lengths and places alone.
+    /// Number of instructions of the card that follows from lengths and places alone.
     pub pieces: u32,
-    /// Memory that the instruction accesses, if any.
+    /// The memory that the instruction accesses, if it accesses any.
     pub pointee: Option<&'static str>,
 }
 
