@@ -2,8 +2,8 @@
 
 use crate::Insn;
 
-/// Lowest number of a branch target that leaves the program. Listings are shorter. A target between
-/// a listing's end and this number therefore means that the listing is truncated.
+/// Branch targets from this number on leave the program. Listings are shorter than this. A target
+/// between the end of a listing and this number means that the listing is truncated.
 pub const FIRST_EXIT: u32 = 15_000;
 
 /// An instruction with its line.
@@ -33,12 +33,12 @@ impl Listing {
         Listing { insns }
     }
 
-    /// Returns the instructions with their lines; the index is the number of the instruction.
+    /// Returns the instructions with their lines. The number of an instruction is its index.
     pub fn numbered(&self) -> &[Numbered] {
         &self.insns
     }
 
-    /// Returns the instructions; the index is the number of the instruction.
+    /// Returns the instructions. The number of an instruction is its index.
     pub fn insns(&self) -> impl ExactSizeIterator<Item = &Insn> {
         self.insns.iter().map(|numbered| &numbered.insn)
     }

@@ -1,5 +1,5 @@
-//! Content of a BPF object as data: programs, maps, calls, loops, unresolved or unsupported parts,
-//! listings.
+//! Describes the content of a BPF object as data: its programs, maps, calls, loops, listings, and
+//! parts that are not resolved or not supported.
 //!
 //! Programs are lifted and unrolled to check if `bound` supports them, but no search runs. An
 //! object can be shown even if no front end lifts its programs. `docs/json.md` documents the
@@ -163,27 +163,27 @@ struct ShownMap {
     max_entries: u32,
 }
 
-/// Programs to show, with options and a time limit.
+/// A request to show programs, with options and a time limit.
 #[derive(Clone, Debug)]
 pub struct ShowRequest {
     /// The file as the user named it.
     pub file: String,
     /// Content of the file.
     pub object: ProgramFile,
-    /// Numbers of the programs to show.
+    /// Numbers of the programs to show, as in the object.
     pub programs: Vec<usize>,
-    /// Types of the kernel that the programs are compiled for. Without them, everything that
-    /// depends on these types is unresolved.
+    /// Types of the kernel for which the programs are compiled. Without them, everything that
+    /// depends on these types is reported as unresolved.
     pub kernel: Option<Arc<KernelTypes>>,
     /// True to list all instructions.
     pub listing: bool,
-    /// Time limit in seconds for finding the loop bounds of one program.
+    /// Time limit in seconds for finding the loop bounds of each program.
     pub deadline_seconds: f64,
 }
 
 impl ShowRequest {
-    /// Returns a request for all programs of an object. It has no instructions, no kernel types,
-    /// and no time for loop bounds.
+    /// Creates a request to show all programs of an object, without instructions, kernel types, or
+    /// time for finding loop bounds.
     pub fn of(file: impl Into<String>, object: ProgramFile) -> Self {
         let number = object.programs().map_or(0, |programs| programs.len());
         ShowRequest {
@@ -197,7 +197,7 @@ impl ShowRequest {
     }
 }
 
-/// Shows a BPF object as JSON.
+/// Describes the content of a BPF object, as JSON.
 ///
 /// An error in one program is reported in its entry and does not affect the other programs. Once
 /// `stop` holds, programs are not lifted and loop bounds are not searched.
@@ -217,7 +217,7 @@ pub fn show(request: &ShowRequest, stop: &Stop) -> Result<String, Error> {
     serde_json::to_string(&shown).map_err(|error| Error::Panic(error.to_string()))
 }
 
-/// Lifts a program like an analysis with default options.
+/// Lifts a program as an analysis with default options does.
 fn lifted(
     request: &ShowRequest,
     program: usize,
@@ -229,7 +229,7 @@ fn lifted(
     lift_object(&request, object, receive, stop)
 }
 
-/// Returns a request to analyse a program with default options.
+/// Creates a request to analyse a program with default options.
 fn default_request(request: &ShowRequest, program: usize) -> ProgramRequest {
     ProgramRequest {
         file: request.file.clone(),
@@ -240,7 +240,8 @@ fn default_request(request: &ShowRequest, program: usize) -> ProgramRequest {
     }
 }
 
-/// Compiles a program for the card with default options. Returns its length or the refusals.
+/// Compiles a program for the card with default options. Returns its length, or the reasons why the
+/// card cannot run it.
 fn card(request: &ShowRequest, program: usize, object: &Object, stop: &Stop) -> ShownCard {
     let compiled = Compilation::of(&default_request(request, program), object, stop);
     match compiled {

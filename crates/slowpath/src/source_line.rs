@@ -1,4 +1,4 @@
-//! Source lines in the output of `show` and `compile`.
+//! Describes source lines in the output of `show` and `compile`.
 
 use serde::Serialize;
 use slowpath_bpf::BpfProgram;
@@ -16,7 +16,7 @@ pub(crate) struct ShownLine {
 }
 
 impl ShownLine {
-    /// Returns the line of the instruction at a slot, if known.
+    /// Returns the source line of the instruction at a slot, if it is known.
     pub fn of(program: &BpfProgram, slot: usize) -> Option<Self> {
         let line = program.lines.get(slot)?.as_ref()?;
         let (file, text) = (line.file.to_string(), line.text.to_string());

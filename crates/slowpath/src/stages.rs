@@ -1,4 +1,4 @@
-//! Names of the stages of an analysis, for messages such as "deadline while ...".
+//! The names of the stages of an analysis, for messages such as "deadline while ...".
 
 /// Reading the file, its types and relocations.
 pub(crate) const READING: &str = "reading the program";

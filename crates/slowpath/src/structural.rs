@@ -1,5 +1,5 @@
-//! Structural bound, which needs no unrolling: the cost of the most expensive iteration of each
-//! loop, times its number of iterations.
+//! Computes a bound without unrolling: the cost of the most expensive iteration of each loop, times
+//! its number of iterations.
 //!
 //! Iteration counts come from counters and pointers ([`slowpath_ranges::iteration_bounds`]), from
 //! limits of the kernel (`bpf_loop`, `may_goto`) and from `--unroll`. For all other loops, a
@@ -34,40 +34,41 @@ use std::time::Duration;
 /// Maximum number of instructions that the kernel's verifier follows.
 const VERIFIER_LIMIT: u64 = 1_000_000;
 
-/// Time for unrolling before the derivation of iteration counts begins.
+/// Unrolling runs for this time before another thread begins to derive iteration counts.
 const COUNTING_DELAY: Duration = Duration::from_millis(50);
 
-/// Maximum time for deriving iteration counts after the deadline, so that an analysis that reaches
-/// its deadline still has a bound.
+/// Maximum time for deriving iteration counts after the deadline. So an analysis that reaches its
+/// deadline still has a bound.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// Upper bound on the cost of all runs, found without unrolling.
+/// An upper bound on the cost of all runs, which is found without unrolling the program.
 pub(crate) struct StructuralBound {
     pub cost: CostVector,
-    /// Conditions of the bound, one sentence each.
+    /// Conditions under which the bound holds, one sentence each.
     pub conditions: Vec<String>,
-    /// The conditions that limit a loop to fewer iterations than it can run.
+    /// Those conditions that limit a loop to fewer iterations than it can have.
     pub cuts: Vec<String>,
-    /// First instruction, maximum number of iterations, and source of this number, for each loop.
+    /// For each loop, its first instruction, its maximum number of iterations, and the source of
+    /// this number.
     iterations: Vec<(u32, u64, Source)>,
 }
 
-/// Source of a loop's iteration count.
+/// The reason why a loop has no more iterations than a certain number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Source {
-    /// A counter or a pointer.
+    /// A counter or a pointer in the loop limits its iterations.
     Value,
-    /// A limit of the kernel, by the name of the mechanism that sets it.
+    /// The kernel limits the iterations, by the mechanism with this name.
     Device(String),
-    /// A limit of `--unroll`.
+    /// The option `--unroll` limits the iterations.
     Stated,
-    /// The limit of the kernel's verifier.
+    /// The instruction limit of the kernel's verifier limits the iterations.
     Verifier,
 }
 
 impl StructuralBound {
-    /// Returns the bound of a lifted program. `derived` has the iteration counts of loops that were
-    /// derived from values, if known.
+    /// Returns the bound of a lifted program. `derived` contains iteration counts of loops that
+    /// were derived from values, if they are known.
     ///
     /// `None` if the iteration count of a loop is unknown, or no path leads out of the program.
     pub fn of(
@@ -107,8 +108,8 @@ impl StructuralBound {
         Some(found)
     }
 
-    /// Returns the bound of a lifted program. Derives iteration counts of loops from values until
-    /// `stop` holds.
+    /// Returns the bound of a lifted program. First derives iteration counts of loops from values,
+    /// until `stop` holds.
     pub fn with_derived_counts(
         lifted: &Lifted,
         limits: &UnrollLimits,
@@ -120,7 +121,8 @@ impl StructuralBound {
         StructuralBound::of(lifted, limits, model, &derived)
     }
 
-    /// Returns the maximum number of iterations of a loop and adds its conditions.
+    /// Returns the maximum number of iterations of a loop, and adds the conditions on which it
+    /// depends.
     fn max_iterations(
         &mut self,
         lifted: &Lifted,
@@ -176,7 +178,7 @@ impl StructuralBound {
         }
     }
 
-    /// Returns the reason why the program was not unrolled, as shown in results.
+    /// Returns the reason why the program was not unrolled, in the words of results.
     pub fn stopped_by(&self, lifted: &Lifted, error: &SearchError) -> Option<String> {
         let location = match *error {
             SearchError::UnboundedLoop { location, .. }
@@ -203,8 +205,8 @@ impl StructuralBound {
     }
 }
 
-/// Unrolls a program. If unrolling takes long or fails, a second thread derives iteration counts of
-/// the loops from values, which are returned too.
+/// Unrolls a program. If this takes long or fails, a second thread derives iteration counts of the
+/// loops from values. These counts are returned, too.
 pub(crate) fn unroll_and_count(
     program: &Program,
     limits: &UnrollLimits,
@@ -246,7 +248,7 @@ pub(crate) fn unroll_and_count(
     })
 }
 
-/// Derives iteration counts of loops from values; `None` for a loop whose count is unknown.
+/// Derives the iteration counts of loops from values. A count is `None` if it cannot be derived.
 fn derive_counts(
     program: &Program,
     flow: &FlowGraph,
@@ -257,8 +259,8 @@ fn derive_counts(
     slowpath_ranges::iteration_bounds(program, flow, &ranges, stop)
 }
 
-/// Returns the number of iterations of a loop that a limit of the device allows. `None` if an
-/// iteration can avoid the counted block.
+/// Returns how many iterations of a loop a limit of the device allows. Returns `None` if an
+/// iteration can avoid the block that is counted.
 fn of_device(program: &Program, flow: &FlowGraph, id: LoopId, limit: &VisitLimit) -> Option<u64> {
     if !is_inside(flow, limit.block, id) || is_inside(flow, limit.reset_by, id) {
         return None;
@@ -285,8 +287,8 @@ fn of_device(program: &Program, flow: &FlowGraph, id: LoopId, limit: &VisitLimit
     Some(limit.max_visits.saturating_add(1))
 }
 
-/// Returns true if the kernel's verifier follows each iteration of the loop, because no block in
-/// the loop has a limit of its own.
+/// Returns true if the kernel's verifier follows each iteration of a loop. It does so unless a
+/// block in the loop has a limit of its own.
 fn is_verified(lifted: &Lifted, flow: &FlowGraph, id: LoopId) -> bool {
     let limits = &lifted.program.visit_limits;
     lifted.verifier_limit_scope != VerifierLimitScope::Nothing

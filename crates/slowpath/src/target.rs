@@ -1,4 +1,5 @@
-//! The device of an analysis, read once for any number of programs.
+//! The device for which programs are analysed. Its description is read once and used for any number
+//! of programs.
 
 use crate::Error;
 use slowpath_target::{Fitted, InstructionSet, TargetError};
@@ -6,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A target with its name. Clones share the description.
+/// A target and its name. Clones share the description.
 ///
 /// Creating a target never fails. If the target does not exist or its description is not valid,
 /// every program analysed for it reports the error.
@@ -22,7 +23,7 @@ pub struct Target {
 enum Description {
     Valid(Arc<slowpath_target::Target>),
     Invalid(TargetError),
-    /// A name that is not a built-in target.
+    /// There is no built-in target with this name.
     #[default]
     Unknown,
 }
@@ -37,7 +38,7 @@ impl From<Result<slowpath_target::Target, TargetError>> for Description {
 }
 
 impl Target {
-    /// Returns the built-in target of this name.
+    /// Returns the built-in target with this name.
     pub fn builtin(name: &str) -> Target {
         let known = slowpath_target::Target::builtin(name);
         let description = known.map_or(Description::Unknown, Description::from);
@@ -45,31 +46,32 @@ impl Target {
         Target { name: name.to_owned(), text: text.into(), description }
     }
 
-    /// Parses the description of a target (`docs/targets.md`). `name` is the user's name for it.
+    /// Parses the description of a target (`docs/targets.md`). `name` is the name that the user has
+    /// given.
     pub fn parse(name: &str, text: String) -> Target {
         let read = slowpath_target::Target::parse(&text, OPTION);
         Target { name: name.to_owned(), text: text.into(), description: read.into() }
     }
 
-    /// Returns the user's name for the target: the name of a built-in target, or a file name.
+    /// Returns the name that the user has given: that of a built-in target, or a file name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns all problems of the description. Includes problems that do not prevent its use, such
-    /// as a number without a source.
+    /// Returns all problems of the description. Some of them do not prevent its use, such as a
+    /// number without a source.
     pub fn problems(&self) -> Vec<String> {
         slowpath_target::check(&self.text)
     }
 
-    /// Returns the names of the metrics of a target that counts, one for each component. `None` for
-    /// targets with rates and invalid targets.
+    /// Returns the names of the metrics of a target that counts. There is one for each component.
+    /// Returns `None` for targets with rates and for invalid targets.
     pub fn counters(&self) -> Option<Vec<String>> {
         self.valid()?.metrics()
     }
 
-    /// Returns the length of the longest packet in bytes, which `Options::mtu` can override. `None`
-    /// for invalid targets.
+    /// Returns the length of the longest packet in bytes. `Options::mtu` can change it. Returns
+    /// `None` for invalid targets.
     pub fn max_packet(&self) -> Option<u32> {
         Some(self.valid()?.max_packet)
     }
@@ -95,20 +97,20 @@ impl Target {
         }
     }
 
-    /// Returns the machine whose times the target estimates, and the date of the measurements;
-    /// `None` if the target does not estimate.
+    /// Returns the machine whose times the target estimates, and the date when they were measured.
+    /// Returns `None` if the target does not estimate times.
     pub fn machine(&self) -> Option<(String, String)> {
         let timing = self.valid()?.timing.as_ref()?;
         Some((timing.machine.clone(), timing.date.clone()))
     }
 
-    /// Returns the reason why the calibration should not be the default of its machine; `None` if
-    /// it is good enough, or does not state its quality.
+    /// Returns the reason why the calibration should not be used by default on its machine. Returns
+    /// `None` if it is good enough, or does not state its quality.
     pub fn doubt(&self) -> Option<String> {
         self.valid()?.timing.as_ref()?.calibration.as_ref()?.doubt.clone()
     }
 
-    /// Returns the component models that the target's estimates can use, by name.
+    /// Returns the models of components that the target uses for estimates, by name.
     pub fn models(&self) -> &BTreeMap<String, Fitted> {
         static NONE: BTreeMap<String, Fitted> = BTreeMap::new();
         self.valid().and_then(|target| target.timing.as_ref()).map_or(&NONE, |known| &known.models)
@@ -126,7 +128,7 @@ impl Target {
 const OPTION: &str = "--target";
 
 impl From<&str> for Target {
-    /// Returns the built-in target of this name.
+    /// Returns the built-in target with this name.
     fn from(name: &str) -> Self {
         Target::builtin(name)
     }

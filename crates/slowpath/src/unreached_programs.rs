@@ -1,4 +1,4 @@
-//! Programs of a chain that no packet reaches.
+//! Finds the programs of a chain that no packet reaches.
 //!
 //! A search maximises how many of the unreached programs a path enters. It finds a path through
 //! some of them, or proves that no packet reaches any of them.
@@ -18,7 +18,8 @@ use slowpath_smt::BitSolver;
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
-/// Adds a note for each program of a chain that no packet reaches. Adds no note if time runs out.
+/// Adds a note to the result for each program of a chain that no packet reaches. If time runs out,
+/// adds no note.
 ///
 /// # Errors
 /// If the program cannot be unrolled again, which is a defect.
@@ -66,9 +67,9 @@ pub(crate) fn note_unreached(
     Ok(())
 }
 
-/// Result of a search for programs that packets reach.
+/// The result of searching for programs that packets reach.
 enum Reached {
-    /// First instructions of programs that a packet reaches.
+    /// A packet reaches the programs with these first instructions.
     Some(BTreeSet<u32>),
     /// No packet reaches any of the programs.
     None,
@@ -76,8 +77,8 @@ enum Reached {
     Unknown,
 }
 
-/// Searches for a packet that reaches at least one of the programs that begin at the instructions
-/// `starts`.
+/// Searches for a packet that reaches at least one of several programs. `starts` contains the first
+/// instructions of the programs.
 fn search_reachable(
     job: &Job<'_>,
     context: &SearchContext<'_>,
@@ -115,7 +116,8 @@ fn search_reachable(
     }
 }
 
-/// Returns the program with an additional cost class for the instructions `starts`, and this class.
+/// Adds a cost class for the instructions `starts`, so that a search can count them. Returns the
+/// changed program and the new class.
 fn with_entry_class(lifted: &Lifted, starts: &BTreeSet<u32>) -> (Program, CostClassId) {
     let mut program = lifted.program.clone();
     let class = CostClassId::from(program.cost_classes.len());
@@ -135,7 +137,7 @@ fn with_entry_class(lifted: &Lifted, starts: &BTreeSet<u32>) -> (Program, CostCl
     (program, class)
 }
 
-/// Returns the instructions of `starts` that a path executes.
+/// Returns those of the instructions `starts` that a path executes.
 fn on_path(unrolled: &Unrolled, path: &[ArcId], starts: &BTreeSet<u32>) -> BTreeSet<u32> {
     let program = unrolled.executor.program();
     let blocks = path.iter().map(|&arc| program.block(unrolled.dag[unrolled.dag[arc].tail].block));
@@ -143,7 +145,7 @@ fn on_path(unrolled: &Unrolled, path: &[ArcId], starts: &BTreeSet<u32>) -> BTree
     insns.filter(|insn| starts.contains(insn)).collect()
 }
 
-/// Explains why a program is not reached: names the results that the programs before it never
+/// Explains why no packet reaches a program: names the results that the programs before it never
 /// return.
 fn unreached_reason(chain: &ProgramChain, program: usize) -> String {
     let name = |number: usize| {

@@ -1,5 +1,5 @@
-//! Translation validation of one program: a proof that the program on the card does the same as the
-//! BPF program.
+//! Translation validation: proves that a compiled program on the card does the same as the BPF
+//! program.
 //!
 //! The proof covers all pairs of a satisfiable path of the BPF program and a path of the compiled
 //! program that some packet of the first path takes. For each pair, the solver shows that result,
@@ -66,8 +66,8 @@ pub struct Verification {
     pub seconds: f64,
 }
 
-/// Compiles the program of a request for the card, and verifies the compiled program. Once `stop`
-/// holds, the verification returns the result so far.
+/// Compiles the program of a request for the card, and tries to prove that the result does the
+/// same. When `stop` holds, returns the result so far.
 ///
 /// # Errors
 /// If the object cannot be read, or the card cannot run the program.
@@ -87,7 +87,8 @@ pub fn verify(request: &ProgramRequest, stop: &Stop) -> Result<Verification, Err
     }
 }
 
-/// Verifies a listing from another compiler, such as a dump of the driver.
+/// Tries to prove that a listing does the same as a BPF program. The listing comes from another
+/// compiler, for example as a dump of the driver.
 ///
 /// # Errors
 /// The same as [`verify`]; also if the listing cannot be read.
@@ -147,7 +148,8 @@ impl<'a> Validation<'a> {
         Ok(self.found)
     }
 
-    /// Checks all paths of the BPF program. Returns false if it could not check all.
+    /// Compares all paths of the BPF program with those of the compiled program. Returns false if
+    /// some path could not be compared.
     fn paths(
         &mut self,
         product: &mut Product,
@@ -184,7 +186,7 @@ impl<'a> Validation<'a> {
         Ok(complete)
     }
 
-    /// Checks one path of the BPF program against all paths on the card that its packets take.
+    /// Compares one path of the BPF program with all paths on the card that the same packets take.
     fn path(
         &mut self,
         product: &mut Product,
@@ -261,7 +263,7 @@ impl<'a> Validation<'a> {
         Ok(equivalence)
     }
 
-    /// Adds the reason why the verification ended, even if the list is full.
+    /// Adds the reason why the verification ended early. It is added even if the list is full.
     fn add_stop_reason(&mut self, reason: &str) {
         if !self.found.undecided.iter().any(|known| known == reason) {
             self.found.undecided.push(reason.to_owned());

@@ -1,4 +1,5 @@
-//! Witnesses: packet and map content for a satisfiable path, replayed before they are shown.
+//! Creates witnesses: the packet and map content that make a program take a path. Each is replayed
+//! before it is shown.
 
 mod draws;
 mod maps;

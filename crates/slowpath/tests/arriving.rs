@@ -1,4 +1,4 @@
-//! Programs on the card, for packets about which facts are known.
+//! Tests programs on the card that receive only packets for which certain facts hold.
 
 use crate::common;
 

@@ -1,5 +1,5 @@
-//! Chains of programs. The second program receives only packets that the first one passes on, and
-//! has its own maps unless they are shared. Sources: `objects/chain_*.bpf.c`.
+//! Tests chains of programs. The second program receives only packets that the first one passes on.
+//! It has its own maps, unless they are shared. Sources: `objects/chain_*.bpf.c`.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! BPF objects on the SmartNIC: an object and its compiled listing have the same guarantee.
+//! Tests that an object for the SmartNIC and its compiled listing have the same guarantee.
 
 use crate::common;
 

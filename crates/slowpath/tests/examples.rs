@@ -1,4 +1,4 @@
-//! The guarantees of the examples match the claims in their comments.
+//! Tests that the guarantees of the examples are those that their comments state.
 
 use crate::common;
 

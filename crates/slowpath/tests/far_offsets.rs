@@ -1,4 +1,5 @@
-//! Packets that contain offsets into the packet. Only the width of addresses limits these offsets.
+//! Tests packets that contain offsets into the packet. Only the width of addresses limits these
+//! offsets.
 
 use crate::common;
 

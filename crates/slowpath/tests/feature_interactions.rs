@@ -1,6 +1,6 @@
-//! Programs that combine two features. The slow paths of the programs in `objects/seams.bpf.c`
-//! depend on the combination. `crates/kernel/tests/feature_interactions.rs` runs the programs in
-//! the kernel.
+//! Tests programs that combine two features. The slow paths of the programs in
+//! `objects/seams.bpf.c` depend on both. `crates/kernel/tests/feature_interactions.rs` runs the
+//! programs in the kernel.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! Fuzzes the examples: no run may cost more than the guarantee.
+//! Tests the examples with random runs: no run may cost more than the guarantee.
 
 use crate::common;
 mod environment;

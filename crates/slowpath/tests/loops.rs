@@ -1,5 +1,5 @@
-//! Bounds of loops in BPF programs, derived from the programs. `objects/loops.bpf.c` documents the
-//! bounds.
+//! Tests the bounds of loops that are derived from BPF programs. `objects/loops.bpf.c` states the
+//! expected bounds.
 
 use crate::common;
 

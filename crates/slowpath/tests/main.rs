@@ -1,4 +1,5 @@
-//! Guarantees of whole programs: one test binary for all tests, which links once.
+//! Tests of guarantees of whole programs. All of them are in one binary, so that it is linked only
+//! once.
 
 mod common;
 

@@ -1,6 +1,6 @@
-//! Effects of map helpers. `objects/maps.bpf.c`, `objects/elements.bpf.c` and `objects/tries.bpf.c`
-//! have programs whose slow paths depend on such effects. `crates/kernel/tests/elements.rs` runs
-//! the programs of the last two in the kernel.
+//! Tests the effects of map helpers. The slow paths of the programs in `objects/maps.bpf.c`,
+//! `objects/elements.bpf.c` and `objects/tries.bpf.c` depend on them.
+//! `crates/kernel/tests/elements.rs` runs the programs of the last two files in the kernel.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! Analyses of BPF objects, from the file to the counts.
+//! Tests analyses of BPF objects, from the file to the counts.
 
 use crate::common;
 

@@ -1,5 +1,5 @@
-//! Bytes of a packet after its start or end moves, and the kernel's answers. The slow paths of the
-//! programs in `objects/packet.bpf.c` depend on both.
+//! Tests the bytes of a packet after its start or end was moved, and the results that helpers
+//! return for such moves. The slow paths of the programs in `objects/packet.bpf.c` depend on both.
 
 use crate::common;
 

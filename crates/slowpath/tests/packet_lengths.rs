@@ -1,4 +1,4 @@
-//! Lengths of the packets that a guarantee covers. The target or an option sets them.
+//! Tests for which packet lengths a guarantee holds. The target or an option sets these lengths.
 
 use crate::common;
 

@@ -1,4 +1,5 @@
-//! Profile of the slowest path. Prices depend on the context, and all parts add up to the cost.
+//! Tests the profile of the slowest path. Prices depend on the instructions before, and all parts
+//! of the profile add up to the cost.
 
 use crate::common;
 

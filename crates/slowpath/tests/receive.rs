@@ -1,5 +1,5 @@
-//! Environments, which say how packets arrive. The slow paths of the programs in
-//! `objects/receive.bpf.c` depend on them. The tests analyse each program in all named
+//! Tests the environments in which packets can arrive. The slow paths of the programs in
+//! `objects/receive.bpf.c` depend on the environment. Each program is analysed in all named
 //! environments.
 
 use crate::common;

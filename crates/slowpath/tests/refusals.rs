@@ -1,4 +1,5 @@
-//! Errors of analyses, which have one line, and bounds of analyses that stop early.
+//! Tests the errors of analyses, each of which has one line, and the bounds of analyses that end
+//! early.
 
 use crate::common;
 

@@ -1,4 +1,5 @@
-//! Output of `show` for the examples and other objects, and for data that is not an object.
+//! Tests the output of `show` for the examples, for other objects, and for data that is not an
+//! object.
 
 use crate::common;
 

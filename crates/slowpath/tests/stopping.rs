@@ -1,5 +1,5 @@
-//! Stopped analyses. Whenever an analysis is stopped, its result so far is valid and has a correct
-//! bound.
+//! Tests that an analysis can be stopped at any time. Its result so far is then valid, and the
+//! bound in it is correct.
 
 use crate::common;
 

@@ -1,5 +1,6 @@
-//! Results of calls that depend on memory of the program and that the model does not compute. A
-//! path that depends on such a result relies on it. The programs are in `objects/sums.bpf.c`.
+//! Tests results of calls that depend on memory of the program and that the model does not compute.
+//! If a path depends on such a result, its witness says so. The programs are in
+//! `objects/sums.bpf.c`.
 
 use crate::common;
 

@@ -1,5 +1,5 @@
-//! Translation validation with the solver. It proves that compiled programs do the same as their
-//! BPF programs, and detects changed listings.
+//! Tests translation validation with the solver: compiled programs are proved to do the same as
+//! their BPF programs, and changes to listings are detected.
 
 use crate::common;
 

@@ -1,5 +1,5 @@
-//! Values in witnesses that neither the packet nor maps determine. The slow path of each program in
-//! `objects/witnesses.bpf.c` needs such a value.
+//! Tests values in witnesses that follow neither from the packet nor from maps. The slow path of
+//! each program in `objects/witnesses.bpf.c` needs such a value.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! Finds instructions that may change a map. Only maps that no instruction changes can be frozen.
+//! Finds instructions that may change a map. A map can be frozen only if no instruction changes it.
 
 use crate::analysis::{Analysis, AnalysisInputs, Kind, State, Value};
 use crate::error::SpecialiseError;

@@ -1,5 +1,6 @@
-//! Fused programs do the same in the kernel as the separate programs run one after the other.
-//! Action, packet, metadata and maps agree, in both forms, for examples and random programs.
+//! Tests that fused programs do the same in the kernel as separate programs that run one after the
+//! other. Both must agree on action, packet, metadata and maps. The tests use examples and random
+//! programs, in both forms of fusing.
 
 use std::collections::BTreeMap;
 use std::path::Path;

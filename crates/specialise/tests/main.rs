@@ -1,4 +1,4 @@
-//! Tests of rewritten programs, in one binary, so that it is linked only once.
+//! Tests of rewritten programs. All of them are in one binary, so that it is linked only once.
 
 mod fuse;
 mod random_programs;

@@ -1,6 +1,6 @@
-//! Random programs, rewritten for random facts. The kernel's verifier accepts the rewritten
-//! programs. In the kernel, they do the same as the originals: with a guard on all packets, without
-//! one on packets for which the facts hold.
+//! Tests random programs that are rewritten for random facts. The kernel's verifier accepts the
+//! rewritten programs. In the kernel, they do the same as the originals. With a guard, this holds
+//! for all packets; without a guard, for packets for which the facts hold.
 
 use std::collections::BTreeSet;
 

@@ -25,7 +25,7 @@ pub(super) struct PacketCache {
     pub fetches: bool,
 }
 
-/// A memory copy that replaces this load and the instructions after it.
+/// A memory copy that starts at this load, and replaces several loads and stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Copy {
     /// Number of bytes that are copied.

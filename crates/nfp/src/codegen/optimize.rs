@@ -16,10 +16,10 @@ use super::annotated::{AnnotatedInsn, AnnotatedProgram};
 use super::facts::Facts;
 use super::refusal::{Cause, Refusal};
 
-/// Marks jumps that are never taken, so that no code is emitted for them. The verifier replaces
-/// them by jumps to the next instruction, and the driver removes those. Dead instructions between a
-/// jump and its target do not count (`opt_hard_wire_dead_code_branches`, `opt_remove_dead_code`,
-/// `opt_remove_nops`).
+/// Marks jumps after which control always continues at the next instruction, so that no code is
+/// emitted for them. The verifier replaces them by jumps to the next instruction, and the driver
+/// removes those. Dead instructions between a jump and its target do not count
+/// (`opt_hard_wire_dead_code_branches`, `opt_remove_dead_code`, `opt_remove_nops`).
 pub(super) fn drop_decided_jumps(program: &mut AnnotatedProgram<'_>) {
     for slot in 0..program.insns.len() {
         let next = slot + 1;

@@ -42,7 +42,7 @@ pub enum Given {
     Descriptor,
     /// A pointer into the packet.
     Packet,
-    /// A pointer to state that is kept between packets.
+    /// A pointer to state.
     State,
     /// A pointer to unknown memory.
     Unknown,

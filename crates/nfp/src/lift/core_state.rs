@@ -10,7 +10,7 @@ use super::emit::Emitter;
 use super::error::LiftCause;
 use crate::{Bank, Insn, Operand};
 
-/// A register whose value can be live across blocks.
+/// A register of the core whose value can be read in a later block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ArchReg {
     /// A general-purpose register.
@@ -29,8 +29,8 @@ pub(super) enum ArchReg {
     Carry,
     /// Condition code V.
     Overflow,
-    /// True if N differs from V: the sign of the exact result. A register of its own keeps terms
-    /// small: after a subtraction its value is a single comparison.
+    /// True if N differs from V, which is the sign of the exact result. It is a register of its own
+    /// to keep terms small: after a subtraction, its value is a single comparison.
     Less,
     /// The result of the previous ALU operation.
     Previous,
@@ -63,7 +63,7 @@ impl ArchReg {
     }
 }
 
-/// A value that an instruction leaves undefined.
+/// A value that is undefined after an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Undefined {
     /// Description of the value, in words.
@@ -72,35 +72,35 @@ pub(super) struct Undefined {
     pub width: u8,
 }
 
-/// The low half of a 64-bit operation whose carry is in C.
+/// The first half of a 64-bit operation. Its carry is in C.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LowHalf {
-    /// Minuend and subtrahend.
+    /// The operands of a subtraction: minuend and subtrahend.
     Difference(Value, Value),
-    /// First summand and sum.
+    /// The first operand of an addition, and its result.
     Sum(Value, Value),
 }
 
-/// State of a core during lifting.
+/// The state of a core while a listing is lifted.
 #[derive(Debug)]
 pub(super) struct CoreState {
     /// Emitter of micro-operations.
     pub emit: Emitter,
-    /// IR registers of the core registers that occur.
+    /// The IR register for each core register that the program uses.
     pub regs: BTreeMap<ArchReg, Reg>,
-    /// Values that are marked undefined.
+    /// The values that are marked as undefined.
     pub undefined: Vec<Undefined>,
-    /// Number of the program's own inputs. Inputs that stand for undefined values follow them.
+    /// Number of inputs that the program really has. Further inputs stand for undefined values.
     fixed_inputs: usize,
-    /// The operation whose carry is in C, if the current block contains it.
+    /// The operation whose carry is in C, if it is in the current block.
     pub low_half: Option<LowHalf>,
-    /// The unfinished multiplication of this block.
+    /// A multiplication of this block that is not finished yet.
     pub multiplication: Option<Multiplication>,
     /// Writes of base registers of local memory that have not taken effect yet.
     pub pending: Vec<PendingBase>,
     /// Number of the current instruction.
     pub number: usize,
-    /// True if the next instruction receives the value of a control register.
+    /// True if the next instruction receives the value of the control register that was read.
     pub csr_value_due: bool,
     /// The memory command whose delay slots are running.
     pub deferred: Option<Deferred>,
@@ -143,7 +143,8 @@ impl CoreState {
         self.step_deferred();
     }
 
-    /// Checks that a block ends without an unfinished memory command or read of a control register.
+    /// Checks that no memory command and no read of a control register is unfinished at the end of
+    /// a block.
     pub fn check_block_end(&mut self) -> Result<(), LiftCause> {
         if let Some(deferred) = self.deferred.take() {
             return Err(LiftCause::MemoryInDelaySlot { delay_slot_of: deferred.number() });
@@ -177,7 +178,7 @@ impl CoreState {
         self.emit.push(Op::Binary { op, dst, a, b });
     }
 
-    /// Marks the value of a register undefined.
+    /// Marks the value of a register as undefined. `what` describes the value.
     pub fn undefine(&mut self, arch: ArchReg, what: &'static str) {
         let dst = self.reg(arch);
         let input = InputId::from(self.fixed_inputs + self.undefined.len());
@@ -185,7 +186,8 @@ impl CoreState {
         self.emit.push(Op::Input { dst, input });
     }
 
-    /// Returns the value of a source operand. `--` is zero; it occurs only where it is ignored.
+    /// Returns the value of a source operand. For `--`, returns zero; it occurs only where it is
+    /// ignored.
     pub fn source(&mut self, operand: Operand) -> Value {
         match operand {
             Operand::None => Value::constant(32, 0),
@@ -200,7 +202,8 @@ impl CoreState {
         }
     }
 
-    /// Returns the previous value of a destination, for instructions that keep part of it.
+    /// Returns the value of a destination before the instruction, for instructions that keep a part
+    /// of it.
     pub fn old_value(&mut self, dst: Operand) -> Value {
         match dst {
             Operand::Local { index, access } => self.local_word(index, access),
@@ -208,7 +211,7 @@ impl CoreState {
         }
     }
 
-    /// Writes an ALU result to its destination and to the previous ALU result.
+    /// Writes an ALU result to its destination, and records it as the previous ALU result.
     pub fn write_result(&mut self, dst: Operand, result: Value, both_banks: bool) {
         match dst {
             // The parser rejects constants as destinations.
@@ -245,8 +248,8 @@ impl CoreState {
         self.low_half = None;
     }
 
-    /// Returns a 1-bit register: true if `flag` has the value `expected`. With `or_zero`, compares
-    /// the disjunction of `flag` and Z instead of `flag`.
+    /// Returns a 1-bit register that is true if `flag` has the value `expected`. If `or_zero` is
+    /// true, compares `flag` or Z (the disjunction) instead.
     pub fn flag_condition(&mut self, flag: ArchReg, expected: bool, or_zero: bool) -> Reg {
         let mut value = self.get(flag);
         if or_zero {

@@ -5,21 +5,21 @@ use slowpath_ir::Operand as Value;
 
 use crate::{MemCommand, MulStep, Operand};
 
-/// A pending write of a base register.
+/// A write of a base register that has not taken effect yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingBase {
     /// Index of the base register.
     pub index: u8,
-    /// New value.
+    /// The value that is written.
     pub value: Value,
-    /// Number of further instructions that use the old value.
+    /// Number of following instructions that still use the old value.
     pub remaining: usize,
-    /// Number of the writing instruction.
+    /// Number of the instruction that writes the register.
     pub number: usize,
 }
 
-/// A memory command when it is issued. Later instructions can still affect it through the transfer
-/// registers, but not through other registers.
+/// A memory command that was issued. Later instructions can change its data in transfer registers,
+/// but not its other operands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Issued {
     pub command: MemCommand,
@@ -37,7 +37,7 @@ pub(super) struct Issued {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deferred {
     pub issued: Issued,
-    /// Number of delay slots that have not run yet, plus one for the command itself.
+    /// Number of delay slots that have not run yet, plus one for the command.
     pub remaining: u8,
 }
 
@@ -48,13 +48,13 @@ impl Deferred {
     }
 }
 
-/// An unfinished multiplication.
+/// A multiplication that is not finished yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Multiplication {
     /// Operands of `start`.
     pub operands: (Operand, Operand),
-    /// Product, 64 bits.
+    /// The product of both factors, 64 bits.
     pub product: Value,
-    /// Latest step.
+    /// The latest step of the multiplication.
     pub last: MulStep,
 }

@@ -42,7 +42,7 @@ impl CoreState {
         Ok(())
     }
 
-    /// Returns a 1-bit register: true if the bit has the value `set`.
+    /// Returns a 1-bit register that is true if the bit has the value `set`.
     pub(super) fn bit_condition(&mut self, src: Operand, bit: u8, set: bool) -> Reg {
         let word = self.source(src);
         let value = self.emit.extract(word, bit, 1);
@@ -57,7 +57,8 @@ impl CoreState {
         dst
     }
 
-    /// Returns a 1-bit register: true if the branch is taken. `None` for an unconditional branch.
+    /// Returns a 1-bit register that is true if the branch is taken. Returns `None` for a branch
+    /// that is always taken.
     pub(super) fn condition(&mut self, condition: BranchCondition) -> Option<Reg> {
         use ArchReg::{Carry, Less, Negative, Overflow, Zero};
         let (flag, expected, or_zero) = match condition {

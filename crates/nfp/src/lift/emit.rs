@@ -9,7 +9,7 @@ use slowpath_ir::{
 
 use super::known_bits::{self, KnownBits};
 
-/// Collector for the operations of the current block.
+/// Collects the micro-operations of the current block.
 #[derive(Debug)]
 pub(super) struct Emitter {
     /// All registers of the program.
@@ -34,23 +34,23 @@ impl Emitter {
         }
     }
 
-    /// Discards state that is valid in one block only.
+    /// Forgets everything that holds only in one block.
     pub fn begin_block(&mut self) {
         self.known.clear();
         self.temporaries.begin_block();
     }
 
-    /// Attributes all following operations to this instruction.
+    /// Records that all following operations belong to this instruction.
     pub fn begin_insn(&mut self, number: usize) {
         self.insn = InsnIdx::from(number);
     }
 
-    /// Returns the operations since the last call.
+    /// Returns the operations that were emitted since the last call.
     pub fn take_ops(&mut self) -> Vec<OriginOp> {
         std::mem::take(&mut self.ops)
     }
 
-    /// Returns a new register that can be live across blocks.
+    /// Returns a new register that later blocks can read.
     pub fn named(&mut self, name: String, width: u8) -> Reg {
         self.regs.push(RegInfo { name, width });
         Reg::from(self.regs.len() - 1)
@@ -64,7 +64,8 @@ impl Emitter {
         }
     }
 
-    /// Copies a value to a temporary that later writes do not change; constants stay constants.
+    /// Copies a value to a temporary register that later writes do not change. Constants stay as
+    /// they are.
     pub fn capture(&mut self, src: Value) -> Value {
         match src {
             Value::Const { .. } => src,

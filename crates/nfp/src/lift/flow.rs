@@ -19,31 +19,32 @@ use calls::{CallStringId, CallStrings};
 use leaders::leaders;
 pub(super) use local::local_user_behind;
 
-/// Largest number of blocks in a program, including copies for different call strings.
+/// Maximum number of blocks in a program. Copies for different call strings also count.
 const MAX_BLOCKS: usize = 50_000;
 
-/// Identity of a block: its call string and the number of its first instruction.
+/// Identifies a block by its call string and the number of its first instruction.
 pub(super) type BlockKey = (CallStringId, usize);
 
 /// Target of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BranchTarget {
-    /// A block.
+    /// A block of the program.
     Block(BlockKey),
     /// An exit of the program, by number.
     Exit(u32),
 }
 
-/// Condition of the branch at the end of a block.
+/// The condition under which the branch at the end of a block is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// Always.
+    /// The branch is always taken.
     Always,
-    /// Taken if condition codes hold.
+    /// The branch is taken if the condition codes fulfil this condition.
     ConditionCodes(BranchCondition),
-    /// Taken if a bit of an operand has this value.
+    /// The branch is taken if this bit of an operand has this value.
     Bit(Operand, u8, bool),
-    /// Always taken, to the address in a register, which must be this instruction number.
+    /// The branch is always taken, to the instruction whose number is in a register. This must be
+    /// the given number.
     Return(Operand, usize),
 }
 
@@ -52,25 +53,26 @@ pub(super) enum Decision {
 pub(super) struct BlockBranch {
     /// Number of the branch.
     pub number: usize,
-    /// Condition under which it is taken.
+    /// The condition under which the branch is taken.
     pub decision: Decision,
-    /// Numbers of its delay slots.
+    /// Numbers of the instructions in the delay slots of the branch.
     pub slots: Range<usize>,
-    /// Target of the branch, or the return target if it calls a firmware function.
+    /// Target of the branch. For a call of the firmware, the instruction to which the firmware
+    /// returns.
     pub target: BranchTarget,
-    /// Firmware function that it calls.
+    /// The firmware function that the branch calls, if it calls one.
     pub firmware: Option<FirmwareCall>,
 }
 
 /// A reachable basic block.
 #[derive(Clone, Debug)]
 pub(super) struct BasicBlock {
-    /// Instructions before the branch. The range of a block that consists of a branch alone is
-    /// empty and starts at the branch.
+    /// Numbers of the instructions before the branch. If the block contains only a branch, the
+    /// range is empty and starts at the branch.
     pub body: Range<usize>,
     /// The branch at its end.
     pub branch: Option<BlockBranch>,
-    /// Next block if the branch is not taken.
+    /// The block that follows if the branch is not taken.
     pub next: BlockKey,
 }
 
@@ -92,8 +94,8 @@ impl BasicBlock {
     }
 }
 
-/// Divides a listing into basic blocks, in ascending order of [`BlockKey`]. Blocks outside of calls
-/// come first; the first block starts at `.0`.
+/// Divides a listing into basic blocks, in ascending order of [`BlockKey`]. Blocks that are not
+/// part of a call come first. The first block starts at `.0`.
 pub(super) fn basic_blocks(listing: &Listing) -> Result<Vec<(BlockKey, BasicBlock)>, LiftError> {
     if listing.is_empty() {
         return Err(LiftError::Empty);

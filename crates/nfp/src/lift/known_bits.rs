@@ -10,12 +10,12 @@ pub(super) fn mask(width: u8) -> u64 {
     if width >= 64 { u64::MAX } else { (1 << width) - 1 }
 }
 
-/// Known bits of a value.
+/// The bits of a value that are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct KnownBits {
     /// Mask of the known bits.
     pub mask: u64,
-    /// Values of the known bits; unknown bits are zero.
+    /// The values of the known bits. All other bits are zero.
     pub value: u64,
 }
 
@@ -24,7 +24,8 @@ impl KnownBits {
         KnownBits { mask: mask(width), value: value & mask(width) }
     }
 
-    /// Returns the value of `count` bits from bit `lo` on, if all are known.
+    /// Returns the value of `count` bits, starting at bit `lo`. Returns `None` if some of them are
+    /// not known.
     pub fn field(self, lo: u8, count: u8) -> Option<u64> {
         let field = mask(count) << lo;
         (self.mask & field == field).then_some((self.value & field) >> lo)
@@ -39,8 +40,8 @@ impl KnownBits {
     }
 }
 
-/// Returns the known bits of the result of `op`, which has `width` bits. `of` returns the known
-/// bits of an operand and its width.
+/// Returns the bits of the result of `op` that are known. The result has `width` bits. `of` returns
+/// the known bits and the width of an operand.
 pub(super) fn result(op: &Op, width: u8, of: impl Fn(Value) -> (KnownBits, u8)) -> KnownBits {
     let known = match *op {
         Op::Copy { src, .. } => of(src).0,
@@ -91,7 +92,8 @@ fn binary(op: BinaryOp, width: u8, a: KnownBits, (b, b_width): (KnownBits, u8)) 
     }
 }
 
-/// Returns the known low bits of a sum or difference: those below the lowest unknown operand bit.
+/// Returns the low bits of a sum or difference that are known. These are the bits below the lowest
+/// bit that is unknown in an operand.
 fn low_bits(a: KnownBits, b: KnownBits, combine: impl Fn(u64, u64) -> u64) -> KnownBits {
     let count = (a.mask & b.mask).trailing_ones() as u8;
     KnownBits { mask: mask(count), value: combine(a.value, b.value) & mask(count) }

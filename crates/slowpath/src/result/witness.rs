@@ -1,4 +1,4 @@
-//! Witnesses as data: packet, map content, and further requirements of a path.
+//! Describes witnesses as data: the packet, the map content, and further requirements of a path.
 
 use indexmap::IndexMap;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Helpers and kernel functions that a program calls, and its uses of maps.
+//! Lists the helpers and kernel functions that a program calls, and the maps that it uses.
 
 use serde::Serialize;
 use slowpath_bpf::insn::{Call, Imm64, Insn, POISON, helper, helper_name};
@@ -26,8 +26,8 @@ pub(super) struct ShownMapUse {
     uses: Vec<String>,
 }
 
-/// Returns the helpers that a program calls, in the order of their numbers, and the kernel
-/// functions, by name.
+/// Returns two lists: the helpers that a program calls, in the order of their numbers, and the
+/// kernel functions that it calls, by name.
 pub(super) fn of(program: &BpfProgram) -> (Vec<ShownCall>, Vec<ShownCall>) {
     let mut helpers = BTreeMap::<i32, usize>::new();
     let mut functions = BTreeMap::<String, usize>::new();
@@ -52,8 +52,8 @@ pub(super) fn of(program: &BpfProgram) -> (Vec<ShownCall>, Vec<ShownCall>) {
     (helpers.into_iter().map(helper).collect(), functions.into_iter().map(function).collect())
 }
 
-/// Returns the maps that a program refers to, in the order of the object, with the helpers that
-/// receive each map. The map of a call is derived from the instructions before it.
+/// Returns the maps that a program uses, in the order of the object. Each comes with the helpers to
+/// which it is passed. The map of a call is found from the instructions before the call.
 pub(super) fn maps(object: &Object, program: &BpfProgram) -> Vec<ShownMapUse> {
     let mut found: BTreeMap<u32, Vec<String>> = BTreeMap::new();
     // Maps last loaded into the first and second argument register.

@@ -1,4 +1,4 @@
-//! Loops of a program and their bounds, found by unrolling.
+//! Finds the loops of a program and their bounds, by unrolling the program.
 
 use crate::frontend::Lifted;
 use crate::loops;
@@ -28,7 +28,7 @@ pub(super) struct ShownLoop {
     reason: Option<String>,
 }
 
-/// Iteration limit for loops without a bound, so that unrolling proceeds to the other loops.
+/// Iteration limit for loops without a known bound, so that unrolling gets to the loops after them.
 const FEW: u32 = 2;
 
 pub(super) fn of(lifted: &Lifted, stop: &Stop) -> Vec<ShownLoop> {
@@ -90,8 +90,9 @@ pub(super) fn of(lifted: &Lifted, stop: &Stop) -> Vec<ShownLoop> {
     shown.into_values().collect()
 }
 
-/// Counts the copies of each loop's first block in an execution of the loop. A helper's loop begins
-/// with a test without an instruction, which runs once more than the loop's body.
+/// Counts how often each loop's first block is copied for one execution of the loop. The loop of a
+/// helper begins with a test that has no instruction. This test runs once more than the loop's
+/// body.
 fn count(
     program: &Program,
     flow: &FlowGraph,

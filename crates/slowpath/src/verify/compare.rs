@@ -1,4 +1,4 @@
-//! Final states of both programs, and conditions under which they differ.
+//! Compares the final states of both programs, and finds conditions under which they differ.
 
 use super::product::{Area, Product};
 use slowpath_exec::Location;
@@ -9,21 +9,21 @@ use slowpath_product::{Path, Side};
 use slowpath_smt::{TermId, TermPool};
 use std::collections::BTreeSet;
 
-/// Final state of a path of the BPF program.
+/// The final state of a path of the BPF program.
 pub(super) struct Outcome {
-    /// Three values of 32 bits: the result, the distance in bytes by which the packet's start was
-    /// moved, the packet's length in bytes.
+    /// Three values of 32 bits each: the program's result, the distance in bytes by which it has
+    /// moved the packet's start, and the packet's length in bytes.
     values: [TermId; 3],
     stores: Vec<Store>,
-    /// True if the start or end of the packet may have been moved. Written bytes may then be
-    /// outside of the final packet.
+    /// True if the program may have moved the start or end of the packet. Some written bytes may
+    /// then be outside of the final packet.
     moved: bool,
 }
 
-/// Names of the values of an [`Outcome`] in messages.
+/// Names for the values of an [`Outcome`], for messages.
 const VALUES: [&str; 3] = ["the result", "where the packet starts", "the length of the packet"];
 
-/// Bytes that a path has written.
+/// Bytes to which a path has written.
 #[derive(Clone, Copy, Debug)]
 struct Store {
     area: Area,
@@ -32,7 +32,7 @@ struct Store {
     bytes: u8,
 }
 
-/// Returns the final content of a region at a constant offset in bytes.
+/// Returns the content of a region at the end of a path. `offset` is constant and in bytes.
 fn read_at(
     side: &mut Side,
     path: &Path,
@@ -46,7 +46,7 @@ fn read_at(
     side.content(&path.state, region, offset, bytes)
 }
 
-/// Returns the stores of a path to the regions that are compared.
+/// Lists the writes of a path to the regions that are compared.
 fn stores(
     side: &mut Side,
     path: &Path,
@@ -106,8 +106,8 @@ pub(super) fn bpf_outcome(product: &mut Product, path: &Path) -> Result<Outcome,
     Ok(Outcome { values: [result, start, length], stores, moved })
 }
 
-/// Returns true if a path writes to the field that selects a queue, in addition to the front end's
-/// initialisation.
+/// Returns true if a path writes to the field that selects a queue. The initial write by the front
+/// end does not count.
 fn selects_queue(side: &Side, path: &Path, context: RegionId) -> bool {
     let stores = side.executor.stores(&path.state).unwrap_or_default();
     let places = stores.iter().filter_map(|store| store.location);
@@ -118,7 +118,7 @@ fn selects_queue(side: &Side, path: &Path, context: RegionId) -> bool {
     of_field.count() > 1
 }
 
-/// Returns the three values of an [`Outcome`] for a path of the card's program.
+/// Returns the three values of an [`Outcome`] at the end of a path on the card.
 fn card_values(product: &mut Product, path: &Path) -> Result<[TermId; 3], String> {
     let regions = product.regions;
     let side = &mut product.card;
@@ -139,8 +139,8 @@ fn card_values(product: &mut Product, path: &Path) -> Result<[TermId; 3], String
     Ok([result, start, pool.zext(length, 32)])
 }
 
-/// Returns the possible differences of two paths: a description, and the condition under which they
-/// differ.
+/// Returns the differences that are possible between two paths. Each has a description and the
+/// condition under which the paths differ.
 ///
 /// # Errors
 /// Returns a sentence about a state that cannot be determined.
@@ -189,7 +189,8 @@ pub(super) fn differences(
     Ok(differences)
 }
 
-/// Returns the description of written bytes, and the condition under which they differ.
+/// Returns a description of bytes that were written, and the condition under which both programs
+/// leave different values there.
 fn memory(
     product: &mut Product,
     expected: &Outcome,
@@ -221,8 +222,8 @@ fn memory(
     Ok((what, pool.not(same)))
 }
 
-/// Returns the condition that two values of the same bytes differ in a byte inside the final
-/// packet.
+/// Returns the condition that two values of the same bytes differ in a byte that is inside the
+/// final packet.
 fn differ_inside(
     pool: &mut TermPool,
     expected: &Outcome,

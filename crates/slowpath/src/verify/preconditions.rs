@@ -29,23 +29,23 @@ const BUFFER: &str = "the firmware puts packets 128 bytes into their buffers";
 const TAIL: &str = "bpf_xdp_adjust_tail shortens the packet (the card refuses what does not; the \
                     kernel does not)";
 
-/// The preconditions of one program.
+/// The preconditions of a program, and those that have excluded some packets.
 pub(super) struct CardPreconditions {
-    /// Number of the helper that each slot calls.
+    /// For each slot, the number of the helper that it calls.
     helpers: Vec<Option<i32>>,
     packet: RegionId,
     values: Option<RegionId>,
-    /// Excluded cases that a packet can reach.
+    /// Sentences about the excluded cases that some packet can reach.
     pub excluded: BTreeSet<String>,
 }
 
-/// Returns true if an instruction calls a helper that the stock firmware performs.
+/// Returns true if an instruction calls a helper that the stock firmware carries out.
 pub(super) fn uses_firmware(insn: &Insn) -> bool {
     const OWN: [i32; 3] = [GET_PRANDOM_U32, XDP_ADJUST_HEAD, XDP_ADJUST_TAIL];
     matches!(insn, Insn::Call(Call::Helper(number)) if !OWN.contains(number))
 }
 
-/// Returns true if a program moves the start of packets.
+/// Returns true if a program can move the start of packets.
 pub(super) fn moves_head(linked: &BpfProgram) -> bool {
     linked.insns.iter().any(|insn| matches!(insn, Insn::Call(Call::Helper(XDP_ADJUST_HEAD))))
 }

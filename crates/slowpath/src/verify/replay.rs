@@ -1,5 +1,5 @@
-//! Counterexamples: the concrete interpreter runs both programs on the solver's model. It shares no
-//! code with the symbolic execution.
+//! Confirms counterexamples: the concrete interpreter runs both programs with the values that the
+//! solver has found. It shares no code with the symbolic execution.
 
 use super::product::{CARD_ADDRESS, Product};
 use serde::Serialize;

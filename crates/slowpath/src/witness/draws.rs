@@ -1,5 +1,5 @@
-//! Values that a path draws ([`Op::Unknown`]): a packet takes the path only if instructions yield
-//! these values. The descriptions let users repeat the run.
+//! Describes the values that a path draws ([`Op::Unknown`]). A packet takes the path only if
+//! certain instructions yield these values. With the descriptions, users can repeat the run.
 
 use super::support::Support;
 use crate::result::Unknown;

@@ -1,4 +1,4 @@
-//! Conversion of a witness's memory to map content for reports.
+//! Converts the memory of a witness to map content for reports.
 
 use super::support::FILL;
 use crate::contents::{WHOLE, digits};

@@ -1,5 +1,5 @@
-//! Requirements of a path at the start, besides packet and maps: values of the context, bytes
-//! around the packet, content of the stack.
+//! Lists what a path requires before the program starts, besides packet and maps: values in the
+//! context, bytes around the packet, and bytes on the stack.
 
 use crate::result::{InitialBytes, Named, Requirement};
 use slowpath_exec::concrete::Environment;

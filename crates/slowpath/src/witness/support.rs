@@ -1,5 +1,5 @@
-//! The values that a path's conditions depend on: bytes, inputs, drawn values, numbers of interned
-//! pairs.
+//! Finds the values on which a path's conditions depend: bytes, inputs, drawn values, and numbers
+//! of interned pairs.
 
 use slowpath_exec::Executor;
 use slowpath_ir::{InputId, RegionId};

@@ -1,5 +1,5 @@
-//! Witnesses that test runs can repeat. If a path can be taken in several environments, the
-//! environment of a test run is preferred.
+//! Chooses witnesses that a test run can repeat. If a path can be taken in several environments,
+//! that of a test run is preferred.
 
 use crate::Error;
 use slowpath_bpf::lift::{

@@ -1,4 +1,4 @@
-//! Helpers that run analyses to their end. Not all tests use all of them.
+//! Functions that run analyses to completion. Not every test uses all of them.
 
 use serde_json::Value;
 use slowpath::{Analysis, Event, Options, Poll, ProgramFile, ProgramRequest};

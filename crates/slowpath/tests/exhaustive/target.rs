@@ -1,4 +1,4 @@
-//! A device for BPF programs with context-dependent prices, like those of the card.
+//! A device for BPF programs. Its prices depend on the instructions before, like those of the card.
 
 use slowpath_target::Target;
 

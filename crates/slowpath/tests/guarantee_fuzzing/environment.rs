@@ -1,4 +1,4 @@
-//! Initial packets and map content: random, or from the witness of a result.
+//! Creates packets and map content for runs: random ones, and those from the witness of a result.
 
 use super::random::Random;
 use serde_json::Value;

@@ -1,6 +1,6 @@
-//! A fuzzer of lifted programs. Packets, map content and results of helpers are random, or mutated
-//! from the witness of a path. The fuzzer uses only the concrete interpreter, which shares no code
-//! with the analysis.
+//! Runs lifted programs with many inputs. Packets, map content and results of helpers are random,
+//! or changed versions of the witness of a path. Only the concrete interpreter is used, which
+//! shares no code with the analysis.
 
 use super::environment::{Elements, random_packet};
 use super::random::Random;

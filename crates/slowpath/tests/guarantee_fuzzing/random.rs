@@ -1,5 +1,5 @@
-//! Pseudo-random numbers that are the same in every run of the tests (xorshift64*, Marsaglia 2003,
-//! Vigna 2016).
+//! Generates pseudo-random numbers that are the same each time the tests run (xorshift64*,
+//! Marsaglia 2003, Vigna 2016).
 
 pub struct Random(u64);
 

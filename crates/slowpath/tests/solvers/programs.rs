@@ -1,4 +1,4 @@
-//! Programs to search: the examples and, if available, published listings.
+//! Finds programs for the searches: the examples and, if they are available, published listings.
 
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::LiftOptions as ObjectOptions;

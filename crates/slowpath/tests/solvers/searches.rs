@@ -1,4 +1,4 @@
-//! Searches with as many solver queries as possible.
+//! Runs searches that ask the solver as many questions as possible.
 
 use super::programs::Case;
 use slowpath_search::{Event, Search, SearchOptions};

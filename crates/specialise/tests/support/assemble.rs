@@ -1,6 +1,6 @@
-//! Assembler for tests. It reads the notation of the kernel's verifier. Each line is an
-//! instruction, or a label of the next instruction (`drop:`). Jumps refer to labels. A function
-//! begins with its name and two colons (`count::`), and calls refer to the name.
+//! Assembles programs for tests from the notation of the kernel's verifier. Each line is an
+//! instruction, or a label for the next instruction (`drop:`). Jumps refer to labels. A function
+//! begins with its name and two colons (`count::`), and calls refer to this name.
 //!
 //! The assembler supports only the instructions that the tests use, and panics at others.
 

@@ -21,7 +21,7 @@ use crate::lift::error::LiftCause;
 use crate::listing::FIRST_EXIT;
 use crate::{Insn, Listing, Operand};
 
-/// Largest number of call strings.
+/// Maximum number of call strings.
 const MAX_CONTEXTS: usize = 2_000;
 
 /// A firmware function that programs call. Its number is that of the BPF helper.
@@ -55,7 +55,7 @@ impl FirmwareCall {
         }
     }
 
-    /// Returns the cost class of a call.
+    /// Returns the cost class of a call of this function.
     pub fn cost_class(self) -> &'static str {
         match self {
             FirmwareCall::MapLookup => "helper.map_lookup",
@@ -78,21 +78,22 @@ pub(super) fn firmware_returns_to(listing: &Listing, number: usize) -> Result<us
     Ok(back as usize)
 }
 
-/// Returns true if the listing has returns. Without them, the registers for return addresses have
-/// no special role.
+/// Returns true if the listing contains returns. If not, registers for return addresses have no
+/// special meaning.
 pub(super) fn has_returns(listing: &Listing) -> bool {
     listing.insns().any(|insn| matches!(insn, Insn::Return { .. }))
 }
 
-/// Returns the instruction numbers that a caller's delay slots load: the return address, then the
-/// callee if the call goes through the register-saving subroutine.
+/// Returns the instruction numbers that the delay slots of a call load. First comes the return
+/// address. If the call goes through the subroutine that saves registers, the called function
+/// follows.
 pub(super) fn link_registers(listing: &Listing, slots: Range<usize>) -> impl Iterator<Item = u32> {
     let back = loaded(listing, slots.clone(), RETURN_ADDRESS);
     let onward = back.and_then(|_| loaded(listing, slots, CALLEE_ADDRESS));
     back.into_iter().chain(onward)
 }
 
-/// Returns the constant that delay slots load into a register.
+/// Returns the constant that the delay slots load into a register, if there is one.
 fn loaded(listing: &Listing, slots: Range<usize>, register: Operand) -> Option<u32> {
     let writes = |insn: &&Insn| match (insn.destination(), register) {
         (Some((dst, _)), _) if dst == register => true,
@@ -106,25 +107,25 @@ fn loaded(listing: &Listing, slots: Range<usize>, register: Operand) -> Option<u
     }
 }
 
-/// The call string of a block.
+/// Identifies the call string of a block in the list of call strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::lift) struct CallStringId(usize);
 
 impl CallStringId {
-    /// The empty call string.
+    /// The call string of blocks that are not part of a call.
     pub const MAIN: CallStringId = CallStringId(0);
 }
 
-/// A call string: the pending returns of the calls around a block.
+/// The calls that have not returned yet at a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct CallString {
-    /// Numbers of the instructions to return to, the innermost call last.
+    /// Numbers of the instructions to which these calls return. The innermost call comes last.
     return_addresses: Vec<u32>,
-    /// Number of the function to which the register-saving subroutine continues.
+    /// Number of the function at which the subroutine that saves registers continues.
     callee: Option<u32>,
 }
 
-/// The call strings that occur.
+/// All call strings that occur in a listing.
 #[derive(Debug)]
 pub(super) struct CallStrings {
     /// True if the listing has calls.
@@ -134,7 +135,8 @@ pub(super) struct CallStrings {
 }
 
 impl CallStrings {
-    /// Returns a table with the empty call string only; `calls` is true if the listing has calls.
+    /// Creates a list that contains only the empty call string. `calls` is true if the listing has
+    /// calls.
     pub fn new(calls: bool) -> Self {
         let main = CallString::default();
         CallStrings {
@@ -157,8 +159,8 @@ impl CallStrings {
         Ok(id)
     }
 
-    /// Returns the call string after an unconditional branch with these delay slots, which may be a
-    /// call.
+    /// Returns the call string after an unconditional branch, which may be a call. `slots` are its
+    /// delay slots.
     pub fn called(
         &mut self,
         listing: &Listing,
@@ -180,7 +182,7 @@ impl CallStrings {
         self.id(call_string)
     }
 
-    /// Returns the call string after `rtn[src]`, and the instruction that it jumps to.
+    /// Returns the call string after a return, and the instruction at which it continues.
     pub fn returned(
         &mut self,
         from: CallStringId,
