@@ -25,11 +25,11 @@ from slowpath.core.schema.results import Failure, Result
 _SMALL = 1 << 16
 """Maximum size in bytes of a file whose single program is analysed in this process."""
 _QUIET = 0.05
-"""Minimum seconds between two reported bounds."""
+"""Minimum time between two bounds that a worker reports, in seconds."""
 
 
 class RunContext(NamedTuple):
-    """Connections between analyses and the caller that waits for them."""
+    """Callbacks through which a caller observes and stops analyses."""
 
     stopping: Stopping  # through which the caller can stop the analyses
     watching: Watching = Watch  # creates the progress display of each analysis
@@ -37,7 +37,7 @@ class RunContext(NamedTuple):
 
 
 class Analyst:
-    """Runner of analyses, one after the other, in a worker process or on a thread."""
+    """Runs analyses one after the other, in a worker process or on a thread."""
 
     def __init__(  # noqa: PLR0913 - an analysis has many inputs
         self,
@@ -125,7 +125,7 @@ class Analyst:
                 return defect(task, f"internal error: {done[0]}; please report it")
 
     def _job(self, task: Task) -> Job:
-        """Return the job of the worker that analyses a program."""
+        """Return the job with which a worker analyses the task's program."""
 
         def job(seconds: float | None, send: Send, stopping: Stopping) -> None:
             try:
@@ -199,11 +199,11 @@ def _failed(task: Task, failure: Failure) -> analyses.Outcome:
 
 
 TOTAL = "total deadline"
-"""Reason if an analysis ended, or was not started, because the time for all programs was over."""
+"""Reason of analyses that ended early, or did not start, because the total time was over."""
 
 
 class Session:
-    """The programs of the requested files, and their analyses."""
+    """The programs of all requested files, ready to be analysed."""
 
     def __init__(self, request: Request, plan: Plan | None = None) -> None:
         """Read the files, compile C, and choose programs; or take the `plan` of another session.
@@ -238,7 +238,10 @@ class Session:
 def _outcome(
     analyst: Analyst, number: int, task: Task, left: float | None, stopping: Stopping
 ) -> analyses.Outcome:
-    """Analyse a program if time is left; `left` is the seconds for all programs, None: no limit."""
+    """Analyse a program if time is left.
+
+    `left` is the number of seconds left for all programs; None if there is no limit.
+    """
     if stopping.asked:
         return not_begun(task, "interrupted")
     if task.error is not None:

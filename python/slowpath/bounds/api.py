@@ -38,7 +38,7 @@ from slowpath.core.schema.results import (
 
 
 def page_part(results: Sequence[Result]) -> str:
-    """Return a table of results as HTML, for a single program with a dump of its slowest packet."""
+    """Return results as an HTML table; a single program also has a dump of its slowest packet."""
     rows = "".join(f"<tr>{''.join(_cells(result))}</tr>" for result in results)
     heads = ("program", "target", "guaranteed", "verdict", "if")
     head = "".join(f"<th>{name}</th>" for name in heads)
@@ -86,7 +86,7 @@ class Program:
         self.result: Result = analysed.result
         """The complete result, as described in `docs/json.md`."""
         self.label = analysed.task.label
-        """File and name of the program; the file alone if it cannot have several programs."""
+        """File and name of the program; only the file if it cannot contain several programs."""
 
     @property
     def file(self) -> str:
@@ -105,7 +105,7 @@ class Program:
 
     @property
     def error(self) -> str | None:
-        """Reason for a missing guarantee; None if there is one."""
+        """The reason why there is no guarantee; None if there is one."""
         return self.result["error"]
 
     @property
@@ -145,12 +145,12 @@ class Program:
 
     @property
     def paths(self) -> list[PathResult]:
-        """Satisfiable paths, the slowest first."""
+        """Paths that packets can really take, the slowest first."""
         return self.result["paths"]
 
     @property
     def packets(self) -> list[bytes]:
-        """Witness packets of the paths; arbitrary bytes are zero."""
+        """A packet for each path that takes this path; bytes that do not matter are zero."""
         return [wire_bytes(path["witness"]) for path in self.paths]
 
     @property
@@ -163,7 +163,7 @@ class Program:
 
     @property
     def reason(self) -> str | None:
-        """Reason for the value of `met`, as text."""
+        """The reason for the value of `met`, as a sentence."""
         judgement = self._judgement()
         return None if judgement is None else judgement.reason
 
@@ -238,7 +238,10 @@ class Results(Sequence[Program]):
 
 File = str | os.PathLike[str]
 OnProgress = Callable[[str, Progress], None]
-"""Callback that gets a program's label and the progress of its analysis, ten times a second."""
+"""A callback for progress: it gets a program's label and the state of its analysis.
+
+It is called ten times a second.
+"""
 
 
 def bound(  # noqa: PLR0913 - one parameter for each option of the command
@@ -301,7 +304,7 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
         One result per program, including programs that could not be analysed (`Program.error`).
 
     Raises:
-        OptionError: if an option is invalid; names the option of the command.
+        OptionError: if an option is invalid; the error names the option of the command.
         InputError: if a file that an option names cannot be read.
         KeyboardInterrupt: on a second Ctrl-C; after the first one, the call returns the results so
             far.

@@ -35,7 +35,7 @@ from slowpath.core.terminal import about_left
 
 
 class Part(NamedTuple):
-    """Target, metric and options, which several programs share."""
+    """Target, metric and options that several programs have in common."""
 
     target: targets.Description
     metric: str
@@ -43,7 +43,7 @@ class Part(NamedTuple):
 
 
 class Common(NamedTuple):
-    """Data for all programs, which each worker gets only once."""
+    """Data that all analyses share; each worker receives them only once."""
 
     parts: tuple[Part, ...]
     btf: SerializedBtf
@@ -60,7 +60,7 @@ class Item(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A worker's result for a program."""
+    """A worker's answer: the result of analysing a program."""
 
     version: str  # of the worker's slowpath
     text: str  # the result as JSON
@@ -68,13 +68,16 @@ class Answer(NamedTuple):
 
 
 def part_of(request: Request, described_paths: int) -> Part:
-    """Return target, metric and options of a request; `described_paths` paths get details."""
+    """Return target, metric and options of a request.
+
+    Results have details for the first `described_paths` paths.
+    """
     options = request.options._replace(path_details=described_paths)
     return Part(request.description, request.metric, options)
 
 
 def item_of(part: int, task: Task) -> Item | None:
-    """Return the program of a task in a form for workers; None if the task has no program."""
+    """Convert a task to a form that can be sent to workers; return None if it has no program."""
     if task.error is not None or task.data is None:
         return None
     return Item(part, task.file, task.data, task.program)
@@ -136,7 +139,7 @@ def _btf(sent: SerializedBtf) -> KernelBtf:
 
 @lru_cache(1)
 def _memory(concurrency: int) -> int | None:
-    """Return the share of this machine's memory for each of `concurrency` analyses."""
+    """Return the memory limit for each of `concurrency` analyses on this machine, in bytes."""
     from slowpath.core.jobs.memory import default_limit
 
     return default_limit(concurrency)
@@ -230,7 +233,7 @@ class _EndConditions:
         self._reason = ""
 
     def hold(self) -> bool:
-        """Return true once the work has to end."""
+        """Return true if the work has to end now."""
         if not self._reason and self._stopping.asked:
             self._reason = "interrupted"
         if not self._reason and self._until is not None and time.monotonic() >= self._until:

@@ -45,7 +45,7 @@ REPORTING = (
 """Options for requirements and reports."""
 
 _REPLACED = {"--target": TARGETS, "--metric": METRICS}
-"""Options that replace those of other commands, because `bound` accepts several targets."""
+"""Options that replace options of the same name, because `bound` accepts several targets."""
 
 
 def _bound(args: Namespace) -> int:

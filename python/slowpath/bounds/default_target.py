@@ -13,7 +13,7 @@ from slowpath.core.programs.sources import HEAD, is_listing
 SERVER = "linux-xdp"
 """The default target of BPF objects and of sources that are compiled to them."""
 CARD = "agilio-cx-2x40"
-"""The SmartNIC: listings contain its code, and objects can be compiled for it."""
+"""The SmartNIC target: listings contain its code, and objects can be compiled for it."""
 
 
 def default_target(files: Sequence[str]) -> str:

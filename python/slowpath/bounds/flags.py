@@ -151,11 +151,11 @@ ANALYSIS = (
     RECEIVE,
     BTF,
 )
-"""The options that all commands share that analyse programs."""
+"""Options that all commands with analyses share."""
 
 
 def cpu_option(group: Heading) -> Option:
-    """Return the option `--cpu` for measurements, with its heading in the help."""
+    """Return the option `--cpu` for measurements; `group` is its heading in the help."""
     return group.option(
         "--cpu NUMBER",
         "Measure on this CPU (default: the last one that this process may use).",

@@ -31,7 +31,7 @@ V = TypeVar("V")
 
 
 class WrittenOptions(NamedTuple):
-    """The options of an analysis as written on a command line or in a call.
+    """The options of an analysis, before parsing, as a user wrote them in a command or call.
 
     Fields have the names of the options; `repeat` writes options in the order of the fields.
     """
@@ -97,7 +97,7 @@ def parse_paths(text: str) -> int | None:
 def choose_metric(metric: str | None, requirement: Requirement | None) -> str | None:
     """Return the metric of the search: that of `--metric`, else that of the requirement.
 
-    None, if neither is given, stands for the target's first metric.
+    If neither is given, return None, which stands for the target's first metric.
 
     Raises:
         ValueError: if both are given and differ.
@@ -205,7 +205,7 @@ def _calibrated(text: str) -> targets.Description:
     """Return this machine's calibration as a description.
 
     Raises:
-        InputError: if it is invalid; names the file, because the user did not.
+        InputError: if it is invalid; the error names the file, because the user did not.
     """
     found = targets.Description(CALIBRATED, text)
     try:
@@ -220,7 +220,7 @@ def check_valid(target: targets.Target, file: str) -> None:
     """Check that a target is usable; minor problems are ignored.
 
     Raises:
-        InputError: if the target is invalid; has the first problem.
+        InputError: if the target is invalid; the error describes the first problem.
     """
     if target.max_packet is None:
         raise InputError(file, target.problems()[0])
@@ -304,10 +304,10 @@ def _read_requirement(written: WrittenOptions) -> Requirement | None:
 
 
 def read_option(option: str, read: Callable[[V], T], value: V) -> T:
-    """Convert the value of an option by `read`.
+    """Convert the value of an option by calling `read`.
 
     Raises:
-        OptionError: if `read` raises a ValueError; names the option.
+        OptionError: if `read` raises a ValueError; the error names the option.
     """
     try:
         return read(value)

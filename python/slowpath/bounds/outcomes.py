@@ -32,32 +32,32 @@ def code_of(failure: Failure) -> ExitCode:
 
 
 class Unmatched:
-    """Limits of `--unroll` whose location is not in any analysed program."""
+    """Collects limits of `--unroll` whose location is in none of the analysed programs."""
 
     def __init__(self) -> None:
         self._pieces: set[str] | None = None  # None: no program yet
 
     def add(self, analysed: Analysed) -> None:
-        """Record the limits that a program has no code for."""
+        """Record the limits whose location is not in this program."""
         pieces = set(analysed.detail["unmatched"])
         if analysed.result["error"] is not None and not pieces:
             return  # the analysis may have failed before this check
         self._pieces = pieces if self._pieces is None else self._pieces & pieces
 
     def complain(self) -> ExitCode:
-        """Report limits for which no program has code; return the exit code."""
+        """Report limits whose location is in no program, and return the exit code."""
         for piece in sorted(self._pieces or ()):
             error(f"--unroll {piece}", "no program that was analysed has code at this line")
         return ExitCode.USAGE if self._pieces else ExitCode.FINE
 
 
 class Complaints:
-    """Messages on standard error about programs that could not be analysed."""
+    """Prints messages on standard error about programs that could not be analysed."""
 
     def __init__(
         self, request: Request, unmatched: Unmatched, say: Callable[[str, str], None] = error
     ) -> None:
-        """Prepare; `say` prints file and message, and `unmatched` gets every program."""
+        """Create an instance; `say` prints file and message, and `unmatched` gets every program."""
         self._request = request
         self._unmatched = unmatched
         self._say = say

@@ -21,7 +21,7 @@ from slowpath.core.schema.rates import METRICS, Requirement
 
 
 class Request(NamedTuple):
-    """Files to analyse, with all options in parsed form."""
+    """A request: the files to analyse, and all options after parsing."""
 
     files: Sequence[str]
     selection: Selection
@@ -38,7 +38,7 @@ class Request(NamedTuple):
 
     @property
     def metric(self) -> str:
-        """The guaranteed metric."""
+        """The metric that is guaranteed."""
         return self.options.metric or (self.target.counters or METRICS)[0]
 
 
@@ -63,7 +63,7 @@ class Task(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The programs in the order of the files, and remarks about skipped and unknown programs."""
+    """The programs to analyse, in the order of the files, and remarks about other programs."""
 
     tasks: list[Task]
     remarks: list[tuple[str, str]]  # file and remark

@@ -23,7 +23,7 @@ _LONG = 10.0
 
 
 class Watcher:
-    """Observer of the analysis of one program; this base class does nothing."""
+    """Observes the analysis of one program. This base class does nothing."""
 
     def look(self, run: Run) -> None:
         """Observe the state of the analysis; called ten times a second."""
@@ -79,7 +79,7 @@ class ProgressLines:
 
 
 class Watch(Watcher):
-    """Progress display of the analysis of one program; call `look` ten times a second."""
+    """Displays the progress of the analysis of one program; call `look` ten times a second."""
 
     def __init__(self, subject: str, metric: str, seconds: float | None) -> None:
         """Start the clock; `seconds` is the deadline of the analysis, None without one."""
@@ -160,12 +160,12 @@ def _paths(count: int) -> str:
 
 
 _SOON = 1.0
-"""Seconds before the live line appears."""
+"""Seconds until the live line appears."""
 _QUIET = StageProgress("", "", 0, "")
 
 
 class WorkWatch:
-    """Progress display of one command; call `look` ten times a second."""
+    """Displays the progress of a command's work; call `look` ten times a second."""
 
     def __init__(self, file: str, ends: str) -> None:
         """Start the clock; `ends` is a text such as `--deadline ends it after 60 s`."""
@@ -209,7 +209,7 @@ class PartWatcher(Watcher):
 
 
 def ending(seconds: float | None, option: str) -> str:
-    """Describe the ways to end the work; `option` limits its time to `seconds`."""
+    """Describe how the work can be ended; `option` limits its time to `seconds`."""
     return f"{_time_limit(seconds, option)}, Ctrl-C ends it now with what is known by then"
 
 

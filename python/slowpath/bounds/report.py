@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Reporter(ABC):
-    """Converter of results into lines of output."""
+    """Converts results to lines of output as they arrive."""
 
     described_paths = 0
     """Number of paths of each program for which the reporter needs details (`PathDetail`)."""
@@ -51,7 +51,10 @@ class Reporter(ABC):
 
 
 class MakeReporter(Protocol):
-    """A class of reporters, or a function that chooses one; `bounds.cli.FORMATS` refers to them."""
+    """The type of reporter classes, and of functions that choose one of them.
+
+    `bounds.cli.FORMATS` refers to them by name.
+    """
 
     def __call__(self, labels: Sequence[str], *, verbose: bool) -> Reporter:
         """Return the reporter for programs with these labels."""

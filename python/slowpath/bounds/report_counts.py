@@ -56,7 +56,7 @@ def title_line(result: Result) -> Line:
 
 
 def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
-    """Yield the guaranteed count, and the other counts of the path that sets it."""
+    """Yield the guaranteed count, and the other counts on the path with this count."""
     counts = guarantee["counts"] or {}
     name, count = counted(counts, result["metric"])
     if is_found(guarantee):

@@ -48,7 +48,7 @@ def detail_line(label: str, text: str) -> Line:
 
 
 def exactness(result: Result) -> str:
-    """Return `exact`, or `exact if` with the first condition of the guarantee of a known path."""
+    """Return `exact`, or `exact if` with the first condition; the guarantee is of a known path."""
     if verdict_of(result) != "conditional":
         return "exact"
     first, *others = result["assumptions"]
@@ -57,12 +57,12 @@ def exactness(result: Result) -> str:
 
 
 def style_of(guarantee: Bound) -> str:
-    """Return the style of a guarantee; it is green only if exact without conditions."""
+    """Return the style for a guarantee: green only if it is exact without conditions."""
     return "bold green" if guarantee["exact"] else "bold yellow"
 
 
 def assumption_lines(result: Result) -> Iterator[Line]:
-    """Yield the notes and the assumptions, except an assumption that `exactness` states."""
+    """Yield notes and assumptions, except an assumption that `exactness` already states."""
     stated = 1 if verdict_of(result) == "conditional" else 0
     for label, texts in (
         ("assuming", result["assumptions"][stated:]),
@@ -112,7 +112,7 @@ def all_paths(
 
 
 def path_title(result: Result, index: int) -> str:
-    """Return the title of the path with an index: its rank, if the search has found the slowest."""
+    """Return the title of a path, with its rank if the search has found the slowest path."""
     guarantee, count = result["guarantee"], len(result["paths"])
     proven = guarantee is not None and is_found(guarantee)
     title = "slowest path" if proven and index == 0 else "satisfiable path"
@@ -222,7 +222,7 @@ def format_counts(counts: Mapping[str, float]) -> str:
 
 
 Range = tuple[int, int]
-"""Numbers of the first and the last instruction of a stretch that is executed in order."""
+"""Numbers of the first and last instruction of a sequence that is executed in order."""
 
 _LONGEST_BODY = 64
 """Maximum number of ranges in a folded loop body; loops with longer bodies are written out."""
@@ -249,7 +249,7 @@ def join_adjacent(ranges: Sequence[Range]) -> list[Range]:
 
 
 def fold_repeats(ranges: Sequence[T], longest: int = _LONGEST_BODY) -> list[Repeat[T]]:
-    """Fold repeated sequences; of several folds at a position, choose the one that covers most."""
+    """Fold repeated sequences; if several folds are possible, choose the one that covers most."""
     folded: list[Repeat[T]] = []
     at = 0
     while at < len(ranges):
@@ -391,7 +391,7 @@ def estimate_lines(result: Result) -> Iterator[Line]:
 
 
 def is_wide(estimate: PathEstimate) -> bool:
-    """Return true if the interval exceeds `USUAL_ENDS`, those of good calibrations."""
+    """Return true if the interval is wider than `USUAL_ENDS`, the interval of good calibrations."""
     low, high = (estimate["ns"] * end for end in USUAL_ENDS)
     slack = _ROUNDED * estimate["ns"]
     return estimate["low_ns"] < low - slack or estimate["high_ns"] > high + slack

@@ -32,7 +32,7 @@ _NANOSECONDS = 1e9
 
 
 class Decision(Enum):
-    """Decision on a requirement; the values are exit codes."""
+    """Decision whether a requirement is met; the values are exit codes."""
 
     MET = ExitCode.FINE
     FAILED = ExitCode.FAILED
@@ -75,7 +75,10 @@ def decide(result: Result, required: Requirement) -> Decision:
 
 
 def _binding(result: Result) -> Bound | None:
-    """Return the guarantee that requirements apply to: that for any number of CPUs, if known."""
+    """Return the guarantee that requirements are compared with.
+
+    It is the guarantee for any number of CPUs, if known.
+    """
     return result.get("interleaved") or result["guarantee"]
 
 
@@ -93,7 +96,7 @@ def _decide_estimate(result: Result, required: Rate) -> Decision:
 
 
 def _least_rate(estimate: PathEstimate) -> float:
-    """Return the packet rate in packets/s at the upper end of the estimated time."""
+    """Return the packet rate in packets/s if packets take the longest time in the interval."""
     return _NANOSECONDS / estimate["high_ns"]
 
 
@@ -124,7 +127,7 @@ def _meets(found: Bound | PathResult, required: Requirement) -> bool:
 
 
 def _count(found: Bound | PathResult, required: CountLimit) -> int:
-    """Return the count of a bound, or the cost of a path, for the required metric."""
+    """Return the required metric's value from the counts of a bound or the cost of a path."""
     counts: Mapping[str, float] | None = found.get("cost") or found.get("counts")  # type: ignore[assignment]
     return counted(counts or {}, required.metric)[1]
 
@@ -186,7 +189,7 @@ def _wanted(required: Requirement) -> str:
 
 
 def _words(found: Bound | PathResult, required: Requirement) -> tuple[str, str]:
-    """Format the found and the required value; the texts differ if the values differ."""
+    """Format the found and the required value, with enough digits to show a difference."""
     if isinstance(required, Rate):
         return format_apart(metric_rate(found, required.metric), required.value, required.metric)
     return f"{_count(found, required)} {metric_words(required.metric)}", _wanted(required)

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 Parts = Sequence[tuple[Request, Session]]
-"""Sessions, each with its request."""
+"""Pairs of a request and the session that analyses its programs."""
 
 
 class Output(NamedTuple):
-    """Format and destination of results."""
+    """The format of results, and where they are written."""
 
     make_reporter: MakeReporter
     pcap: str | None  # file for witness packets
@@ -37,7 +37,7 @@ class Output(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Location of analyses: this machine, or a cluster."""
+    """Where analyses run: on this machine, or on a cluster."""
 
     jobs: int | None = None  # parallel processes on this machine; None: one
     scheduler: str | None = None  # address of a cluster's scheduler; None: this machine
@@ -141,7 +141,7 @@ def _analysed(
 
 
 def _sayer(target: str, reported: set[str]) -> Callable[[str, str], None]:
-    """Return a function that reports failures on one of several targets.
+    """Return a function that reports failures for one of several targets.
 
     Errors in files of options are the same on all targets; `reported` has those printed before.
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from slowpath.measure.environment import Environment
 
 _BY_KEY = ("map_lookup_elem", "map_update_elem", "map_delete_elem")
-"""Helpers whose time depends on the number of entries of a map."""
+"""Helpers that look up a key, so that their time depends on the number of entries of a map."""
 
 
 def models_text(documents: Sequence[ModelDocument], varied: frozenset[str]) -> str:
@@ -77,12 +77,12 @@ def _list(values: Iterable[float]) -> str:
 
 
 def _number(value: float) -> str:
-    """Format a number with all digits, because models can be small differences of large terms."""
+    """Format a number with all digits, because a model can be a small difference of large terms."""
     return str(int(value)) if value == int(value) and abs(value) < 1e9 else repr(float(value))  # noqa: PLR2004
 
 
 def _calls(document: ModelDocument) -> list[str]:
-    """Return the calls that the model of this experiment prices by the number of entries."""
+    """Return the calls whose price, by number of entries, is the model of this experiment."""
     if document["parameter"] != "entries":
         return []
     fixed = document["fixed"]
@@ -102,7 +102,7 @@ def _hits(document: ModelDocument) -> bool:
 
 
 _FEWEST = 200
-"""Minimum number of programs for a fit; with fewer, parameters cannot be told apart."""
+"""Minimum number of programs for a fit; fewer programs do not determine the parameters."""
 _CHECKS = (
     "checksum-update",
     "copy-many-bytes",

@@ -9,7 +9,7 @@ from slowpath.calibrate.experiments.documents import IMPRECISE
 from slowpath.core.engine import targets
 
 Parameters = dict[str, float]
-"""A value for each name in `PARAMETERS`."""
+"""Names and values of the parameters of the core model."""
 
 
 class Parameter(NamedTuple):
@@ -44,7 +44,7 @@ can prevent the prediction, as on Zen; the core then also waits after each call 
 
 
 def latency(unit: str) -> str:
-    """Return the name of a unit's latency."""
+    """Return the name of the parameter for a unit's latency."""
     return f"{unit}.latency_cycles"
 
 
@@ -54,7 +54,7 @@ def interval(unit: str) -> str:
 
 
 def queue(unit: str) -> str:
-    """Return the name of a unit's queue length, in instructions."""
+    """Return the name of the parameter for a unit's queue length, in instructions."""
     return f"{unit}.queue"
 
 
@@ -133,7 +133,7 @@ def clipped(name: str, value: float) -> float:
 
 NAME = "linux-xdp"
 _PLACEHOLDER = 60.0
-"""Assumed cycles of an unknown call, in the middle of the known prices."""
+"""Cycles that a call of unknown price is assumed to take, in the middle of known prices."""
 
 
 class CallPrice(TypedDict, total=False):
@@ -158,7 +158,7 @@ def timing_text(
     calls: Mapping[str, CallPrice],
     error: tuple[float, float],
 ) -> str:
-    """Return the table `[timing]` with its subtables.
+    """Return the table `[timing]` of a target file, with its subtables.
 
     `error` has both ends of the estimates' interval, as ratios of measured to estimated time.
     """
@@ -197,7 +197,10 @@ def timing_text(
 
 
 def documented() -> Parameters:
-    """Return the core parameters of the built-in target; parameters not in it have start values."""
+    """Return the core parameters of the built-in target.
+
+    Parameters that it lacks have start values.
+    """
     timing = tomllib.loads(targets.target_text(NAME) or "")["timing"]
     found = start_values() | {name: float(timing["core"][name]) for name in (*CORE, *COUNTS)}
     for unit in UNITS:
@@ -209,7 +212,7 @@ def documented() -> Parameters:
 
 
 def target_text(timing: str) -> str:
-    """Return the description of the built-in target with this text in place of its `[timing]`."""
+    """Return the description of the built-in target, with its `[timing]` replaced by this text."""
     known = targets.target_text(NAME) or ""
     head = known.partition("[timing]")[0]
     return head + timing
@@ -228,15 +231,17 @@ def quoted(text: str) -> str:
 LARGEST_ERROR = 0.10
 """Maximum median error on the check programs."""
 LARGEST_IMPRECISE_ERROR = 0.05
-"""Like `LARGEST_ERROR`, if most experiments missed their precision, so that only the check programs
-vouch for the result."""
+"""Maximum median error on the check programs if most experiments missed their precision.
+
+Only the check programs then vouch for the result.
+"""
 FEWEST_CHECKS = 20
 """Minimum number of check programs; each point of a check experiment is one."""
 _MOST = 0.5
 
 
 class Quality(NamedTuple):
-    """Precision of the experiments, and errors on programs that the model was not fitted to."""
+    """How precise the experiments are, and how well the model predicts programs outside the fit."""
 
     experiments: int
     precise: int  # number of experiments that met the requested precision

@@ -35,27 +35,28 @@ if TYPE_CHECKING:
     import numpy as np
 
 _USUAL_ERROR = 0.03
-"""Errors above this share of the time count less than their square."""
+"""Errors above this share of the time count less than their square, so that outliers matter less.
+"""
 _STEP, _LEAST_STEP, _MOST_STEP = 0.1, 0.01, 0.6
 """First, least and largest relative change of a single parameter."""
 _SLOPE = 0.04
-"""Relative change of a parameter for its numerical derivative."""
+"""Relative change of a parameter from which its derivative is computed numerically."""
 _LEAP, _LEAST_LEAP, _MOST_LEAP = 0.25, 0.01, 0.4
-"""First, least and largest relative change of a parameter in one joint move."""
+"""First, least and largest relative change of a parameter when all parameters move together."""
 _LEAPS = 6  # maximum number of joint moves from a start
 _DAMPING = 0.01
-"""Error that weighs as much as a change of a parameter by 100 %."""
+"""A change of a parameter by 100 % costs as much as an error of this size."""
 _BETTER = 1e-6  # minimum decrease of the loss for a move
 _RESTARTS = 2  # number of random starts
 _SHAKE = 0.25  # maximum relative change of a parameter at a random start
 _SETTLING = 4
-"""Number of repetitions after which the prices of calls fit the overlap of calls."""
+"""Number of repetitions that suffice for the prices of calls to match the overlap of calls."""
 _OUTSIDE = 0.05
-"""Share of check programs below the interval, and share above it."""
+"""Share of check programs that may be below the interval, and share that may be above it."""
 
 
 class Fitted(NamedTuple):
-    """A core, and its errors on the observations."""
+    """The parameters of a core that fit best, with their errors on the observations."""
 
     text: str  # target description
     parameters: Parameters
@@ -83,7 +84,7 @@ class _Fit:
         return np.array(nanoseconds) * self._machine["clock_hz"] / 1e9
 
     def text(self, parameters: Parameters, prices: "np.ndarray", error: tuple[float, float]) -> str:
-        """Return the target description."""
+        """Return the description of a target with these parameters and prices."""
         calls = self._prices.named(prices.tolist())
         return target_text(timing_text(self._machine, parameters, calls, error))
 
@@ -100,7 +101,7 @@ class _Fit:
     def solve(
         self, parameters: Parameters, prices: "np.ndarray"
     ) -> tuple["np.ndarray", "np.ndarray"]:
-        """Return better prices of calls, and the error on each observation with them.
+        """Return improved prices of calls, and the error on each observation with these prices.
 
         The model is linear: the time of a path without calls plus the prices of its calls. This is
         nearly exact even for calls that overlap the code around them, because they occupy the
@@ -167,7 +168,7 @@ class _Fit:
     ) -> "dict[str, np.ndarray] | None":
         """Return, for each variable parameter, the derivative of all errors by its relative change.
 
-        None: `go_on` returned false.
+        Return None if `go_on` returned false.
         """
         errors = self.errors(best.parameters, best.prices)
         slopes: dict[str, np.ndarray] = {}
@@ -188,7 +189,7 @@ class _Fit:
     def _landed(
         self, best: "_Found", slopes: "dict[str, np.ndarray]", reach: float
     ) -> "_Found | None":
-        """Return the core that minimises the linearised errors; None if it is not better.
+        """Return the parameters that minimise the linearised errors; None if they are not better.
 
         No parameter changes by a larger share than `reach`.
         """
@@ -255,7 +256,7 @@ class _Fit:
 
 
 def _damped(errors: "np.ndarray") -> "np.ndarray":
-    """Return the weights with which least squares approximate the loss."""
+    """Return weights for least squares, such that weighted squares approximate the loss."""
     damped: np.ndarray = (1 + (errors / _USUAL_ERROR) ** 2) ** -0.25
     return damped
 
@@ -274,7 +275,7 @@ def _share(steps: Iterable[float]) -> float:
 
 
 def _part(progress: Callable[[float], None], stage: int) -> Callable[[float], None]:
-    """Return a callback for the progress of one stage of the search.
+    """Return a callback that converts the progress of one stage to progress of the whole search.
 
     The stages are two starts, the random starts, and the descent.
     """
@@ -326,9 +327,9 @@ def fit(
 
 
 def ends(ratios: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of the estimates' interval.
+    """Return the interval of estimates: its lower and upper end, as factors.
 
-    `ratios` are those of measured to estimated times of check programs.
+    `ratios` are measured times of check programs, divided by their estimates.
     """
     low, high = USUAL_ENDS
     return min(low, quantile(ratios, _OUTSIDE)), max(high, quantile(ratios, 1 - _OUTSIDE))

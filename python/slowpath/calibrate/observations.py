@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     import numpy as np
 
 _QUICK, _ALONE = 0.08, 1.12
-"""The `_QUICK` quantile of a program's times is its time on an unshared core. A time is disturbed
-if it is more than `_ALONE` times as long. A mean over all times would describe neither state of the
-core, because throughput halves while another CPU shares it. The two programs of a sample run one
-after the other, so only one of them may be disturbed."""
+"""The time on an unshared core is the `_QUICK` quantile of a program's times.
+
+Times more than `_ALONE` times as long are disturbed. A mean over all times would describe neither
+state of the core, because throughput halves while another CPU shares it. The two programs of a
+sample run one after the other, so only one of them may be disturbed.
+"""
 _FEWEST = 2
 """Minimum number of undisturbed samples of a point."""
 
@@ -41,7 +43,7 @@ class _Measured(NamedTuple):
 
 
 def observations(folders: Mapping[str, ExperimentFolder]) -> Iterator[Observation]:
-    """Yield the programs of experiments, each once, with their times on an unshared core.
+    """Yield each program of the experiments once, with its time on an unshared core.
 
     Excluded are experiments with varying packets, whose data are not in the cache, experiments with
     unpredictable branches, whose path changes with each run, and points with fewer than two
@@ -108,7 +110,10 @@ def _programs(
 
 
 def _undisturbed(times: Sequence[float], quick: float) -> Sequence[float]:
-    """Return the times close to `quick`, the time on an unshared core, or else the least time."""
+    """Return the times close to `quick`, the time on an unshared core.
+
+    If none are, the least time.
+    """
     return [time for time in times if time <= _ALONE * quick] or [min(times)]
 
 
@@ -121,7 +126,10 @@ def _flow(folder: ExperimentFolder, text: str) -> targets.Flow:
 
 _HASHED = ("hash", "percpu_hash", "lru_hash", "lru_percpu_hash")
 _KEYS = "key bytes"
-"""Column for the price of hashing and comparing a key byte, the same for all hash maps."""
+"""Name of the column for the price of hashing and comparing a byte of a key.
+
+All hash maps have the same price.
+"""
 _BY_BYTES = (
     "csum_diff",
     "loop",
@@ -130,12 +138,14 @@ _BY_BYTES = (
     "trace_printk",
     "trace_vprintk",
 )
-"""Helpers with a price per byte, which is the same in all cases of a helper."""
+"""Helpers with a price per byte; the price is the same for all kinds of calls of the helper."""
 _CASES = ("grow", "shrink", "new")
-"""Cases of calls with separate prices; the number of printed values makes further cases."""
+"""Kinds of calls with separate prices; each number of printed values is a further kind."""
 _TELLING = ("map_lookup", "ringbuf_reserve", "map_delete", "tail_call")
-"""Calls with a separate price for the result 0, because it shows that they do other work: a miss, a
-deletion, a tail call that is not taken."""
+"""Calls whose result 0 has a separate price.
+
+The result 0 shows that the call does other work: a miss, a deletion, a tail call that is not taken.
+"""
 
 
 def _case(call: tuple[str, int, bool | None]) -> str:
@@ -177,12 +187,12 @@ class PriceModel:
         return matrix
 
     def free(self) -> dict[str, CallPrice]:
-        """Return a price of zero for each call."""
+        """Return prices that are zero for all calls."""
         names = {name.removesuffix("?") for name in self.columns if not name.endswith(" bytes")}
         return {name: {"cycles": 0.0, "zero_cycles": 0.0} for name in names}
 
     def named(self, cycles: Sequence[float]) -> dict[str, CallPrice]:
-        """Convert prices by column to prices by call."""
+        """Convert prices in the order of columns to prices by the names of calls."""
         known: Mapping[str, float] = dict(zip(self.columns, map(float, cycles), strict=True))
         found = dict[str, CallPrice]()
         for column, price in known.items():
@@ -200,7 +210,7 @@ class PriceModel:
 
 
 def _highest(found: Mapping[str, CallPrice]) -> dict[str, CallPrice]:
-    """Return a price for each call that was measured in some cases only: its highest price."""
+    """Return the highest measured price of each call for which not all kinds were measured."""
     highest = dict[str, CallPrice]()
     for name, price in sorted(found.items()):
         call, _, case = name.rpartition(".")

@@ -45,7 +45,10 @@ _COLUMNS = [Column("what"), Column("value")]
 
 
 def machine(records: Sequence[Sequence[Environment]]) -> Html | None:
-    """Describe the machine of a run; `records` has the blocks of each experiment."""
+    """Describe the machine of a run.
+
+    `records` has the machine's state in each block, by experiment.
+    """
     known = [blocks for blocks in records if blocks]
     if not known:
         return None
@@ -76,7 +79,7 @@ def during(blocks: Sequence[Environment]) -> Html | None:
 
 
 def _disturbances(blocks: Sequence[Environment]) -> list[Disturbance]:
-    """Return the disturbances of an experiment, each kind once."""
+    """Return the disturbances during an experiment, without repetitions."""
     return list({one["code"]: one for block in blocks for one in disturbances.of(block)}.values())
 
 
@@ -146,7 +149,7 @@ _STATES = {
     "written": "The test bed only writes programs; nothing is measured.",
 }
 OVERVIEW = "overview"
-"""Anchor of the table of all experiments."""
+"""HTML anchor of the table of all experiments."""
 _SHOWN = 8  # maximum number of values in a line
 
 
@@ -230,7 +233,7 @@ def _parameter(one: Parameter) -> str:
 
 
 def _errors(found: CalibratedExperiment) -> Html | None:
-    """Return the values without a cost, grouped by reason."""
+    """List the values of the parameter that have no cost, grouped by reason."""
     by_reason = dict[str, list[int]]()
     for one in found["measurement"]["errors"]:
         by_reason.setdefault(one["reason"], []).append(one["value"])

@@ -15,7 +15,7 @@ from slowpath.models.documents import FittedModel
 from slowpath.models.evaluation import Prediction, bends, evaluate
 
 _PLACES = 60
-"""Number of intervals in which each segment is drawn."""
+"""Each segment is drawn as this number of straight lines."""
 
 
 class Piece(NamedTuple):
@@ -40,7 +40,7 @@ class Residual(NamedTuple):
 
 
 def pieces(model: FittedModel) -> list[Piece]:
-    """Evaluate each segment from its first point to its last."""
+    """Compute points on the curve of each segment, from its first to its last measured point."""
     return [_piece(model, one["from"], one["to"]) for one in model["segments"]]
 
 
@@ -113,7 +113,7 @@ def model_csv(parameter: str, metric: str, found: Sequence[Piece]) -> str:
 
 _PERCENT = 100
 _REACH = 1.0
-"""Percent that the axis covers at least, so that negligible deviations look negligible."""
+"""The axis of residuals covers at least this many percent, so that negligible ones look small."""
 _UNITS = {"ns": "nanoseconds", "cycles": "cycles", "instructions": "instructions"}
 
 
@@ -126,7 +126,7 @@ def figures(name: str, result: ModelDocument) -> Html:
 
 
 def small(result: ModelDocument) -> Html | None:
-    """Return points and model as a sparkline; None without points."""
+    """Draw points and model as a sparkline; return None if there are no points."""
     if not result["points"]:
         return None
     return spark(_curves(result["model"]), _points(result))
@@ -201,7 +201,7 @@ def _curves(model: FittedModel | None) -> list[Curve]:
 
 
 def _changes(model: FittedModel | None) -> list[float]:
-    """Return the boundaries between segments: the geometric mean of the ends next to each."""
+    """Return where segments meet: the geometric mean of the neighbouring ends."""
     if model is None:
         return []
     return [(left["to"] * right["from"]) ** 0.5 for left, right in pairwise(model["segments"])]

@@ -46,7 +46,7 @@ def _row(found: CalibratedExperiment) -> list[str]:
 
 
 def model_text(found: CalibratedExperiment) -> str:
-    """Return a short form of the model, or the reason for none, and the state if not complete."""
+    """Return the model in short, or why there is none, and the state of unfinished experiments."""
     result, state = found["result"], found["measurement"]["state"]
     model = result["model"]
     words = result["reason"] or "" if model is None else in_short(model)
@@ -60,7 +60,7 @@ def cost_text(point: Point) -> str:
 
 
 def in_short(model: FittedModel) -> str:
-    """Return the functions of the segments, with the end of each but the last."""
+    """Return the functions of all segments, with the end of each segment except the last."""
     segments = model["segments"]
     words = [_WORDS.get(one["template"], one["template"]) for one in segments]
     ends = [f"{word} to {one['to']:,.0f}" for word, one in zip(words, segments, strict=True)]

@@ -28,7 +28,7 @@ from slowpath.core.terminal import error, note
 from slowpath.models.fitting import need
 
 _PAUSE = 30.0
-"""Seconds between two progress lines of a stage, without a terminal."""
+"""Seconds between two progress lines of a stage if standard error is not a terminal."""
 
 
 class LiveLine(terminal.LiveLine):
@@ -120,7 +120,7 @@ def calibrate(settings: Settings, reporter: Reporter) -> ExitCode:
 
 
 def _keep(derived: Derived) -> None:
-    """Keep the target as this machine's default if it is good enough; otherwise warn."""
+    """Save the target as this machine's default if it is good enough; otherwise print a warning."""
     check_valid(targets.described_target(CALIBRATED, derived.text), derived.file)
     doubt = derived.quality.doubt
     if doubt is None:
@@ -137,7 +137,7 @@ def _keep(derived: Derived) -> None:
 def _measure(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
     """Measure and evaluate experiments.
 
-    Returns all experiments of the run that are measured by now, and true if the run had to stop.
+    Return all experiments that are measured so far, and true if the run had to stop.
     """
     folder, bed = settings.folder, settings.bed
     stopped = False
@@ -162,7 +162,10 @@ def _measure(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
 
 
 def _derive(settings: Settings, found: Sequence[CalibratedExperiment]) -> Derived | None:
-    """Derive this machine's target; None unless linux-xdp measured all experiments completely."""
+    """Derive this machine's target.
+
+    Return None unless the test bed linux-xdp has measured all experiments completely.
+    """
     if {each["measurement"]["testbed"] for each in found} != {CALIBRATED}:
         return None
     if any(each["measurement"]["state"] == "partial" for each in found):
@@ -207,7 +210,7 @@ def _report(
 
 
 def _print_notes(found: Sequence[CalibratedExperiment]) -> None:
-    """Print the notes on the figures, each once with its experiments."""
+    """Print each note on the results once, with the experiments that it concerns."""
     experiments = dict[str, list[str]]()
     for each in found:
         for text in each["measurement"]["notes"]:

@@ -22,7 +22,7 @@ from slowpath.core.inputs import check_page
 from slowpath.core.spanned import parse_integer
 
 _TESTBED, _PRECISION, _SECONDS = "linux-xdp", 1.0, 2.5
-"""Defaults: name, percent, seconds for each experiment."""
+"""Default values: name of the test bed, precision in percent, seconds for each experiment."""
 
 
 class Settings(NamedTuple):
@@ -71,7 +71,7 @@ def _settings(options: Namespace) -> Settings:
 
 
 def _check_others(options: Namespace, option: str) -> None:
-    """Reject options that contradict `option`, which names an existing run with its settings."""
+    """Raise an error for options that contradict `option`, which names an existing run."""
     others = {
         "SPEC.yaml": options.spec,
         "--component": options.component,
@@ -90,7 +90,7 @@ def _check_others(options: Namespace, option: str) -> None:
 
 
 def _resume(folder: RunFolder) -> Settings:
-    """Return the settings that complete a run, or repeat it if it is complete."""
+    """Return the settings that complete an incomplete run, or repeat a complete one."""
     known = folder.settings()
     names = known["experiments"]
     left = [name for name in names if not _is_complete(folder.of(name))]

@@ -11,7 +11,7 @@ from slowpath.core.programs.packet import find_headers
 _SHOWN = 3  # maximum number of source lines shown per fact
 _DIGITS = 32  # maximum number of hexadecimal digits shown of a value
 ASSUMED = "assumed"
-"""Text shown in place of source lines for an assumed fact."""
+"""Text that reports show instead of source lines if a fact was assumed."""
 
 
 def fact_text(fact: Fact) -> str:
@@ -71,7 +71,7 @@ def lines_text(lines: Sequence[SourceLine]) -> str:
 
 
 def decided_branches(dropped: Iterable[Dropped]) -> Iterator[Dropped]:
-    """Yield the branches that facts decide; one for each source line and outcome."""
+    """Yield changes that decide a branch, one for each source line and outcome."""
     seen = set[tuple[str, int, str]]()
     for one in dropped:
         if not is_branch(one):
@@ -84,7 +84,7 @@ def decided_branches(dropped: Iterable[Dropped]) -> Iterator[Dropped]:
 
 
 def because(dropped: Dropped) -> str:
-    """Return the properties of packets and maps that a change relies on: `bytes 12-13, 20`."""
+    """Return the bytes and other properties that a change relies on, such as `bytes 12-13, 20`."""
     ranges = list[str]()
     offsets = dropped["bytes"]
     start = 0

@@ -34,7 +34,7 @@ _UNITS = {"bitrate": "bit/s", "packetrate": "packets/s"}
 
 
 class GuaranteeRequest(NamedTuple):
-    """A chain with rewritten programs, and options of their analyses."""
+    """A request for guarantees: a chain with rewritten programs, and options of the analyses."""
 
     subject: chains.ChainSubject
     loaded: LoadedChain
@@ -49,7 +49,7 @@ class GuaranteeRequest(NamedTuple):
 
     @property
     def restrictions(self) -> list[str]:
-        """Restrictions of the guarantees to some packets and map content, in words."""
+        """Sentences on the packets and the map content to which the guarantees are restricted."""
         members = self.loaded.chain.members
         names = [
             name if len(members) == 1 else f"{members[member][0]}:{name}"
@@ -100,7 +100,7 @@ def find_guarantees(request: GuaranteeRequest, stopping: Stopping) -> list[list[
 
 
 def _time_shares(seconds: float | None, analyses: int) -> Iterator[float | None]:
-    """Yield the time limit of each analysis: an even share of the time that is left by then."""
+    """Yield a time limit for each analysis: an even share of the time that is still left."""
     until = None if seconds is None else time.monotonic() + seconds
     for remaining in range(analyses, 0, -1):
         yield None if until is None else max(until - time.monotonic(), 0) / remaining
@@ -109,7 +109,7 @@ def _time_shares(seconds: float | None, analyses: int) -> Iterator[float | None]
 def _targets(
     request: GuaranteeRequest, device_targets: dict[str, str], member: int
 ) -> Sequence[str]:
-    """Return the targets of a program: its device's target if the description names one."""
+    """Return the targets for a program: the target of its device, if the description names one."""
     chain = request.loaded.chain
     for device in chain.devices:
         if device in device_targets and member in chain.on_device(device):
@@ -155,8 +155,7 @@ def _combine(
 ) -> tuple[Object, ProgramInfo]:
     """Combine the original or the rewritten programs into one object to analyse.
 
-    Returns the object with its only program, in which only the work of program number `member`
-    counts.
+    Return the object and its only program. Only the work of program number `member` counts.
 
     Raises:
         InputError: if the programs do not fit together.
@@ -178,7 +177,7 @@ def _combine(
 def _replaced(file: str, original: tuple[Object, int], data: bytes | None) -> tuple[Object, int]:
     """Return the object to load instead of the original, and the program's number in it.
 
-    `data` is the rewritten object; None: the program stays unchanged.
+    `data` is the rewritten object, or None if the program stays unchanged.
 
     Raises:
         InputError: if the rewritten object cannot be read.
@@ -193,7 +192,7 @@ def _replaced(file: str, original: tuple[Object, int], data: bytes | None) -> tu
 
 
 def _unknown(target: str, metric: str, why: str, about: list[str]) -> Guarantee:
-    """Return a guarantee without values, for the reason `why`."""
+    """Return a guarantee that has no values, but the reason `why`."""
     return {
         "target": target,
         "unit": _UNITS.get(metric, metric),
@@ -297,7 +296,7 @@ def _sentence(one: Guarantee) -> str:
 
 
 def certainty_words(one: Guarantee) -> list[str]:
-    """Return words for the certainty of the values: `at most` and `exact`, or `estimated` alone."""
+    """Return words for how certain the values are: `at most` and `exact`, or only `estimated`."""
     relation = "at least" if one["unit"] in _RATES else "at most"
     certainty = "exact" if one["exact"] else "under conditions" if one["assumptions"] else ""
     return [relation if one["guaranteed"] else "estimated", *([certainty] if certainty else [])]

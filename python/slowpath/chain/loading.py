@@ -63,11 +63,11 @@ def load_chain(
 
 
 class ProgramDescription(Protocol):
-    """A description of a chain or topology."""
+    """The interface that descriptions of chains and of topologies have in common."""
 
     @property
     def members(self) -> list[tuple[str, str, str | None]]:
-        """Name of each program, its file, and its name in the file if given."""
+        """For each program its name, its file, and its name in the file (None if not given)."""
 
     @property
     def lines(self) -> list[int]:

@@ -38,7 +38,7 @@ _MAPS = [Column("map"), Column("entries", number=True), Column("the program")]
 
 
 def _known_content(program: ChainProgram) -> Iterator[Html]:
-    """Yield a table of maps with given content, if any, and the conditions on the content."""
+    """Yield a table of maps whose content is given, and conditions on this content."""
     facts_with = program["facts_with"]
     if not (program["frozen"] or facts_with):
         return

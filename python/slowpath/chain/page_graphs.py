@@ -44,7 +44,10 @@ class Reasons:
                             self._others.setdefault(byte, []).append(fact_text(fact))
 
     def of(self, dropped: Dropped) -> str:
-        """Return the facts behind a change: `bytes 12-13 = 86dd; 106 to 3768 bytes`, or `-`."""
+        """Return the facts that justify a change: `bytes 12-13 = 86dd.
+
+        106 to 3768 bytes`, or `-`.
+        """
         parts = list(dict.fromkeys(self._of_bytes(list(dropped["bytes"]))))
         if dropped["length"]:
             parts.append(self._marked(self._length) if self._length else "length")
@@ -100,7 +103,7 @@ def _block_id(name: str, side: str, number: int) -> str:
 
 
 def _arrows(graph: Graph) -> list[Arrow]:
-    """Return the edges of a graph; edges from an unreachable block count as never taken."""
+    """Return the edges of a graph; no packet takes edges from unreachable blocks."""
     return [
         Arrow(number, way["to"], way["never"] or block["part"] == "unreached")
         for number, block in enumerate(graph["blocks"])
@@ -147,7 +150,7 @@ def _sides(pair: Pair) -> list[tuple[str, Graph]]:
 
 
 def heading(side: str, graph: Graph) -> str:
-    """Return the heading of a graph with its size, without the copy of the original."""
+    """Return the heading of a graph with its size; the copy of the original does not count."""
     blocks = [block for block in graph["blocks"] if block["part"] != "original"]
     slots = sum(block["slots"] for block in blocks)
     copy = "" if slots == graph["slots"] else ", and the original"

@@ -126,7 +126,7 @@ def _first_lines(lines: Sequence[str]) -> Iterator[str]:
 
 
 _GRACE = 2.0
-"""Extra seconds after the budget, to write the results found so far."""
+"""Seconds that are added to the budget for writing the results found so far."""
 
 
 class PlanOptions(NamedTuple):

@@ -52,7 +52,7 @@ _COMMON_PACKETS = [
         "0f1011121314"
     ),
 ]
-"""Seed packets with correct checksums, used if the search finds no packet."""
+"""Packets with correct checksums from which test packets are made if the search finds none."""
 
 
 class RehearsalOptions(NamedTuple):
@@ -123,7 +123,7 @@ def _find_witness(options: RehearsalOptions, stopping: Stopping) -> Witness | No
 
 
 class _Stage:
-    """The running kernel, with the packet and map content that all rehearsals of a chain use."""
+    """The running kernel, and the packet and map content that all rehearsals of a chain share."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class _Stage:
         return {key: content for key, content in renamed.items() if key in used}
 
     def _load(self, data: bytes, why: str, look: Callable[[StageProgress], None]) -> Rehearsal:
-        """Check that the kernel loads the fused program; `why` is the reason for no comparison."""
+        """Check that the kernel loads the fused program; `why` says why it is not compared."""
         fused = objects.read_object("all programs as one", data)
         chain = rehearsals.Rehearsed([], (fused, 0), data, _COMMON_PACKETS)
         size = rehearsals.Rehearsing(1, rounds=0)
@@ -240,7 +240,10 @@ class _Stage:
         look: Callable[[StageProgress], None],
         generation: str | None = None,
     ) -> Rehearsal:
-        """Compare two programs in the kernel; with a generation map, also after raising it."""
+        """Compare two programs in the kernel.
+
+        With a generation map, compare them again after its generation was raised.
+        """
         raised = None
         try:
             report = rehearsals.rehearse(self._kernel, chain, size, self._stopping, look)
@@ -262,7 +265,7 @@ class _Stage:
 
 
 _NEXT = "slowpath_next"
-"""Map by which the original programs call each other in the comparison with the fused program."""
+"""Name of the map by which original programs call each other in comparisons with the fused one."""
 
 
 def _name_in_object(names: dict[str, str], name: str) -> str:
@@ -279,7 +282,10 @@ def _find_program(data: bytes, name: str) -> tuple[objects.Object, int]:
 
 
 def _rehearsal(report: RehearsalReport, *, raised: bool | None) -> Rehearsal:
-    """Convert the engine's report; `raised` is true if both programs agree after raising."""
+    """Convert the engine's report.
+
+    `raised` tells if programs agree after the generation is raised.
+    """
     rate, covered = report["rate"], report["covered"]
     difference = covered["difference"] or report["difference"]
     program_ratio = rate["ratio_without_frame"] if rate else None
@@ -327,7 +333,7 @@ def _on_device(report: RehearsalOnDevice) -> OnDevice:
 
 
 def _raise_generation(chain: rehearsals.Rehearsed, generation: str) -> rehearsals.Rehearsed:
-    """Return the comparison with a raised generation and other map content."""
+    """Return the comparison to make after raising the generation; maps have other content."""
     more = {generation: [{"key": "00000000", "value": "0100000000000000"}]}
     maps: dict[str, list[dict[str, object]]] = json.loads(chain.maps)
     changed = {name: _change_entries(entries) for name, entries in maps.items()}
@@ -335,7 +341,7 @@ def _raise_generation(chain: rehearsals.Rehearsed, generation: str) -> rehearsal
 
 
 def _change_entries(entries: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Return the entries with changed values, without the first one unless it is the only one."""
+    """Return entries with changed values; the first is dropped unless it is the only one."""
     found = list[dict[str, object]]()
     for entry in entries[min(1, len(entries) - 1) :]:
         value = entry.get("value")
@@ -348,7 +354,7 @@ def _change_entries(entries: list[dict[str, object]]) -> list[dict[str, object]]
 
 
 def _not_compared(reason: str, *, refused: bool = False) -> Rehearsal:
-    """Return the result without a comparison; `refused`: the kernel rejects the program."""
+    """Return a result without a comparison; `refused` is true if the kernel rejects the program."""
     return {
         "paths": 0,
         "packets": 0,

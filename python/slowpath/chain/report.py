@@ -35,7 +35,7 @@ COLUMNS = ("program", "before", "after", "left", "guard", "proved", "rate", "obj
 """Columns of the table of rewritten programs."""
 _COUNTED = ("branches", "others")
 RIGHT = ("before", "after", "left", "rate")
-"""The numeric columns, aligned to the right."""
+"""Names of the columns with numbers, which are aligned to the right."""
 
 
 def facts_report(report: ChainReport) -> Iterator[Line | str]:
@@ -232,7 +232,7 @@ def _checks(guard: Guard) -> str:
 
 
 def _content(program: ChainProgram) -> Iterator[str]:
-    """Yield the maps with given content, and the maps whose given content the facts rely on."""
+    """Yield the maps whose content is given, and those on whose given content facts rely."""
     for one in program["frozen"]:
         entries = "1 entry" if one["entries"] == 1 else f"{one['entries']} entries"
         use = "used" if one["used"] else "not used"
@@ -243,7 +243,7 @@ def _content(program: ChainProgram) -> Iterator[str]:
 
 
 def map_conditions(program: ChainProgram) -> Iterator[str]:
-    """Yield the conditions for map content under which a program's report is right."""
+    """Yield the conditions that map content must meet for the program's report to hold."""
     guard, facts_with = program["guard"], program["facts_with"]
     if guard and guard["generation"]:
         yield (
@@ -262,7 +262,7 @@ def map_conditions(program: ChainProgram) -> Iterator[str]:
 def program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
     """Return the table row of a program, by `COLUMNS`.
 
-    `file` is the object file of the rewritten program; None: the program stays unchanged.
+    `file` is the object file of the rewritten program; None if the program stays unchanged.
     """
     before, guard = program["instructions_before"], program["guard"]
     after = guard["instructions"] if guard else program["instructions_after"]

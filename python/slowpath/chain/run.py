@@ -143,7 +143,7 @@ def optimize(options: Namespace, reporter: Reporter) -> ExitCode:
         return ExitCode.UNDECIDED
 
     def written(name: str, data: bytes | None) -> str | None:
-        """Write an object, if there is one, and return the text for its column."""
+        """Write an object, if there is one; return the text for the table's column of files."""
         if data is None or request.output is None:
             return None if data is None else "not written"
         return write_object(request.output, name, data)
@@ -185,7 +185,7 @@ def _load(options: ChainOptions) -> LoadedChain:
 
 
 class _Rewritten(NamedTuple):
-    """The report of a chain, and the objects to load instead of the originals."""
+    """The report of a chain, and the objects that replace the originals."""
 
     report: ChainReport
     objects: list[bytes | None]  # one per program; None: unchanged

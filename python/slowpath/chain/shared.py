@@ -21,7 +21,7 @@ def run_watched(
 ) -> tuple[Message | None, str | None]:
     """Run work in a worker process, limited to `seconds` and `memory` bytes, and show its stages.
 
-    Returns the last message of the work, if any, and the reason if the work ended early.
+    Return the last message of the work, if any, and the reason if the work ended early.
 
     Raises:
         InputError: if the work cannot be done.
@@ -51,7 +51,7 @@ def check_folder(output: Path | None) -> None:
 
 
 def object_file(folder: Path, name: str) -> Path:
-    """Return the path of the object file with a name."""
+    """Return the path of the object file for a program of this name."""
     return folder / f"{name}.bpf.o"
 
 

@@ -130,7 +130,7 @@ def compare(options: VerifyOptions) -> VerifyReport:
 
 
 class _ReplacedProgram(NamedTuple):
-    """The program of a chain that both compared programs replace."""
+    """The program of a chain that both of the compared programs could replace."""
 
     loaded: LoadedChain
     member: int  # number of the program in the chain
@@ -169,7 +169,7 @@ def _program(file: str, name: str | None, clang: Clang) -> tuple[objects.Object,
 
 
 def _undecided(stopped: str | None) -> dict[str, object]:
-    """Return the result of a comparison that ended early, for the reason `stopped`."""
+    """Return an undecided result; `stopped` is the reason why the comparison ended early."""
     return {
         "outcome": "undecided",
         "assumptions": [],

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, TypeVar
 Number = TypeVar("Number", bound=float)
 
 _WRITTEN = {"--output", "--html", "--plot", "--placement-out", "--coalescing-out"}
-"""Options whose value can be the name of an output file."""
+"""Names of options whose value can be the name of an output file."""
 ARGUMENTS = "Arguments"
-"""Heading of the positional arguments."""
+"""Heading above the positional arguments in help texts."""
 
 
 class Option(NamedTuple):
-    """An option or argument: parameters of `argparse.add_argument`, and its heading in the help."""
+    """An option or positional argument: its heading, and parameters of `argparse.add_argument`."""
 
     group: str
     names: tuple[str, ...]
@@ -47,7 +47,10 @@ class Option(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command: its options, and the function that runs it and returns the exit code."""
+    """A command: its options, and the function that runs it.
+
+    The function returns the exit code.
+    """
 
     help: Sequence[str]  # paragraphs; the first is the summary
     options: Sequence[Option]
@@ -55,7 +58,7 @@ class Command(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A group of commands with a common name.
+    """A group of commands whose names begin with the same word.
 
     Commands are object references, `module:NAME`, so that only the called one is imported.
     """
@@ -73,15 +76,15 @@ def load(reference: str) -> Any:  # noqa: ANN401 - the caller knows the type
 
 
 def deferred(reference: str, *options: str) -> Callable[[Namespace], int]:
-    """Return a command's function that imports another one when it runs, and calls it.
+    """Return a function that, when it is called, imports the referenced function and calls it.
 
-    The called function gets the values of these options.
+    The referenced function gets the values of these options.
     """
     return lambda args: load(reference)(*(getattr(args, name) for name in options))
 
 
 class Heading(str):
-    """A heading in the help; its methods create the options below it."""
+    """A heading in help texts; its methods create the options below it."""
 
     __slots__ = ()
 

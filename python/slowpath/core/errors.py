@@ -14,7 +14,7 @@ class OptionError(Exception):
 
 
 class InputError(Exception):
-    """A file cannot be used: its name, the reason in one line, and further reasons."""
+    """A file cannot be used; the error has its name, a reason in one line, and further reasons."""
 
     def __init__(self, file: str, reason: str, further: Sequence[str] = ()) -> None:
         super().__init__(f"{file}: {reason}")
@@ -65,7 +65,7 @@ _WORST_FIRST = (
 
 
 def worst(codes: list[ExitCode]) -> ExitCode:
-    """Return the exit code for several files: the first of `_WORST_FIRST` that occurs."""
+    """Return one exit code for several files: the first code in `_WORST_FIRST` that occurs."""
     return next((code for code in _WORST_FIRST if code in codes), ExitCode.FINE)
 
 
@@ -80,13 +80,13 @@ _PACKAGES = {
     "sklearn": ("scikit-learn", "contention"),
     "yaml": ("PyYAML", "models"),
 }
-"""Package of each optional module, and the smallest extra that contains the package."""
+"""For each optional module, its package and the smallest extra that contains the package."""
 _LARGER = frozenset({"contention", "insights"})
 """Extras that include `models`, named like the commands that need them."""
 
 
 def missing_package(module: str | None, command: str) -> str | None:
-    """Return the error of a command that cannot import a module; None if no extra contains it.
+    """Return an error that says how to install a missing module; None if no extra contains it.
 
     `command` is the command with its groups, such as `slowpath insights blocks`.
     """

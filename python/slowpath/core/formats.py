@@ -12,9 +12,9 @@ from slowpath.core.printable import aligned_line, json_line
 from slowpath.core.terminal import Line, out, out_lines
 
 OUTPUT = Heading("Output")
-"""Heading of the options for the output."""
+"""Heading in help texts above the options that control the output."""
 JSON = f"{__name__}:json_report"
-"""Reference to the reporter of commands whose report is the JSON document itself."""
+"""Reference to the reporter of commands whose reports are already JSON documents."""
 STABLE = "Format of the output; json is stable"
 BOTH_STABLE = "Format of the output; json and csv are stable"
 Lines = Iterable[Line | str]
@@ -35,7 +35,7 @@ class Reporter(NamedTuple):
         out_lines(self(*report))
 
     def write_to(self, file: str | None, *report: object) -> None:
-        """Write a report to a file in the format of its suffix; without a file, see `write`.
+        """Write a report to a file, in the format of the file's suffix; for None, call `write`.
 
         Raises:
             InputError: if the file cannot be written.
@@ -69,7 +69,7 @@ class Formats:
         return Reporter(name, self._references)
 
     def call(self, reference: str) -> Callable[[Namespace], int]:
-        """Return a command that passes options and reporter to the referenced function."""
+        """Return a command that calls the referenced function with the options and the reporter."""
         return lambda args: load(reference)(args, self.reporter(args.format))
 
 

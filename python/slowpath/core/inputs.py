@@ -13,10 +13,11 @@ from slowpath.core.command import Option
 from slowpath.core.errors import InputError, OptionError
 
 _LARGEST_MEBIBYTES = 256
-"""Maximum file size, far above that of programs; keeps `/dev/zero` from filling the memory."""
+"""Maximum size of a file, far above that of programs, so that `/dev/zero` cannot fill the memory.
+"""
 
 _pipes_until: float | None = None
-"""Deadline for reading pipes, by the monotonic clock; None: no limit."""
+"""Time on the monotonic clock until which pipes may be read; None if there is no limit."""
 
 NO_SUCH_FILE = "no such file"
 """Reason for a missing file."""
@@ -47,7 +48,7 @@ def read_program(file: str) -> bytes:
 
 
 def read_pipes_within(seconds: float | None) -> None:
-    """Limit the total time for reading all pipes, starting now; None: no limit."""
+    """Limit the time for reading all pipes together, starting now; None removes the limit."""
     global _pipes_until  # noqa: PLW0603 - files are read in many places
     _pipes_until = None if seconds is None else time.monotonic() + seconds
 
@@ -120,7 +121,7 @@ def check_output(option: str, output: str | None, read: Iterable[str]) -> None:
     """Check that an output file is not an input file, not even through a link.
 
     Raises:
-        OptionError: if it is an input file; names `option`.
+        OptionError: if it is an input file; the error names `option`.
     """
     if output is not None and any(is_same_file(output, file) for file in read):
         raise OptionError(option, f"{output} is read, and would be overwritten")
@@ -130,7 +131,7 @@ def check_written(options: Iterable[Option], args: Namespace) -> None:
     """Check that no output file of a command is also an input file or another output file.
 
     Raises:
-        OptionError: if an output file is; names its option.
+        OptionError: if an output file is one of these; the error names its option.
     """
     values = [(option, _values(option, args)) for option in options]
     read = [file for option, files in values if option.reads for file in files]
@@ -233,7 +234,7 @@ def check_writable(file: str) -> None:
 
 
 def _temporary_name(path: str) -> str:
-    """Return the name of a new file in the folder of a file, so that it can be renamed to it."""
+    """Return a name for a new file in the same folder, so that it can be renamed to the file."""
     name = f".slowpath-{os.getpid()}-{os.urandom(8).hex()}"
     return os.path.join(os.path.dirname(path), name)
 

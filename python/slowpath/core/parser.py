@@ -24,7 +24,7 @@ _FIRST_COLUMN = 34
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors begin with the usage and end with one line."""
+    """An argument parser that prints the usage before an error, and the error in one line."""
 
     def error(self, message: str) -> NoReturn:
         """Print the usage, a hint to the help, and the error; exit."""
@@ -92,14 +92,14 @@ def command_parser(path: str, command: Command) -> Parser:
 
 
 def _usage_word(metavar: str, number: str | None) -> str:
-    """Return an argument in the notation of the usage line; `number` is its `nargs`."""
+    """Return an argument as it appears in the usage line; `number` is its `nargs`."""
     if number == "?":
         return f"[{metavar}]"
     return f"{metavar}..." if number else metavar
 
 
 def group_parser(path: str, group: Group) -> Parser:
-    """Return the parser of a group, for arguments that do not call a command."""
+    """Return a parser for a group of commands, used if the arguments call none of them."""
     command = "COMMAND" if group.file_command is None else "{COMMAND,FILE}"
     parser = _parser(path, ["[OPTIONS]", command, "[ARGS]..."], group.help)
     commands = parser.add_subparsers(title="Commands", metavar="COMMAND", prog=path)

@@ -38,7 +38,7 @@ def check_picture(file: str | None) -> None:
 
 @contextmanager
 def picture(file: str, width: float, height: float) -> "Iterator[Figure]":
-    """Yield a figure to draw on, with width and height in inches; write it to `file` at the end.
+    """Yield a figure of this size in inches to draw on; write it to `file` at the end.
 
     Raises:
         OSError: if the file cannot be written.

@@ -39,7 +39,7 @@ class Spanned(NamedTuple):
 
 
 def with_key(found: Spanned, key: str) -> Spanned:
-    """Return a value under another key; the keys of values in it begin with the new key."""
+    """Return the value with another key; the keys of values inside it then begin with that key."""
     return _renamed(found, len(found.place.key), key)
 
 
@@ -289,7 +289,7 @@ def parse_integer(digits: str) -> int | None:
 
 
 def decimal(found: Spanned, least: float, most: float = math.inf) -> float:
-    """Return a number within limits, which can have a fraction.
+    """Check that a value is a number within limits, possibly with a fraction, and return it.
 
     Raises:
         InputError: if the value is not a number, or is outside the limits.
@@ -310,7 +310,7 @@ def _listed(words: Iterable[str]) -> str:
 
 
 class Number(NamedTuple):
-    """A parameter with integer values."""
+    """A parameter whose values are integers."""
 
     description: str
     least: int
@@ -320,7 +320,7 @@ class Number(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A parameter with words as values."""
+    """A parameter whose values are words."""
 
     description: str
     words: tuple[str, ...]  # allowed words; the first is the default
@@ -330,7 +330,7 @@ Parameter = Number | Word
 
 
 def number(found: Spanned, limits: Number) -> int:
-    """Return an integer that a parameter allows; for notations, see `parse_integer`.
+    """Check that a value is an integer that the parameter allows, and return it.
 
     Raises:
         InputError: if the value is not an integer, or not allowed.

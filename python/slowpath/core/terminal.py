@@ -58,7 +58,8 @@ def out(line: Line | str) -> None:
 def out_lines(lines: Iterable[Line | str]) -> None:
     """Write lines to standard output and flush it; exit if writing fails.
 
-    Line ends within a line become spaces. The exit code tells a closed pipe from other failures.
+    Line ends within a line become spaces. The exit code distinguishes a closed pipe from other
+    failures.
     """
     styled = is_terminal(sys.stdout)
     written = list(lines)  # outside of `try`, which catches write errors only
@@ -128,7 +129,7 @@ _MINUTE = 60.0
 
 
 class LiveLine:
-    """A progress line, shown on terminals only, that disappears when the work ends."""
+    """A progress line that is shown only on terminals and disappears when the work ends."""
 
     def __init__(self) -> None:
         self.live = is_terminal(sys.stderr)
@@ -159,7 +160,7 @@ def about_left(seconds: float) -> str:
 
 
 def first_few(names: Sequence[str], most: int) -> str:
-    """Join the first names with commas; `...` stands for further ones."""
+    """Join at most `most` names with commas; `...` stands for the others."""
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 

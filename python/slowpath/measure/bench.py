@@ -32,7 +32,7 @@ class KernelBench:
     """A bench that loads paths into the running kernel and times them."""
 
     def __init__(self, station: kernel.Station, cases: Sequence[kernel.Case]) -> None:
-        """Load only the busy loop."""
+        """Create the bench; of all programs, only the busy loop is loaded now."""
         self._station = station
         self._busy = kernel.load_busy(station)
         self._cases = list(cases)
@@ -64,7 +64,7 @@ class ColdBench:
     """
 
     def __init__(self, station: kernel.Station, cases: Sequence[kernel.Cold]) -> None:
-        """Load only the busy loop."""
+        """Create the bench; of all programs, only the busy loop is loaded now."""
         self._station = station
         self._busy = kernel.load_busy(station)
         self._cases = list(cases)
@@ -116,7 +116,7 @@ _EVERY = 0.1  # seconds between two readings
 _FEWEST = 6  # minimum number of rounds for a result
 
 Additions = tuple[float, float]
-"""Nanoseconds of a dependent addition, and of an independent one."""
+"""Time in nanoseconds of a dependent and of an independent addition."""
 
 
 class CpuSpeed(NamedTuple):
@@ -127,10 +127,13 @@ class CpuSpeed(NamedTuple):
 
 
 class PaceMeter:
-    """A meter of the CPU's speed, read from time to time."""
+    """Measures the speed of the CPU from time to time."""
 
     def __init__(self, additions: Callable[[int], Additions]) -> None:
-        """Create the meter; `additions` times both kinds of addition with a number of runs."""
+        """Create the meter.
+
+        `additions` times both kinds of addition, each the given number of times.
+        """
         self._additions = additions
         self._rounds: list[Additions] = []
         self._next = -math.inf

@@ -36,9 +36,9 @@ def measure_cold(
     quota: StopCriteria,
     callbacks: ProgressCallbacks,
 ) -> None:
-    """Measure on cold caches the paths that were measured on hot ones, and store the result.
+    """Measure paths again, now with cold caches, and store the times in the program's record.
 
-    `cache_bytes` is the size of the last-level cache; None: not known.
+    `cache_bytes` is the size of the last-level cache; None if it is unknown.
     """
     found: list[_ColdCase] = []
     rows = [program.record["paths"][number] for number in program.numbers]
@@ -74,7 +74,7 @@ def measure_cold(
 
 
 def _run_time(cold: Measured | None, empty: Measured | None, baseline: float) -> Estimate | None:
-    """Return the nanoseconds of a run in the kernel's loop, or None if no load has both times.
+    """Return the time in nanoseconds of a run with cold caches; None if no load has both times.
 
     The time of each load is that of the path, minus an empty program with the same packets, plus
     `baseline`, an empty program in the loop.
@@ -105,7 +105,7 @@ def _cold(measured: _ColdCase, value: Estimate, cache_bytes: int) -> ColdPath:
 
 
 def _conclude(record: MeasuredProgram) -> None:
-    """Append to the conclusion the path that takes much longer on cold caches, if any."""
+    """Add a sentence to the conclusion if a path takes much longer with cold caches."""
     worst: tuple[float, MeasuredPath, ColdPath] | None = None
     for path in record["paths"]:
         cold, hot = path["cold"], path["measured_ns"]

@@ -20,7 +20,7 @@ _SAME = "same packet"
 
 
 class Pair(NamedTuple):
-    """Indices of a program among those of the old and of the new file; None: not in the file."""
+    """Indices of a program in the old and in the new file; None if a file lacks the program."""
 
     old: int | None
     new: int | None
@@ -36,7 +36,7 @@ def pair_programs(old: Sequence[Analysed], new: Sequence[Analysed]) -> list[Pair
 
 
 class SamePacket(NamedTuple):
-    """The new program's path for the packet and maps of the old program's slowest path."""
+    """Path of the new program for the packet and maps of the old program's slowest path."""
 
     case: kernel.Case | None
     error: str | None = None  # reason why the path cannot be timed
@@ -69,7 +69,7 @@ def until_decided(
     programs: tuple[PreparedProgram, PreparedProgram],
     decided: Callable[[ComparedPath], bool],
 ) -> StopCriteria:
-    """Return criteria with the further condition that `decided` is true for the slowest paths."""
+    """Return stop criteria that also require `decided` to return true for the slowest paths."""
 
     def enough(subjects: Sequence[Measured | None]) -> bool:
         return decided(_row("slowest", *_slowest(programs, subjects)))
@@ -94,7 +94,7 @@ def _slowest(
 
 
 def _complete(cases: Sequence[kernel.Case], rows: Sequence[Measured | None]) -> list[Measured]:
-    """Return the measured rows, without cases with omitted calls."""
+    """Return the measured rows, except rows of cases in which calls were omitted."""
     pairs = zip(cases, rows, strict=True)
     return [row for case, row in pairs if row is not None and not case.omitted]
 
@@ -172,7 +172,7 @@ def _row(path: str, old: Measured | None, new: Measured | None) -> ComparedPath:
 
 
 def _why(old: Measured | None, new: Measured | None) -> str:
-    """Return the reason why there is no ratio."""
+    """Return the reason why no ratio of the new to the old time is known."""
     if old is None or new is None:
         side = "old" if old is None else "new"
         return f"no path of the {side} program was measured with all its calls"

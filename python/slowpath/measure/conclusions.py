@@ -13,14 +13,14 @@ from slowpath.measure.documents import (
 from slowpath.measure.sampling import DISTURBED, Outcome
 
 _MANY_DISTURBED = 0.25
-"""Share of disturbed samples above which the report has a warning."""
+"""If a larger share of samples is disturbed, the report warns."""
 
 
 def conclude(record: MeasuredProgram) -> str | None:
     """Return a sentence that compares the slowest path with the fastest.
 
-    Paths with omitted calls are excluded, because their times are too short. None: no other path
-    was measured.
+    Paths with omitted calls are excluded, because their times are too short. Return None if no
+    other path was measured.
     """
     known = [path for path in record["paths"] if _time(path) > 0 and not path["omitted"]]
     if not known:
@@ -46,7 +46,7 @@ def conclude(record: MeasuredProgram) -> str | None:
 
 
 def incomplete(record: MeasuredProgram) -> list[MeasuredPath]:
-    """Return the measured paths with omitted calls."""
+    """Return the measured paths in which calls had to be omitted."""
     return [path for path in record["paths"] if _time(path) > 0 and path["omitted"]]
 
 
@@ -99,7 +99,7 @@ def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
 
 
 def imprecise(seconds: float) -> str:
-    """Return the warning that intervals are wider than requested after `seconds`."""
+    """Return a warning that intervals are still too wide after `seconds`."""
     return (
         "Not all intervals became as narrow as --precision asks for within --seconds "
         f"({seconds:.1f} s)."
@@ -107,7 +107,7 @@ def imprecise(seconds: float) -> str:
 
 
 _MANY_UNTIMED = 0.01
-"""Share of packets without a time above which the report has a remark."""
+"""If a larger share of packets was not timed, the report has a remark."""
 
 
 def conclude_trace(record: MeasuredTrace, *, known: bool) -> str | None:
@@ -141,7 +141,7 @@ def conclude_trace(record: MeasuredTrace, *, known: bool) -> str | None:
 def _reached(most: int, bound: int, *, known: bool) -> str:
     """Explain why a path of the trace has at least as many instructions as the analysis found.
 
-    `most` is the maximum of the trace, `bound` that of the analysis.
+    `most` is the largest number of instructions in the trace, `bound` that of the analysis.
     """
     if most > bound and known:
         return (
@@ -158,7 +158,7 @@ def _reached(most: int, bound: int, *, known: bool) -> str:
 
 
 def initial_maps(record: MeasuredTrace) -> str | None:
-    """Describe the initial content of maps; None if all are as in the object."""
+    """Return a remark on maps whose content was set; None if all are as in the object."""
     filled, unfilled = list[str](), list[str]()
     for each in record["maps"]:
         entries = each["entries"]
@@ -224,7 +224,7 @@ def _packets(count: int) -> str:
 
 
 _LARGE_SHARE = 0.25
-"""Minimum share of the time at which the conclusion names a stretch."""
+"""If a stretch takes at least this share of the time, the conclusion names it."""
 
 
 def largest(breakdown: Breakdown) -> list[MeasuredStretch]:
@@ -234,9 +234,9 @@ def largest(breakdown: Breakdown) -> list[MeasuredStretch]:
 
 
 def conclude_where(breakdown: Breakdown) -> str | None:
-    """Return a sentence that names the stretch with most of the time.
+    """Return a sentence that names the stretch which takes most of the time.
 
-    None: no stretch takes significantly more than the others, or all shares are small.
+    Return None if no stretch takes significantly more than the others, or all shares are small.
     """
     known = largest(breakdown)
     if not known:

@@ -13,11 +13,12 @@ from slowpath.measure.machine_files import Files, parse_number
 from slowpath.measure.processor import frequency_now
 
 _TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-"""Columns of /proc/stat. `user` and `nice` include the time of guests of this machine."""
+"""Names of the columns of /proc/stat. `user` and `nice` include the time of guests of this machine.
+"""
 
 
 class Ticks(NamedTuple):
-    """Time of a CPU by kind, in ticks of the kernel's clock (mostly 10 ms)."""
+    """Time that a CPU spent in each state, in ticks of the kernel's clock (mostly 10 ms)."""
 
     user: int
     nice: int
@@ -43,7 +44,7 @@ class Ticks(NamedTuple):
 
     @property
     def idling(self) -> int:
-        """Ticks without work."""
+        """Ticks in which the CPU had no work."""
         return self.idle + self.iowait
 
 
@@ -63,7 +64,7 @@ class Counters(NamedTuple):
 
 
 def without_pause(start: Counters, paused: Counters, resumed: Counters) -> Counters:
-    """Return the counters at `start` with the growth during a pause added.
+    """Return the counters at `start`, increased by the events that occurred during a pause.
 
     The difference between later counters and these excludes the pause. Frequency and load averages
     do not accumulate: they keep the values of the start.
@@ -296,7 +297,7 @@ def _growth(before: int | None, after: int | None) -> int | None:
 def _growth_by_name(
     before: Mapping[str, int] | None, after: Mapping[str, int] | None
 ) -> dict[str, int] | None:
-    """Return the growth of the counters that have grown; new counters began at 0."""
+    """Return how much each counter has grown; new counters began at 0, others are left out."""
     if before is None or after is None:
         return None
     growth = {name: count - before.get(name, 0) for name, count in after.items()}

@@ -52,7 +52,7 @@ class Environment(TypedDict):
 
 
 class Watch:
-    """The environment of a run from its start on; from `begin`."""
+    """Records the environment of a run, starting when `begin` creates it."""
 
     def __init__(self, files: Files, cpu: int, thread: int, before: Counters) -> None:
         self._files = files

@@ -31,7 +31,7 @@ _MORE = 1.4  # factor between the numbers of loads at two checks of the precisio
 
 
 class LiveSubject:
-    """Numbers of the subjects that are timed for a path."""
+    """Numbers of the programs that are timed for a path."""
 
     PROGRAM = 0  # the program, on packets that the kernel makes
     BASELINE = 1  # the minimal program with the same action, on the same packets
@@ -40,7 +40,7 @@ class LiveSubject:
 
 
 class LiveSample(NamedTuple):
-    """One timed call."""
+    """The result of one timed call with live packets."""
 
     nanoseconds: int  # time until all packets were sent
     frames: int  # number of packets
@@ -49,17 +49,17 @@ class LiveSample(NamedTuple):
 
 
 class LiveLoad(Protocol):
-    """Loaded programs of all paths."""
+    """The programs of all paths, loaded into the kernel."""
 
     def busy(self) -> float:
-        """Return nanoseconds of a busy loop."""
+        """Return the time in nanoseconds that a busy loop takes now."""
 
     def sample(self, path: int, subject: int, frames: int) -> LiveSample:
         """Time a `LiveSubject` of a path on `frames` packets in one call."""
 
 
 class LiveBench(Protocol):
-    """A bench that loads and times paths."""
+    """Interface of benches that load paths and time them with live packets."""
 
     @property
     def received(self) -> Sequence[bool]:
@@ -191,7 +191,7 @@ class _Sampler:
         return self._busy[-1]
 
     def _medians(self) -> tuple[float, list[dict[_Key, float]]]:
-        """Return the applied limit of disturbance, and each load's medians by subject."""
+        """Return the limit of disturbance that was applied, and each load's medians by subject."""
         quiet = quantile(self._busy, _UNDISTURBED)
         needed = min(_LEAST_LOADS, len(self.loads))
         keys = {(sample.path, sample.subject) for sample in self.loads[0]}
@@ -231,7 +231,7 @@ class _Sampler:
     def widest(self) -> float | None:
         """Return the largest half width of a program's interval, relative to the packet's time.
 
-        None: not all paths have a time.
+        Return None unless all paths have a time.
         """
         found = 0.0
         for path in self._evaluated()[1]:
@@ -250,7 +250,7 @@ class _Sampler:
 
 
 def _load_medians(timed: Sequence[_Timed], limit: float) -> dict[_Key, float]:
-    """Return the median of the samples beside a busy loop that took at most `limit`, by subject."""
+    """Return each subject's median over samples next to a busy loop of at most `limit`."""
     kept: dict[_Key, list[float]] = {}
     for sample in timed:
         if sample.busy <= limit:
@@ -284,7 +284,7 @@ class LiveKernelBench:
     def __init__(
         self, station: kernel.Station, cases: Sequence[kernel.LiveCase], batch: int
     ) -> None:
-        """Load only the busy loop; `batch` is the number of packets per batch."""
+        """Create the bench with `batch` packets per batch; only the busy loop is loaded now."""
         self._station = station
         self._cases = list(cases)
         self._batch = batch
@@ -321,7 +321,7 @@ class _KernelLoad:
 
 
 _MANY_LOST = 0.001
-"""Share of dropped packets above which the report has a warning."""
+"""If a larger share of packets is dropped, the report warns."""
 
 
 def measure_program_live(

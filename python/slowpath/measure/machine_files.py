@@ -11,7 +11,7 @@ _MOST_CPUS = 1 << 20
 
 
 class Files:
-    """Files below a folder that is laid out like `/`."""
+    """Reads files below a folder that is laid out like `/`."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root

@@ -50,14 +50,14 @@ def slowest(paths: Sequence[PathResult], count: int) -> list[tuple[int, PathResu
 
 
 class LaterCase(NamedTuple):
-    """A path that later packets like the first one take, and the case that times it."""
+    """The path that later packets take (packets like the first one), with a case that times it."""
 
     record: LaterPath
     case: kernel.Case
 
 
 def later_path(later: kernel.SubsequentPackets) -> LaterPath:
-    """Return the record about later packets before their path is timed."""
+    """Return a record of what later packets do; the time of their path is still missing."""
     return {
         "instructions": later.instructions,
         "action": action_name(later.action),
@@ -70,7 +70,7 @@ def later_path(later: kernel.SubsequentPackets) -> LaterPath:
 
 
 def fill_later(record: LaterPath, measured: Measured | None, why: str) -> None:
-    """Store the time of later packets in the record, or `why` they have none."""
+    """Store the time of later packets in the record, or the reason `why` they have no time."""
     if measured is None:
         record["reason"] = why
         return
@@ -107,7 +107,7 @@ def _empty() -> targets.Flow:
 
 
 def predicted_for() -> str | None:
-    """Return the machine of the prediction's model, the date of its experiments, and doubts."""
+    """Return the machine of the predicting model, the date of its experiments, and doubts."""
     known, doubt = _target().machine, _target().doubt
     if known is None:
         return None
@@ -252,7 +252,7 @@ class JointOutcome(NamedTuple):
     extra: list[Measured | None]  # for each extra case
 
     def why(self, extra: int) -> str:
-        """Return the reason why an extra case has no value."""
+        """Return the reason why the case in `extra` with this index has no value."""
         if self.outcome is None:
             return "interrupted before it was measured"
         return self.outcome.why(len(self.outcome.subjects) - len(self.extra) + extra)

@@ -133,7 +133,7 @@ _TEXT = 48
 
 
 def stretches_report(breakdown: Breakdown | None, *, verbose: bool) -> Iterator[Line | str]:
-    """Yield a table of the stretches with the largest times."""
+    """Yield a table of the stretches that take most of the time."""
     if breakdown is None:
         return
     if breakdown["error"] is not None:
@@ -188,7 +188,10 @@ _COLD_CSV = {
 
 
 def is_shown(paths: Sequence[MeasuredPath], *, always: bool) -> bool:
-    """Return true if reports show cold times: `always`, or if one differs from the hot time."""
+    """Return true if reports show times with cold caches.
+
+    This holds if `always` is true, or if one of these times differs from the time with hot caches.
+    """
     known = [path["cold"] for path in paths if path["cold"] is not None]
     return always or any(cold["differs"] for cold in known)
 
@@ -334,7 +337,10 @@ def errors_of(record: MeasuredProgram) -> Iterator[str]:
 
 
 def why_not(record: MeasuredProgram, path: MeasuredPath, *, measured: bool) -> str | None:
-    """Return the error of a path; if it was not `measured` and has none, that of its program."""
+    """Return the error of a path.
+
+    Return the error of the program if the path has none and was not `measured`.
+    """
     return path["error"] if measured else path["error"] or record["error"]
 
 

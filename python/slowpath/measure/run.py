@@ -73,7 +73,7 @@ class LiveLine(terminal.LiveLine):
 
 
 class Measuring:
-    """A measurement of programs in progress, with the exit codes so far."""
+    """Measures programs one after the other, and collects exit codes."""
 
     def __init__(
         self, request: Request, settings: Settings, station: kernel.Station, stopping: Stopping
@@ -161,7 +161,7 @@ class Measuring:
 
 
 class VersionsRun:
-    """A measurement of the programs of an old and a new file."""
+    """Measures the programs of an old and a new file, and compares them."""
 
     def __init__(self, measuring: Measuring, alone: Callable[[Analysed], MeasuredProgram]) -> None:
         """Prepare the run; `alone` measures a program that exists in only one file."""
@@ -219,7 +219,7 @@ class VersionsRun:
             self.records.append(program.record)
 
     def _check(self, compared: ComparedVersions) -> None:
-        """Print why `--fail-on` fails, and disagreements with the kernel."""
+        """Report each gate of `--fail-on` that fails, and each disagreement with the kernel."""
         for row in compared["paths"]:
             if row["report"] is not None:
                 what = f"{row['path']}: {row['error']}"
@@ -233,7 +233,7 @@ class VersionsRun:
 
 
 _STRETCHES = 2.5
-"""Time limit for dividing the slowest path's time, in seconds."""
+"""Time limit for measuring the stretches of the slowest path, in seconds."""
 
 
 def measure(request: Request, settings: Settings) -> ExitCode:

@@ -43,7 +43,7 @@ _MORE_TO_DECIDE = 2.0  # like `_MORE`, if the result decides a gate: a wrong dec
 
 
 class Reference:
-    """Numbers of the reference programs, timed besides the subjects."""
+    """Numbers of the reference programs, which are timed in addition to the subjects."""
 
     EMPTY = -1  # an empty program
     WRAPPED = -2  # an empty program behind a wrapper, as restored subjects run; only with these
@@ -59,7 +59,7 @@ class SubjectError(Exception):
 
 
 class Sample(NamedTuple):
-    """One timed call."""
+    """The result of one timed call."""
 
     nanoseconds: int  # total time of all runs
     runs: int
@@ -67,7 +67,7 @@ class Sample(NamedTuple):
 
 
 class Load(Protocol):
-    """Loaded programs of one part of a bench."""
+    """The programs of one part of a bench, loaded into the kernel."""
 
     def sample(self, subject: int, repeat: int) -> Sample:
         """Time `repeat` runs of a subject or a `Reference` in one call.
@@ -86,11 +86,11 @@ class Bench(Protocol):
 
     @property
     def net(self) -> Sequence[bool]:
-        """For each subject, true if its samples exclude the overhead of calls."""
+        """For each subject, true if its times already exclude the overhead of a call."""
 
     @property
     def most(self) -> Sequence[int]:
-        """For each subject, the maximum number of runs after loading."""
+        """For each subject, the maximum number of runs before it must be loaded again."""
 
     @property
     def parts(self) -> Sequence[Sequence[int]]:
@@ -115,7 +115,7 @@ class StopCriteria(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """The values of one load."""
+    """The values that one load yields for the subjects."""
 
     whole: list[float | None]  # ns of each subject in the kernel's loop; None: unknown
     net: list[float | None]  # ns of each subject beyond an empty program; None: all disturbed
@@ -152,7 +152,7 @@ class Outcome(NamedTuple):
 
 
 class _Timed(NamedTuple):
-    """A sample, with the time of the busy loop before or after it, whichever is longer."""
+    """A sample, and the longer time of the two busy loops before and after it."""
 
     part: int
     subject: int
@@ -262,7 +262,7 @@ class Sampler:
         return timed
 
     def _are_enough(self, timed: Sequence[_Timed], turns: Sequence[int], quiet: float) -> bool:
-        """Return true if each subject has enough undisturbed samples to end the load."""
+        """Return true if each subject has enough undisturbed samples, so that the load can end."""
         undisturbed = Counter(sample.subject for sample in timed if sample.busy <= quiet)
         return all(
             undisturbed[subject] >= _ENOUGH for subject in turns if subject not in self._failed
@@ -301,7 +301,7 @@ class Sampler:
         return nanoseconds
 
     def _observations(self) -> tuple[float, list[Observation]]:
-        """Return the applied limit of disturbance and the observation of each load."""
+        """Return the limit of disturbance that was applied, and the observation of each load."""
         quiet = quantile(self._busy, _UNDISTURBED)
         needed = min(_LEAST_LOADS, len(self._loads))
         for limit in DISTURBED[:-1]:
@@ -376,7 +376,7 @@ class Sampler:
     def _wholes(
         self, subject: int, observations: Sequence[Observation], baseline: float
     ) -> list[float | None]:
-        """Return nanoseconds of one run in the kernel's loop, for each load."""
+        """Return, for each load, the time in nanoseconds of one run in the kernel's loop."""
         if not self._bench.wrapped[subject]:
             return [each.whole[subject] for each in observations]
         # Samples of a restored subject cover the program alone; add the loop.
@@ -397,7 +397,7 @@ class Sampler:
 def _repeats(load: Load, subject: int, most: int) -> tuple[int, int]:
     """Return the number of runs in a sample, and the maximum number of samples in a load.
 
-    A load allows at most `most` runs, including trials.
+    A load must make at most `most` runs, including trials.
     """
     target = _BUSY if subject == Reference.BUSY else _SAMPLE
     first = _trial(load, subject, _TRIAL)
@@ -422,10 +422,10 @@ def _call(load: Load, repeat: int) -> float:
 
 
 def ratio(old: Measured, new: Measured) -> Estimate | None:
-    """Return the ratio of new to old time over the loads that have both, or None without any.
+    """Return the ratio of new to old time, from loads with both times; None if there are none.
 
     Subjects that take turns are disturbed alike. If few samples are undisturbed, the ratio over all
-    samples is therefore more precise. Of both ratios, the one with the narrower interval counts.
+    samples is therefore more precise. The function returns the ratio with the narrower interval.
     """
     found = [
         estimate(ratios)

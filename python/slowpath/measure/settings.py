@@ -56,7 +56,7 @@ def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped:
 
 
 def draw_traces(file: str, records: Sequence[MeasuredProgram]) -> ExitCode:
-    """Plot the measured traces, and return the exit code; without any, print an error."""
+    """Plot the measured traces and return the exit code; print an error if there are none."""
     from slowpath.measure.traces import draw
 
     traces = [(record, record["trace"]) for record in records]
@@ -80,7 +80,7 @@ _CONDITION = re.compile(r"\s*ratio\s*(>=?)\s*(\d+(?:\.\d*)?|\.\d+)\s*")
 
 
 class Gate(NamedTuple):
-    """A limit on the ratio of a comparison."""
+    """A limit on the ratio of new to old time, as in `--fail-on`."""
 
     text: str  # text of the option
     limit: float
@@ -88,7 +88,7 @@ class Gate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The verdict of a gate."""
+    """The decision whether a gate fails."""
 
     code: ExitCode
     reason: str | None  # None: the gate passes
@@ -112,7 +112,7 @@ def is_decided(gates: Sequence[Gate], row: ComparedPath) -> bool:
 
 
 def decide(gate: Gate, row: ComparedPath) -> Decision:
-    """Compare the interval of the slowest paths' ratio with the limit."""
+    """Decide whether the ratio of the slowest paths passes the gate, given its interval."""
     value, low, high = row["ratio"], row["low"], row["high"]
     if value is None or low is None or high is None:
         reason = f"the slowest paths could not be compared, and --fail-on {gate.text!r} needs that"

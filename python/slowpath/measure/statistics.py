@@ -33,7 +33,7 @@ class Interval(NamedTuple):
 
     @property
     def known(self) -> tuple[float | None, float | None]:
-        """Both ends; None for each if the interval is unbounded, after a single value."""
+        """Both ends of the interval; None for both if it is unbounded, as after a single value."""
         return (self.low, self.high) if math.isfinite(self.half_width) else (None, None)
 
     def __contains__(self, value: object) -> bool:
@@ -42,7 +42,7 @@ class Interval(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """The estimate from independent measurements."""
+    """An estimated mean of independent measurements, with its interval."""
 
     value: float  # mean without outliers
     spread: float  # standard deviation of single values
@@ -86,7 +86,7 @@ def without_outliers(values: Sequence[float]) -> list[float]:
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
-    """Return the interval of the distribution's mean, by Student's distribution.
+    """Return an interval for the mean of the distribution, using Student's distribution.
 
     For a single value, the interval is unbounded.
 

@@ -21,14 +21,17 @@ from slowpath.measure.statistics import Estimate, estimate
 
 
 class PrefixTimes(NamedTuple):
-    """Times of one load beyond an empty program; None if all samples were disturbed."""
+    """Times of one load, without the time of an empty program.
+
+    None if all samples were disturbed.
+    """
 
     path: float | None  # ns of the path without checks
     ends: Sequence[float | None]  # ns up to the end of each stretch, including checks
 
 
 class Parts(NamedTuple):
-    """The times of a path and its stretches in ns; None: no load has the time."""
+    """The times of a path and of its stretches in ns; None if no load has the time."""
 
     whole: Estimate | None  # time of the path
     asking: Estimate | None  # time of one check
@@ -69,7 +72,7 @@ def break_down(
     quota: StopCriteria,
     go_on: Callable[[Progress], bool],
 ) -> Breakdown:
-    """Measure the stretches of a path; `rank` is the rank of the path in reports."""
+    """Measure the stretches of a path; `rank` is the number of the path in reports."""
     breakdown: Breakdown = {
         "rank": rank,
         "program_ns": None,

@@ -23,9 +23,12 @@ from slowpath.measure.sampling import Measured
 from slowpath.measure.statistics import estimate
 
 TIMED = 30
-"""Maximum number of timed paths of a trace, those with most packets; its slowest path is extra."""
+"""Maximum number of paths of a trace to time: those with most packets.
+
+The slowest path is timed in addition.
+"""
 _TURN = 100
-"""Milliseconds of running packets between two calls of `going`."""
+"""Packets run for this number of milliseconds between two calls of `going`."""
 
 
 class TraceRequest(NamedTuple):
@@ -116,7 +119,7 @@ def _fill(
 ) -> list[int]:
     """Copy the engine's report to the record, with the paths ordered by number of packets.
 
-    Returns, for each path of the record, its index in the report.
+    Return, for each path of the record, its index in the report.
     """
     record["format"], record["count"] = report["format"], report["packets"]
     record["complete"], record["error"] = report["complete"], report["ended"]

@@ -32,11 +32,11 @@ class Model:
     def __init__(
         self, document: FittedModel, *, file: str | None = None, points: "Points | None" = None
     ) -> None:
-        """Create a model from a document: the value of `model` in the JSON output."""
+        """Create a model from a document, which is the value of `model` in the JSON output."""
         self.document = document
-        """Complete document, described in `docs/json.md`."""
+        """The complete model as a JSON document, described in `docs/json.md`."""
         self.file = file
-        """Name of the file of measurements; None for columns."""
+        """Name of the file with the measurements; None if they were passed as columns."""
         self._points = points
 
     @classmethod
@@ -142,7 +142,7 @@ def _has_columns(x: object, names: Sequence[str]) -> bool:
 
 File = str | os.PathLike[str]
 DATA = "data"
-"""Name of columns in memory, for errors."""
+"""Stands for a file name in errors about columns in memory."""
 
 
 class Columns(Protocol):

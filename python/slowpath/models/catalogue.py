@@ -25,7 +25,7 @@ distances, then around the best point."""
 
 
 class Side(NamedTuple):
-    """A sum of terms, each multiplied by a parameter."""
+    """One side of a limited template: a sum of terms, each multiplied by a parameter."""
 
     name: str
     formula: str
@@ -44,7 +44,7 @@ LINE = Side("line", "b + c*x", lambda x: [np.ones_like(x), x], (0, 1))
 
 
 class Limited:
-    """The template `min(a, f)` or `max(a, f)`, of a constant and a function."""
+    """The template `min(a, f)` or `max(a, f)`, where `a` is a constant and `f` a function."""
 
     origin_at_start = False
     exact = False
@@ -75,7 +75,7 @@ class Limited:
         return self._combined(parameters[0], self._other(parameters, x))
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the derivatives of the side that determines the value, by each parameter."""
+        """Return the derivative by each parameter, using the side that determines the value."""
         limited = (parameters[0] <= self._other(parameters, x)) == self._least
         terms = self._side.terms(x)
         return np.column_stack([limited, *(np.where(limited, 0.0, term) for term in terms)])
@@ -118,7 +118,7 @@ class Limited:
     def _best(
         self, x: Floats, y: Floats, scale: Floats, places: range, *, limit_first: bool
     ) -> tuple[float, int, Floats]:
-        """Return the least loss over meeting points, its point, and its parameters.
+        """Return the least loss over all meeting points, with its meeting point and parameters.
 
         With `limit_first`, the limit determines the values before the meeting point, otherwise
         those after it.

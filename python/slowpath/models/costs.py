@@ -34,7 +34,7 @@ _LEAST_STEEP = 0.02
 
 
 class Restrictions(NamedTuple):
-    """Restrictions of functions, and the metric of errors."""
+    """Restrictions that fitted functions must obey, and the metric of errors."""
 
     metric: Metric | None = None  # compute errors by this metric; None: no errors
     sign: int = 0  # 1: functions only rise, -1: they only fall, 0: both
@@ -47,7 +47,7 @@ class Restrictions(NamedTuple):
         return self.raised(template, found)
 
     def raised(self, template: Template, values: Floats) -> Floats:
-        """Raise negative values of a constant to zero if no value may be negative.
+        """Raise the values of a constant function to zero if negative values are forbidden.
 
         So at least the constant is always allowed.
         """
@@ -55,7 +55,7 @@ class Restrictions(NamedTuple):
         return np.maximum(values, 0.0) if self.non_negative and constant else values
 
     def allows(self, batch: Batch, fitted: Floats) -> Mask:
-        """Return a mask of the pieces whose values at the points are allowed."""
+        """Return true for each piece whose fitted values obey the restrictions at all points."""
         good = np.ones(len(batch.starts), dtype=bool)
         if self.non_negative:
             good &= batch.lowest(fitted) >= 0
@@ -68,7 +68,7 @@ class Restrictions(NamedTuple):
 
 
 def enough(template: Template, batch: Batch, points: int) -> Mask:
-    """Return a mask of the pieces with enough points for a template, on a curve of `points`."""
+    """Return true for each piece with enough points for a template; the curve has `points`."""
     if template.rank == 1:
         return batch.lengths >= 1
     if template.whole_curve:
@@ -79,7 +79,7 @@ def enough(template: Template, batch: Batch, points: int) -> Mask:
 
 
 def in_transition(curve: Curve) -> Mask:
-    """Return a mask of the points in transition between the levels before and after them.
+    """Return true for each point that is in transition between the levels before and after it.
 
     Such points may form a segment by themselves. A change between two points is a transition, not
     noise, if it is much larger than the median of all changes.
@@ -95,14 +95,17 @@ def in_transition(curve: Curve) -> Mask:
 
 
 FINEST = 1e-6
-"""Minimum relative difference that counts: measured or printed values are not more precise."""
+"""Minimum relative difference that counts, because values are not measured or printed more
+precisely.
+"""
 USUAL = 12.0
 """Number of points for which the usual spread counts. With many more, all segments have the same
 spread; with fewer, segments of few points seem to be free of noise."""
 DETAILED = 1.0
-"""Like `USUAL`, if only predictions count: each segment has the spread of its own points."""
+"""Replaces `USUAL` if only predictions count: each segment then has the spread of its own points.
+"""
 _NORMAL = 1.4826
-"""Standard deviation of a normal distribution, in median absolute deviations."""
+"""Standard deviation of a normal distribution whose median absolute deviation is one."""
 _FEWEST = 5
 """Minimum number of points to estimate the spread from neighbours."""
 
@@ -110,7 +113,7 @@ _FEWEST = 5
 def deviance(
     loss: Floats, points: Indices, rank: int, usual: float, known: float = USUAL
 ) -> Floats:
-    """Return twice the negative log-likelihood, without terms that are the same for all cuts.
+    """Return twice the negative log-likelihood of a segment, without terms that all cuts share.
 
     `loss` is a sum of squared residuals, `points` their number. `usual` is their usual spread,
     which counts like `known` points. As many points as parameters (`rank`) contain no information
@@ -125,7 +128,7 @@ def deviance(
 
 
 def usual_spread(curve: Curve) -> float | None:
-    """Return the spread of points around the lines through their neighbours.
+    """Return how far points usually are from the lines through their neighbours.
 
     It follows from the median deviation, so single steps have no effect. The result is None for few
     points or several columns.
@@ -140,13 +143,15 @@ def usual_spread(curve: Curve) -> float | None:
 
 
 _EQUAL = 1e-9
-"""Relative difference below which losses are equal; the first template is then preferred."""
+"""Losses with a smaller relative difference are equal; the earlier template is then preferred."""
 _MANY = 2_000_000
 """Maximum number of points in a batch of pieces, to limit the memory."""
 
 
 _INSIDE = 2
-"""Maximum number of cuts of an earlier search inside a piece; some are near its ends."""
+"""Maximum number of cuts from an earlier search that a piece may contain, some of them near its
+ends.
+"""
 _NO_RESTRICTIONS = Restrictions()
 
 
@@ -159,7 +164,7 @@ class Piece(NamedTuple):
 
 
 class Costs:
-    """Losses of all templates on all segments between two candidate cuts of a curve.
+    """The loss of every template on every segment between two candidate cuts of a curve.
 
     `cuts` are indices of points, ascending from 0 to the number of points.
     """
@@ -204,7 +209,7 @@ class Costs:
         self.usual = usual_spread(curve)
         """Usual spread; None to estimate it from segments."""
         self.known = USUAL
-        """Number of points for which the usual spread counts."""
+        """Number of points that the usual spread weighs as much as."""
         self.ranks = sorted({template.rank for template in templates})
 
     def _parts(self) -> list[list[tuple[int, int]]]:
@@ -262,7 +267,7 @@ class Costs:
             self.errors[piece.template, self._place[pair]] = np.inf
 
     def whole(self) -> Floats:
-        """Return the loss of each template over the whole curve."""
+        """Return the loss of each template if it is fitted to the whole curve."""
         return self.losses[:, self._place[0, len(self.cuts) - 1]]
 
     def spread(self, pieces: Sequence[Piece] | None = None) -> float:
@@ -279,7 +284,7 @@ class Costs:
         return self.cuts.index(piece.begin), self.cuts.index(piece.end)
 
     def cheapest(self) -> tuple[Floats, Indices]:
-        """Return the least deviance and its template, by rank and the indices of two cuts."""
+        """Return the least deviance and its template, by rank and by the two ends of a segment."""
         size = len(self.cuts)
         usual = self.spread() if self.usual is None else self.usual
         loss = np.full((len(self.ranks), size, size), np.inf)
@@ -299,9 +304,9 @@ _WORK = 900_000
 """Limit on the work of a search: the square of the number of cuts, times the points."""
 _CUTS_FEWEST = 12
 _EXTREMA = 8
-"""Number of extrema of each smoothed curve."""
+"""Maximum number of extrema that are used from each smoothed curve."""
 _SMOOTHED = 0, 2, 5
-"""Number of neighbours on each side that the smoothing averages, for each smoothed curve."""
+"""For each smoothed curve, the number of neighbours on each side that are averaged."""
 _NEAR = 2
 """Number of points on each side of an extremum that are also candidates (the paper's j)."""
 _AROUND = 2  # number of new cuts on each side of a found cut
@@ -340,7 +345,7 @@ def extrema(curve: Curve, cuts: Sequence[int], near: int = _NEAR) -> list[int]:
 
 
 def closer(cuts: Sequence[int], found: Iterable[int], step: int) -> list[int]:
-    """Return found cuts, other cuts around them at multiples of `step`, and both ends."""
+    """Return the found cuts, further cuts around them at multiples of `step`, and both ends."""
     last = len(cuts) - 1
     places = {0, last}
     for cut in found:

@@ -23,11 +23,11 @@ from slowpath.models.template import Batch, Template
 _STEPS = 6
 """Number of Gauss-Newton steps after the grid search."""
 _SHORTER = 0.2
-"""Share of each step that is tried, too, as a full step may be too long."""
+"""Fraction of each step that is tried as well, because the full step may be too long."""
 
 
 class _Moments(NamedTuple):
-    """Sums over pieces that do not depend on the basis g(x)."""
+    """Sums over the points of pieces that do not depend on the function g(x)."""
 
     weight: Floats
     total: Floats  # sum of weights
@@ -44,7 +44,7 @@ def _moments(batch: Batch) -> _Moments:
 
 
 def straight(batch: Batch, basis: Floats, y: Floats | None = None) -> tuple[Floats, Floats]:
-    """Return a and b of the best fit a + b basis, by piece; b is 0 if the basis is constant."""
+    """Return a and b of the best fit a + b g(x) for each piece; b is 0 if g is constant."""
     y = batch.y if y is None else y
     weight = 1 / batch.scale**2
     total = batch.sums(weight)
@@ -59,7 +59,7 @@ def straight(batch: Batch, basis: Floats, y: Floats | None = None) -> tuple[Floa
 
 
 class Linear(ABC):
-    """A template a + b g(x)."""
+    """A template a + b g(x), whose parameters a and b are found by least squares."""
 
     name: str
     rank: int
@@ -71,14 +71,17 @@ class Linear(ABC):
 
     @abstractmethod
     def basis(self, batch: Batch, c: Floats) -> Floats:
-        """Return g at all points, with c by piece; not finite where g is undefined."""
+        """Return g at all points for one c per piece.
+
+        The value is not finite where g is undefined.
+        """
 
     @abstractmethod
     def in_units(self, batch: Batch, found: Floats) -> Floats:
-        """Convert a, b and c by piece to parameters in the units of the data."""
+        """Convert a, b and c of each piece to parameters in the units of the data."""
 
     def chosen(self, batch: Batch) -> Floats:
-        """Return c by piece; 0 if the basis has no c."""
+        """Return the c of each piece; 0 if g has no such parameter."""
         return np.zeros(len(batch.starts))
 
     def solve(self, batch: Batch) -> tuple[Floats, Floats, Floats]:
@@ -97,7 +100,7 @@ class Linear(ABC):
 
 
 class Separable(Linear):
-    """A template a + b g(x; c)."""
+    """A template a + b g(x; c), whose parameter c is searched."""
 
     @abstractmethod
     def grids(self, batch: Batch) -> Sequence[Sequence[Floats]]:
@@ -105,7 +108,7 @@ class Separable(Linear):
 
     @abstractmethod
     def change(self, batch: Batch, basis: Floats) -> Floats:
-        """Return the derivative of the basis by c."""
+        """Return the derivative of g by c."""
 
     def chosen(self, batch: Batch) -> Floats:
         """Return the best c by piece."""
@@ -154,7 +157,7 @@ class Separable(Linear):
 
 
 def _better(best: Floats, chosen: Floats, loss: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Return the smaller loss and its c, by piece."""
+    """Return, for each piece, the smaller one of two losses and its c."""
     better = loss < best
     return np.where(better, loss, best), np.where(better, c, chosen)
 
@@ -173,7 +176,7 @@ class _OfPositive(Linear):
         """Return g at x; NaN for x <= 0."""
 
     def basis(self, batch: Batch, c: Floats) -> Floats:  # noqa: ARG002 - there is no c
-        """Return g at all points."""
+        """Return g at all points; there is no c."""
         return self.term(batch.x)
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:  # noqa: ARG002 - it is linear
@@ -267,11 +270,14 @@ class Exponential(Separable):
         return np.exp(exponent * batch.t - np.maximum(exponent, 0))
 
     def change(self, batch: Batch, basis: Floats) -> Floats:
-        """Return the derivative of the basis by c, without a factor that b absorbs."""
+        """Return the derivative of the exponential by c, up to a factor that b compensates."""
         return batch.t * basis
 
     def in_units(self, batch: Batch, found: Floats) -> Floats:
-        """Convert the parameters, with b as the value of the exponential term at the start."""
+        """Convert the parameters.
+
+        B becomes the value of the exponential term at the segment's start.
+        """
         level, slope, c = found
         return np.array([level, slope * np.exp(-np.maximum(c, 0.0)), c / batch.width])
 
@@ -296,7 +302,7 @@ class Exponential(Separable):
 
 
 class Inverse:
-    """The template 1 / (other template), where the other template is positive."""
+    """The template 1 / f(x), where f is another template with positive values."""
 
     exact = False
     simple = False

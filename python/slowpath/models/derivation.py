@@ -33,7 +33,7 @@ _ROUNDS = 3
 
 
 class Derived(NamedTuple):
-    """Segments with functions, and the curve in which outliers have less weight."""
+    """The derived segments, and the curve after outliers have lost weight."""
 
     parts: tuple[FittedSegment, ...]
     series: Series
@@ -41,7 +41,7 @@ class Derived(NamedTuple):
 
 
 StepCallback = Callable[[], None]
-"""Callback between steps; each step takes less than a second."""
+"""Function that is called between steps, each of which takes less than a second."""
 
 
 def _nothing() -> None:
@@ -49,7 +49,7 @@ def _nothing() -> None:
 
 
 def derive(series: Series, options: Options, between: StepCallback = _nothing) -> Derived:
-    """Derive the model of a curve; call `between` between steps."""
+    """Derive the model of a curve; `between` is called after each step."""
     weights = outliers.weights_by_neighbours(series)
     now = series._replace(scale=series.scale / weights)
     parts = _segments(now, options, between)
@@ -89,7 +89,9 @@ def _segments(series: Series, options: Options, between: StepCallback) -> tuple[
 def _best(
     series: Series, cuts: Sequence[int], options: Options, found: Sequence[int] = ()
 ) -> tuple[FittedSegment, ...]:
-    """Return the best segments with these cuts; functions must be plausible between points.
+    """Return the best segments that these cuts allow.
+
+    Functions must be plausible between points.
 
     `found` are the cuts of a rougher search.
     """

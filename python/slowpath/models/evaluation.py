@@ -59,7 +59,7 @@ def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
 
 
 def bends(model: FittedModel, low: float, high: float) -> list[float]:
-    """Return the x between `low` and `high` at which the residuals of a model bend."""
+    """Return the x between `low` and `high` at which the interpolated residuals bend."""
     knots = [] if model["residuals"] is None else model["residuals"]["x"]
     return [x for x in knots if low < x < high]
 
@@ -80,7 +80,7 @@ class _Evaluated:
         )
 
     def at(self, x: Floats, others: Floats, extend: tuple[bool, bool]) -> Floats:
-        """Return value, low and high; extrapolate at an end only if `extend` allows it."""
+        """Return value and interval ends at x; extrapolate at an end only if `extend` allows it."""
         extrapolates = self.segment["extrapolates"]
         low = x.min(initial=self.part.first) if extrapolates and extend[0] else self.part.first
         high = x.max(initial=self.part.last) if extrapolates and extend[1] else self.part.last
@@ -114,7 +114,7 @@ class _Evaluated:
 
 
 def _joined(left: _Evaluated, right: _Evaluated, rows: Floats) -> Floats:
-    """Interpolate between two segments; the interval covers both, wherever the change is."""
+    """Interpolate between two segments; the interval covers all positions of the change."""
     x, others = rows[:, 0], rows[:, 1:]
     ones = np.ones_like(x)
     a, b = left.part.last, right.part.first

@@ -70,7 +70,7 @@ def read_table(file: str, names: Sequence[str]) -> Table:
 
 
 def _first_lines(text: str) -> tuple[str, str | None]:
-    """Return the last comment before the first line of values, and this line; None without it."""
+    """Return the last comment before the first line of values, and this line, or None."""
     comment = ""
     for line in text.split("\n"):
         if line.startswith("#"):

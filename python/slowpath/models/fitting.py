@@ -39,15 +39,15 @@ from slowpath.models.polynomial import Terms
 from slowpath.models.residuals import shares
 
 _NEAR_BEST = 1.1
-"""Ratio to the smallest error up to which an error counts as nearly as small."""
+"""An error up to this multiple of the smallest error counts as nearly as small."""
 
 
 ProgressCallback = Callable[[int, int], None]
-"""Callback between steps; receives the number of the current model and the largest such number."""
+"""Function that is called between steps, with the number of the current model and of all models."""
 
 
 class _Steps:
-    """Progress over models, with all points and with points held out, reported to a callback."""
+    """Counts the models that are derived, with all points or without some, and reports progress."""
 
     def __init__(self, watch: ProgressCallback | None, options: Options) -> None:
         self._watch = watch
@@ -62,7 +62,7 @@ class _Steps:
         self._done += 1
 
     def report(self) -> None:
-        """Report the progress."""
+        """Report the progress to the callback."""
         if self._watch is not None:
             self._watch(self._done, self._most)
 
@@ -100,7 +100,7 @@ def fit(
 
 
 def _is_preferred(detailed: HeldOut, plain: HeldOut, model: FittedModel) -> bool:
-    """Return true if the model with more segments is better, judged by held-out points.
+    """Return true if the model with more segments should be used, judged by held-out points.
 
     Normally it must predict them clearly better. If neighbouring points have deviations in common,
     the criterion mistakes these for noise and selects too few segments. In this case, it must not
@@ -157,7 +157,7 @@ def _model(points: Points, options: Options, steps: _Steps) -> FittedModel:
 
 
 def _may_have_residuals(options: Options, points: Points) -> bool:
-    """Return false if options determine the shape of the model, or the number of its functions."""
+    """Return false if the options fix the shape of the model or its number of functions."""
     free = options.monotone is None and options.segments is None
     return free and options.select == "criterion" and len(points.names) == 1
 
@@ -173,7 +173,7 @@ def _with_errors(model: FittedModel, points: Points) -> FittedModel:
 
 
 class Limits(NamedTuple):
-    """Allowed values of a segment; None without a limit."""
+    """Smallest and largest value that a segment may have; None if there is no limit."""
 
     least: float | None
     most: float | None

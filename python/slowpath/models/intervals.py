@@ -34,11 +34,11 @@ Derive: TypeAlias = Callable[[Points], FittedModel]
 FOLDS = 5
 """Number of folds: each is held out from one model."""
 _SURE = 1.64
-"""Number of standard errors that chance exceeds with a probability of 1 in 20."""
+"""Differences of more standard errors than this happen by chance in 1 of 20 cases."""
 _WORTH = 0.05
 """Minimum relative reduction of errors that justifies more segments."""
 _WIDEST = 1e6
-"""Maximum factor that widens an interval; it is finite even for intervals of width zero."""
+"""Maximum factor by which an interval is widened, because intervals of width zero need a limit."""
 _FEWEST = 10
 """Minimum number of different x for which points are held out."""
 
@@ -65,7 +65,7 @@ class HeldOut(NamedTuple):
         return bool(gain.mean() > max(_SURE * chance, _WORTH * float(others.mean())))
 
     def widening(self, confidence: float) -> float:
-        """Return the factor that widens intervals such that they contain a share of the points.
+        """Return the factor by which intervals must be widened to contain this share of the points.
 
         This is a split conformal interval (Papadopoulos et al. 2002) by cross-validation. The
         factor is a quantile of the points' deviations, in units of their intervals; a further point
@@ -97,12 +97,12 @@ class Fold(NamedTuple):
     y: Floats
 
     def without_residuals(self) -> "Fold":
-        """Return the fold with the functions of its model only."""
+        """Return the fold with a model that has functions, but no residuals."""
         return self._replace(model=self.model | {"residuals": None})
 
 
 def left_out(points: Points, derive: Derive) -> list[Fold] | None:
-    """Derive models that each lack a fifth of the points; all keep the first and the last x.
+    """Derive models from four fifths of the points each; all of them keep the first and last x.
 
     Return None if there are too few points.
     """
@@ -133,16 +133,16 @@ def held_out(points: Points, derive: Derive) -> HeldOut | None:
 
 _DRAWS = 1000
 _PRIOR = 4.0
-"""Weight of the curve's spread in the spread of a segment, as a number of points."""
+"""Number of points that the spread of the whole curve counts as in the spread of a segment."""
 _FAR = 5.0 * 1.4826
-"""Ratio to the median deviation above which a point is an outlier, see `outliers`."""
+"""A point is an outlier if its deviation exceeds this multiple of the median, see `outliers`."""
 _LEVERAGE = 0.99
 _SAME = 1e-10
 """Relative difference in effect below which parameters cannot be told apart."""
 
 
 class Spread(NamedTuple):
-    """Noise of measurements, and uncertainty of parameters."""
+    """Noise of single measurements, and uncertainty of the parameters."""
 
     covariances: list[Floats]  # covariance of the parameters of each part
     noise: list[float]  # relative noise of single measurements, by part
@@ -151,7 +151,7 @@ class Spread(NamedTuple):
 
 
 def _clipped(residuals: Sequence["_Residuals"]) -> list["_Residuals"]:
-    """Clip outliers to the largest deviation that is not one."""
+    """Limit outliers to the largest deviation that is not an outlier."""
     lengths = [len(one.of_points) for one in residuals]
     deviations = np.concatenate([one.of_points for one in residuals])
     limit = _FAR * usual_in(np.abs(deviations), lengths)
@@ -211,7 +211,7 @@ def spread_of(
 
 
 def student(confidence: float, freedom: int) -> float:
-    """Return the half width, in standard deviations, of an interval of Student's distribution."""
+    """Return half the width of an interval of Student's distribution, in standard deviations."""
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, (1 + confidence) / 2))
@@ -272,7 +272,7 @@ def _residuals(part: FittedSegment, series: Series, points: Points) -> _Residual
 
 
 def _deviation(residuals: Sequence[Floats], rank: int, usual: float, prior: float) -> float:
-    """Return the standard deviation of residuals, and of `prior` further residuals of `usual`."""
+    """Return the standard deviation of residuals and of `prior` further ones of size `usual`."""
     values = np.concatenate(residuals)
     freedom = max(len(values) - rank, 0) + prior or 1.0
     found = (float((values**2).sum()) + prior * usual**2) / freedom

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Metric(Protocol):
-    """A distance between fitted and measured values; zero where they are equal.
+    """A metric for the distance between fitted and measured values; it is zero if they are equal.
 
     The distance is a function of a mean over points, so that errors of segments can be combined.
     """
@@ -21,7 +21,7 @@ class Metric(Protocol):
         """Return the contribution of each point."""
 
     def whole(self, mean: float) -> float:
-        """Return the error of points whose contributions have this mean."""
+        """Return the error of points whose contributions have the mean `mean`."""
 
 
 class Smape:

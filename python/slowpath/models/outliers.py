@@ -15,7 +15,7 @@ from slowpath.models.points import Series
 _FAR = 5.0
 """Number of standard deviations above which a point is an outlier."""
 _NORMAL = 1.4826
-"""Standard deviation of a normal distribution, in median absolute deviations."""
+"""Standard deviation of a normal distribution whose median absolute deviation is one."""
 _FEWEST = 7
 """Minimum number of points to judge outliers."""
 _LEAST = 0.01
@@ -48,9 +48,10 @@ def weights_by_model(fitted: Floats, series: Series, lengths: Sequence[int]) -> 
 
 
 def usual_in(distance: Floats, lengths: Sequence[int]) -> Floats:
-    """Return the usual distance at each point: the larger of the medians of curve and segment.
+    """Return the usual distance at each point: the larger one of two medians.
 
-    Segments with few points use the median of the curve.
+    One is the median of the whole curve, the other that of the point's segment. Segments with few
+    points use the median of the curve.
     """
     middle = np.full(len(distance), float(np.median(distance)))
     for end, length in zip(np.cumsum(lengths), lengths, strict=True):
@@ -61,7 +62,7 @@ def usual_in(distance: Floats, lengths: Sequence[int]) -> Floats:
 
 
 def _line(x: Floats, y: Floats, one: int, other: int, at: int) -> float:
-    """Return the value at a point on the line through two neighbours at relative positions."""
+    """Return the value, at the point `at`, of the line through two of its neighbours."""
     begin, end = at + one, at + other
     share = (x[at] - x[begin]) / (x[end] - x[begin])
     return float(y[begin] + (y[end] - y[begin]) * share)

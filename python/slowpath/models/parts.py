@@ -12,7 +12,7 @@ from slowpath.models.polynomial import Terms
 from slowpath.models.template import Batch, Curve, Template, pieces_of
 
 _BETWEEN = 8
-"""Number of intervals between two points at whose ends a function is checked."""
+"""Each gap between two points is divided into this number of intervals to check a function."""
 _BEYOND = 0.5
 """Allowed distance of a near function from the range of the four nearest points, as a share of this
 range."""
@@ -38,7 +38,7 @@ class FittedSegment(NamedTuple):
     last: float  # x of the last point
 
     def value(self, x: Floats, others: Floats | None = None) -> Floats:
-        """Return the values of the function; not finite where it is undefined."""
+        """Return the values of the function at x; they are not finite where it is undefined."""
         if isinstance(self.template, Terms):
             return self.template.value(self.parameters, x, others)
         return self.template.value(self.parameters, x - self.origin)
@@ -128,7 +128,7 @@ def _between_points(part: FittedSegment, series: Series) -> Floats:
 
 
 def _nearby(y: Floats, extreme: "np.ufunc") -> Floats:
-    """Return an extreme of the four nearest points, for each position of `between`."""
+    """Return the extreme value among the four nearest points, for each position of `between`."""
     if len(y) == 1:
         return y
     padded = np.concatenate([y[:1], y, y[-1:]])
@@ -145,7 +145,7 @@ def between(x: Floats) -> Floats:
 
 
 def at_points(part: FittedSegment, series: Series) -> tuple[Floats, Floats | None]:
-    """Return the x that a part was fitted to, and the other columns."""
+    """Return the x values that a part was fitted to, and the other columns there."""
     inside = slice(part.piece.begin, part.piece.end)
     return series.x[inside], None if series.others is None else series.others[inside]
 

@@ -51,7 +51,7 @@ class Points(NamedTuple):
     shared: Floats | None = None
 
     def rows(self, which: Mask | Indices) -> "Points":
-        """Return some of the rows, or all in another order."""
+        """Return the selected rows, in the order of the indices."""
         return self._replace(
             x=self.x[which],
             y=self.y[which],
@@ -140,7 +140,7 @@ def check_sizes(name: str, values: Floats) -> None:
 
 
 class Series(NamedTuple):
-    """Points of one curve, one for each x, ascending by the first column."""
+    """Points of one curve: one for each x, in ascending order of the first column."""
 
     x: Floats
     y: Floats  # median of the measurements at each x
@@ -183,8 +183,9 @@ def series_of(points: Points) -> Series:
 def _expected_deviation(share: Floats, curve: Curve) -> Floats:
     """Return the expected deviation of each point from any function; the median is about one.
 
-    It follows from the spread of the points. Even precise points deviate, since no function matches
-    the curve exactly: they deviate from lines through their neighbours by more than the noise.
+    The result follows from the spread of the points. Even precise points deviate, since no function
+    matches the curve exactly: they deviate from lines through their neighbours by more than the
+    noise.
     """
     usual = float(np.median(share)) or 1.0
     beyond = (usual_spread(curve) or 0.0) ** 2 - usual**2

@@ -19,7 +19,7 @@ its values."""
 
 
 class Projection(NamedTuple):
-    """Least-squares projection of y onto some columns."""
+    """The result of fitting y by columns with least squares."""
 
     fitted: Floats
     factors: Floats  # factor of each column in each piece, `[column, piece]`
@@ -100,7 +100,7 @@ class Polynomial:
         return found
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:  # noqa: ARG002 - it is linear
-        """Return the powers of x."""
+        """Return the powers of x, which are the derivatives by the parameters."""
         return np.vander(x, self.rank, increasing=True)
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
@@ -114,7 +114,7 @@ class Polynomial:
 
 
 def _nested(batch: Batch) -> list[Projection]:
-    """Return the projections for all degrees."""
+    """Return the projections onto polynomials of all degrees, computed together."""
     return orthogonal(batch, [batch.t**degree / batch.scale for degree in DEGREES])
 
 
@@ -133,13 +133,13 @@ FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
     "ln(x)": lambda x: np.log(_positive(x)),
     "1/x": lambda x: 1 / _positive(x),
 }
-"""Functions of a column in a term."""
+"""Functions that a term may apply to a column, by name."""
 _FIRST = (), ("x",), ("ln(x)",), ("1/x",), ("x", "x^2")
 _OTHER = (), ("x",), ("ln(x)",), ("1/x",)
 
 
 class Terms:
-    """A sum of terms, each with a parameter."""
+    """A template for several columns: a sum of terms, each multiplied by a parameter."""
 
     name = NAME
     origin_at_start = False

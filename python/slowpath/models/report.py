@@ -19,14 +19,14 @@ _WORDS = {"smape": "sMAPE", "mape": "MAPE", "rmse": "RMSE"}
 
 
 def text_report(document: FitDocument) -> Iterator[Line]:
-    """Return a table of segments and a summary in sentences; or the predictions, if any, as CSV."""
+    """Return a table of segments and a summary; if there are predictions, return them as CSV."""
     if document["predictions"] is None:
         return _model(document["file"], document["model"])
     return _predictions(document["model"], document["predictions"])
 
 
 def csv_report(document: FitDocument) -> Iterator[Line | str]:
-    """Return CSV lines of the predictions, or without predictions of the segments."""
+    """Return CSV lines of the predictions or, if there are none, of the segments."""
     if document["predictions"] is None:
         return _segments(document["model"])
     return _predictions(document["model"], document["predictions"])
@@ -175,7 +175,7 @@ _CSV = ("from", "to", "points", "template", "rank", "formula", "origin", "smape"
 def prediction_rows(
     columns: Sequence[str], values: Mapping[str, Sequence[float]], found: Prediction
 ) -> Iterator[Predicted]:
-    """Yield a prediction for each row."""
+    """Yield a prediction for each row of x values."""
     for at, row in enumerate(zip(*(values[name] for name in columns), strict=True)):
         yield {
             "x": list(row),

@@ -18,7 +18,8 @@ import numpy as np
 from slowpath.core.arrays import Floats
 
 FINEST = 1e-6
-"""Minimum standard deviation of noise: measured or printed values are not more precise."""
+"""Minimum standard deviation of noise, because values are not measured or printed more precisely.
+"""
 _LEAST_VARIANCE = 1e-10
 """Minimum ratio of a variance to the largest one; below it, matrices lose all digits."""
 _STEPS = np.geomspace(1e-4, 4.0, 48)
@@ -43,7 +44,7 @@ class Walk(NamedTuple):
 
 
 def most_likely(residuals: Floats, noise: Noise) -> Walk:
-    """Return the walk with the maximum likelihood."""
+    """Return the random walk under which the residuals are most likely."""
     variance = np.maximum(noise.variance, _LEAST_VARIANCE * float(noise.variance.max()))
     if noise.known:
         return _of_known_noise(residuals, np.maximum(variance, FINEST**2))
@@ -65,7 +66,7 @@ def _of_unknown_noise(residuals: Floats, shape: Floats) -> Walk:
     size = len(differences)
 
     def scaled(ratio: float, step: float) -> tuple[float, float]:
-        """Return the minimum deviance, and the factor on `ratio` and `step` that achieves it."""
+        """Return the smallest deviance, and the factor on `ratio` and `step` that achieves it."""
         root = _root(ratio * shape, step)
         factor = max(float((_whitened(root, differences) ** 2).mean()), FINEST**2 / 2)
         return size * math.log(factor) + 2 * float(np.log(root[1]).sum()), factor
@@ -83,7 +84,7 @@ def _of_unknown_noise(residuals: Floats, shape: Floats) -> Walk:
 def expected(residuals: Floats, walk: Walk) -> Floats:
     """Return the expected walk at each point, given the residuals at all points.
 
-    It is a weighted mean of residuals, thus between the smallest and the largest.
+    The walk is a weighted mean of residuals, so it lies between the smallest and the largest.
     """
     from scipy.linalg import solveh_banded
 
@@ -105,7 +106,10 @@ def _deviance(differences: Floats, noise: Floats, step: float) -> float:
 
 
 def _root(noise: Floats, step: float) -> Floats:
-    """Return the Cholesky factor of the covariance of differences, as neighbours share a point."""
+    """Return the Cholesky factor of the covariance of differences.
+
+    Differences are correlated because neighbouring ones share a point.
+    """
     from scipy.linalg import cholesky_banded
 
     banded = np.zeros((2, len(noise) - 1))
@@ -115,7 +119,7 @@ def _root(noise: Floats, step: float) -> Floats:
 
 
 def _whitened(root: Floats, differences: Floats) -> Floats:
-    """Transform the differences to independent numbers of variance one."""
+    """Transform the differences to uncorrelated numbers of variance one."""
     from scipy.linalg import solve_banded
 
     # Transpose the upper factor: the lower one stores its diagonal first.

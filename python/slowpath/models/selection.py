@@ -35,7 +35,7 @@ from slowpath.models.costs import Costs, Piece
 
 
 class Segmentation(NamedTuple):
-    """Segments that cover all points."""
+    """A division of all points into segments, with its loss."""
 
     loss: float  # deviance of the points, or their error for the rule `margins`
     pieces: tuple[Piece, ...]
@@ -79,7 +79,7 @@ def dynamic(costs: Costs, most: int) -> Frontier:
 def _trace_by_rank(
     costs: Costs, which: Indices, steps: list[tuple[Indices, Indices]], ranks: int
 ) -> tuple[Piece, ...]:
-    """Reconstruct the segments up to the last cut for a sum of ranks."""
+    """Return the segments up to the last cut that have a given sum of ranks."""
     pieces, end = [], len(costs.cuts) - 1
     for previous_cut, last_rank in reversed(steps):
         begin, place = int(previous_cut[ranks, end]), int(last_rank[ranks, end])
@@ -137,9 +137,9 @@ PREDICTIONS = 0.5
 
 
 def score(found: Segmentation, segments: int, ranks: int, points: int, price: float) -> float:
-    """Return the criterion, which is smallest for the best model; `price` is for one parameter.
+    """Return the value of the criterion, where less is better; a parameter costs `price`.
 
-    It is infinite if too few points remain to estimate the spread.
+    The value is infinite if too few points remain to estimate the spread.
     """
     size = ranks + CUT * (segments - 1)
     return found.loss + size * price if size + 2 < points else math.inf
@@ -171,7 +171,7 @@ _BY_CHANCE = 0.05
 
 
 def best_by_f_test(costs: Costs) -> Segmentation:
-    """Return one segment, with the function of the lowest rank that no other clearly improves."""
+    """Return one segment with the simplest function that no other function clearly improves."""
     from scipy.special import fdtrc
 
     points = costs.cuts[-1]
@@ -196,13 +196,13 @@ def _least(losses: Floats, among: Mask) -> int:
 
 
 class Margins(NamedTuple):
-    """Margins by which the error of a simpler model may be larger; the larger margin counts."""
+    """Limits up to which a simpler model may have a larger error; the larger limit counts."""
 
     relative: float
     least: float
 
     def above(self, error: float) -> float:
-        """Return the largest error that counts as equally good."""
+        """Return the largest error that counts as equal to `error`."""
         return error + max(error * self.relative, self.least)
 
 
@@ -235,7 +235,10 @@ def _templates(costs: Costs, margins: Margins) -> tuple[Floats, Indices]:
 def _combined(
     costs: Costs, error: Floats, chosen: Indices, most: int
 ) -> dict[tuple[int, int], Segmentation]:
-    """Return the least error, by number of segments and sum of ranks over points (Eq. 4)."""
+    """Return the segments with the least error, by number of segments and sum of ranks (Eq. 4).
+
+    Ranks are summed over points.
+    """
     size, points = len(costs.cuts), costs.cuts[-1]
     ranks = [template.rank for template in costs.templates]
     top = max(ranks) * points + 1

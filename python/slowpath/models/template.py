@@ -20,11 +20,11 @@ import numpy as np
 from slowpath.core.arrays import Floats, Indices
 
 _LONG = 100
-"""Number of points of a piece that suffice to search for a parameter of its shape."""
+"""Number of points that suffice to search for a parameter of a piece's shape."""
 
 
 class Curve(NamedTuple):
-    """Points by ascending x; residuals are differences of y, divided by `scale`."""
+    """Points of a curve, by ascending x; residuals are differences of y, divided by `scale`."""
 
     x: Floats
     y: Floats
@@ -76,7 +76,10 @@ class Batch:
         return self._kept[name]
 
     def thinned(self) -> "Batch":
-        """Return the pieces with fewer points: evenly spaced, with both ends, in long pieces."""
+        """Return the pieces with fewer points.
+
+        Long pieces keep both ends and evenly spaced points.
+        """
         if self.lengths.max() <= _LONG:
             return self
         found = self.keep("thinned", _thinned)
@@ -84,7 +87,10 @@ class Batch:
         return found
 
     def inverted(self) -> "Batch":
-        """Return the pieces with 1/y, with scales that keep the size of small residuals."""
+        """Return the pieces with 1/y instead of y.
+
+        New scales preserve the size of small residuals.
+        """
         found = self.keep("inverted", _inverted)
         assert isinstance(found, Batch)  # noqa: S101 - result of `_inverted`
         return found
@@ -144,7 +150,10 @@ class Template(Protocol):
         """
 
     def each(self, batch: Batch) -> Floats:
-        """Return the parameters, `[parameter, piece]`; the origin is the first x or zero."""
+        """Return the parameters, `[parameter, piece]`.
+
+        The origin is the first x of a piece, or zero.
+        """
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
         """Return the values at x, relative to the origin; each x may have its own parameters."""
@@ -153,7 +162,7 @@ class Template(Protocol):
         """Return the derivatives at x by each parameter, `[x, parameter]`."""
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to units in which x and y are larger by these factors.
+        """Convert parameters to units in which x and y are larger by the factors `x` and `y`.
 
         The parameters are those of one piece, or of many pieces, `[parameter, piece]`.
         """
@@ -163,7 +172,7 @@ class Template(Protocol):
 
 
 class ParameterFloor(NamedTuple):
-    """Minimum size of parameters."""
+    """Minimum size of parameters; smaller parameters are raised to it."""
 
     least: float
     x: float  # unit of x in which the limit is stated

@@ -18,7 +18,7 @@ from slowpath.measure.environment import Environment
 
 
 class Limits(NamedTuple):
-    """Precision and time limits of a measurement."""
+    """Requested precision and time limits of measurements."""
 
     precision: float  # requested half width of a time's 95 % interval, as a share of the time
     seconds: float  # time limit for one experiment, all blocks together
@@ -44,11 +44,11 @@ class BlockResult(NamedTuple):
     environment: Environment | None = None  # None: nothing was timed
     notes: Sequence[str] = ()
     paths: Mapping[str, str] = MappingProxyType({})
-    """Paths of programs as a core sees them, by names such as `component-16` and `baseline-16`."""
+    """Executed paths of programs, as the core model reads them, by names such as `component-16`."""
 
 
 class TestBedSession(Protocol):
-    """An open test bed."""
+    """A test bed that is open for measurements."""
 
     def measure(self, job: Job) -> BlockResult:
         """Measure one block of an experiment; after a stop request, only a part of it.
@@ -59,24 +59,24 @@ class TestBedSession(Protocol):
 
 
 class TestBed(ABC):
-    """An environment that runs the programs of experiments, or computes their costs."""
+    """A test bed: it runs the programs of experiments, or computes their costs."""
 
     name: str
     """Name of the test bed."""
     says: str
     """Description in one sentence."""
     target: str
-    """Name of the target whose costs the test bed yields."""
+    """Name of the target whose costs the test bed measures or computes."""
     templates: Path
     """Folder with a program template for each supported component."""
     ending: str
-    """End of the names of these templates."""
+    """Suffix of the names of these templates."""
     metrics: Sequence[Metric] = ()
     """Metrics that the test bed yields for a packet; empty if it only writes programs."""
     exact = False
     """True if the test bed computes costs instead of measuring them."""
     blocks = 1
-    """Number of time blocks of an experiment; other experiments run between them."""
+    """Number of blocks in which an experiment is measured; other experiments run between them."""
 
     def kinds(self) -> Sequence[str]:
         """Return the components that the test bed supports."""

@@ -29,8 +29,9 @@ MIXES: Mapping[str, Mapping[str, int]] = {
     "compute": {"sum": 9, "move": 5, "shift": 5, "multiply": 1, "constant": 1, "branch": 1},
     "turn": {"sum": 6, "move": 4, "shift": 3, "load": 3, "store": 1},
 }
-"""Relative frequency of each kind of instruction. In this order, the mixes resemble parsers,
-programs that write headers and records, hash functions, and small loops."""
+"""Relative frequency of each kind of instruction. In order, the mixes resemble parsers, programs
+that write headers and records, hash functions, and small loops.
+"""
 HELPERS = (
     "ktime_get_ns",
     "ktime_get_coarse_ns",

@@ -144,8 +144,7 @@ def _table(parameter: str, metric: str, points: list[Point]) -> "Points":
 
 
 _FEW = 8
-"""Maximum number of experiments that one process evaluates faster than several, which start
-slowly."""
+"""Up to this number of experiments, one process is faster than several, which start slowly."""
 
 
 def evaluate_all(
@@ -177,7 +176,7 @@ def evaluate_all(
 def _collect(
     results: Iterable[CalibratedExperiment], done: Callable[[str], None]
 ) -> list[CalibratedExperiment]:
-    """Return the results, and report each as soon as it is known."""
+    """Return all results; call `done` for each as soon as it is known."""
     experiments = list[CalibratedExperiment]()
     for one in results:
         experiments.append(one)
@@ -186,7 +185,7 @@ def _collect(
 
 
 def _leave_signals() -> None:
-    """Leave Ctrl-C to the parent process."""
+    """Ignore Ctrl-C in this process, because the parent process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

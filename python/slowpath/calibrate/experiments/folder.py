@@ -82,7 +82,10 @@ class ExperimentFolder:
         environments: Sequence[object],
         paths: Mapping[str, str],
     ) -> None:
-        """Write the data of a measurement, and last its record: it shows that all is written."""
+        """Write the data of a measurement.
+
+        The record is written last, so that its presence shows that all data are there.
+        """
         text = samples_csv(samples)
         if samples:
             write(self.path / _SAMPLES, text)
@@ -193,7 +196,7 @@ class RunFolder:
 
 
 def write(file: Path, text: str) -> None:
-    """Write a file atomically: it has either the new content or its previous one.
+    """Write a file atomically: after a crash, it has either the old or the new content.
 
     Raises:
         InputError: when the file cannot be written.
@@ -233,7 +236,7 @@ class Block(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Results of all blocks so far, in order."""
+    """Results of all blocks measured so far, in order."""
 
     samples: Sequence[Sample] = ()
     errors: Mapping[int, str] = {}
@@ -255,7 +258,7 @@ class Record(NamedTuple):
         return None if pace is None else pace["instructions_per_cycle"]
 
     def with_block(self, number: int, block: Block) -> "Record":
-        """Return a record with a block appended, or replaced if it has a block of this number."""
+        """Return a record that also has this block; it replaces a block with the same number."""
         others = [one for one in self.samples if one.block != number]
         new = [one._replace(block=number) for one in block.samples]
         known = {one.value for one in (*others, *new)}
@@ -278,7 +281,7 @@ class Record(NamedTuple):
 
 
 def read_record(folder: ExperimentFolder) -> Record:
-    """Return the record of the completely measured blocks in a directory.
+    """Return a record of the blocks in a directory that were measured completely.
 
     Raises:
         InputError: when a file is damaged.

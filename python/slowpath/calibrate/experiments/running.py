@@ -28,7 +28,7 @@ _REPEATED, _LEAST_REPEATED = 0.1, 3
 
 
 class RunCallbacks(NamedTuple):
-    """Source of stop requests, and receiver of progress."""
+    """Callbacks of a run: one checks for stop requests, the others receive progress."""
 
     stopping: Stopping
     say: Callable[[str, str], None]  # gets the name of an experiment and the current step
@@ -129,7 +129,7 @@ def _disturbed(
 
 
 class _Running:
-    """An experiment of a run, and its record."""
+    """An experiment while it is being measured, with its record."""
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ def read_samples(text: str) -> list[Sample]:
 
 
 def summarise(samples: Sequence[Sample], *, exact: bool) -> list[Point]:
-    """Return the mean costs of samples, by ascending value of the parameter."""
+    """Return the mean cost at each value of the parameter, by ascending value."""
     by_value = dict[int, list[Sample]]()
     for sample in samples:
         by_value.setdefault(sample.value, []).append(sample)
@@ -76,7 +76,7 @@ def standard_error(point: Point) -> float | None:
 
 
 def joint_deviations(samples: Sequence[Sample]) -> list[list[float]]:
-    """Return the joint deviations of costs: a row for each point, a column for each block.
+    """Return how costs deviate together: a row for each point, a column for each block.
 
     The product of two rows is the covariance of two means. A disturbance of the machine affects all
     points of an observation and later observations, so the deviations are those of whole blocks of
@@ -103,7 +103,7 @@ def joint_deviations(samples: Sequence[Sample]) -> list[list[float]]:
 
 
 def _blocks(samples: Sequence[Sample]) -> tuple[dict[tuple[int, int], int], int]:
-    """Return the block of each observation, numbered from zero, and the number of blocks."""
+    """Return a block number for each observation, counted from zero, and the number of blocks."""
     observations = sorted({(one.block, one.number) for one in samples})
     if len({block for block, _ in observations}) > 1:
         block_of = {one: one[0] for one in observations}

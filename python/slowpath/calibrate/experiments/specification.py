@@ -103,11 +103,11 @@ class Experiment(TypedDict):
 
 
 ParameterValues = dict[str, int | str]
-"""Value of each parameter of a component, and of `size`."""
+"""Value of each parameter of a component, and of the packet size (`size`)."""
 
 
 def values_of(sweep: Sweep, step: int = 1) -> list[int]:
-    """Return the values of a sweep in ascending order; inner ones are multiples of `step`."""
+    """Return the values of a sweep in ascending order; all but the ends are multiples of `step`."""
     first, last, points = sweep["first"], sweep["last"], sweep["points"]
     if points == 1 or first == last:
         return [first]
@@ -128,7 +128,7 @@ def swept_values(experiment: Experiment) -> list[int]:
 
 
 def settings_at(experiment: Experiment, value: int) -> ParameterValues:
-    """Return the values of all parameters at one value of the swept parameter."""
+    """Return the values of all parameters if the swept parameter has this value."""
     part = experiment["component"]
     settings: ParameterValues = {SIZE: experiment["traffic"]["size"]}
     for key, parameter in COMPONENTS[part["kind"]].parameters.items():
@@ -174,7 +174,7 @@ def with_range(
 
 METRICS = ("ns", "cycles", "instructions")
 HEADERS = {"ethernet": 14, "ipv4": 20, "ipv6": 40, "udp": 8, "tcp": 20, "vxlan": 8}
-"""Bytes of each supported header, without options (RFC 791, 8200, 768, 9293, 7348)."""
+"""Size in bytes of each supported header, without options (RFC 791, 8200, 768, 9293, 7348)."""
 SIZES = Number("bytes of a packet", 14, 3000, 64)
 POINTS = Number("values of a sweep", 1, 1000, 12)
 _FOLLOWS = {

@@ -33,7 +33,7 @@ _METHODS = {
     "table-ternary": ("method", "acl"),
     "checksum": ("method", "helper"),
 }
-"""By component, a parameter of which DPDK supports only this value."""
+"""For some components, a parameter of which DPDK supports only one value."""
 
 
 def dpdk_program(experiment: Experiment) -> str:
@@ -65,7 +65,7 @@ def _check_addresses(experiment: Experiment, settings: ParameterValues) -> None:
 
 
 def driver_names(experiment: Experiment) -> dict[str, int | str]:
-    """Return the template values that all self-timing programs share."""
+    """Return the template values that all programs of the test bed `dpdk` share."""
     part, vary = experiment["component"], experiment["traffic"]["vary"]
     sweep, points = part["sweep"], swept_values(experiment)
     settings = settings_at(experiment, points[0])

@@ -81,7 +81,7 @@ def _load(luck: random.Random) -> str:
 
 
 def _reload(luck: random.Random) -> str:
-    """Load from the map's value, where an earlier instruction may have stored."""
+    """Return a load from the map's value, where an earlier instruction may have stored."""
     return _loaded(luck, "state")
 
 
@@ -119,4 +119,4 @@ MAKERS: dict[str, Callable[[random.Random], str]] = {
     "reload": _reload,
     "store": _store,
 }
-"""Writers of one instruction, by the names in `MIXES`."""
+"""Functions that write one instruction, by the names in `MIXES`."""

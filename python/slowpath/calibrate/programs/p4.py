@@ -34,7 +34,7 @@ _KEYED = (*TABLES, "state")
 
 
 class Layers(NamedTuple):
-    """Headers that the parser extracts, in order."""
+    """The headers that the parser extracts, in order."""
 
     headers: list[tuple[str, str]]  # type and name of each header
     split: int  # bytes before the key in the header that contains the key; 0: it starts a header
@@ -73,7 +73,7 @@ _HIGH = 1 << 31
 
 
 class P4Program(NamedTuple):
-    """Program, table entries and packet of a point."""
+    """The program, table entries and packet for a point of an experiment."""
 
     text: str  # P4
     entries: str  # `table_add` commands for the switch's command line
@@ -100,7 +100,7 @@ def p4_program(experiment: Experiment, value: int, *, component: bool) -> P4Prog
 
 
 def _check(experiment: Experiment, settings: ParameterValues) -> None:
-    """Reject parameters that v1model does not support."""
+    """Raise an error if v1model does not support the parameters."""
     if settings.get("map", "hash") != "hash":
         reject(experiment, f"v1model has no tables like {settings['map']}")
     if numeric_value(settings, "repeats") > 1:
@@ -111,7 +111,7 @@ def _check(experiment: Experiment, settings: ParameterValues) -> None:
 
 
 def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:
-    """Return the template values other than the parameters."""
+    """Return the values of template names that are not parameters of the experiment."""
     kind, layers = experiment["component"]["kind"], layers_of(experiment)
     headers, size = numeric_value(settings, "headers"), numeric_value(settings, "header_bytes")
     fields = numeric_value(settings, "fields")
@@ -164,7 +164,7 @@ def _key_bits(end: int, start: int) -> str:
 
 
 def _address(others: int, front: int) -> str:
-    """Return a P4 expression for an address: `number` with the key bits before and after it."""
+    """Return a P4 expression for an address: `number`, with other key bits before and after it."""
     before = [_key_bits(others, others - front)] if front else []
     behind = [_key_bits(others - front, 0)] if others > front else []
     return " ++ ".join([*before, "number", *behind])

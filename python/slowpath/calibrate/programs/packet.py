@@ -19,7 +19,7 @@ _PROTOCOLS = {"udp": 17, "tcp": 6}
 
 
 def payload_offset(experiment: Experiment) -> int:
-    """Return the number of bytes in front of the payload."""
+    """Return the offset of the payload, which is the size of all headers."""
     return sum(HEADERS[header] for header in experiment["traffic"]["headers"])
 
 
@@ -81,14 +81,14 @@ _WORD = 4  # number of bytes in which prefixes differ
 
 
 class PrefixShape(NamedTuple):
-    """Position of the 4 bytes of an address in which prefixes differ."""
+    """Where an address has the 4 bytes in which prefixes differ."""
 
     front: int  # number of bytes before these 4 bytes, the same in all addresses
     bits: int  # number of prefix bits in these 4 bytes; at least 25 unless the prefix is shorter
 
 
 def prefix_shape(bits: int) -> PrefixShape:
-    """Return the position for a prefix length in bits: long prefixes differ in their last bytes."""
+    """Return where prefixes of this length differ; long prefixes differ in their last bytes."""
     front = max(-(-(bits - 8 * _WORD) // 8), 0)
     return PrefixShape(front, bits - 8 * front)
 
@@ -106,7 +106,7 @@ def address_of(number: int, bits: int, others: bytes) -> bytes:
 
 
 def prefix_of(number: int, bits: int, others: bytes) -> bytes:
-    """Return prefix `number` as an address, with zeros after the prefix.
+    """Return the prefix with this number as an address, with zeros after the prefix.
 
     There are 2^(b - 1) different prefixes, where b is the `bits` of their shape.
     """
@@ -134,7 +134,7 @@ _CSUM_DIFF = 512
 
 
 def check_parameters(experiment: Experiment, settings: ParameterValues) -> None:
-    """Reject parameters that do not fit together.
+    """Raise an error if parameters of an experiment contradict each other.
 
     Raises:
         InputError: with the name of the experiment and the reason.
@@ -188,7 +188,7 @@ def check_parameters(experiment: Experiment, settings: ParameterValues) -> None:
 
 
 def reject(experiment: Experiment, why: str) -> NoReturn:
-    """Reject an experiment with a reason.
+    """Raise an error that names the experiment and gives the reason.
 
     Raises:
         InputError: always.

@@ -39,7 +39,7 @@ _MASK = (1 << 64) - 1
 _ADDRESS = (1 << 48) - 1
 _ONES = 0xFFFF
 _MISSES = {"table-exact": 3, "table-lpm": 0}
-"""By component, the key byte whose highest bit is set in packets that must miss."""
+"""For some components, the key byte whose highest bit is set in packets that must miss."""
 
 
 def input_packet(experiment: Experiment, settings: ParameterValues, packet: bytes) -> bytes:
@@ -177,7 +177,7 @@ WORDS = 63
 
 
 class ComponentHeaders(NamedTuple):
-    """Headers that only the component uses."""
+    """Headers that only the code of the component uses."""
 
     structs: str  # declarations of the header types
     headers: list[tuple[str, str]]  # type and name of each header
@@ -223,8 +223,10 @@ INSTRUCTIONS = {
     "shift": "shl {} 1",
     "constant": "mov {} {}",
 }
-"""Instruction of each operation, with placeholders for the destination and, for constants, the
-value."""
+"""Instruction for each operation, with a placeholder for the destination.
+
+Instructions with a constant also have a placeholder for its value.
+"""
 _SUMS = ["m.sum", "m.sum0", "m.sum1", "m.sum2"]
 
 
@@ -303,11 +305,11 @@ _LACKING = {
     "branches": ("predictable", (YES,)),
     "arithmetic": ("operation", tuple(INSTRUCTIONS)),
 }
-"""By component, a parameter of which SWX supports only the listed values."""
+"""For some components, a parameter of which SWX supports only the listed values."""
 
 
 class Pipeline(NamedTuple):
-    """A pipeline and the packet that it must emit."""
+    """An SWX pipeline, and the packet that it must output."""
 
     text: str
     sent: bytes
@@ -366,7 +368,7 @@ def swx_pipelines(experiment: Experiment, value: int) -> Pipelines:
 
 
 def _check(experiment: Experiment, settings: ParameterValues) -> None:
-    """Reject parameters that SWX pipelines do not support."""
+    """Raise an error if SWX pipelines do not support the parameters."""
     check_parameters(experiment, settings)
     kind = experiment["component"]["kind"]
     key, words = _LACKING.get(kind, ("", ()))
@@ -382,7 +384,7 @@ def _check(experiment: Experiment, settings: ParameterValues) -> None:
 
 
 def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:
-    """Return the template values other than the parameters."""
+    """Return the values of template names that are not parameters of the experiment."""
     kind, layers = experiment["component"]["kind"], layers_of(experiment)
     own = own_headers(kind, settings)
     parsed = [name for _, name in layers.headers]

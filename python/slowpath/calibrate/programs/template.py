@@ -19,11 +19,11 @@ Values = Mapping[str, int | str]
 _COMMAND = re.compile(r"^\s*//@\s*(\w+)\s*(.*?)\s*$")
 _NAME = re.compile(r"\$\{(\w+)\}")
 _Lines = list[tuple[str, str | None, str]]
-"""Lines, each with its command (None: text) and the command's arguments."""
+"""Lines of a template, each with its command (None for plain text) and the command's arguments."""
 
 
 class TemplateError(Exception):
-    """An invalid template, or one with an undefined name: a defect of slowpath."""
+    """A template is invalid or uses an undefined name, which is a defect of slowpath."""
 
 
 def expand(folder: Path, file: str, values: Values) -> str:

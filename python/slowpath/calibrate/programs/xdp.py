@@ -53,7 +53,7 @@ _PLAIN = (
     "get_prandom_u32",
     "get_smp_processor_id",
 )
-"""Helpers without arguments whose result is a number."""
+"""Helpers that take no arguments and return a number."""
 _NUMBERED = ("array", "percpu_array", "devmap", "cpumap", "xskmap")
 _FEW = ("devmap", "devmap_hash", "cpumap", "xskmap")
 """Map types with few entries and 4-byte values."""
@@ -117,7 +117,7 @@ def _value(settings: ParameterValues) -> str:
 
 
 def _rest(experiment: Experiment, settings: ParameterValues) -> bytes:
-    """Return the key bytes that are the same in all entries."""
+    """Return the key bytes that all entries have in common."""
     return fixed_key_bytes(
         experiment, numeric_value(settings, SIZE), numeric_value(settings, "key_bytes")
     )
@@ -186,7 +186,7 @@ def _copy(_experiment: Experiment, settings: ParameterValues) -> Tables:
 
 
 def _helper(experiment: Experiment, settings: ParameterValues) -> Tables:
-    """Yield the map of a helper, filled such that look-ups and updates hit; else empty."""
+    """Yield the map of a helper; if look-ups and updates must hit, the map has entries."""
     packet = packet_of(experiment, numeric_value(settings, SIZE))
     payload = payload_offset(experiment)
     kind, helper = settings["map"], settings["helper"]
@@ -215,7 +215,7 @@ _TABLES: dict[str, Callable[[Experiment, ParameterValues], Tables]] = {
 
 FOLDER, ENDING = Path(__file__).parent / "templates/xdp", ".bpf.c"
 ENTRY = "program"
-"""Name of the program in the object."""
+"""Name of the program function in the compiled object."""
 _INSTRUCTIONS = {
     "add": "%0 += %1",
     "xor": "%0 ^= %1",
@@ -229,7 +229,7 @@ _INSTRUCTIONS = {
 
 
 class XdpProgram(NamedTuple):
-    """Source, map contents and packet of a point."""
+    """The source, map contents and packet for a point of an experiment."""
 
     text: str  # C source
     maps: str  # content of maps in the format of `--maps`, as JSON
@@ -266,7 +266,7 @@ def empty_program(experiment: Experiment, value: int) -> XdpProgram:
 
 
 def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:
-    """Return the template values other than the parameters."""
+    """Return the values of template names that are not parameters of the experiment."""
     count, key = numeric_value(settings, "count"), numeric_value(settings, "key_bytes") or 4
     vary, size = experiment["traffic"]["vary"], numeric_value(settings, "bytes") // 4
     kind = experiment["component"]["kind"]

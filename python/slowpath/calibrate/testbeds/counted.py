@@ -23,16 +23,17 @@ _SECONDS = 20.0
 
 
 class ComputedTestBed(TestBed):
-    """A test bed that computes costs."""
+    """A test bed that computes costs instead of measuring them."""
 
     templates, ending = FOLDER, ENDING
     exact = True
     component: str
-    """Component of the target that gives the cost."""
+    """Component of the target whose cost is returned."""
     metric: str
     """Metric by which the slowest path is chosen."""
     cores: int | None = None
-    """Number of cores, few enough that `component` is the bottleneck; None: as in the target."""
+    """Number of cores, so few that `component` is the bottleneck; None for all cores of the target.
+    """
 
     def check(self, experiment: Experiment) -> None:
         """Reject unsupported experiments, see `TestBed.check`."""
@@ -66,7 +67,7 @@ class Agilio(ComputedTestBed):
 
 
 def _of_any_packet(experiment: Experiment) -> Experiment:
-    """Return the experiment without varying bytes: the analysis covers all packets anyway."""
+    """Return the experiment without varying bytes, as the analysis considers all packets anyway."""
     return {**experiment, "traffic": {**experiment["traffic"], "vary": []}}
 
 

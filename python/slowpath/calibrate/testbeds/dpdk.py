@@ -82,7 +82,7 @@ def _pkg_config(option: str) -> "subprocess.CompletedProcess[str]":
 
 
 class Runner:
-    """An open test bed that compiles and runs programs."""
+    """An open test bed, which compiles and runs programs."""
 
     def __init__(
         self, bed: "DpdkTestBed", folder: Path, limits: Limits, stopping: Stopping
@@ -134,7 +134,7 @@ class Runner:
     def _follow(self, process: "subprocess.Popen[bytes]", run: "_Run") -> str:
         """Read the output until the program ends, is precise, or must stop.
 
-        Returns the last line on standard error if the program ended by itself, else nothing.
+        Return the last line on standard error if the program ended by itself, else an empty string.
         """
         if process.stdout is None or process.stderr is None:
             return ""
@@ -169,7 +169,7 @@ class _Run:
         self.errors: dict[int, str] = {}
 
     def record_line(self, line: str) -> bool:
-        """Record a line of output; return false if the samples are precise."""
+        """Record a line of output; return false once the samples are precise enough."""
         match line.split(maxsplit=4):
             case ["hz", hertz] if self._job.metric == "ns":
                 self._unit = 1e9 / float(hertz)
@@ -187,7 +187,8 @@ class _Run:
     def _is_enough(self) -> bool:
         """Return true if the samples are precise.
 
-        Checks are rare: stopping at the first narrow interval makes intervals too narrow.
+        Checks are rare, because stopping at the first narrow interval would favour intervals that
+        are too narrow by chance.
         """
         if self.visits < self._look:
             return False
@@ -206,7 +207,7 @@ class _Run:
 
 
 class DpdkTestBed(TestBed):
-    """A test bed for self-timing programs."""
+    """A test bed whose programs measure their own time."""
 
     metrics = ("ns", "cycles")
 

@@ -39,7 +39,7 @@ class CaseBudget:
         self._left = _ROOM
 
     def takes(self, size: int) -> bool:
-        """Return true if a case of this size fits the budget, and charge it to the budget."""
+        """Return true if a case of this size still fits, and subtract its size from the budget."""
         if size > min(_LARGEST, self._left):
             return False
         self._left -= size
@@ -47,7 +47,7 @@ class CaseBudget:
 
 
 class _Origin(NamedTuple):
-    """Program of a case."""
+    """The program from which a case was prepared."""
 
     value: int  # point of the program
     component: bool  # true: with the component
@@ -69,7 +69,7 @@ class Cases:
         self._complete = False
         self.flows: list[targets.Flow | None] = []
         self.pairs = dict[int, tuple[int, int]]()
-        """By point, the numbers of the cases with the component and without it."""
+        """For each point, the numbers of the case with the component and of the case without it."""
         self.errors = dict[int, str]()
         """Reasons why points have no cases, by point."""
 
@@ -158,7 +158,7 @@ class Cases:
 
 
 def _witness(written: Written) -> str:
-    """Return packet and maps as the witness of a path, in JSON."""
+    """Return packet and maps in the form of a witness, as JSON."""
     program = written.program
     return (
         f'{{"packet":"{program.packet.hex()}","length":{len(program.packet)},'

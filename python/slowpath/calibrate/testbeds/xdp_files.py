@@ -50,7 +50,7 @@ class XdpFiles:
         return Pair(self._written(value, component=True), self._written(value, component=False))
 
     def again(self, value: int, *, component: bool) -> Written:
-        """Return a program that `pair` wrote before, without writing it again."""
+        """Return a program that `pair` has already written; it is not written again."""
         name, program = self._made(value, component=component)
         return Written(str(self._source(name)), program)
 
@@ -98,14 +98,14 @@ FLAGS = ("-mcpu=v3", "-fno-unroll-loops")
 
 
 class Compiled(NamedTuple):
-    """A program in an object."""
+    """A compiled program and its object."""
 
     object: objects.Object
     number: int
 
 
 class Compiler:
-    """Compiler of all experiments, with a thread for each CPU; equal programs are compiled once."""
+    """Compiles the programs of all experiments, on a thread per CPU; equal programs only once."""
 
     def __init__(self, bed: str) -> None:
         """Look for clang once, before a test bed writes hundreds of programs.

@@ -213,7 +213,7 @@ _SEGMENTS = 4
 
 
 class SegmentedRidge:
-    """A continuous piecewise linear regression; each segment has as many distinct values."""
+    """A continuous piecewise linear regression; segments have equally many distinct values."""
 
     def fit(self, x: Floats, y: Floats, /) -> "SegmentedRidge":
         """Train on rows."""

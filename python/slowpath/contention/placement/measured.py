@@ -235,7 +235,7 @@ class ErrorModel:
         return found
 
     def correct(self, rows: Rows, sure: float | None) -> Floats:
-        """Return corrections of predicted logarithms: the mean, or with `sure` the lower end."""
+        """Return corrections to predicted logarithms: the mean or, with `sure`, the lower end."""
         shared = _covariance(self._parts, rows, self._rows)
         middle: Floats = shared @ self._weights
         if sure is None:

@@ -69,7 +69,7 @@ class Plan(NamedTuple):
 
 
 class _Problem(NamedTuple):
-    """Minimise the sum of integers `x`, with `equal @ x = wanted` and `places @ x >= needed`."""
+    """An integer program: minimise `sum(x)` with `equal @ x = wanted`, `places @ x >= needed`."""
 
     mixes: Indices
     equal: Floats
@@ -187,7 +187,7 @@ def assign(plan: Plan, shares: Shares, arrivals: Arrivals) -> Placement:
 
 
 class Judge(NamedTuple):
-    """The source of the shares that functions really keep: measurements, or else models."""
+    """Decides what shares of throughput functions really keep, from measurements or models."""
 
     shares: Shares
     predicted: PredictedShares | None  # None if measurements judge

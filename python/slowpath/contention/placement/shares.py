@@ -156,7 +156,7 @@ class PredictedShares:
 
 
 def _solo(fleet: Fleet, measured: Measured | None, found: "_Predicted", at: int) -> float:
-    """Return the solo throughput of a function: measured, from the fleet, or else predicted."""
+    """Return the solo throughput of a function: measured, stated in the fleet, or predicted."""
     alone = None if measured is None else measured.solo(at)
     declared = fleet.functions[at].solo
     if alone is not None:

@@ -91,7 +91,7 @@ class _Known:
         return predicted.shares.kept[rows]
 
     def plan(self, trusted: Sequence[int]) -> _Planned:
-        """Return the plan that credits trusted mixes with their likeliest shares."""
+        """Return the plan if trusted mixes have likely shares, and all other mixes low shares."""
         kept = self._sure
         if trusted:
             likely = self._likely[trusted]

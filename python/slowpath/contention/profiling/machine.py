@@ -79,11 +79,13 @@ _PATIENCE = 0.5  # maximum wait for a quiet processor, in seconds
 
 
 _Observation = tuple[float, bool]
-"""The time to hand over a cache line, and true if each CPU slows down the other CPU's loop."""
+"""The time to hand over a cache line, and true if a loop is slower while the other CPU runs one,
+too.
+"""
 
 
 class CpuMonitor:
-    """Observations of two CPUs.
+    """Observes whether two CPUs share a core or a last-level cache, and whether they are disturbed.
 
     The CPUs are in place if their handover is as fast as it gets, except on one core. Competitors
     should contend for shared caches; with different last-level caches there is little contention.

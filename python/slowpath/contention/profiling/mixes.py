@@ -145,7 +145,7 @@ def probed(
 
 
 def accelerator_alone(function: Function, traffic: Traffic, cpu: int) -> MixSpec:
-    """Return the specification of an accelerator alone, saturated by the function's requests."""
+    """Return the thread of an accelerator that runs alone, saturated by the function's requests."""
     subject: Spec = {
         "kind": "accelerator",
         "cpu": cpu,
@@ -156,7 +156,7 @@ def accelerator_alone(function: Function, traffic: Traffic, cpu: int) -> MixSpec
 
 
 def client_alone(function: Function, client: Client, places: CpuAssignment) -> MixSpec:
-    """Return the specification of an accelerator on its CPU in mixes, saturated by a client."""
+    """Return the thread of an accelerator on its usual CPU, saturated by requests of a client."""
     traffic = Traffic(1, client.size, client.mtbr)
     return accelerator_alone(function, traffic, accelerator_cpu(function, places))
 

@@ -216,7 +216,7 @@ class Profiling:
         return tuple(found)
 
     def _own(self, calibration: bubble_score.Calibration) -> tuple[OwnRow, ...]:
-        """Measure the function's contention for few and many flows, small and large packets."""
+        """Measure the function's own contention: few and many flows, small and large packets."""
         flows, size, mtbr = self._setup.traffic
         function, machine = self._setup.function, self._machine
         counts = dict.fromkeys(round(between(flows, share)) for share in (0.0, 0.5, 1.0))

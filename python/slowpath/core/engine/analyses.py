@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 Message = tuple[Any, ...]
-"""A message of an analysis: its type, then its values. `Run.take` lists them."""
+"""A message of an analysis: its type, followed by its values. `Run.take` lists all types."""
 
 
 class Options(NamedTuple):
-    """Options of an analysis except the target.
+    """Options of an analysis; the target is passed separately.
 
     The engine gets them as a dictionary with the names of these fields.
     """
@@ -84,10 +84,13 @@ def compile_messages(
 
 
 class RefusedError(Exception):
-    """The card cannot run a program, for all these reasons."""
+    """The card cannot run a program; the error has all reasons."""
 
     def __init__(self, refusals: "list[Refusal]", instructions: list[list[int]]) -> None:
-        """Store refusals, and the instructions of each; none if it is for the whole program."""
+        """Store the reasons, and the instructions for each.
+
+        The list of instructions is empty if a reason concerns the whole program.
+        """
         super().__init__(refusals[0]["reason"])
         self.refusals = refusals
         self.instructions = instructions
@@ -116,7 +119,7 @@ def compiled(subject: Subject, target: Target, options: Options, stopping: Stopp
 
 
 class Run:
-    """State of a running analysis."""
+    """The state of an analysis, which messages update while it runs."""
 
     def __init__(self) -> None:
         self.progress = Progress(0.0, 0.0, 0, 0, 0)
@@ -124,7 +127,10 @@ class Run:
         self.partial_result: str | None = None  # JSON of the result if the analysis ended now
 
     def take(self, message: Message) -> tuple[str, str] | None:
-        """Update the state from a message; return the JSON of result and detail once known."""
+        """Update the state by a message.
+
+        Return the JSON of result and detail after the last message.
+        """
         match message:
             case ("stage", stage):
                 self.stage = stage

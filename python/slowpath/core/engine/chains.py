@@ -12,9 +12,9 @@ from slowpath.core.engine.objects import Btf, Object
 from slowpath.core.jobs.stopping import Stopping
 
 Chain = _core.Chain
-"""A chain of programs; from `read_chain`."""
+"""A chain of programs; `read_chain` returns it."""
 KnownStart = _core.KnownStart
-"""Known facts about arriving packets and known content of maps of a chain; from `known_start`."""
+"""Facts about arriving packets and content of maps that a chain starts with; see `known_start`."""
 
 
 def read_chain(file: str, text: str) -> Chain:
@@ -58,7 +58,7 @@ def configured(
 
 
 def check_assumed(assumed: Sequence[str]) -> tuple[str, ...]:
-    """Check facts about packets, such as `length >= 64`, and return them.
+    """Check that facts about packets, such as `length >= 64`, are valid, and return them.
 
     Raises:
         ValueError: if a fact is invalid, or facts contradict each other.
@@ -112,7 +112,7 @@ class ChainKnowledge(NamedTuple):
 
 
 def known_start(subject: ChainSubject, known: ChainKnowledge) -> KnownStart:
-    """Read known facts and content of maps for the original programs of a chain.
+    """Read facts about arriving packets and content of maps, for the original programs of a chain.
 
     Raises:
         InputError: if a text cannot be read, or does not fit the maps.
@@ -195,7 +195,7 @@ def start_maps(subject: ChainSubject, maps: MapsFile) -> dict[str, list[object]]
 
 
 class FusedObject(NamedTuple):
-    """All programs of a chain fused into one, and an object to compare it with."""
+    """A program that consists of all programs of a chain, and an object to compare it with."""
 
     data: bytes
     separate: bytes | None  # object with separate programs that call each other; None: missing
@@ -275,7 +275,7 @@ def rewrite_messages(
 
 
 Topology = _core.Topology
-"""A topology: programs on the paths of a network; from `read_topology`."""
+"""Programs on the paths of a network; `read_topology` returns it."""
 
 
 def read_topology(file: str, text: str) -> Topology:

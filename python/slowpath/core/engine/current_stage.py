@@ -19,7 +19,7 @@ class StageProgress(NamedTuple):
 
 
 class BackgroundWork(Generic[T]):
-    """A function call on another thread."""
+    """A function call that runs on another thread."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._done = list[T]()

@@ -10,7 +10,7 @@ from slowpath.core.schema.derived import refusal_text
 
 
 class MapsFile(NamedTuple):
-    """The file of `--maps`, with content of maps."""
+    """The file that the option `--maps` names; it has the content of maps."""
 
     name: str
     text: str

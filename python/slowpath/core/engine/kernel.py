@@ -14,7 +14,7 @@ from slowpath.core.engine.report_types import TraceReport
 from slowpath.core.errors import DisagreementError, InputError, UnavailableError
 
 Refusal = InputError
-"""Error that functions of this module raise if the kernel rejects a request."""
+"""The error that functions of this module raise if the kernel rejects a request."""
 
 
 class RewrittenRefusedError(InputError):
@@ -32,14 +32,14 @@ def errors_as_kernel_errors() -> AbstractContextManager[None]:
 
 
 Kernel = _core.Kernel
-"""The running kernel; from `open_kernel`."""
+"""The running kernel, as `open_kernel` returns it."""
 
 
 def open_kernel() -> Kernel:
     """Open the running kernel, to load programs into it.
 
     Raises:
-        UnavailableError: if this process cannot load and run programs; tells the reason.
+        UnavailableError: if this process cannot load and run programs; the error gives the reason.
     """
     try:
         return _core.Kernel.open()
@@ -48,13 +48,13 @@ def open_kernel() -> Kernel:
 
 
 Station = _core.Station
-"""The thread that times programs; from `open_station`."""
+"""A thread that times programs, as `open_station` returns it."""
 Case = _core.Case
-"""A path that can be timed; from `prepare_case`."""
+"""A path that can be timed, as `prepare_case` returns it."""
 Stretch = _core.Stretch
 """A part of a path, with a case that runs the path up to the end of this part."""
 Load = _core.Load
-"""Paths that are loaded into the kernel; from `load_cases` or `load_cold`."""
+"""Paths that are loaded into the kernel, as `load_cases` and `load_cold` return them."""
 
 
 def open_station(kernel: Kernel, cpu: int | None) -> Station:
@@ -82,7 +82,7 @@ def prepare_case(
         station: The thread that times programs.
         subject: The program.
         witness: Witness of the path, as JSON.
-        instructions: Number of instructions of the path; None: unknown.
+        instructions: Number of instructions of the path; None if it is unknown.
         maps: Content of the file of `--maps`, if the path was found with this option.
 
     Raises:
@@ -109,7 +109,7 @@ def cut_case(station: Station, case: Case) -> tuple[list[Stretch], list[int]]:
 
 
 def load_cases(station: Station, cases: Sequence[Case]) -> Load:
-    """Load paths into the kernel, each with its own maps."""
+    """Load paths into the kernel; each path has its own maps."""
     with errors_as_kernel_errors():
         return station.load(list(cases))
 
@@ -137,7 +137,7 @@ def find_cold_case(station: Station, case: Case, cache_bytes: int) -> Cold:
     `cache_bytes` is the size of the last-level cache.
 
     Raises:
-        InputError: if no such flows were found; tells the reason.
+        InputError: if no such flows were found; the error gives the reason.
     """
     with errors_as_kernel_errors():
         return station.cool(case, cache_bytes)
@@ -150,13 +150,13 @@ def load_cold(station: Station, cases: Sequence[Cold]) -> Load:
 
 
 LiveCase = _core.LiveCase
-"""A path that live packets take; from `prepare_live_case`."""
+"""A path that live packets take, as `prepare_live_case` returns it."""
 LiveLoad = _core.LiveLoad
 """Paths with live packets, loaded into the kernel; from `load_live_cases`."""
 
 
 def prepare_live_case(station: Station, file: str, case: Case, batch: int) -> LiveCase:
-    """Test that live packets, sent in batches of `batch`, take the path of a case.
+    """Check that live packets, sent in batches of `batch`, take the path of a case.
 
     `file` is the program's name in errors.
 
@@ -216,7 +216,7 @@ def load_pace(station: Station) -> Pace:
 
 
 def pace(station: Station, programs: Pace, repeat: int) -> tuple[float, float]:
-    """Measure the nanoseconds of an addition: dependent on the previous one, and independent.
+    """Measure the nanoseconds that a dependent and an independent addition take.
 
     Both values are differences between calls of `repeat` runs; they can be negative if the CPU was
     disturbed.
@@ -226,7 +226,7 @@ def pace(station: Station, programs: Pace, repeat: int) -> tuple[float, float]:
 
 
 Trace = _core.Trace
-"""A capture file whose packets are run through a program; from `open_trace`."""
+"""Packets of a capture file that are run through a program; `open_trace` returns it."""
 
 
 def open_trace(station: Station, subject: Subject, file: str, maps: str | None) -> Trace:

@@ -57,7 +57,7 @@ class Mix:
                 raise
 
     def block(self, warm: float, seconds: float, *, beside: bool) -> Block:
-        """Run the subjects for `warm` seconds, then measure them for `seconds`.
+        """Run the subjects for `warm` seconds without measuring, then measure them for `seconds`.
 
         With `beside`, the competitors run at the same time.
 
@@ -75,7 +75,7 @@ class Mix:
 
 
 def cpus(requested: Sequence[int] | None, least: int, purpose: str) -> list[int]:
-    """Return the requested CPUs, or all that this process may use.
+    """Return the requested CPUs or, for None, all CPUs that this process may use.
 
     Raises:
         UnavailableError: if there are fewer than `least`, or this process may not use one of them.

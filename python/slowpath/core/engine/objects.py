@@ -15,11 +15,11 @@ from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 
 Object = _core.Object
-"""A file with programs, read once; from `read_object`."""
+"""A file with programs, read into memory by `read_object`."""
 Btf = _core.Btf
-"""Types (BTF) of the kernel that programs are for; from `read_btf`."""
+"""Types (BTF) of the kernel on which programs will run; `read_btf` returns them."""
 Functions = _core.Functions
-"""All functions of an object, including those that are not programs; from `read_functions`."""
+"""All functions of an object, including functions that are not programs; see `read_functions`."""
 Given = _core.Given
 """Known properties of an argument or of a function's result."""
 HELPERS = dict(enumerate(_core.helper_names(), 1))
@@ -119,9 +119,9 @@ def run_maps(
 ) -> dict[str, list[dict[str, str | int]]]:
     """Return the initial entries of the maps of a BPF object, by name; `file` names the object.
 
-    They come from `maps`, for program arrays and maps of maps that it does not name from the
-    object. Entries have the form of those in witnesses (`docs/maps.md`), with keys and values in
-    hexadecimal digits.
+    Entries come from `maps`. For program arrays and maps of maps that `maps` does not name, they
+    come from the object. Entries have the form of those in witnesses (`docs/maps.md`), with keys
+    and values in hexadecimal digits.
 
     Raises:
         InputError: if `maps` cannot be read, or does not fit the maps of the object.

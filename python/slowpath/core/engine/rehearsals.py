@@ -13,7 +13,7 @@ from slowpath.core.jobs.stopping import Stopping
 
 
 class Stage(NamedTuple):
-    """A program that packets pass before they reach the rehearsed one."""
+    """A program that packets pass before they reach the rehearsed program."""
 
     object: Object
     program: int  # number in the object
@@ -54,8 +54,8 @@ def rehearse(
 ) -> RehearsalReport:
     """Compare the original and the rewritten program on packets in the kernel, and time both.
 
-    First, packets of `covers` go directly to both programs. Then both get the packets that the
-    upstream programs pass on. A deadline or a stop request ends the rehearsal early, with its
+    First, both programs run directly on the packets of `covers`. Then both run on the packets that
+    the upstream programs pass on. A deadline or a stop request ends the rehearsal early, with its
     results so far (key `ended`). `look` gets the current stage ten times a second.
 
     Raises:

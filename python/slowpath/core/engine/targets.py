@@ -8,13 +8,13 @@ from slowpath.core.engine.errors import as_text
 from slowpath.core.errors import InputError
 
 Model = _core.Model
-"""Cost of one of a target's components as a function of one parameter."""
+"""How the cost of one component of a target depends on a parameter."""
 Target = _core.Target
-"""A device whose description was read; from `builtin_target` and `described_target`."""
+"""A device whose description was read; see `builtin_target` and `described_target`."""
 
 
 class Description(NamedTuple):
-    """Description of a device."""
+    """A device, described by a text or, if it is a built-in target, by its name."""
 
     name: str
     text: str | None  # None: a built-in target
@@ -31,7 +31,7 @@ def target_text(name: str) -> str | None:
 
 
 def builtin_target(name: str) -> Target:
-    """Return the built-in target with a name."""
+    """Return the built-in target with this name."""
     return _core.Target(name)
 
 
@@ -41,17 +41,17 @@ def described_target(name: str, text: str) -> Target:
 
 
 def target_of(described: Description) -> Target:
-    """Return the target of a description."""
+    """Return the target that a description defines."""
     name, text = described
     return builtin_target(name) if text is None else described_target(name, text)
 
 
 Flow = _core.Flow
-"""The instructions of a path in order, with their properties; from `flow` and `flow_of`."""
+"""The executed instructions of a path in order, with their properties."""
 
 
 def flow(case: _core.Case) -> Flow | None:
-    """Return the instructions of a case's path; None if they are unknown."""
+    """Return the instructions on the path of a case; None if they are unknown."""
     return _core.flow(case)
 
 

@@ -9,14 +9,14 @@ from slowpath.core.html.elements import Html, element, join
 from slowpath.core.html.page import COLOURS
 
 _WIDE = 50.0
-"""Ratio of the largest to the smallest value above which an axis is logarithmic."""
+"""If the largest value is at least this multiple of the smallest, an axis is logarithmic."""
 _TICKS = 5  # approximate number of ticks on a linear axis
 _FINE = 2.5  # maximum decades of a logarithmic axis with ticks at 1, 2 and 5; above, only at 1
 _LARGE, _HUGE = 10_000, 1e15
 
 
 class Scale(NamedTuple):
-    """An axis."""
+    """An axis of a chart, which converts values to positions."""
 
     low: float
     high: float
@@ -116,7 +116,7 @@ class Curve(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Content of a chart, and names of its axes."""
+    """The content of a chart, and the names of its axes."""
 
     x_name: str
     y_name: str
@@ -145,7 +145,7 @@ class Chart(NamedTuple):
 
 
 class _Plane:
-    """Conversion of values to coordinates of the picture; `left` is the position of the y-axis."""
+    """Converts values to coordinates in the picture; `left` is the position of the y-axis."""
 
     def __init__(self, x: Scale, y: Scale, left: float) -> None:
         self.x, self.y, self.left = x, y, left
@@ -164,7 +164,7 @@ class _Plane:
 
 
 def colour(number: int) -> str:
-    """Return the CSS colour with a number; numbers beyond the last colour start again."""
+    """Return the CSS colour of a series; after the last colour, the first one is used again."""
     return f"var(--c{number % COLOURS})"
 
 

@@ -22,7 +22,7 @@ class Html(str):
 
 
 Content = str | None
-"""A text to escape, or `Html`; None: no content."""
+"""Content of an element: a text to escape, `Html` as it is, or None for no content."""
 
 
 def element(tag: str, *content: Content, **attributes: str | float | None) -> Html:

@@ -15,7 +15,7 @@ from slowpath.core.html.layered import Gaps, Layout, Line, Node, layered
 
 
 class Lane(NamedTuple):
-    """A vertical line beside the column, shared by all arrows to a box."""
+    """A vertical line next to the column of boxes; all arrows to one box share it."""
 
     target: int  # number of the box
     sources: tuple[int, ...]  # numbers of the boxes where the arrows start, ascending
@@ -33,7 +33,10 @@ class Lane(NamedTuple):
 
 
 def lanes(arrows: Mapping[int, Sequence[int]]) -> list[Lane]:
-    """Return a lane for each target, on tracks where none overlap; `arrows` has the sources."""
+    """Return a lane for each target, so that lanes on the same track do not overlap.
+
+    `arrows` maps each target to the sources of its arrows.
+    """
     plain = [Lane(target, tuple(sorted(set(found))), 0) for target, found in arrows.items()]
     plain.sort(key=lambda lane: (lane.last - lane.first, lane.first))
     taken, placed = list[set[int]](), list[Lane]()

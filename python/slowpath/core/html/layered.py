@@ -22,7 +22,7 @@ class Node(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """Gaps between nodes, within a layer and between layers, and the width of a trunk."""
+    """Distances between nodes of a layer and between layers, and the width of a trunk."""
 
     across: float
     down: float
@@ -30,7 +30,7 @@ class Gaps(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Position of the middle of a node's upper edge."""
+    """The position of a node: the middle of its upper edge."""
 
     x: float
     y: float
@@ -107,7 +107,7 @@ def _back_edges(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
 
 
 def _ranks(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the layer of each node: the one below its lowest predecessor, else layer 0."""
+    """Return the layer of each node: the layer below its lowest predecessor, or layer 0 if none."""
     leaving, waiting = [list[int]() for _ in range(count)], [0] * count
     for start, end in edges:
         leaving[start].append(end)
@@ -245,7 +245,7 @@ def _lines(
     positions: tuple[Sequence[int], Sequence[float], Sequence[tuple[int, int]]],
     rows: tuple[Sequence[Node], Sequence[float], Sequence[float]],
 ) -> list[Line]:
-    """Return the pieces as lines; where a piece starts at a trunk, the line first passes it."""
+    """Convert the pieces to lines; a piece that starts at a trunk first passes along the trunk."""
     (ranks, x, trunks), (nodes, tops, heights) = positions, rows
     lines = list[Line]()
     for (start, end), numbers in pieces.items():

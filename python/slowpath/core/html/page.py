@@ -144,7 +144,7 @@ COLOURS = 6
 
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""Content security policy: the browser loads no resources and runs no scripts."""
+"""Content security policy, so that the browser loads no resources and runs no scripts."""
 
 
 def page(title: str, *content: Content, broad: bool = False) -> str:
@@ -163,14 +163,14 @@ def page(title: str, *content: Content, broad: bool = False) -> str:
 
 
 def facts(*pairs: tuple[str, str | None]) -> Html:
-    """Return a list of names and values; pairs without a value are omitted."""
+    """Return a list of names with their values; names without a value are left out."""
     known = [(name, value) for name, value in pairs if value is not None]
     rows = (element("div", element("dt", name), element("dd", value)) for name, value in known)
     return element("dl", *rows, class_="facts")
 
 
 def download(text: str, file: str, words: str) -> Html:
-    """Return a link that saves `text`, which the page contains, as a file with a name."""
+    """Return a link that saves `text` under the name `file`; the page itself contains the text."""
     from urllib.parse import quote
 
     address = f"data:text/csv;charset=utf-8,{quote(text)}"

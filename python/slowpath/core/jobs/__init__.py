@@ -10,7 +10,7 @@ Message = tuple[Any, ...]
 """A message of a job; its values have types that `marshal` can write."""
 Send = Callable[[Message], None]
 Job = Callable[[float | None, Send, Stopping], None]
-"""Work that sends messages, for at most a number of seconds; None: no limit.
+"""A function that works for at most a number of seconds (None: no limit) and sends messages.
 
 The process that started the work recognises its last message.
 """
@@ -47,4 +47,4 @@ class JobWorker(Protocol):
         """Ask the job to end with its results so far."""
 
     def kill(self) -> None:
-        """Abandon the job in any state."""
+        """Abandon the job, whatever state it is in."""

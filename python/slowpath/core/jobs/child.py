@@ -9,7 +9,10 @@ from contextlib import suppress
 from slowpath.core.jobs.stopping import SIGNALS
 
 _FORKING = threading.Lock()
-"""Lock around forks: a child that inherits another child's pipe would hide that child's death."""
+"""Lock that is held during forks.
+
+Otherwise a child could inherit the pipe of another child, which would hide that child's death.
+"""
 
 
 class Child:
@@ -37,7 +40,10 @@ class Child:
             os.close(end)
 
     def wait(self) -> tuple[int, float]:
-        """Wait for the end; return the exit code, or minus the signal, and the CPU seconds."""
+        """Wait for the end.
+
+        Return the exit code (or minus the signal number) and the CPU seconds.
+        """
         _, status, used = os.wait4(self.pid, 0)
         os.close(self.output)
         return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime

@@ -76,7 +76,7 @@ class ClusterPool(Pool):
 
 
 class _Workers:
-    """The workers of a cluster for one kind of work; see `Crew`."""
+    """The workers of a cluster, prepared for one kind of work; see `Crew`."""
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ from slowpath.core.jobs.pool import (
 )
 
 _ATTEMPTS = 3
-"""Attempts per item."""
+"""Maximum number of attempts for an item."""
 
 
 class LocalPool(Pool):

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 SHARE = 2
-"""Divisor of the free memory for the default limit."""
+"""The default limit is the free memory divided by this number."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _RESERVED = 768 << 20
 """Bytes of address space that an analysis reserves but does not fill: stacks, the interpreter."""
@@ -35,7 +35,7 @@ def default_limit(concurrency: int = 1) -> int | None:
     """Return the default memory limit of each of `concurrency` analyses in bytes.
 
     The limit is a share of the memory that is free on the machine and in the control group, and at
-    most that of `ulimit -v`. None if the system provides neither.
+    most that of `ulimit -v`. The result is None if the system provides neither.
     """
     free = min(_free(), default=None)
     share = None if free is None else free // (SHARE * concurrency)

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 _LOOK = 0.1
 """Seconds between two checks for finished items and stop requests."""
 _HOPELESS = 20
-"""Number of deaths of workers, before the first result, at which the pool gives up."""
+"""If this number of workers dies before the first result, the pool gives up."""
 _GRACE = 3.0
 """Seconds after a stop request in which work can still deliver its results."""
 
@@ -33,7 +33,7 @@ class PoolObserver(NamedTuple):
 
     stop_requested: StopRequested = lambda: False
     look: Callable[[int], None] = lambda _done: None
-    """Gets the number of finished items, about ten times a second."""
+    """Called about ten times a second with the number of finished items."""
 
 
 NO_OBSERVER = PoolObserver()
@@ -55,7 +55,7 @@ class Pool(ABC):
     """
 
     lost = "worker processes die again and again"
-    """Error text of `map` if an item has no result."""
+    """Text of the error that `map` raises if an item has no result."""
 
     @property
     @abstractmethod
@@ -101,7 +101,10 @@ class Pool(ABC):
 
 
 class _IgnoringStop:
-    """Adapter for work without a parameter for stop requests; a class, because it is pickled."""
+    """Adapter for work that has no parameter for stop requests.
+
+    A class, so that it can be pickled.
+    """
 
     def __init__(self, work: Callable[[Any, Any], Any]) -> None:
         self._work = work
@@ -112,7 +115,7 @@ class _IgnoringStop:
 
 
 class Future(Protocol):
-    """An item that a crew has begun."""
+    """An item whose work has begun, and later its result."""
 
     def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
         """Register a function to call when the item is finished, on any thread."""
@@ -132,7 +135,7 @@ class Future(Protocol):
 
 
 class Crew(Protocol):
-    """The workers of a pool for one kind of work."""
+    """The workers of a pool, prepared for one kind of work."""
 
     @property
     def size(self) -> int:
@@ -142,7 +145,7 @@ class Crew(Protocol):
         """Begin an item."""
 
     def judge(self, problem: Exception) -> None:
-        """Check that the exception of an item means only the death of its worker.
+        """Raise the exception of an item, unless it only means that a worker died.
 
         Raises:
             Exception: the exception itself or a clearer one, if it has another cause.

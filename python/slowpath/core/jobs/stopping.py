@@ -11,7 +11,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopping:
-    """A stop request with its listeners."""
+    """A request to stop, and the functions to call when it is made."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -25,7 +25,7 @@ class Stopping:
 
     @contextmanager
     def calling(self, listener: Callable[[], None]) -> Iterator[None]:
-        """Call `listener` when the work has to end; at once if a stop was already requested."""
+        """Within the context, call `listener` on a stop request; at once if it was already made."""
         self._listeners.append(listener)
         try:
             if self.asked:
@@ -60,7 +60,7 @@ def handling_signals(handle: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def heeding_signals() -> Iterator[Stopping]:
-    """Let the first signal ask the work to end, and the second one raise `KeyboardInterrupt`.
+    """Within the context, the first signal requests a stop; the second raises `KeyboardInterrupt`.
 
     Later signals are ignored, so that they do not disturb the cleanup.
     """

@@ -22,7 +22,7 @@ from slowpath.core.jobs.stopping import SIGNALS, Stopping
 _LENGTH = 8  # bytes of the length that precedes each message
 _CHUNK = 1 << 20
 _OWNER_SECONDS = 0.5
-"""Seconds between two checks of the process that its owner is alive."""
+"""Seconds between two checks in the process that its owner is still alive."""
 _STACKS = (2 * 512 + 128) << 20
 """Bytes of address space that the engine's threads reserve but do not fill, such as stacks."""
 
@@ -32,7 +32,10 @@ Memory = Callable[[], int | None]
 
 
 class ProcessWorker:
-    """A worker that runs jobs in another process; if this dies, the next job gets a new one."""
+    """A worker that runs jobs in another process.
+
+    If the process dies, the next job gets a new one.
+    """
 
     def __init__(self, jobs: Sequence[Callable[..., None]], memory: Memory) -> None:
         """Store the jobs, and the function that returns the memory limit of the process."""
@@ -209,7 +212,7 @@ _POLL_SECONDS = 0.1
 
 
 class EarlyEnd:
-    """Early end of a job, before its last message."""
+    """A job ended before it had sent its last message."""
 
     def __init__(self, reason: str, *, defect: bool = False) -> None:
         """Store the reason: `deadline`, `interrupted`, `memory limit`, or the job's error."""
@@ -224,7 +227,7 @@ def await_job(
     take: Callable[[Message], bool],
     look: Callable[[], None] = lambda: None,
 ) -> EarlyEnd | None:
-    """Wait for at most `seconds` for the end of a started job; return None if the job finished.
+    """Wait at most `seconds` until a started job ends; return None if the job finished.
 
     `take` gets the messages and returns true for the last one. `look` is called ten times a second.
     """

@@ -32,7 +32,8 @@ from slowpath.core.programs.sources import Clang
 _SECONDS = 60.0
 """Time limit of clang if no deadline is given."""
 _UNKNOWN_MACHINE = re.compile(r"'gnu/stubs-32\.h' file not found")
-"""Error of the C library's headers for targets, such as BPF, that define no machine's macro."""
+"""Text in error messages of the C library's headers if a target, such as BPF, has no machine macro.
+"""
 _OUT_OF_MEMORY = ("LLVM ERROR: out of memory", "std::bad_alloc")
 
 
@@ -46,8 +47,9 @@ class Form(NamedTuple):
 
 
 OBJECT = Form(("-O2", "-g", "-target", "bpf", "-mcpu=v3"), "o", "object", kernel=True)
-"""BPF object. Version 3 of the instruction set, with 32-bit operations, is the default since
-clang 20. Older versions need more instructions, some of which the card does not support."""
+"""Compile to a BPF object. Version 3 of the instruction set, with 32-bit operations, is the default
+since clang 20. Older versions need more instructions, some of which the card does not support.
+"""
 BITCODE = Form(
     (
         *("-O1", "-g", "-w", "-emit-llvm", "-femit-all-decls"),
@@ -58,9 +60,10 @@ BITCODE = Form(
     "bitcode",
     kernel=False,
 )
-"""LLVM bitcode for this machine, with unused functions. No pass has run, so that static functions
-still have their original parameters; the reader runs the passes. Signed overflow wraps and aliasing
-is not strict, as most authors of packet-processing code assume."""
+"""Compile to LLVM bitcode for this machine, and keep unused functions. No pass has run, so that
+static functions still have their original parameters; the reader runs the passes. Signed overflow
+wraps and aliasing is not strict, as most authors of packet-processing code assume.
+"""
 
 
 def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
@@ -122,7 +125,10 @@ def _need_clang(file: str, clang: Clang, form: Form = OBJECT) -> Compiler:
 
 
 def shown_command(file: str, clang: Clang, *, search: bool = True, form: Form = OBJECT) -> str:
-    """Return the clang command for a user's shell; with `search`, it finds kernel headers, too."""
+    """Return the clang command for the user to run in a shell.
+
+    With `search`, the command also finds kernel headers.
+    """
     name = file.removesuffix(Path(file).suffix)
     made = form.extension if form is not OBJECT or name.endswith(".bpf") else "bpf.o"
     try:
@@ -180,7 +186,10 @@ def _limit(process: int, memory: int | None) -> None:
 
 
 def _summary(output: str, code: int) -> str:
-    """Return clang's first error and the number of further ones; `code` is its exit code."""
+    """Return clang's first error and the number of further errors.
+
+    `code` is clang's exit code.
+    """
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     if any(words in output for words in _OUT_OF_MEMORY):
         return "it takes more memory than it may (--memory)"

@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 OLDEST, NEWEST = 16, 40
-"""The oldest accepted version, and the highest N of `clang-N` in the search."""
+"""The oldest accepted version, and the highest N for which `clang-N` is searched."""
 _ANCIENT = 3
-"""The lowest N of `clang-N` in the search, so that errors can name a clang that is too old."""
+"""The lowest N for which `clang-N` is searched, so that errors can name a clang that is too old."""
 _SECONDS = 20.0
 """Time limit of `--version`."""
 _VERSION = re.compile(r"\bclang version (\d+)\.")

@@ -46,7 +46,10 @@ class SerializedBtf(NamedTuple):
 
 
 class KernelBtf:
-    """Kernel types for programs; those of the running kernel are read only if needed."""
+    """Kernel types (BTF) for programs.
+
+    The running kernel's types are read only if they are needed.
+    """
 
     def __init__(self, file: str | None) -> None:
         """Read the types in `file`, if given.
@@ -85,7 +88,7 @@ class KernelBtf:
     def for_program(self, *, needed: bool) -> objects.Btf | None:
         """Return the types for a program, which may need those of the running kernel.
 
-        None if they are not available, or neither needed nor given by the user.
+        Return None if they are not available, or if they are neither needed nor given by the user.
         """
         if not self._tried and needed:
             self._tried = True

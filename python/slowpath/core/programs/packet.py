@@ -54,7 +54,7 @@ class Header(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """Result of parsing a header."""
+    """The result of parsing one header of a packet."""
 
     note: str
     next: tuple[str, int] | None  # name and offset of the next header; None: unknown

@@ -7,11 +7,11 @@ from slowpath.core.engine.objects import ProgramInfo
 from slowpath.core.errors import OptionError
 
 UNKNOWN = "unknown"
-"""Kind of programs whose section does not name a program type of the kernel."""
+"""Kind of a program whose section names no program type of the kernel."""
 
 
 class Selection(NamedTuple):
-    """Globs for sections and names; without globs, all match."""
+    """Patterns that sections and names of programs must match; without patterns, all match."""
 
     sections: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class Selection(NamedTuple):
 
     @property
     def option(self) -> str:
-        """The option that errors about the selection name."""
+        """The option that error messages about the selection mention."""
         return "--section" if self.sections else "--prog-name"
 
     def words(self) -> list[str]:
@@ -52,7 +52,8 @@ def choose(
 ) -> tuple[list[ProgramInfo], list[ProgramInfo]]:
     """Return the programs to analyse, and those that are left out because of their kind.
 
-    Without a selection, the former are the XDP programs, or a single program of unknown kind.
+    Without a selection, the programs to analyse are the XDP programs, or a single program of
+    unknown kind.
     """
     if selection or (len(programs) == 1 and programs[0].kind == UNKNOWN):
         return [p for p in programs if selection.matches(p.section, p.name)], []

@@ -26,14 +26,14 @@ _TEXTS = {
     "c": rb"^[ \t]*#[ \t]*(include[ \t]*[<\"]|define[ \t]|if|pragma[ \t])",
     "s": rb"^[ \t]*\.(text|file|section|globl|global|type|size|p2align)\b",
 }
-"""Patterns of lines that are typical of a kind of text, by extension."""
+"""For each file extension, a pattern of lines that are typical of this kind of text."""
 KINDS = {
     "bc": ("LLVM bitcode", ("-x", "ir")),
     "ll": ("LLVM's intermediate language", ("-x", "ir")),
     "s": ("assembler source", ("-x", "assembler")),
     "c": ("C source", ("-x", "c")),
 }
-"""By extension: name of the kind, and flags with which clang accepts it under other extensions."""
+"""For each extension, the name of the kind, and flags that make clang accept other extensions."""
 
 
 _CAPTURES = (
@@ -62,11 +62,11 @@ _OTHERS = {
         "is CSV, no program; slowpath fit takes measurements",
     ),
 }
-"""Known kinds of text that are not programs: pattern of a line and error text, by extension."""
+"""Texts that are not programs: for each extension, a pattern of a line, and an error text."""
 
 
 _SOURCES = {*KINDS, "h", "hh", "hpp", "cc", "cpp", "cxx", "asm", "yaml", "yml", "json", "toml"}
-"""Extensions that decide about the kind of a file, whatever its content."""
+"""For files with these extensions, the extension alone decides the kind."""
 
 
 class Clang(NamedTuple):

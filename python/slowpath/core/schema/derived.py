@@ -6,20 +6,23 @@ from slowpath.core.schema.rates import Metric, as_metric
 from slowpath.core.schema.results import Bound, PathResult, Refusal, Result, Verdict
 
 DESCRIBED_PATHS = 100
-"""Maximum number of paths that reports describe; of further paths they show number and range."""
+"""Maximum number of paths that reports describe; the others are only counted, with their range."""
 USUAL_ENDS = (0.92, 1.14)
 """Usual ends of the 90 % interval of a program's time, as factors of its estimate. Calibrations
 that fit their check programs have them, as `bench/estimates.py` measures."""
 
 
 def program_label(result: Result) -> str:
-    """Return file and program; the file alone unless it is a BPF object or a chain on devices."""
+    """Return the name of a result in reports: file and program.
+
+    It is the file alone unless the file is a BPF object or a chain on devices.
+    """
     several = result["section"] is not None or "@" in result["program"]
     return f"{result['file']}:{result['program']}" if several else result["file"]
 
 
 def condition(sentence: str) -> str:
-    """Return an assumption without its full stop, so that it can follow the word `if`."""
+    """Return an assumption without its full stop, to be used after the word `if`."""
     return sentence.removesuffix(".")
 
 
@@ -42,13 +45,13 @@ def refusal_text(refusal: Refusal) -> str:
 
 
 NANOSECONDS = "ns"
-"""Key of estimated times among costs."""
+"""Key of the estimated time in dictionaries of costs."""
 _OF_ESTIMATES = "estimates: "
 """Prefix of notes about estimates."""
 
 
 def is_found(bound: Bound) -> bool:
-    """Return true if the bound is the cost of a known slowest path, even if under conditions."""
+    """Return true if the bound is the cost of a path that was found, even if under conditions."""
     return bound["verdict"] != "bound"
 
 
@@ -82,9 +85,9 @@ def counted(counts: Mapping[str, float], metric: str) -> tuple[str, int]:
 
 
 def own_rate(result: Result) -> float | None:
-    """Return the guarantee without the fixed limits of the device; None if no path is known.
+    """Return the rate that the program itself allows; None if no path is known.
 
-    It depends only on components on which the slowest path has a cost.
+    Fixed limits of the device do not count, only components on which the slowest path has a cost.
     """
     guarantee, metric = result["guarantee"], rate_metric(result)
     if guarantee is None or not is_found(guarantee) or not result["paths"]:
@@ -105,7 +108,7 @@ def estimate_notes(result: Result) -> list[str]:
 
 
 def is_capped(result: Result) -> bool:
-    """Return true if a fixed limit of the device sets the guarantee, and not the program."""
+    """Return true if a fixed limit of the device, not the program, determines the guarantee."""
     guarantee = result["guarantee"]
     if guarantee is None or not result["paths"]:
         return False

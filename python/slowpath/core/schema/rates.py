@@ -82,7 +82,7 @@ def format_rate(value: float, metric: Metric, digits: int = _DIGITS) -> str:
 
 
 def format_apart(low: float, high: float, metric: Metric) -> tuple[str, str]:
-    """Format two rates; if they differ, with enough digits to distinguish them."""
+    """Format two rates; if they differ, use enough digits to show the difference."""
     for digits in range(_DIGITS, _DIGITS_AT_MOST):
         pair = format_rate(low, metric, digits), format_rate(high, metric, digits)
         if pair[0] != pair[1]:

@@ -47,7 +47,7 @@ _KINDS: dict[str, tuple[type, str]] = {
     "object": (dict, "an object"),
     "null": (NoneType, "null"),
 }
-"""Types of JSON except numbers, with their types in Python and their names in errors."""
+"""Types of JSON values except numbers: for each, the type in Python and its name in errors."""
 
 _Check = Callable[[Any], None]
 """A function that raises a `ShapeError` if a value does not fit."""
@@ -55,7 +55,10 @@ _Schema = Mapping[str, Any]
 
 
 class ShapeError(ValueError):
-    """A value does not fit its schema; names its place: `results[3].guarantee: is not ...`."""
+    """A value does not fit its schema.
+
+    The text names its place: `results[3].guarantee: is not ...`.
+    """
 
     def __init__(self, problem: str, place: str = "") -> None:
         super().__init__(problem, place)
@@ -63,7 +66,7 @@ class ShapeError(ValueError):
         self.place = place
 
     def within(self, place: str) -> "ShapeError":
-        """Return the error with the place of the containing value in front."""
+        """Return the error with the position of the enclosing value put in front."""
         return ShapeError(self.problem, place + self.place)
 
     def __str__(self) -> str:
@@ -77,7 +80,7 @@ def check_shape(value: object, schema: _Schema, definitions: _Schema, place: str
     versions did not write them. Unknown keys are kept. `place` names the value in errors.
 
     Raises:
-        ShapeError: if a value does not fit; names its place.
+        ShapeError: if a value does not fit; the error names its place.
     """
     try:
         _Reader(definitions).check(schema)(value)
@@ -86,7 +89,7 @@ def check_shape(value: object, schema: _Schema, definitions: _Schema, place: str
 
 
 class _Reader:
-    """Converter of schemas into checking functions; each definition is converted once."""
+    """Converts schemas to functions that check values; each definition is converted once."""
 
     def __init__(self, definitions: _Schema) -> None:
         self._definitions = definitions
