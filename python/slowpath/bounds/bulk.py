@@ -226,7 +226,7 @@ def analyse_all(
 
 
 class _EndConditions:
-    """Conditions that end the work on all programs: the total deadline, or a stop request."""
+    """Decides when work on all programs must end: at the total deadline, or on a stop request."""
 
     def __init__(self, until: float | None, stopping: Stopping) -> None:
         self._until, self._stopping = until, stopping

@@ -106,7 +106,7 @@ def _less(count: int, base: int) -> str:
 
 
 def _value(path: PathResult) -> str:
-    """Format the value by which paths are ordered: the estimate if there is one, else counts."""
+    """Format the value by which paths are ordered: the estimated time, if any, or the counts."""
     estimate = path["estimate"]
     return (
         format_counts(path["cost"])

@@ -49,7 +49,7 @@ def latency(unit: str) -> str:
 
 
 def interval(unit: str) -> str:
-    """Return the name of a unit's cycles from the start of one instruction to the next."""
+    """Return the name of the parameter for the cycles between starts of a unit's instructions."""
     return f"{unit}.interval_cycles"
 
 

@@ -234,7 +234,7 @@ def _value(result: Result, metric: str) -> float | None:
 
 
 def _estimate(target: str, before: Result, after: Result, about: list[str]) -> Guarantee:
-    """Return the estimated time of the slowest path in the program."""
+    """Return the estimated times of the slowest path in the program, before and after rewriting."""
     both = [result["estimate"] for result in (before, after)]
     notes = [note for result in (before, after) for note in result["notes"] or []]
     why = [note.removeprefix("estimates: ") for note in notes if note.startswith("estimates:")]

@@ -13,7 +13,7 @@ from slowpath.core.printable import one_line
 
 
 class Reasons:
-    """Texts of the facts about a program's packets, by the byte or property that they are about."""
+    """Texts of the facts about a program's packets, by the byte or property that they concern."""
 
     def __init__(self, facts: Sequence[Fact]) -> None:
         self._bytes = dict[int, str]()  # value of each constant byte, in hexadecimal
@@ -144,7 +144,7 @@ def shapes(name: str, pair: Pair) -> list[Html]:
 
 
 def _sides(pair: Pair) -> list[tuple[str, Graph]]:
-    """Return the graphs of the original and, if there is one, of the rewritten program."""
+    """Return the graph of the original and, if there is one, of the rewritten program."""
     sides = [("before", pair["before"]), ("after", pair["after"])]
     return [(side, graph) for side, graph in sides if graph is not None]
 

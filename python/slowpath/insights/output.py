@@ -8,7 +8,7 @@ from slowpath.core.terminal import first_few, note
 
 _WRITTEN = (".csv", ".json")
 SHOWN = 3
-"""Items that a sentence lists before it abbreviates the rest."""
+"""Number of items that a sentence lists before it abbreviates the rest."""
 GUESS = "what is said of them is a guess"
 
 

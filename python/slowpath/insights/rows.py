@@ -122,7 +122,8 @@ def _check_header(file: str, header: Sequence[str]) -> None:
 def named_tables(found: Spanned, kind: str, above: str = "") -> list[Spanned]:
     """Return the tables of a list; later errors locate each table by its name.
 
-    Errors call a table `kind` and its name, after `above`, the name of what encloses the list.
+    Errors call a table by `kind` and its name; `above`, the name of the enclosing object, precedes
+    them.
 
     Raises:
         InputError: when `found` is not a list of tables with names, or two names are equal.

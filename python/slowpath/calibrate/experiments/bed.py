@@ -86,7 +86,7 @@ class TestBed(ABC):
 
     @abstractmethod
     def check(self, experiment: Experiment) -> None:
-        """Reject experiments that the test bed cannot run, although it supports the component.
+        """Raise an error if the test bed cannot run an experiment with a supported component.
 
         Raises:
             InputError: with the reason.

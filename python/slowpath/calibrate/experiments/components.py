@@ -7,7 +7,7 @@ from slowpath.core.spanned import Number, Parameter, Word
 
 
 class Component(NamedTuple):
-    """A part of a data plane whose cost experiments measure."""
+    """A part of packet processing, such as a map lookup, whose cost experiments measure."""
 
     says: str  # description in one sentence
     parameters: Mapping[str, Parameter]

@@ -28,7 +28,7 @@ _REPEATED, _LEAST_REPEATED = 0.1, 3
 
 
 class RunCallbacks(NamedTuple):
-    """Callbacks of a run: one checks for stop requests, the others receive progress."""
+    """The request to stop, and the callback that receives progress."""
 
     stopping: Stopping
     say: Callable[[str, str], None]  # gets the name of an experiment and the current step

@@ -24,7 +24,7 @@ def payload_offset(experiment: Experiment) -> int:
 
 
 def key_offset(experiment: Experiment) -> int:
-    """Return the offset of the table key: that of the varying bytes, or else of the payload."""
+    """Return the offset of the table key, which is that of the varying bytes or of the payload."""
     vary = experiment["traffic"]["vary"]
     return vary[0]["offset"] if vary else payload_offset(experiment)
 

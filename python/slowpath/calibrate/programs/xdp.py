@@ -186,7 +186,7 @@ def _copy(_experiment: Experiment, settings: ParameterValues) -> Tables:
 
 
 def _helper(experiment: Experiment, settings: ParameterValues) -> Tables:
-    """Yield the map of a helper; if look-ups and updates must hit, the map has entries."""
+    """Yield the map of a helper: with an entry that look-ups and updates find, or empty."""
     packet = packet_of(experiment, numeric_value(settings, SIZE))
     payload = payload_offset(experiment)
     kind, helper = settings["map"], settings["helper"]

@@ -112,7 +112,7 @@ def load_plain(question: Question) -> Plain:
 def counted_functions(
     question: Question, plain: Plain, stopping: Stopping
 ) -> Iterator[PredictedProgram | tuple[str, Uncounted]]:
-    """Yield the counts of each entry, or the symbol of an uncounted function with the reason.
+    """Yield the counts of each entry; for functions that cannot be counted, symbol and reason.
 
     Raises:
         StoppedError: when `stopping` asks to stop.
@@ -133,7 +133,7 @@ def _parsed(question: Question, text: str) -> llvm.ModuleRef:
 
 
 def _check_called(file: str, entry: Entry) -> None:
-    """Check that callers pass a packet to a function, as to programs of the card.
+    """Check that a function gets its packet from its caller, as programs of the card do.
 
     Raises:
         InputError: when it receives packets itself.
@@ -203,8 +203,8 @@ def _stand_in(
 ) -> dict[tuple[str, int], str]:
     """Replace calls of framework functions by stand-ins.
 
-    `framework` has the names of such functions in the source by symbol. Returns the name of the
-    callee by function and slot.
+    `framework` has the names of such functions in the source by symbol. Return the name of each
+    replaced callee, by function and slot.
     """
     found = dict[tuple[str, int], str]()
     for name, instructions in placed.items():

@@ -12,13 +12,16 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 _DEFAULT_WEIGHT = 1.6
-"""Instructions for a word whose group did not occur in training."""
+"""Instructions that a word counts as if its group did not occur in training."""
 _Errors = Sequence[tuple[float, float, float]]
-"""Ranges of predictions: upper end, and factors of an interval around a prediction in the range."""
+"""Error model: for each range of predictions, its upper end and the factors of an interval."""
 
 
 class Predicted(NamedTuple):
-    """Prediction for a block, with an interval that contained 80 % of blocks outside training."""
+    """The predicted instructions of a block, with an interval.
+
+    The intervals contained 80 % of the blocks that were not used for training.
+    """
 
     instructions: float
     low: float
@@ -68,7 +71,7 @@ def _shipped(name: str) -> Mapping[str, Any]:
 
 
 class Described(NamedTuple):
-    """A BPF instruction as tokens."""
+    """A BPF instruction, described by words."""
 
     block: str  # name of the LLVM block
     words: tuple[str, ...]
@@ -100,7 +103,10 @@ class TreeModel:
         self._errors: _Errors = saved["errors"]
 
     def taken(self, words: Sequence[str]) -> Costs:
-        """Predict the costs of an instruction; `NOTHING` if its first word is unknown."""
+        """Predict the costs of an instruction from its words.
+
+        `NOTHING` if its first word is unknown.
+        """
         for count in range(len(words), 0, -1):
             found = self._nodes.get(" / ".join(words[:count]))
             if found is not None:
@@ -124,7 +130,7 @@ class TreeModel:
         return Costs(instructions, packet, state, unknown)
 
     def interval(self, instructions: float) -> Predicted:
-        """Return a prediction with its interval, from the errors in training."""
+        """Return a prediction with its interval, which the errors in training determine."""
         return _predicted(instructions, self._errors)
 
 

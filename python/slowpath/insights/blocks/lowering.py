@@ -43,9 +43,9 @@ _MEMORY = re.compile(r"@llvm\.(memcpy|memmove|memset)\.[\w.]+$")
 _LABEL = re.compile(r'^(?:"(?:[^"\\]|\\.)*"|[-\w.$]+):')
 _SIGNED = re.compile(r" = s(div|rem) ")
 _MEMORY_PASSED = re.compile(r' (?:sret|byval)\((?:"[^"\n]*"|[^()"\n])*\)')
-"""Attributes of pointers to structures that are returned or passed by value."""
+"""Attributes of pointers to structures that a function returns or takes by value."""
 _ORDERED = re.compile(r" (?:seq_cst|acq_rel|acquire|release)(?=$|[ ,])")
-"""Orderings that make newer LLVM versions read memory even if the result is unused."""
+"""Memory orderings for which newer LLVM versions read memory even if the result is unused."""
 _COPY_PREFIX = "slowpath_"
 """Name prefix of functions that replace copies of unknown length."""
 
@@ -133,7 +133,7 @@ _UWTABLE = re.compile(r" uwtable(?:\(\w+\))?| personality ptr @[\w.$]+")
 
 
 class Prepared(NamedTuple):
-    """A source in LLVM IR, with named blocks."""
+    """A source as LLVM IR in which all blocks have names."""
 
     text: str
     for_bpf: bool  # true if clang compiled it for BPF
@@ -207,7 +207,7 @@ def optimised(text: str) -> str:
 _POINTERS = re.compile(r'^(?:define|declare) [^(\n]*\bptr @("[^"]*"|[\w.$-]+)\(', re.MULTILINE)
 _DEBUG = re.compile(r",? !dbg !\d+|^    #dbg_[^\n]*\n|^!llvm\.dbg\.cu = [^\n]*\n", re.MULTILINE)
 _PACKETS = re.compile(r"_ZNK?(?:6Packet|14WritablePacket)")
-"""Mangled names of packet methods in C++; pointers that they return point into a packet."""
+"""Mangled names of C++ methods of packets whose results point into the packet."""
 
 
 class Machine(NamedTuple):
@@ -220,7 +220,7 @@ class Machine(NamedTuple):
 
 
 def lower(file: str, source: Prepared, until: float | None = None) -> Machine:
-    """Lower a module to BPF.
+    """Compile a module to BPF assembly and an object.
 
     Only C compiled for BPF keeps its debug information, which names the fields that programs use.
     Debug information of C++ would crash the back end.
@@ -275,7 +275,7 @@ def blocks(
 def described(
     machine: Machine, root: str, arguments: Sequence[Given], results: dict[str, Given]
 ) -> Iterator[tuple[str, list[Described]]]:
-    """Yield the instructions of a function and of its callees, by function.
+    """Yield the instructions of the function `root` and of its callees, by function.
 
     `arguments` are those of `root`; `results` has the return values of functions without bodies.
     """

@@ -26,7 +26,7 @@ _CHOICE = re.compile(r'\[ ([^,\]]+), %(?:"[^"]*"|[\w.$-]+) \]')
 
 
 class Provenance:
-    """The targets of the pointers in a function."""
+    """Finds out, for a function, what kind of memory each pointer points to."""
 
     def __init__(
         self, function: Function, parameters: dict[str, Kind], constants: Iterable[str]
@@ -44,7 +44,7 @@ class Provenance:
                     self._made[made] = one
 
     def kind(self, name: str | None) -> Kind:
-        """Return the target of a value (`%name` or `@name`)."""
+        """Return the kind of memory that a value (`%name` or `@name`) points to."""
         if name is None:
             return "unknown"
         if name not in self._known:
@@ -69,7 +69,7 @@ class Provenance:
         return set[Kind]().union(*(self._find(one, seen) for one in sources))
 
     def _undefined(self, name: str) -> set[Kind]:
-        """Return the targets of a value that no instruction defines."""
+        """Return the kinds of memory that a value may point to if no instruction defines it."""
         if name in self._known:
             return set(self._known[name])
         if name.startswith("@"):
@@ -94,7 +94,7 @@ class Provenance:
 
 
 def _sources(opcode: str, text: str) -> list[str]:
-    """Return the operands whose target the result of an instruction may have."""
+    """Return the operands that point to the same kind of memory as an instruction's result may."""
     operands = parts(text)
     found: list[str | None] = []
     if opcode == "getelementptr":
@@ -114,11 +114,11 @@ _CONSTANT = re.compile(r'^@("[^"]*"|[\w.$-]+) = [^\n]*?\bconstant\b', re.MULTILI
 _HEAD = re.compile(r'^define [^\n]*?@("[^"]*"|[\w.$-]+)\((.*)\)[^()]*\{$', re.MULTILINE)
 _NAME = re.compile(r'(%(?:"[^"]*"|[\w.$-]+))$')
 _ROUNDS = 4
-"""Limit on the depth of calls through which targets of arguments propagate."""
+"""Maximum depth of calls through which the kinds of pointer arguments are propagated."""
 
 
 class Traced(NamedTuple):
-    """A function with the targets of its pointers."""
+    """A function, and the kinds of memory that its pointers point to."""
 
     function: Function
     provenance: Provenance
@@ -128,7 +128,7 @@ class IrModule:
     """The functions of a module, with metadata and the targets of pointers."""
 
     def __init__(self, text: str, functions: Mapping[str, Function]) -> None:
-        """`text` is the LLVM IR of the functions."""
+        """Create the module; `text` is its LLVM IR, and `functions` are its parsed functions."""
         self.functions = functions
         self.metadata = Metadata(text)
         self._constants = {name.strip('"') for name in _CONSTANT.findall(text)}
@@ -157,7 +157,7 @@ class IrModule:
         return next((line for line in lines if line is not None), None)
 
     def traced(self, entry: str, kinds: list[Kind]) -> dict[str, Traced]:
-        """Return an entry and its callees with the targets of their pointers, by symbol.
+        """Return an entry and its callees, by symbol, with the kinds of memory of their pointers.
 
         `kinds` has the targets of the entry's parameters.
         """
@@ -181,7 +181,7 @@ class IrModule:
         return Traced(function, Provenance(function, kinds, self._constants))
 
     def _add_arguments(self, one: Traced, targets: dict[str, list[set[Kind]]]) -> None:
-        """Add the targets of arguments in a function to `targets`, the callees' parameters."""
+        """Add the kinds of a function's call arguments to `targets`, by callee and parameter."""
         for block in one.function.blocks:
             for instruction in block.instructions:
                 name = call_target(instruction.text).name if instruction.opcode == "call" else None

@@ -39,11 +39,11 @@ class Models(NamedTuple):
 
 
 _CONTEXT = Given.context(0, 4)
-"""Argument of programs that wrap functions."""
+"""Name of the argument of programs that wrap functions."""
 
 
 class Lowered(NamedTuple):
-    """A source in LLVM IR and lowered to BPF."""
+    """A source as LLVM IR and as BPF."""
 
     language: IrModule
     machine: Machine
@@ -148,7 +148,7 @@ def _program(
 
 
 def _kind(parameter: Parameter) -> Kind:
-    """Return the assumed target of a parameter, by its type.
+    """Return the kind of memory that a parameter is assumed to point to, by its type.
 
     Pointers to bytes, numbers and headers point to the packet. Pointers to other structures, and to
     the object of a method, point to state.
@@ -213,7 +213,7 @@ def _from_words(block: Block, said: Said, module: Lowered, model: AdditiveModel)
 
 
 def _described(block: Block | None, name: str, module: Lowered) -> PredictedBlock:
-    """Return the row of a block without predicted numbers."""
+    """Return the row of a block; the predicted numbers are still missing."""
     language = module.language
     line = language.first_line(block)
     found = Counter[str]() if block is None else accesses.calls(block, language.functions)

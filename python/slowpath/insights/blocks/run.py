@@ -162,7 +162,7 @@ def _of_functions(
 
 
 def _lowered(question: Question, plain: Plain) -> Lowered:
-    """Lower functions without wrappers; callers delay this until the model needs it."""
+    """Compile plain functions, without wrappers, to BPF; callers delay this until they need it."""
     return loaded(question, Prepared(plain.read, for_bpf=False))
 
 
@@ -185,7 +185,7 @@ def _learnt(
 def _else_learnt(
     question: Question, uncounted: Uncounted, learnt: Callable[[], list[PredictedProgram]]
 ) -> Iterator[PredictedProgram | Uncounted]:
-    """Predict a program that could not be counted, unless `exact` forbids the model."""
+    """Yield `uncounted` or, unless `exact` forbids the model, the predictions of `learnt`."""
     if question.way == "exact":
         yield uncounted
         return

@@ -33,14 +33,14 @@ _ARITHMETIC = frozenset(
     ["add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or", "xor"]
 )
 _COMMUTATIVE = frozenset(["add", "mul", "and", "or", "xor"])
-"""Commutative operations, whose result can overwrite either operand."""
+"""Operations whose operands can be swapped, so that the result can overwrite either operand."""
 _CASTS = frozenset(["zext", "sext", "trunc", "inttoptr", "ptrtoint", "bitcast"])
 _MARKS = ("llvm.lifetime", "llvm.dbg", "llvm.assume", "llvm.experimental", "llvm.preserve")
 _SMALL, _BYTE, _HALF, _WORD = 31, 255, 65535, 0xFFFFFFFF
 
 
 class Said(NamedTuple):
-    """A block in words, with the memory accesses of the card."""
+    """A block, described by words, with its memory accesses on the card."""
 
     block: str  # name of the block
     words: tuple[str, ...]
@@ -53,7 +53,7 @@ class Describer:
     """Describes the blocks of a function in words."""
 
     def __init__(self, traced: Traced) -> None:
-        """`traced` is the function with the targets of its pointers."""
+        """Create the describer of a function; `traced` has the kinds of memory of its pointers."""
         self._provenance = traced.provenance
         self._blocks = traced.function.blocks
         self._made = dict[str, tuple[str, Instruction]]()
@@ -72,7 +72,7 @@ class Describer:
         self._accesses = Counter[str]()
 
     def said(self) -> list[Said]:
-        """Return the descriptions of all blocks."""
+        """Describe all blocks by words."""
         found = []
         for number, block in enumerate(self._blocks):
             following = self._blocks[number + 1].name if number + 1 < len(self._blocks) else ""
@@ -167,7 +167,7 @@ class Describer:
     def _reads(self, kind: str, address: str | None, pieces: int) -> str:
         """Count a read of `pieces` accesses; the last packet read also fetches bytes near it.
 
-        Returns the word for a packet read that needs no access; else an empty string.
+        Return the word for a packet read that needs no access, or an empty string.
         """
         if kind != "packet":
             self._accesses[kind] += pieces
@@ -211,7 +211,10 @@ class Describer:
         self._writes(to, pieces)
 
     def _base(self, name: str | None) -> str:
-        """Return the base of an address; addresses at constant offsets from it count as near it."""
+        """Return the base of an address.
+
+        Accesses at constant offsets from one base are near each other.
+        """
         seen = set[str]()
         while name in self._made and name not in seen:
             seen.add(name)

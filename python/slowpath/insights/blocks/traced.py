@@ -28,7 +28,7 @@ _DIGITS = 6
 
 
 Inlined = list[tuple[list[str], float]]
-"""Sets of inlined functions (sorted symbols), each with its share of a block's instructions."""
+"""For several sets of inlined functions (sorted symbols), the share of a block's instructions."""
 
 
 def shares(function: Function, metadata: Metadata) -> dict[str, Inlined]:
@@ -83,15 +83,15 @@ class ExecutedBlock(NamedTuple):
     symbol: str
     """Symbol of the block's function in the module that ran."""
     file: str
-    """File with the start of the block; empty if unknown."""
+    """File in which the block starts; empty if unknown."""
     line: int
-    """Line of the start of the block; 0 if unknown."""
+    """Line at which the block starts; 0 if unknown."""
     support: bool
-    """True for blocks of the headers."""
+    """True for blocks of slowpath's headers."""
     per_packet: float
-    """Runs per packet."""
+    """Number of runs of the block per packet."""
     instructions: float
-    """Instructions per run."""
+    """Number of instructions in one run of the block."""
     within: Sequence[tuple[frozenset[str], float]]
     """Sets of nested inlined functions, each with its share of the block's instructions."""
     lines: Mapping[tuple[str, int], float]
@@ -131,7 +131,7 @@ class Executed(NamedTuple):
 _Blocks = tuple[
     list[int], dict[str, list[tuple[list[str], float]]], list[list[tuple[str, int, float]]]
 ]
-"""Lists over a function's blocks: instructions, shares of functions, and shares of lines."""
+"""For each block of a function: its instructions, shares of functions, and shares of lines."""
 
 
 class Trace(NamedTuple):
@@ -141,7 +141,7 @@ class Trace(NamedTuple):
     setting: RunSettings
     allowed: RunLimits
     counts: CountsReport
-    """Counts of a run of the source, compiled for this machine."""
+    """Counts of a run of the source that was compiled for this machine."""
 
 
 def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> Executed:

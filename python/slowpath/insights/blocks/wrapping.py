@@ -20,7 +20,7 @@ from slowpath.insights.source.modules import split_at_commas
 from slowpath.insights.source.pointer_parameters import PointerTarget
 
 ADDED = "slowpath."
-"""Name prefix of blocks and values that are not in the function."""
+"""Prefix of the names of blocks and values that the wrapper adds."""
 _STATE = "slowpath_state"
 _TARGET = "slowpath_given_"
 """Name prefix of variables that pointer parameters point to."""
@@ -45,7 +45,7 @@ _ENDS = f"""\
 
 
 PULLED = f"%{ADDED}packet"
-"""Value for the packet object if the function fetches the packet itself."""
+"""Stands for the packet object if the function fetches the packet itself."""
 
 
 def head(entry: Entry, names: Sequence[str], packet: int, begin: str, result: str) -> Iterator[str]:
@@ -187,11 +187,11 @@ _EXTENDED = re.compile(r"(\bcall [^@(]*?)\b(?:zero|sign)ext ")
 
 
 class Wrapped(NamedTuple):
-    """A module with one program."""
+    """A module in which a function is wrapped as the only program."""
 
     text: str
     framework: dict[str, str]
-    """Called functions without a body: names in the source by symbol."""
+    """Names, by symbol, of called functions that have no body."""
     unsupported: dict[tuple[str, str], Counter[str]]
     """Features that BPF lacks, by function and block."""
 
@@ -210,7 +210,7 @@ def wrapped(
 
 
 class _Wrapping:
-    """Arguments and state of `wrapped`."""
+    """The inputs of `wrapped`, and the state while it builds the module."""
 
     def __init__(
         self,

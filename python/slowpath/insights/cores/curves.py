@@ -26,7 +26,7 @@ _MOST_CORES = 1000
 
 
 class Curves(NamedTuple):
-    """Functions that were measured at each number of cores in CORES."""
+    """Functions with measured curves: all were measured at each number of cores in CORES."""
 
     names: tuple[str, ...]
     functions: Functions
@@ -35,7 +35,7 @@ class Curves(NamedTuple):
 
 
 class Query(NamedTuple):
-    """Combinations of functions and core counts to predict."""
+    """The functions and numbers of cores for which predictions are requested."""
 
     file: str
     names: tuple[str, ...]  # distinct names of functions
@@ -104,7 +104,7 @@ def _check(file: str, header: Sequence[str], measured: Sequence[str]) -> None:
 
 
 def _functions(file: str, rows: Sequence[Row]) -> dict[str, tuple[Row, dict[str, int]]]:
-    """Return the first row and the description of each function; refuse rows that differ."""
+    """Return each function's first row and description; rows of a function must agree."""
     found = dict[str, tuple[Row, dict[str, int]]]()
     for row in rows:
         name = _name(file, row)

@@ -26,7 +26,7 @@ ELEMENTS: Mapping[str, tuple[str, ...]] = {
     "tcpdemux": ("tcpflow_slots",),
     "tcpconn": ("tcpflow_slots",),
 }
-"""Elements with their parameters, in the order of the chain."""
+"""Elements in the order of the chain, each with the names of its parameters."""
 
 COMPUTE: Mapping[str, str] = {
     "compute1": "compute1_iterations",
@@ -55,7 +55,7 @@ IDLE = tuple(f"imem{at}" for at in range(5))
 """Blocks that do nothing in published chains, because their loop counts are 0."""
 
 UNREAD = ("compute3_iterations", "accel3_iterations")
-"""Parameters without an effect."""
+"""Names of parameters that have no effect."""
 
 MAX_PARAMETER = 100_000
 """Maximum value of a parameter."""
@@ -65,11 +65,11 @@ USUAL: Mapping[str, tuple[int, int]] = {
     **{name: (1, 5) for needed in ELEMENTS.values() for name in needed if name.endswith("_slots")},
     **dict.fromkeys((*COMPUTE.values(), *CRC.values()), (1, 30)),
 }
-"""Measured range of each parameter."""
+"""Range of values for which each parameter was measured."""
 
 
 def flag(element: str) -> str:
-    """Return the name of an element's flag."""
+    """Return the name of the flag that tells if an element is in the chain."""
     return f"has_{element}"
 
 
@@ -83,7 +83,7 @@ NEEDED = tuple(
         )
     )
 )
-"""Required columns."""
+"""Names of the required columns."""
 
 OPTIONAL = (
     *map(flag, (*ABSENT, *IDLE)),
@@ -91,7 +91,7 @@ OPTIONAL = (
     *(f"{name}_iterations" for name in IDLE),
     *UNREAD,
 )
-"""Optional columns; the default is 0."""
+"""Names of the optional columns, whose default is 0."""
 
 
 Array = NDArray[np.float64]
@@ -161,7 +161,7 @@ def read_function(file: str, place: str, values: Mapping[str, object]) -> dict[s
 
 
 def _whole(value: object) -> int | None:
-    """Return the integer in a cell; None if it has none."""
+    """Return the integer in a cell; None if the cell has no integer."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from slowpath.insights.cores.queueing import Array
 
 CORES = (24, 30, 36, 42, 48, 54, 60)
-"""Core counts at which curves were measured."""
+"""Numbers of cores at which throughput curves were measured."""
 _STEP = 6
 _FULL = 0.72
 _EACH = 0.12
@@ -42,7 +42,7 @@ class Advice(NamedTuple):
 
 
 def scattered(spread: Array, draws: int) -> Array:
-    """Return random values of log(measured / predicted) at CORES, shape (draws, 7).
+    """Draw random deviations log(measured / predicted) at CORES, shape (draws, 7).
 
     Args:
         spread: covariance of log(measured / predicted) at CORES, shape (7, 7).

@@ -90,11 +90,11 @@ def advised(model: CoresModel, functions: Functions, confidence: float) -> Advis
 
 MEMBERS = 5
 _INLIERS = 0.95
-"""Share of functions, those with the smallest errors, that determine the spread."""
+"""Share of functions whose errors determine the spread: those with the smallest errors."""
 
 
 class Crossed(NamedTuple):
-    """Members, and their predictions for held-out functions."""
+    """Trained members of an ensemble, and their predictions for functions held out from them."""
 
     members: tuple[Array, ...]
     throughput: Array  # packets/s at CORES, shape (functions, 7)
@@ -102,7 +102,7 @@ class Crossed(NamedTuple):
 
 
 def learn(curves: Curves, members: int = MEMBERS, seed: int = 0) -> CoresModel:
-    """Train the model; equal curves and seeds give equal models."""
+    """Train the model; the same curves and seed always give the same model."""
     return model_of(curves, cross(curves, members, seed))
 
 

@@ -28,12 +28,17 @@ from slowpath.insights.cores.functions import ABSENT, COMPUTE, CRC, Array, Funct
 from slowpath.insights.cores.queueing import THREADS, Demands, busy, curvature, solve, wait_at
 
 ANY, AVERAGED, REWRITTEN, AS_SENT = "", " averaged", " rewritten", " as sent"
-"""State of the chain at a lookup: any, after `avgcounter`, after `iprewriter`, or without
-`iprewriter`."""
+"""States of the chain that change the time of a lookup.
+
+They are: any, after `avgcounter`, after `iprewriter`, or without `iprewriter`.
+"""
 
 LOOKUPS = ("rewriter", "control", "data", "webgen", "demux", "conn", "demux+conn")
-"""Lookups in hash tables: of `iprewriter`; two of `ftpportmapper`; of `webgen`; of `tcpdemux`
-alone, of `tcpconn` alone, and of both together."""
+"""Names of the lookups in hash tables.
+
+`iprewriter` and `webgen` have one, `ftpportmapper` has two. There is one for `tcpdemux` alone, one
+for `tcpconn` alone, and one for both together.
+"""
 
 LEVELS = (2, 3, 4, 5)
 
@@ -110,7 +115,7 @@ def _states(name: str, present: Array, slots: Array, functions: Functions) -> di
 
 
 class Resource(NamedTuple):
-    """A resource on which packets spend time."""
+    """A resource of the card on which packets spend time."""
 
     name: str
     work: tuple[str, ...]  # kinds of work that take time on the resource
@@ -182,7 +187,7 @@ RESOURCES = (COMPUTING, WAITING, *SHARED)
 
 SIZES = tuple(len(one.work) for one in RESOURCES)
 TIMES = sum(SIZES)
-"""Number of parameters that are times; logarithms of c of the shared resources follow."""
+"""Number of parameters that are times; the others are logarithms of c, one per shared resource."""
 COUNT = TIMES + len(SHARED)
 _ENDS = tuple(np.cumsum((0, *SIZES)))
 _LEAST = np.array([1.0, 1.0, *(1e-6 for _ in SHARED)])
@@ -190,7 +195,7 @@ _LEAST = np.array([1.0, 1.0, *(1e-6 for _ in SHARED)])
 _OTHERS = (THREADS - 1) / THREADS
 
 Amounts = tuple[Array, ...]
-"""Amounts of work for each resource, shape (settings, classes, kinds of work)."""
+"""How much of each kind of work each resource gets, shape (settings, classes, kinds of work)."""
 
 
 def amounts(works: Mapping[str, Array]) -> Amounts:
@@ -201,7 +206,7 @@ def amounts(works: Mapping[str, Array]) -> Amounts:
 
 
 def select_amounts(many: Amounts, places: Sequence[Array] | Sequence[np.ndarray]) -> Amounts:
-    """Return the amounts of settings, in which several functions (classes) share the card.
+    """Return the amounts for settings in which several functions (classes) share the card.
 
     Args:
         many: amounts of each function alone.
@@ -221,7 +226,7 @@ def demands(parameters: Array, work: Amounts) -> Demands:
 
 
 class Sensitivity(NamedTuple):
-    """Throughputs, and their derivatives with respect to the parameters."""
+    """Throughputs and their derivatives by the parameters."""
 
     throughput: Array  # packets/ns, shape (settings, classes)
     slopes: Array  # derivatives of log throughput, shape (settings, classes, parameters)
@@ -269,7 +274,7 @@ _PARTS = (
 _CARD = 60
 """Number of cores of the card."""
 _FEWEST = 0.4
-"""Minimum measured number of cores, as a share of the card's."""
+"""Smallest number of cores that was measured, as a share of the card's cores."""
 _ROUNDS = 10
 _OUTLIER = 0.02
 _RIDGE = 1e-3

@@ -29,7 +29,7 @@ _QUEUES = np.log([one.queueing for one in SHARED]).T
 _STARTS = 2
 _ROUNDS = 100
 _ENOUGH = 1e-4
-"""Minimum relative gain of a useful round."""
+"""A round of the fit is useful if it reduces the objective by at least this share."""
 _IDLE = 4
 """The fit ends after this number of consecutive rounds without a useful gain."""
 _DAMPED = 1e8
@@ -38,7 +38,7 @@ _TINY = 1e-12
 
 
 class Measured(NamedTuple):
-    """Measured settings with equal numbers of classes."""
+    """Measured settings, all with the same number of classes."""
 
     work: Amounts
     cores: Array  # shape (settings, classes)

@@ -36,9 +36,9 @@ _GIGA = 1e9
 _ROUNDS = 12
 _SMALL = 1e-3
 _FLATTEST = -0.2
-"""Upper limit of slopes in the search; if a shared resource is full, they are nearly zero."""
+"""Largest slope that the search assumes; slopes are nearly zero if a shared resource is full."""
 _FARTHEST = 0.4
-"""Maximum absolute logarithm of a scale."""
+"""Largest absolute logarithm of the factor by which a function's own times are scaled."""
 
 
 class PairsModel(NamedTuple):
@@ -106,7 +106,7 @@ def shared(model: PairsModel, groups: Groups) -> Sharing:
 
 
 def _correction(measured: Array, predicted: Array) -> Array:
-    """Return measured / predicted, and 1 where a measurement is missing."""
+    """Return measured / predicted; 1 where there is no measurement."""
     return np.where(np.isnan(measured), 1.0, measured / predicted)
 
 
@@ -127,7 +127,7 @@ def predicted(model: PairsModel, groups: Groups) -> Scores:
 
 
 class _Setting:
-    """Functions, alone or co-located, with the solution of their network."""
+    """Functions that run alone or together, with the solution of the network for them."""
 
     def __init__(self, model: PairsModel, work: Amounts, needed: Demands) -> None:
         self.model, self.work = model, work
@@ -165,7 +165,7 @@ def _scales(needed: Demands, groups: Groups) -> Array:
 
 
 def learn(groups: Groups, pairs: Paired, seed: int = 0) -> PairsModel:
-    """Train the model; equal groups and seeds give equal models."""
+    """Train the model; the same groups and seed always give the same model."""
     count = groups.size
     known = works(groups.functions)
     one = amounts(known)

@@ -38,7 +38,7 @@ _ROUNDS = 100
 
 
 class Demands(NamedTuple):
-    """Demands of a packet of each class in each setting; times in ns."""
+    """The work that a packet of each class needs in each setting, as times in ns."""
 
     waiting: Array  # M: waiting without contention, shape (settings, classes)
     computing: Array  # C: time on a core, shape (settings, classes)
@@ -47,7 +47,7 @@ class Demands(NamedTuple):
 
 
 class State(NamedTuple):
-    """Utilisations at given throughputs."""
+    """Utilisations of resources and cores at given throughputs."""
 
     resources: Array  # r: utilisation of resources, shape (settings, resources)
     cores: Array  # u: utilisation of cores, shape (settings, classes)
@@ -86,7 +86,7 @@ def solve(demands: Demands, cores: Array, near: Array | None = None) -> Array:
 
 
 def _inside(demands: Demands, cores: Array, near: Array | None) -> Array:
-    """Return throughputs at which no utilisation reaches 1."""
+    """Return start values for the throughputs at which all utilisations are below 1."""
     alone = THREADS * cores / (demands.waiting + demands.computing)
     throughput = alone if near is None else near
     state = busy(demands, cores, throughput)

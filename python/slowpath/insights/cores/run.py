@@ -152,7 +152,7 @@ def run_colocation(given: Namespace, reporter: Reporter) -> ExitCode:
 
 
 _EQUAL = 0.01
-"""Pairs within this relative difference from the best pair are as good."""
+"""A pair is as good as the best pair if its score differs by at most this share."""
 
 
 def colocation_csv(report: ColocationReport) -> Iterator[Line | str]:

@@ -25,7 +25,7 @@ from slowpath.insights.output import rounded
 
 CONFIDENCE = 0.9
 _few = partial(rounded, digits=4)
-"""Rounds to the number of digits that estimates have."""
+"""Function that rounds a number to as many digits as estimates have."""
 _ITSELF = "itself"
 
 

@@ -26,15 +26,15 @@ predict (docs/insights.md)."""
 _SHARP = 1e-3
 """Minimum relative spread of prices, to avoid a division by zero."""
 _PACKING = 1 << 20
-"""Number that replaces the number of a part in the seed of draws for all parts."""
+"""Used in seeds, in place of the number of a part, for draws that concern all parts."""
 
 
 PLACES = ("computation", "IMEM", "EMEM", "line")
-"""Resources that may be bottlenecks, in the order of `used`."""
+"""Names of the resources that may be bottlenecks, in the order of `used`."""
 
 
 class Draws(NamedTuple):
-    """Demands of functions in each draw; times in ns."""
+    """What functions demand from the network in each random draw; times are in ns."""
 
     fit: NDArray[np.intp]  # index of the network fit, shape (draws,)
     waiting: Array  # waiting without contention, shape (draws, functions)

@@ -26,7 +26,7 @@ from slowpath.insights.demands.prices import chain
 from slowpath.insights.output import percent
 
 _CALLED = {"line": "the line"}
-"""Names of resources in sentences, if they differ."""
+"""Names of resources in sentences, where they differ from the usual names."""
 
 
 class Neighbour(NamedTuple):
@@ -54,7 +54,7 @@ def typical(parameters: Array, draws: int) -> list[Neighbour]:
 
 
 def of_columns(parameters: Array, functions: Functions) -> Draws:
-    """Return the demands of functions that columns describe, as a single draw."""
+    """Return the demands of functions that columns describe; they are not random, so one draw."""
     needed = demands(parameters, amounts(works(functions)))
     return Draws(
         np.zeros(1, np.intp),

@@ -75,7 +75,7 @@ _ENDS = (0, 1)
 
 
 class Fits(NamedTuple):
-    """Network fits to published curves."""
+    """The parameters of several networks that were fitted to published curves."""
 
     parameters: tuple[Array, ...]
     noise: Array  # covariance of measured curves around the network's predictions
@@ -89,7 +89,7 @@ def shipped_fits() -> Fits:
 
 
 class Price(NamedTuple):
-    """Price of one operation."""
+    """The price of one operation, with its uncertainty."""
 
     each: Array  # price in ns by fit, shape (fits,)
     spread: float  # root mean square deviation of elements, as a share of the price

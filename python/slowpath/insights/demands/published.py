@@ -20,7 +20,7 @@ from slowpath.insights.demands.documents import CardWork
 
 
 class Packets(NamedTuple):
-    """Work of a packet; an access fetches up to about 16 bytes, as in published elements."""
+    """The work of packets; an access fetches up to about 16 bytes, as in published elements."""
 
     instructions: Array  # shape (functions,)
     imem: Array  # minimum accesses to internal memory, shape (functions, parts)

@@ -19,14 +19,14 @@ _KNEES = 2.73
 measured knees. So a 90 % interval is the inner 75 % of draws, 0.9 to this power
 (docs/insights.md)."""
 _FULL = 0.8
-"""Minimum utilisation of a bottleneck."""
+"""Utilisation from which on a resource counts as a bottleneck."""
 WAITING = "waiting for memory"
 LIMITS = (*PLACES, WAITING)
 """Possible bottlenecks on 60 cores: the busiest resource, or WAITING if none is nearly full."""
 
 
 class Scaled(NamedTuple):
-    """Advice and bottlenecks of functions."""
+    """The advised number of cores and the bottlenecks of functions."""
 
     advice: Advice
     limits: list[Mapping[str, float]]  # share of draws by bottleneck

@@ -24,10 +24,13 @@ with many blocks, it counts as several steps."""
 _BLOCKS = 16  # number of blocks whose work equals the rest of a step
 
 _State = tuple[int, int, int]
-"""Number of remaining variables of each kind, as digits; end of the last variable; bit mask of the
-blocks that have fetched its window."""
+"""Three numbers that describe a partial order of variables.
+
+They are the number of remaining variables of each kind (as digits), the end of the last variable,
+and a bit mask of the blocks that have fetched the last window.
+"""
 _Cost = tuple[int, int]
-"""Accesses, and bytes up to the end of the last variable."""
+"""The number of accesses, and the number of bytes up to the end of the last variable."""
 
 
 class Found(NamedTuple):
@@ -42,7 +45,7 @@ class Found(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """Interchangeable variables."""
+    """Variables that are interchangeable: equal size, alignment and blocks."""
 
     members: Sequence[int]
     size: int
@@ -106,7 +109,7 @@ class _Search:
         return Found(None, self.known[0], proven=True)
 
     def _reach(self, state: _State, cost: _Cost, at: int, number: int) -> None:
-        """Append a variable of a kind to a state."""
+        """Record the state that is reached when a variable of a kind is appended to a state."""
         kind, width = self.kinds[at], self.element.width
         remaining, end, fetched = state
         begin = -(-end // kind.align) * kind.align

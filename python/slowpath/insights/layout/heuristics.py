@@ -55,7 +55,7 @@ def good_order(element: MergedElement, starts: Sequence[Order], max_work: int = 
 
 
 def tidied(element: MergedElement, order: Order) -> Order:
-    """Swap adjacent variables into the source's order wherever this does not increase the cost."""
+    """Swap neighbouring variables back into the source's order where this does not cost more."""
     best = [*order]
     least = cost(element, best)
     moved = True
@@ -71,7 +71,7 @@ def tidied(element: MergedElement, order: Order) -> Order:
 
 
 def _by_affinity(element: MergedElement) -> Order:
-    """Order variables greedily: next is the variable whose common blocks run most often."""
+    """Order variables greedily: next comes the one with the most runs of blocks in common."""
     remaining = [*range(len(element.sizes))]
     order = (
         [max(remaining, key=lambda at: (element.weight(element.masks[at]), -at))]

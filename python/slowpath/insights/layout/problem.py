@@ -56,19 +56,19 @@ Order = Sequence[int]
 
 
 class MergedElement(NamedTuple):
-    """An element for one access width; blocks that touch equal variables form one kind of block."""
+    """An element for one access width, in which blocks that touch the same variables are merged."""
 
     sizes: Sequence[int]
     aligns: Sequence[int]
     masks: Sequence[int]
-    """Bit mask of the kinds of blocks that touch a variable, by variable."""
+    """For each variable, a bit mask of the merged blocks that touch it."""
     weights: Sequence[int]
-    """Runs of each kind of block per packet, times `unit`."""
+    """For each merged block, its runs per packet, times `unit`."""
     unit: int
     width: int
 
     known: dict[int, int]
-    """Cache of `weight`, by mask."""
+    """Cache for the results of `weight`, by mask."""
 
     def weight(self, mask: int) -> int:
         """Return the total weight of the blocks in a mask."""

@@ -17,7 +17,7 @@ _MAX_WEIGHT = 1e15
 
 
 class Described(NamedTuple):
-    """An element of a file, with published results."""
+    """An element that a file describes, with published results to compare with."""
 
     element: Element
     clusters: int | None

@@ -44,7 +44,7 @@ _MOST_CLUSTERS = 16
 
 
 class Layout(NamedTuple):
-    """An order of variables, with a lower bound of all orders."""
+    """An order of variables, with a lower bound for the accesses of any order."""
 
     order: Order
     accesses: Fraction

@@ -33,7 +33,7 @@ _LARGEST = 200_000
 
 
 class Least(NamedTuple):
-    """Least costs of solutions that contain a decision, at given prices per byte."""
+    """For each decision, the least cost of solutions that contain it, at given prices per byte."""
 
     alone: Floats
     """Least cost with a member of a unit on a level, by unit and level; infinite if impossible."""
@@ -49,10 +49,12 @@ class _Step(NamedTuple):
 
 
 class _Tables(NamedTuple):
-    """Tables of an eliminated unit."""
+    """The tables that remain of an eliminated unit."""
 
     table: Floats
-    """Cost of the unit, and of units whose message it got, by levels of the unit and neighbours."""
+    """Cost of the unit and of earlier units that it represents, by levels of the unit and
+    neighbours.
+    """
     message: Floats
     """Minimum of `table` over the unit's level, by the levels of neighbours."""
 
@@ -168,7 +170,7 @@ def _spread(table: Floats, names: tuple[int, ...], axes: tuple[int, ...]) -> Flo
 
 
 _MARGIN = 1e-7
-"""Margin for rounding errors, relative to the known cost."""
+"""Allowance for rounding errors, relative to the known cost."""
 
 
 class Relaxed(NamedTuple):

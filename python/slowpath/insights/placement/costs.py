@@ -23,16 +23,22 @@ from slowpath.insights.placement.problem import (
 WAITING = "waiting"
 COMPUTING = "computing"
 WANTED = "wanted"
-"""Limits of throughput other than memories: contexts, cores, or the requested rate."""
+"""Names of the limits of throughput other than memories: contexts, cores, the requested rate."""
 
 
 def price(card: Card, operation: str, level: str, *, free: bool) -> float:
-    """Return the price of an access, no copy; without a price, 0 if free, else infinity."""
+    """Return the price of an access that is not a copy.
+
+    If the price is unknown, return 0 if `free`, else infinity.
+    """
     return card.access_cost.get(operation, {}).get(level, 0.0 if free else math.inf)
 
 
 def copy_price(card: Card, read: str, written: str, *, free: bool) -> float:
-    """Return the price of a copy between levels; without a price, 0 if free, else infinity."""
+    """Return the price of a copy between two levels.
+
+    If the price is unknown, return 0 if `free`, else infinity.
+    """
     return card.copy_cost.get(read, {}).get(written, 0.0 if free else math.inf)
 
 
@@ -62,12 +68,12 @@ def costs(case: Case, spread: PartCounts, *, free: bool) -> list[float]:
 
 
 def _only(counts: Sequence[int]) -> int:
-    """Return the level of an undivided structure."""
+    """Return the level on which an undivided structure is."""
     return next(at for at, count in enumerate(counts) if count)
 
 
 def busy(case: Case, spread: PartCounts, rates: ThroughputLimits) -> list[float]:
-    """Return the seconds for which a packet occupies each level; a copy occupies both levels."""
+    """Return how long a packet occupies each level, in seconds; a copy occupies both its levels."""
     found = [0.0] * len(case.card.levels)
     operations = accesses_by_structure(case)
     for one, counts, accesses in zip(case.structures, spread, operations, strict=True):
@@ -91,7 +97,7 @@ def accesses_by_structure(case: Case) -> list[dict[str, float]]:
 
 
 def busy_seconds(rates: ThroughputLimits, level: str, accesses: dict[str, float]) -> float:
-    """Return the seconds for which accesses occupy a level; 0 for levels without bandwidth."""
+    """Return how long these accesses occupy a level, in seconds; 0 for levels without bandwidth."""
     seconds = rates.busy.get(level, {})
     return math.fsum(seconds.get(operation, 0.0) * count for operation, count in accesses.items())
 
@@ -102,7 +108,7 @@ class Throughput(NamedTuple):
     seconds: float
     """Seconds between two packets."""
     limit: str
-    """Bottleneck: a level, `WAITING`, `COMPUTING` or `WANTED`."""
+    """What limits the throughput: a level, `WAITING`, `COMPUTING` or `WANTED`."""
     busy: Sequence[float]
     """Utilisation of each level at this rate, as a share of the time."""
 
@@ -133,7 +139,10 @@ THROUGHPUT: Objective = "throughput"
 
 
 class Value(NamedTuple):
-    """Value of a placement for lexicographic comparison: smaller is better."""
+    """The value of a placement.
+
+    Values are compared by `first`, then by `second`, and less is better.
+    """
 
     first: float
     """Cost; if the objective is throughput, seconds between two packets."""

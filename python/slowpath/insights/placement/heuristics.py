@@ -28,7 +28,7 @@ _KICKS, _KICKED = 150, 6
 _STEPS = 1000
 _FORBIDDEN = 1e30
 _MIN_REDUCTION = 1e-9
-"""Minimum relative reduction of the cost by a step."""
+"""A step must reduce the cost by at least this share."""
 
 
 class _Parts(NamedTuple):
@@ -41,7 +41,8 @@ class _Parts(NamedTuple):
     one: NDArray[np.int64]
     other: NDArray[np.int64]
     copies: Floats
-    """Cost of copies between the parts `one` and `other`, by both levels; pairs in both orders."""
+    """Cost of copies between two parts by their levels; each pair of parts occurs in both orders.
+    """
     capacity: Floats
 
 
@@ -89,7 +90,7 @@ def _parts(case: Case, *, free: bool) -> _Parts:
 
 
 def _prices(parts: _Parts, places: NDArray[np.int64]) -> Floats:
-    """Return the cost of each part by level, if all other parts keep their places."""
+    """Return the cost of each part on each level while all other parts stay where they are."""
     found = parts.cost.copy()
     copies = parts.copies[np.arange(len(parts.one)), :, places[parts.other]]
     np.add.at(found, parts.one, copies)
@@ -101,7 +102,7 @@ def _room(parts: _Parts, places: NDArray[np.int64]) -> Floats:
 
 
 def _fitting(parts: _Parts, places: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Move parts off overfull levels, first the cheapest per byte; None if this gets stuck."""
+    """Move parts away from overfull levels, cheapest moves per byte first; None if that fails."""
     places = places.copy()
     every = np.arange(len(places))
     for _ in range(len(places) + 1):

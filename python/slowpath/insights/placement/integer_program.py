@@ -36,7 +36,7 @@ from slowpath.insights.placement.units import Units
 
 Floats = NDArray[np.float64]
 Terms = Mapping[int, float]
-"""Coefficients by variable."""
+"""The terms of a sum: a coefficient for each variable."""
 
 
 class Row(NamedTuple):
@@ -51,22 +51,22 @@ class IntegerProgram(NamedTuple):
     """An integer program; all variables are at least 0."""
 
     placed: Mapping[tuple[int, int], int]
-    """Variable n(u,l), by unit and level."""
+    """Index of the variable n(u,l), by unit and level."""
     whole: Sequence[int]
     """Variables that must be integers; all n(u,l) are integers then, too."""
     together: Mapping[tuple[int, int], Mapping[tuple[int, int], int]]
-    """Variable y(l,m), by pair of units, then by their levels."""
+    """Index of the variable y(l,m), by pair of units, then by their levels."""
     room: Mapping[int, Sequence[int]]
     """Levels that a capacity row limits, by index of the row."""
     cost: Terms
-    """Cost of accesses, the objective."""
+    """The objective to minimise: the cost of accesses."""
     most: Sequence[float]
     """Upper limits of variables."""
     rows: Sequence[Row]
     times: Sequence[Terms]
     """Seconds for which a packet occupies the contexts, then each memory, without constants."""
     fixed: Sequence[float]
-    """Constants to add to `times`; the last item is a minimum of the time between packets."""
+    """Constants to add to `times`; the last one is the minimum of the time between packets."""
 
     def counts(self, x: Floats, units: int, levels: int) -> list[list[int]]:
         """Return the number of members of each unit on each level in a solution."""

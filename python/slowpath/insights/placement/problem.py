@@ -50,7 +50,7 @@ class Card(NamedTuple):
 
 
 class ThroughputLimits(NamedTuple):
-    """Data for the throughput of a card, in addition to its prices."""
+    """Data that determine the throughput of a card, in addition to its prices."""
 
     clock: float
     """Units of cost per second."""
@@ -77,7 +77,7 @@ class Case(NamedTuple):
 
 
 PartCounts = Sequence[Sequence[int]]
-"""A placement: by structure and level, the number of the structure's parts on the level."""
+"""For each structure and level, the number of the structure's parts on the level."""
 
 
 class StatedPlacement(NamedTuple):
@@ -91,7 +91,7 @@ class StatedPlacement(NamedTuple):
 
 
 class Described(NamedTuple):
-    """A case of a file, with placements for comparison."""
+    """A case that a file describes, with placements to compare with."""
 
     case: Case
     scope: str

@@ -154,7 +154,10 @@ class _Advised(NamedTuple):
 
 
 def compared(result: _Advised, before: Sequence[StatedPlacement]) -> Iterator[ComparedPlacement]:
-    """Yield for comparison: stated placements, everything on the largest level, the least cost."""
+    """Yield placements to compare with.
+
+    These are stated placements, everything on the largest level, and the placement of least cost.
+    """
     case = result.case
     for one in before:
         spread = _spread(case, [one.placement[each.name] for each in case.structures])

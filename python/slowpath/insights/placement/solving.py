@@ -30,7 +30,7 @@ from slowpath.insights.placement.units import Units, spread_of, units
 Floats = NDArray[np.float64]
 
 _SLACK = 1e-7
-"""Tolerated relative loss of throughput for a cheaper placement."""
+"""Share of throughput that may be lost to find a cheaper placement."""
 
 
 class Placement(NamedTuple):

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 class Unit(NamedTuple):
-    """Equal parts, its members."""
+    """A group of equal parts, which are its members."""
 
     members: Sequence[int]
     """Index of the structure of each part."""
@@ -32,7 +32,7 @@ class Unit(NamedTuple):
 
 
 class Units(NamedTuple):
-    """A case as units and copies between them."""
+    """The structures of a case as units, with the copies between them."""
 
     units: Sequence[Unit]
     pairs: Mapping[tuple[int, int], Floats]

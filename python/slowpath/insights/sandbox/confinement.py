@@ -40,14 +40,15 @@ _CALLS = {
         },
     ),
 }
-"""Audit number (`AUDIT_ARCH_*`) and numbers of the allowed system calls, by machine."""
+"""For each machine, its audit number (`AUDIT_ARCH_*`) and the numbers of the allowed system calls.
+"""
 
 
 @cache
 def leave_network() -> bool:
     """Enter a network namespace with only an unused loopback; return true if the kernel allows it.
 
-    The cache makes a second call, also in a child process, return the first result.
+    The result is cached, so that a second call, also in a child process, returns the first result.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(libc.unshare(_NETWORK) == 0)
