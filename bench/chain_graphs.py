@@ -41,7 +41,7 @@ def graphs_of(file: str) -> tuple[list[str], Graphs]:
 
 def drawn(flow: Flow, words: str) -> str:
     """Return a drawing of a graph as the text of an SVG file."""
-    plain = [box._replace(words="") for box in flow.boxes]
+    plain = [box._replace(tooltip="") for box in flow.boxes]
     return picture(shape(flow._replace(boxes=plain)), words, scale=SCALE, style=STYLE) + "\n"
 
 

@@ -27,7 +27,17 @@ def request(written: WrittenOptions) -> Request:
 
 
 def test_defaults() -> None:
-    assert request(PLAIN).options == analyses.Options(deadline_seconds=60.0)
+    assert request(PLAIN).options == analyses.Options(
+        cores=None,
+        unroll=[],
+        paths=1,
+        mtu=None,
+        deadline_seconds=60.0,
+        memory_bytes=None,
+        assume=None,
+        maps=None,
+        map_abi=None,
+    )
 
 
 def test_deadlines() -> None:

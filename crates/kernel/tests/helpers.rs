@@ -20,7 +20,7 @@ use support::words::{Compared, Words};
 use support::{kernel, object, path};
 
 /// Number of packets for each program.
-const PACKETS: usize = 200;
+const PACKETS: usize = 400;
 /// Number of packets after which the maps are reset.
 const EPOCH: usize = 100;
 

@@ -100,10 +100,15 @@ def find_guarantees(request: GuaranteeRequest, stopping: Stopping) -> list[list[
 
 
 def _time_shares(seconds: float | None, analyses: int) -> Iterator[float | None]:
-    """Yield a time limit for each analysis: an even share of the time that is still left."""
+    """Return a time limit for each analysis: an even share of the time that is still left.
+
+    The time starts now; each limit is computed when it is asked for.
+    """
     until = None if seconds is None else time.monotonic() + seconds
-    for remaining in range(analyses, 0, -1):
-        yield None if until is None else max(until - time.monotonic(), 0) / remaining
+    return (
+        None if until is None else max(until - time.monotonic(), 0) / remaining
+        for remaining in range(analyses, 0, -1)
+    )
 
 
 def _targets(
@@ -140,8 +145,8 @@ def _on_target(
     ]
     watcher = PartWatcher(request.watch, f"{loaded.chain.members[member][0]} on {target.name}")
     context = RunContext(stopping, lambda *_: watcher)
+    shares = _time_shares(seconds, len(tasks))
     with Analyst(tasks, target, analysis.options, request.btf, context) as analyst:
-        shares = _time_shares(seconds, len(tasks))
         results = [analyst.analyse(task, share).result for task, share in enumerate(shares)]
     for number, metric in enumerate(metrics):
         before, after = results[2 * number : 2 * number + 2]
