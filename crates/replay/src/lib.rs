@@ -13,10 +13,11 @@
 //!
 //! From the bottom up: `entry` and `tries` write map elements into the interpreter's memory. `pair`
 //! contains the program in the kernel, the program in the interpreter, and the state that both
-//! share. Its methods are divided by subject: `install` (map content), `run_preparation`,
-//! `interpret` (runs of the interpreter), `lookup` (elements that a run looks up), `outcome` and
-//! `elements` (effects of runs), `draws` and `choices` (open values), `commit` (state that
-//! persists), `sync_maps`, `effects`, `disagreement`. `replay` is the public interface.
+//! share. Its methods are in several modules. `install` and `sync_maps` set map content,
+//! `run_preparation` prepares a run, and `interpret` runs the interpreter. `lookup` finds the
+//! elements that a run looks up. `outcome` and `elements` compare the results of runs, and
+//! `effects` lists their changes. `draws` and `choices` handle open values. `commit` keeps the
+//! state that a run left, and `disagreement` reports differences. `replay` is the public interface.
 
 mod choices;
 mod clock;

@@ -65,7 +65,7 @@ struct Shared {
     next_poll: AtomicU64,
     /// Number of polls that remain, if polls are limited.
     polls: Option<AtomicU64>,
-    /// The activity in progress, which [`Stop::activity`] returns.
+    /// The activity in progress, which `Stop::activity` returns.
     activity: Mutex<Activity>,
 }
 
