@@ -49,11 +49,11 @@ struct Variable {
     query: u32,
 }
 
-/// Clauses and the state of the search.
+/// A SAT solver: its clauses, and the state of its search.
 #[derive(Debug)]
 pub(crate) struct Sat {
     clauses: Arena,
-    /// For each literal, the watches to visit when this literal becomes true.
+    /// For each literal, the clauses to visit when this literal becomes true.
     watches: Vec<Vec<Watch>>,
     /// Value of each literal: 1 for true, -1 for false, 0 for unassigned.
     values: Vec<i8>,
@@ -66,8 +66,8 @@ pub(crate) struct Sat {
     /// Length of the propagated prefix of the trail.
     propagated: usize,
     learnt: Vec<ClauseId>,
-    /// Assumptions that are decisions on the trail. If the next check begins with the same
-    /// assumptions, these decisions are kept.
+    /// Assumptions at the start of the trail, each with its own decision. If the next check begins
+    /// with the same assumptions, these decisions are kept.
     assumed: Vec<Lit>,
     failed: Vec<Lit>,
     /// True if the clauses contradict each other without any assumption.
@@ -81,7 +81,7 @@ pub(crate) struct Sat {
     marked: Vec<Lit>,
     levels_seen: Vec<u64>,
     stamp: u64,
-    /// Receiver of solver events.
+    /// Passes events to a receiver, if there is one.
     pub(crate) hook: Hook,
 }
 
@@ -168,7 +168,8 @@ impl Sat {
         &self.failed
     }
 
-    /// Returns the effort so far: the number of variables plus the number of assignments.
+    /// Returns the effort so far: the number of variables created plus the number of assignments
+    /// made.
     pub(crate) fn steps(&self) -> u64 {
         self.steps + self.variables.len() as u64
     }
@@ -188,7 +189,7 @@ impl Sat {
         self.steps += 1;
     }
 
-    /// Undoes the decisions above `level`, and all assignments after them.
+    /// Undoes all decisions above `level`, with the assignments that followed from them.
     fn backtrack(&mut self, level: usize) {
         let Some(&length) = self.decisions.get(level) else { return };
         for at in (length..self.trail.len()).rev() {

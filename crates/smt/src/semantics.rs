@@ -1,6 +1,5 @@
-//! Semantics of operators on concrete values (SMT-LIB `QF_BV`), used for constant folding and for
-//! evaluation. Leaves (constants, unknowns, bytes of arrays, numbers of pairs) are evaluated
-//! elsewhere.
+//! Computes operators on concrete values (SMT-LIB `QF_BV`), for constant folding and for
+//! evaluation. Constants, unknowns, bytes of arrays and numbers of pairs are evaluated elsewhere.
 
 use crate::domain::{mask, sign_extend};
 use crate::term::Node;

@@ -1,6 +1,6 @@
-//! Simplification on construction. This file has the constructors of all operators. A constructor
-//! orders operands, folds constants, and applies the rules of its operator family to reach a normal
-//! form. Each family has a submodule.
+//! Simplifies terms when they are constructed. This file has the constructors of all operators. A
+//! constructor orders operands, folds constants, and applies the rules of its operator family to
+//! reach a normal form. Each family has a submodule.
 //!
 //! Rules call constructors in turn. Two limits keep the time of a construction nearly constant: a
 //! maximum nesting depth ([`MAX_DEPTH`]) and a maximum number of constructor calls within an
@@ -117,12 +117,12 @@ impl TermPool {
         *self.node(a) == Node::Not(b) || *self.node(b) == Node::Not(a)
     }
 
-    /// Returns the bitwise complement.
+    /// Returns the bitwise complement of `a`.
     pub fn not(&mut self, a: TermId) -> TermId {
         self.build(Node::Not(a), self.width(a))
     }
 
-    /// Returns the two's complement.
+    /// Returns the negative of `a` (two's complement).
     pub fn neg(&mut self, a: TermId) -> TermId {
         self.build(Node::Neg(a), self.width(a))
     }
@@ -241,7 +241,8 @@ impl TermPool {
         self.not(greater)
     }
 
-    /// Returns the concatenation with `hi` as the upper bits; at most 64 bits in total.
+    /// Returns the concatenation of two terms, with `hi` as the upper bits. Together they have at
+    /// most 64 bits.
     pub fn concat(&mut self, hi: TermId, lo: TermId) -> TermId {
         let width = self.width(hi) + self.width(lo);
         debug_assert!(width <= 64, "concat of {width} bits");

@@ -1,5 +1,5 @@
-//! The interface of solver back ends. A back end receives 1-bit terms and decides whether all of
-//! them can be 1 together; it does not know programs.
+//! The interface of all solvers. A solver receives 1-bit terms and decides whether all of them can
+//! be 1 together. It does not know programs.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub struct SolverStatistics {
     pub seconds: f64,
 }
 
-/// A decision procedure for conjunctions of 1-bit terms.
+/// Decides whether several 1-bit terms can all be 1.
 ///
 /// A solver belongs to one pool: the terms of all its checks must come from this pool.
 pub trait Solver {

@@ -1,4 +1,5 @@
-//! Term identifiers and operators. Widths and domains of terms are stored in the pool.
+//! Identifiers of terms, and the operators of which terms consist. Widths and domains of terms are
+//! stored in the pool.
 
 /// A term, as its index in the [`TermPool`](crate::TermPool) that created it. Equal ids mean equal
 /// terms. Ids are in order of creation, so operands have smaller ids than the terms that use them.
@@ -55,7 +56,7 @@ pub enum Node {
     Select {
         /// Array to read from.
         array: ArrayId,
-        /// Index of the byte, as wide as the array's indices.
+        /// Index of the byte in the array. The term is as wide as the array's indices.
         index: TermId,
     },
     /// Bitwise complement.
@@ -98,7 +99,7 @@ pub enum Node {
     Extract {
         /// The term that bits are taken from.
         src: TermId,
-        /// Lowest bit of `src` that is taken.
+        /// Position of the lowest bit of `src` that is taken.
         lo: u8,
     },
     /// A number (32 bits) for a pair of values (64 bits each). Numbers are equal if and only if the

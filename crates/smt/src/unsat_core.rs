@@ -1,5 +1,5 @@
-//! Minimisation of unsat cores by deletion: drops one assumption at a time, and keeps it dropped if
-//! the others still contradict each other.
+//! Reduces a set of contradictory assumptions to a smaller one. Assumptions are dropped one at a
+//! time, and stay dropped if the others still contradict each other.
 
 use crate::error::SolverError;
 use crate::pool::TermPool;

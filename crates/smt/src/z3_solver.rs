@@ -1,5 +1,5 @@
-//! The Z3 back end. It has the same semantics and layers as the crate's own back end, and serves as
-//! a test oracle for it.
+//! A solver that uses the Z3 library. It has the same semantics and layers as the crate's own
+//! solver, and tests compare both.
 //!
 //! All Z3 objects belong to a thread-local context of the binding, so a solver cannot move to
 //! another thread.

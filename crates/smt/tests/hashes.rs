@@ -1,5 +1,5 @@
-//! Compares answers on hash functions of few inputs with exhaustive enumeration. Exact checks are
-//! the solver's last resort, so these tests cover the layers before them.
+//! Tests conditions on hash functions of few inputs, by comparing answers with trying all inputs.
+//! Exact checks are the solver's last resort, so these tests cover the layers before them.
 
 use crate::common;
 

@@ -1,5 +1,5 @@
-//! Sums of large multiples of large values. As mathematical integers, the sums exceed 128 bits;
-//! interval arithmetic must detect this.
+//! Tests sums of large multiples of large values. As mathematical integers, the sums exceed 128
+//! bits; interval arithmetic must detect this.
 
 use proptest::prelude::*;
 use slowpath_smt::{Domain, Evaluator, Model, Node, TermId, TermPool};

@@ -1,5 +1,5 @@
-//! Simplified terms have the same values as the expressions from which they were built, and their
-//! domains contain these values.
+//! Tests that simplified terms have the same values as the expressions from which they were built,
+//! and that their domains contain these values.
 
 use crate::common;
 

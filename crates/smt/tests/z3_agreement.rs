@@ -1,7 +1,7 @@
-//! Agreement with Z3. A simplified term equals the direct translation of its original expression
-//! for *all* values. The solver's answers agree with brute force, with Z3 on the direct
-//! translation, or with the crate's Z3 back end. The direct translation uses Z3 arrays for bytes;
-//! the crate does not.
+//! Compares terms and answers with Z3. A simplified term equals the direct translation of its
+//! original expression for *all* values. The solver's answers agree with brute force, with Z3 on
+//! the direct translation, or with the crate's Z3 solver. The direct translation uses Z3 arrays for
+//! bytes; the crate does not.
 
 use crate::common;
 
@@ -107,7 +107,7 @@ fn raw_binary(op: Binary, a: &BV, b: &BV) -> BV {
     }
 }
 
-/// Translates a simplified term into a Z3 bit-vector over the unknowns of the raw nodes.
+/// Translates a simplified term into a Z3 bit-vector with the same unknowns as the raw nodes.
 fn simplified(pool: &TermPool, root: TermId) -> BV {
     let memory = Array::new_const("memory", &Sort::bitvector(8), &Sort::bitvector(8));
     let mut done: HashMap<TermId, BV> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Conflict analysis: learns the minimised clause of the first unique implication point, and finds
+//! Analyses conflicts. Learns the minimised clause of the first unique implication point, and finds
 //! the assumptions that cause a contradiction.
 
 use super::Sat;
@@ -6,15 +6,15 @@ use super::arena::ClauseId;
 use super::literal::Lit;
 
 const SEEN: u8 = 1;
-/// Mark of literals implied by other literals of the learnt clause.
+/// Marks a literal of the learnt clause that other literals of the clause imply.
 const IMPLIED: u8 = 2;
-/// Mark of literals that are not implied by other literals of the learnt clause.
+/// Marks a literal of the learnt clause that other literals do not imply.
 const NEEDED: u8 = 3;
 
 /// Result of conflict analysis.
 pub(super) struct ConflictAnalysis {
-    /// Learnt clause: first the asserting literal, then a literal of the highest level among the
-    /// others.
+    /// Learnt clause. The first literal becomes true after backtracking; the second one has the
+    /// highest level among the others.
     pub(super) clause: Vec<Lit>,
     /// Level to which the search backtracks.
     pub(super) level: usize,
@@ -122,7 +122,8 @@ impl Sat {
         }
     }
 
-    /// Returns true if other literals of the learnt clause imply this literal.
+    /// Returns true if other literals of the learnt clause imply this literal, so that it can be
+    /// dropped.
     fn follows(&mut self, lit: Lit) -> bool {
         if self.variables[lit.variable()].reason == ClauseId::NONE {
             return false;
@@ -161,7 +162,7 @@ impl Sat {
         true
     }
 
-    /// Stores the assumptions that imply the `roots` in `failed`.
+    /// Finds the assumptions that imply the `roots`, and stores them in `failed`.
     pub(super) fn collect_failed_assumptions(&mut self, roots: &[Lit]) {
         self.failed.clear();
         for &lit in roots {

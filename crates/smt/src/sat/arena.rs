@@ -1,19 +1,20 @@
-//! Clause storage: all clauses are in one array. Each has a header of two words, and then its
+//! Stores all clauses in one array. Each clause has a header of two words, followed by its
 //! literals.
 
 use super::literal::Lit;
 
-/// Position of a clause in the arena; identifies the clause.
+/// Identifies a clause by its position in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ClauseId(pub(super) u32);
 
 impl ClauseId {
-    /// No clause; the reason of decisions and of assignments at level 0.
+    /// Stands for no clause. It is the reason of decisions and of assignments at level 0.
     pub(super) const NONE: ClauseId = ClauseId(u32::MAX);
 }
 
 const HEADER: usize = 2;
-/// Second header word of a given clause, instead of the number of decision levels.
+/// Value in the header of a given clause, where learnt clauses have their number of decision
+/// levels.
 const GIVEN: u32 = u32::MAX;
 
 /// Storage for all clauses of a solver.
@@ -60,7 +61,7 @@ impl Arena {
         self.words[id.0 as usize + 1] = levels;
     }
 
-    /// Counts the words of a clause as wasted, because the clause is deleted.
+    /// Records that a clause is deleted, so that its words count as wasted.
     pub(super) fn mark_deleted(&mut self, id: ClauseId) {
         self.wasted += HEADER + self.len(id);
     }

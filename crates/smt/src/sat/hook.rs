@@ -4,7 +4,7 @@
 use super::answer::Answer;
 use super::literal::Lit;
 
-/// Optional receiver of solver events.
+/// Passes solver events to a receiver, if there is one.
 #[derive(Debug, Default)]
 pub(crate) struct Hook {
     #[cfg(feature = "proof")]
@@ -32,7 +32,7 @@ mod reporting {
             }
         }
 
-        /// Returns a hook for a new solver.
+        /// Returns a hook for another solver.
         pub(crate) fn fork(&self) -> Hook {
             Hook { trace: self.trace.as_ref().map(|trace| trace.fork()) }
         }
@@ -69,7 +69,7 @@ mod reporting {
 #[cfg(not(feature = "proof"))]
 #[allow(clippy::unused_self)]
 impl Hook {
-    /// Returns a hook for a new solver.
+    /// Returns a hook for another solver.
     pub(crate) fn fork(&self) -> Hook {
         Hook::default()
     }

@@ -1,5 +1,5 @@
-//! Order of decisions: the variable with the most recent conflicts comes first; among equal
-//! variables, the oldest one. Inputs are older than the outputs computed from them.
+//! Order in which variables are decided. Variables with the most recent conflicts come first; among
+//! equal variables, the oldest one. Inputs are older than the outputs computed from them.
 
 /// Maximum activity; all activities are scaled down when one of them exceeds it.
 const LIMIT: f64 = 1e100;
@@ -56,7 +56,8 @@ impl Order {
         Some(first as usize)
     }
 
-    /// Raises the activity of a variable that took part in a conflict.
+    /// Raises the activity of a variable that took part in a conflict, so that it is decided
+    /// earlier.
     pub(super) fn bump(&mut self, variable: usize) {
         self.activity[variable] += self.bump;
         if self.activity[variable] > LIMIT {

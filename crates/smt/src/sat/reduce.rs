@@ -1,4 +1,4 @@
-//! Deletion of learnt clauses that are rarely useful.
+//! Deletes learnt clauses that are rarely useful.
 
 use super::Sat;
 use super::arena::{Arena, ClauseId};
@@ -32,7 +32,7 @@ impl Sat {
         }
     }
 
-    /// Deletes the less useful learnt clauses at once, without waiting for the schedule.
+    /// Deletes the less useful learnt clauses now, without waiting for the schedule.
     #[cfg(all(test, feature = "proof"))]
     pub(crate) fn forget(&mut self) {
         self.backtrack(0);

@@ -1,6 +1,6 @@
-//! Schedule of restarts and clause deletion. Restarts depend on the quality of learnt clauses,
-//! measured by their number of decision levels (dynamic restarts, as in Glucose by Audemard and
-//! Simon).
+//! Decides when the search restarts and when learnt clauses are deleted. Restarts depend on the
+//! quality of learnt clauses, measured by their number of decision levels (dynamic restarts, as in
+//! Glucose by Audemard and Simon).
 
 /// Minimum number of conflicts between two restarts.
 const SHORTEST_RUN: u64 = 30;
@@ -11,10 +11,10 @@ const WORSE: f64 = 1.2;
 const FIRST_REDUCTION: u64 = 3000;
 const LATER_REDUCTION: u64 = 600;
 
-/// Schedule of restarts and clause deletion.
+/// Decides when to restart and when to delete clauses.
 #[derive(Debug)]
 pub(super) struct RestartSchedule {
-    /// Recent and overall mean number of levels per learnt clause.
+    /// Mean number of decision levels of recently learnt clauses, and of all learnt clauses.
     recent_levels: f64,
     overall: f64,
     conflicts: u64,

@@ -1,4 +1,4 @@
-//! Compares answers, assignments and failed assumptions with exhaustive enumeration.
+//! Compares the SAT solver's results on small formulas with those of trying all assignments.
 
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
-//! Bitwise operators on more than one bit. A mask with a constant becomes a concatenation of
-//! slices, and an operator on concatenations is applied to each part. So bytes that are combined
-//! with shifts and ors become plain concatenations.
+//! Simplifies bitwise operators on more than one bit. A mask with a constant becomes a
+//! concatenation of slices, and an operator on concatenations is applied to each part. So bytes
+//! that are combined with shifts and ors become plain concatenations.
 
 use crate::domain::mask;
 use crate::pool::TermPool;
@@ -182,8 +182,8 @@ impl TermPool {
         self.as_const(rest).is_some()
     }
 
-    /// Returns true if the term's interval excludes values that its known bits allow. Returns false
-    /// for concatenations and constants.
+    /// Returns true if the term's interval excludes values that its known bits alone would allow.
+    /// Returns false for concatenations and constants.
     fn interval_tells_more(&self, t: TermId) -> bool {
         let domain = self.domain(t);
         let most = mask(self.width(t)) & !domain.zeros();

@@ -1,4 +1,4 @@
-//! Conjunctions and disjunctions of 1-bit terms.
+//! Simplifies conjunctions and disjunctions of 1-bit terms.
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
@@ -71,8 +71,8 @@ impl TermPool {
         None
     }
 
-    /// Returns the value of `bit` for `x = k`, if `fact` is `x == k` and `bit` compares `x` with a
-    /// constant.
+    /// Returns the value that `bit` must have if `fact` holds. `fact` is `x == k`, and `bit`
+    /// compares `x` with a constant; otherwise returns `None`.
     fn implied_by_value(&self, fact: TermId, bit: TermId) -> Option<bool> {
         let Node::Eq(x, k) = *self.node(fact) else { return None };
         self.as_const(k)?;

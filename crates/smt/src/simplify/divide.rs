@@ -1,5 +1,5 @@
-//! Quotients and remainders. Division by a power of two becomes a slice. Leading zeros of the
-//! dividend make the operation narrower. Signed division of two non-negative numbers becomes
+//! Simplifies quotients and remainders. Division by a power of two becomes a slice. Leading zeros
+//! of the dividend make the operation narrower. Signed division of two non-negative numbers becomes
 //! unsigned.
 
 use crate::pool::TermPool;

@@ -1,5 +1,5 @@
-//! Equality. Common addends cancel. Parts that are constant or equal on both sides are compared and
-//! dropped, so the remaining equality is as narrow as possible.
+//! Simplifies equalities. Common addends cancel. Parts that are constant or equal on both sides are
+//! compared and dropped, so the remaining equality is as narrow as possible.
 
 use crate::domain::mask;
 use crate::domain::transfer::decide_eq;
@@ -106,7 +106,7 @@ impl TermPool {
         Some(self.eq(left, right))
     }
 
-    /// Returns the number of low bits that are zero in every addend; at most 63.
+    /// Returns the number of low bits that are zero in all addends, at most 63.
     fn common_power(&self, linear: &Linear) -> u8 {
         let zeros = |&(t, factor): &(TermId, u64)| {
             factor.trailing_zeros() + u32::from(self.trailing_zeros(t))

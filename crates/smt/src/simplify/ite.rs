@@ -1,5 +1,5 @@
-//! Choices (`ite`). Choices between single bits become Boolean operators. Nested choices on the
-//! same condition are resolved. Constant bits that both branches share move outside.
+//! Simplifies choices (`ite`). Choices between single bits become Boolean operators. Nested choices
+//! on the same condition are resolved. Constant bits that both branches share move outside.
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};

@@ -1,5 +1,5 @@
-//! Unsigned and signed order. Comparisons with a constant are normalised to `x < constant` or its
-//! complement, so that a condition and its opposite are recognised.
+//! Simplifies unsigned and signed comparisons. Comparisons with a constant are normalised to `x <
+//! constant` or its complement, so that a condition and its opposite are recognised.
 
 use crate::domain::mask;
 use crate::pool::TermPool;

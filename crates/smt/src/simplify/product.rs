@@ -1,4 +1,4 @@
-//! Products. The linear arithmetic in `sum` handles products with a constant.
+//! Simplifies products. The linear arithmetic in `sum` handles products with a constant.
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};

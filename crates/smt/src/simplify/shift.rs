@@ -1,4 +1,4 @@
-//! Shifts. A shift by a constant becomes a slice; a shift by an unknown amount stays.
+//! Simplifies shifts. A shift by a constant becomes a slice; a shift by an unknown amount stays.
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};

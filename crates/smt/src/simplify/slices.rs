@@ -1,5 +1,5 @@
-//! Concatenations, extracts and sign extensions. The normal form of an assembled value is a
-//! right-nested `Concat` without adjacent parts that could be merged.
+//! Simplifies concatenations, extracts and sign extensions. The normal form of an assembled value
+//! is a right-nested `Concat` without adjacent parts that could be merged.
 
 use crate::domain::mask;
 use crate::pool::TermPool;

@@ -1,5 +1,6 @@
-//! Linear arithmetic: represents a term as a sum of multiples plus a constant. Pointer comparisons
-//! become cheap: the difference of two offsets from one unknown base does not contain the base.
+//! Linear arithmetic: represents a term as a sum of multiples of other terms plus a constant.
+//! Pointer comparisons become cheap: the difference of two offsets from one unknown base does not
+//! contain the base.
 
 use crate::domain::{Domain, mask, sign_extend};
 use crate::pool::TermPool;
@@ -87,8 +88,8 @@ impl Linear {
         Some((lo, hi))
     }
 
-    /// Returns the carry if it is equal for all values, else `None`. The bit-vector is exactly
-    /// `integer - carry * 2^width`.
+    /// Returns how often the sum wraps around at 2^width, if this is the same for all values. The
+    /// bit-vector is then exactly `integer - carry * 2^width`.
     pub(super) fn carry(&self, pool: &TermPool) -> Option<i128> {
         let (lo, hi) = self.range(pool)?;
         (lo >> self.width == hi >> self.width).then_some(lo >> self.width)
@@ -343,7 +344,7 @@ impl TermPool {
         total
     }
 
-    /// Returns true if the sum only fills constant zero bits of a concatenation with other bits.
+    /// Returns true if the sum only puts bits into places where a concatenation has constant zeros.
     fn is_assembly(&self, a: TermId, b: TermId) -> bool {
         let disjoint = self.domain(a).zeros() | self.domain(b).zeros() == mask(self.width(a));
         let part = |t: TermId| matches!(self.node(t), Node::Const(_) | Node::Concat(..));

@@ -1,4 +1,4 @@
-//! Compares results of simplification with expected text; one test for each family of rules.
+//! Compares simplified terms with the expected text. Each family of rules has one test.
 
 use crate::{Domain, TermId, TermPool};
 
@@ -26,7 +26,7 @@ impl Fixture {
         assert_eq!(self.pool.display(t), expected);
     }
 
-    /// Returns a pointer, which is not near either end of the address space, and a packet length.
+    /// Returns a pointer that is not near either end of the address space, and a packet length.
     fn pointer(&mut self) -> (TermId, TermId) {
         let base = self.pool.var("base", Domain::range(32, 0x10000, 0x3fff_0000));
         let len = self.pool.var("len", Domain::range(14, 60, 1500));

@@ -24,7 +24,7 @@ const LOGIC: &str = "QF_BV";
 /// nanoseconds.
 const QUICK: u32 = 200_000;
 const LONGER: u32 = 4_000_000;
-/// Number of budget steps charged for each Z3 step.
+/// Number of budget steps that count for each Z3 step.
 const EACH: u64 = 5;
 
 /// A Z3 solver, and the terms that have been translated for it.

@@ -1,4 +1,4 @@
-//! Translation of terms into Z3 expressions. Single bits become Booleans, wider terms become
+//! Translates terms into Z3 expressions. Single bits become Booleans, wider terms become
 //! bit-vectors. Bytes of arrays, numbers of pairs and opaque terms become independent unknowns; the
 //! layers above ensure their consistency. Each new unknown is constrained to its domain.
 

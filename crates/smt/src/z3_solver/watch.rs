@@ -14,7 +14,7 @@ use slowpath_stop::Stop;
 /// Interval between two polls of the stop condition.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Guard that tells the watcher on drop, even after a panic, that the check has ended.
+/// Tells the watcher that the check has ended, when it is dropped. This works even after a panic.
 struct Finish<'a>(&'a Mutex<bool>, &'a Condvar);
 
 impl Drop for Finish<'_> {

@@ -1,6 +1,6 @@
-//! Random expressions with independent semantics. A list of steps becomes raw nodes. Tests build
-//! the nodes in a pool, evaluate them here without code of the crate, and translate them to Z3
-//! (`z3_agreement`).
+//! Generates random expressions and computes their values independently of the crate. A list of
+//! steps becomes raw nodes. Tests build the nodes in a pool, evaluate them here without code of the
+//! crate, and translate them to Z3 (`z3_agreement`).
 
 use proptest::prelude::*;
 use slowpath_oracle::random_cases;
@@ -9,7 +9,7 @@ use slowpath_smt::{ArrayId, Domain, Model, Node, TermId, TermPool};
 /// A random step: one number selects the operator, three select operands, and one is a constant.
 pub type Step = (u8, u16, u16, u16, u64);
 
-/// A raw node; operands are indices of earlier nodes.
+/// An operator of a random expression. Operands are the indices of earlier nodes.
 #[derive(Clone, Debug)]
 pub enum Raw {
     Const(u8, u64),
@@ -129,7 +129,7 @@ impl Expressions {
         }
     }
 
-    /// Returns a node with the given width that is derived from `t`.
+    /// Returns a node with the given width that is computed from `t`, in one of several ways.
     fn fit(&mut self, t: usize, width: u8, how: u64) -> usize {
         let own = self.widths[t];
         if own == width {
