@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the time until slowpath guarantees a rate: medians over whole processes.
+"""Time to the guarantee: medians over whole processes, with figures of the search.
 
 Runs the examples for both targets, or the given listings and objects. Programs take turns, so that
 other load on the machine affects all alike. Exits with 1 if a program that is not refused gets no

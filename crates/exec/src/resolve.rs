@@ -49,7 +49,7 @@ impl Default for Resolver {
 }
 
 impl Resolver {
-    /// Creates a resolver; [`follow`](Self::follow) sets its path.
+    /// Creates a resolver; `follow` sets its path.
     pub fn new() -> Self {
         Resolver {
             path: Vec::new(),

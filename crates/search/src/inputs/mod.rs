@@ -54,7 +54,7 @@ struct Shortest {
     values: Box<[(u32, u64)]>,
 }
 
-/// State of a trial between two calls of [`Trial::advance`].
+/// State of a trial between two calls of `Trial::advance`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// More combinations remain.
