@@ -1,6 +1,6 @@
 """Tests how times of stretches are computed, and stretches in the running kernel.
 
-Never how long something takes.
+No test depends on measured times.
 """
 
 import json
