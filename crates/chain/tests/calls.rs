@@ -10,8 +10,8 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Tries to prove that each program named `KIND_NAME_MORE` does the same as the program named
-/// `NAME`. Returns the proofs by program name.
+/// For each program named `KIND_NAME_MORE`, tries to prove that it does the same as the program
+/// `NAME`. Returns all proofs by the name of the program.
 fn proofs(kind: &str) -> Vec<(String, Proof)> {
     let object = pairs::object("calls");
     let programs = pairs::programs(&object);
@@ -45,14 +45,15 @@ fn programs_that_print_or_tell_something_else_are_refuted() {
     }
 }
 
-/// Returns the sentence about a difference that the solver finds, but that no run confirms.
+/// Returns the sentence that reports a difference that the solver has found, but that running both
+/// programs does not confirm.
 fn unconfirmed(what: &str) -> String {
     format!(
         "the solver says that {what} differs, but a run does not take the path that the solver found"
     )
 }
 
-/// Returns the reasons why the proofs of a kind are undecided, by program name. Panics if a program
+/// For each program of a kind, returns the reasons why its proof is undecided. Panics if a program
 /// is proved or refuted.
 fn reasons(kind: &str) -> BTreeMap<String, Vec<String>> {
     let open = |(name, proof): (String, Proof)| {

@@ -18,7 +18,7 @@ use std::time::Duration;
 const RESULTS: [u32; 2] = [2, 3];
 const PROGRAMS: u64 = 30;
 const PACKETS: usize = 60;
-/// Lengths of packets, in bytes.
+/// Minimum and maximum length of packets in bytes.
 const LENGTHS: (u16, u16) = (60, 130);
 
 fn random(seed: u64) -> TestRng {
@@ -108,8 +108,8 @@ fn facts(object: &Object, program: usize, arriving: &PacketFacts) -> Option<Outg
     facts_after(object, &linked, arriving, &RESULTS, &options, &stop).ok()
 }
 
-/// Checks that the facts hold for a packet after a program. Returns false if the packet does not
-/// reach the next program.
+/// Checks that the facts about leaving packets hold for a packet that a program has processed.
+/// Returns false if the packet does not reach the next program.
 fn check(leaving: &Outgoing, result: u32, left: &[u8], what: &dyn Fn() -> String) -> bool {
     if !RESULTS.contains(&result) {
         return false;

@@ -33,7 +33,7 @@ const PACKETS: usize = 60;
 
 type Contents = BTreeMap<u32, MapContent>;
 
-/// Rewrites a program for the content of maps; returns the rewritten program with its object.
+/// Rewrites a program for the given content of maps. Returns the rewritten program with its object.
 fn made(
     object: &Object,
     program: &BpfProgram,
@@ -65,7 +65,7 @@ fn load(kernel: &Kernel, object: &Object, program: &BpfProgram) -> InKernel {
     kernel.load(&object, 0).unwrap_or_else(|error| panic!("{error:?}"))
 }
 
-/// Sets the content of a loaded program's maps.
+/// Fills the maps of a loaded program.
 fn fill(object: &Object, loaded: &InKernel, contents: &Contents) {
     for (&number, content) in contents {
         let Some(map) = loaded.map(&object.maps[number as usize].name) else { continue };
@@ -180,7 +180,8 @@ fn example(name: &str) -> (Arc<Object>, BpfProgram, Contents) {
     (object, program, contents.remove(0))
 }
 
-/// Faults, each with an example that it makes wrong, and the mode of rewriting.
+/// Faults to inject. Each comes with an example program that it makes wrong, and with the mode of
+/// rewriting.
 const FAULTS: [(Fault, &str, Mode); 5] = [
     (Fault::OneEntryOnly, "backends", Mode::Trust),
     (Fault::EntryForgotten, "rules", Mode::Trust),

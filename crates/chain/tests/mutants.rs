@@ -36,32 +36,32 @@ const SECONDS: Duration = Duration::from_secs(2);
 /// Time limit of one proof of a random program.
 const SHORT: Duration = Duration::from_millis(300);
 
-/// Expected result of a proof.
+/// The result that a proof is expected to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     /// A packet is found on which both programs differ.
     Refuted,
-    /// The proof is undecided, for a reason that contains this text.
+    /// The proof is undecided. The reason contains this text.
     NotProved(&'static str),
     /// The programs are proved to do the same.
     Proved,
 }
 
-/// Expected result in the kernel.
+/// The behaviour that a program is expected to have in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InKernel {
     /// The kernel's verifier rejects the program.
     Refused,
-    /// Both programs differ on a packet.
+    /// Both programs differ for some packet.
     Differs,
-    /// Both programs agree on all packets that were tried.
+    /// Both programs agree for all packets that were tried.
     Agrees,
 }
 
 type Case = (Fault, Scene, Verdict, InKernel);
 
-/// Returns the table of faults, each with a program that it makes wrong, and the results that find
-/// the fault.
+/// Returns all faults. Each comes with a program that it makes wrong, and with the results of both
+/// checks.
 fn cases() -> Vec<Case> {
     use InKernel::{Differs, Refused};
     use Verdict::{NotProved, Proved, Refuted};
@@ -158,7 +158,7 @@ fn says(proof: &Result<Proof, EquivalenceError>, verdict: Verdict) -> bool {
 }
 
 /// Returns packets for which the facts hold. For programs with a guard, also returns packets that
-/// differ from them in one bit.
+/// differ from these in one bit.
 fn packets(scene: &Scene) -> Vec<Vec<u8>> {
     let facts = &scene.facts;
     let mut rng = TestRunner::deterministic().new_rng();

@@ -51,8 +51,8 @@ fn optimized(
     optimize_for((object, program), (facts, None), how, &options, stop).expect("it is analysed")
 }
 
-/// Returns the maximum numbers of instructions that arriving packets execute before and after
-/// rewriting; `None` without a proof.
+/// Returns the maximum number of instructions that arriving packets execute, before and after
+/// rewriting. Returns `None` if there is no proof.
 fn executed(
     (object, program): &(Object, BpfProgram),
     made: &Specialised,

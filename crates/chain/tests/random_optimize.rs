@@ -25,27 +25,27 @@ use std::time::Duration;
 const PROGRAMS: u64 = 120;
 /// Number of programs made of sequences of calls; `SLOWPATH_OPTIMIZED` sets another number.
 const SEQUENCES: u64 = 60;
-/// Number of packets for each program and mode.
+/// Number of packets that are tried for each program and mode.
 const PACKETS: usize = 40;
-/// Number of test inputs, each for one pair of paths, that are tried for each program and mode.
+/// Number of test inputs that are tried for each program and mode. Each covers one pair of paths.
 const COVERS: usize = 6;
-/// Maximum number of test inputs that a proof yields.
+/// Maximum number of test inputs that a proof can have.
 const MOST: u64 = 512;
 /// Time limit for each program and mode.
 const TIME: Duration = Duration::from_secs(1);
-/// Statistics over all programs.
+/// Counts of events, over all programs.
 #[derive(Debug, Default)]
 struct Tally {
     rewritten: usize,
-    /// Number of programs that were rewritten for only a part of the facts.
+    /// Number of programs that were rewritten for only some of the facts.
     fewer: usize,
     nothing: usize,
     unproved: usize,
     errors: usize,
     packets: usize,
-    /// Number of test inputs that were tried: packets with map content of their own.
+    /// Number of test inputs that were tried. Each is a packet with its own map content.
     test_inputs: usize,
-    /// Number of test inputs whose content the kernel's maps do not accept.
+    /// Number of test inputs whose map content the kernel does not accept.
     not_installed: usize,
     reasons: BTreeMap<String, usize>,
 }
@@ -120,7 +120,7 @@ fn check(kernel: Option<&Kernel>, object: &[u8], seed: u64, mode: Mode, tally: &
     assert_eq!(compare_maps(&first, &second).expect("are read"), None, "{seed} {mode:?}");
 }
 
-/// Checks programs with consecutive seeds, in both modes.
+/// Checks `programs` programs in both modes. Their seeds are consecutive.
 fn check_all(programs: u64, object: impl Fn(u64) -> Vec<u8>, what: &str) {
     let setting = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());
     let first: u64 = setting("SLOWPATH_FIRST_SEED").unwrap_or(0);

@@ -37,8 +37,8 @@ fn compare(object: &Object, original: &BpfProgram, other: &BpfProgram) -> Option
     prove(object, original, other, &facts, &LiftOptions::default(), &stop).ok()
 }
 
-/// Returns an instruction with another effect; `choice` selects the change. `None` if there is no
-/// such change.
+/// Returns an instruction that does something else. `choice` selects how it differs. Returns `None`
+/// if there is no such instruction.
 fn changed(insn: Insn, choice: u32) -> Option<Insn> {
     let other = |value: i32| match choice % 3 {
         0 => value.wrapping_add(1),
@@ -84,8 +84,8 @@ fn changed(insn: Insn, choice: u32) -> Option<Insn> {
     })
 }
 
-/// Returns the object of a program with one changed instruction; `None` if no instruction can be
-/// changed.
+/// Returns the object of a program after one instruction was changed. Returns `None` if no
+/// instruction can be changed.
 fn mutant(program: &Generated, place: usize, choice: u32) -> Option<Vec<u8>> {
     let mut insns: Vec<Insn> = program.functions().concat();
     let before = encode(&insns);

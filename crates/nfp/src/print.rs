@@ -7,7 +7,7 @@ use crate::{
     Address, AluOp, Bank, Insn, Listing, LocalAccess, Operand, Shift, ShiftAmount, ShiftKind,
 };
 
-/// Bytes per instruction in a listing.
+/// Number of bytes by which addresses in a listing grow with each instruction.
 pub(crate) const INSN_BYTES: usize = 8;
 
 impl Display for Operand {
@@ -53,7 +53,7 @@ impl Display for Shift {
     }
 }
 
-/// An optional shift operand with the comma before it.
+/// Prints an optional shift operand, with a comma before it.
 struct OptionalShift(Option<Shift>);
 
 impl Display for OptionalShift {
@@ -62,7 +62,7 @@ impl Display for OptionalShift {
     }
 }
 
-/// The attribute `defer[n]`; empty without delay slots.
+/// Prints the attribute `defer[n]`. Prints nothing if there are no delay slots.
 struct Defer(u8);
 
 impl Display for Defer {

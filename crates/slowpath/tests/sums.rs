@@ -1,5 +1,5 @@
 //! Tests results of calls that depend on memory of the program and that the model does not compute.
-//! If a path depends on such a result, its witness says so. The programs are in
+//! If a path depends on such a result, the assumptions name the call. The programs are in
 //! `objects/sums.bpf.c`.
 
 use crate::common;

@@ -14,7 +14,7 @@ use slowpath_kernel::{Context, Kernel, LoadedProgram};
 use slowpath_oracle::Oracle;
 use slowpath_specialise::fuse::{Form, FuseError, Handover, form, fuse, fuse_in_form};
 
-/// Number of packets for each chain.
+/// Number of packets that are tried for each chain.
 const PACKETS: usize = 1000;
 /// `XDP_PASS`.
 const PASS: u32 = 2;
@@ -37,7 +37,7 @@ fn example(name: &str) -> Object {
     object(&format!("examples/{name}.bpf.o"))
 }
 
-/// Joins objects into one. Returns it with the first program of each object, linked.
+/// Joins several objects into one. Returns it with the first program of each object, after linking.
 fn joined(objects: &[Object]) -> (Object, Vec<BpfProgram>) {
     let names: Vec<String> = (0..objects.len()).map(|n| format!("p{n}")).collect();
     let parts: Vec<Part> =
@@ -52,7 +52,7 @@ fn handover(from: usize, results: &[u32], to: usize) -> Handover {
     Handover { from, results: results.to_vec(), to }
 }
 
-/// Returns handovers by which each program hands packets with `XDP_PASS` over to the next one.
+/// Returns handovers for `count` programs. If a program returns `XDP_PASS`, the next one runs.
 fn chain(count: usize) -> Vec<Handover> {
     (1..count).map(|to| handover(to - 1, &[PASS], to)).collect()
 }
@@ -83,9 +83,9 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
 
 type Outcome = (u32, Vec<u8>, Vec<u8>);
 
-/// Runs programs one after the other, each on the packet that the previous one left. Returns the
-/// outcome and the number of programs that ran, or `None` if a packet becomes too short to run
-/// again.
+/// Runs programs one after the other, each on the packet as the previous one left it. Returns the
+/// outcome, and the number of programs that ran. Returns `None` if a packet becomes too short for
+/// the next program.
 fn in_turn(
     programs: &[LoadedProgram],
     handovers: &[Handover],
@@ -117,15 +117,16 @@ fn content(of: &LoadedProgram, name: &str) -> Option<Contents> {
     keys.into_iter().map(|key| Some((key.clone(), map.lookup_all(&key).ok()?))).collect()
 }
 
-/// Returns true if no helper result differs between runs, as the time or a random number does.
+/// Returns true if the results of all helpers are the same in each run. Times and random numbers
+/// are not.
 fn repeatable(programs: &[BpfProgram]) -> bool {
     let changing = [5, 7, 8, 125, 160];
     let is = |insn: &Insn| matches!(insn, Insn::Call(Call::Helper(n)) if changing.contains(n));
     !programs.iter().flat_map(|program| &program.insns).any(is)
 }
 
-/// Runs random packets through a chain of programs in both forms, and compares the outcomes with
-/// those of separate programs. Returns the number of compared packets and the number of handovers.
+/// Runs random packets through a chain of programs, in both forms of fusing and as separate
+/// programs, and compares the outcomes. Returns the number of packets and the number of handovers.
 fn agree(
     kernel: &Kernel,
     objects: &[Object],
@@ -227,7 +228,7 @@ fn fused_random_programs_do_what_they_do_one_after_the_other() {
     Oracle::Kernel.compared(packets, "packets through fused random programs");
 }
 
-/// Returns two example programs with the same maps.
+/// Returns two example programs that use the same maps.
 fn two() -> Vec<BpfProgram> {
     joined(&[example("header_parser"), example("flow_monitor")]).1
 }
@@ -270,7 +271,7 @@ fn tail_calls_end_only_their_own_program() {
     assert!(matches!(form(&programs, &chain(2)), Form::Inline { .. }));
 }
 
-/// Returns a program with `own` bytes of stack that calls a function with `callee` bytes.
+/// Returns a program that uses `own` bytes of stack, and calls a function that uses `callee` bytes.
 fn deep(own: i16, callee: i16) -> BpfProgram {
     let result = |value| Insn::Alu {
         width: Width::W64,

@@ -20,9 +20,9 @@ use slowpath_stop::Stop;
 const PROGRAMS: u64 = 300;
 /// Number of programs made of sequences of calls; `SLOWPATH_SPECIALISED` sets another number.
 const SEQUENCES: u64 = 300;
-/// Number of packets for each program and mode.
+/// Number of packets that are tried for each program and mode.
 const PACKETS: usize = 40;
-/// Approximate number of statements of a program, without those nested in others.
+/// Approximate number of statements in a program. Statements inside other statements do not count.
 const SIZE: usize = 10;
 
 /// Numbers with which the random programs compare values.
@@ -40,7 +40,7 @@ fn packet(rng: &mut StdRng, length: usize) -> Vec<u8> {
     packet
 }
 
-/// Returns random facts that hold for a packet.
+/// Returns random facts that hold for the given packet.
 fn facts(rng: &mut StdRng, packet: &[u8]) -> PacketFacts {
     let length = packet.len() as u16;
     let least = if rng.random() { 14 } else { length };
@@ -68,7 +68,7 @@ fn fitting(rng: &mut StdRng, facts: &PacketFacts) -> Vec<u8> {
     packet
 }
 
-/// Sums over all programs.
+/// Counts of events, over all programs.
 #[derive(Default)]
 struct Tally {
     packets: usize,

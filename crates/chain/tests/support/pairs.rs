@@ -16,8 +16,8 @@ pub fn programs(object: &Object) -> Vec<BpfProgram> {
     (0..object.programs.len()).map(|n| object.link(n, None).expect("links")).collect()
 }
 
-/// Returns the pairs of a kind: first the program `NAME`, then the program `KIND_NAME_MORE` that is
-/// compared with it.
+/// Returns all pairs of a kind. Each consists of the program `NAME` and the program
+/// `KIND_NAME_MORE`, which is compared with it.
 pub fn pairs<'a>(programs: &'a [BpfProgram], kind: &str) -> Vec<(&'a BpfProgram, &'a BpfProgram)> {
     let kind = format!("{kind}_");
     let variants = programs.iter().filter_map(|variant| {

@@ -10,9 +10,9 @@ use super::core_state::{ArchReg, CoreState};
 use super::delayed_effects::PendingBase;
 use crate::{LocalAccess, Operand};
 
-/// Number of instructions after a write that still use the old base.
+/// Number of instructions after a write of a base register that still use the old value.
 const DELAY: usize = 3;
-/// Bytes of a word.
+/// Number of bytes in a word.
 const WORD: u64 = 4;
 
 impl CoreState {
@@ -23,8 +23,8 @@ impl CoreState {
         self.pending.push(PendingBase { index, value, remaining: DELAY, number: self.number });
     }
 
-    /// Applies the pending writes that are due before the next instruction, and counts down the
-    /// others.
+    /// Applies the writes that take effect before the next instruction. Reduces the waiting time of
+    /// all others.
     pub(super) fn step_pending(&mut self) {
         for mut pending in std::mem::take(&mut self.pending) {
             if pending.remaining == 0 {
@@ -36,12 +36,14 @@ impl CoreState {
         }
     }
 
-    /// Makes all pending writes due, because the current instruction takes at least three cycles.
+    /// Makes all pending writes take effect, because the current instruction takes at least three
+    /// cycles.
     pub(super) fn expire_pending(&mut self) {
         self.pending.iter_mut().for_each(|pending| pending.remaining = 0);
     }
 
-    /// Removes and returns the writes that are still pending at the end of a block, in order.
+    /// Returns the writes that have not taken effect at the end of a block, in order, and removes
+    /// them.
     pub(super) fn take_pending(&mut self) -> Vec<PendingBase> {
         std::mem::take(&mut self.pending)
     }
@@ -61,13 +63,13 @@ impl CoreState {
         }
     }
 
-    /// Loads the word that a local-memory operand names.
+    /// Loads the word of local memory that an operand names.
     pub(super) fn local_word(&mut self, index: u8, access: LocalAccess) -> Value {
         let address = self.local_address(index, access);
         self.emit.load(address, WORD as u8)
     }
 
-    /// Stores to the word that a local-memory operand names.
+    /// Stores a value to the word of local memory that an operand names.
     pub(super) fn store_local_word(&mut self, index: u8, access: LocalAccess, value: Value) {
         let address = self.local_address(index, access);
         self.emit.store(address, value);

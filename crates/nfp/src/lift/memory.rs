@@ -12,19 +12,20 @@ use crate::abi::XFER_COUNT;
 use crate::insn::ADD_NARROW_COUNTS;
 use crate::{Address, MemCommand, Operand};
 
-/// Bytes of a word.
+/// Number of bytes in a word.
 const WORD: u8 = 4;
-/// Count of a 64-bit addition; a 32-bit addition has the count 1.
+/// Count that stands for a 64-bit addition. The count 1 stands for a 32-bit addition.
 const ADD_WIDE_COUNT: u8 = ADD_NARROW_COUNTS + 1;
-/// Position and width in bits of the length in the previous ALU result, for `indirect_ref`.
+/// Position and width in bits of the length field in the previous ALU result, which `indirect_ref`
+/// uses.
 const LENGTH_FIELD: (u8, u8) = (8, 5);
-/// Bit of the previous ALU result that makes an atomic addition 64 bits wide.
+/// Number of the bit in the previous ALU result that makes an atomic addition 64 bits wide.
 const WIDE_ADD_BIT: u8 = LENGTH_FIELD.0 + 2;
 
 impl CoreState {
-    /// Lifts `mem[…]`. `count` is `None` for `indirect_ref`; `waits` is true for `ctx_swap`. A
-    /// command with delay slots runs after them, because they may still write its transfer
-    /// registers.
+    /// Lifts `mem[…]`. `count` is `None` if the command has `indirect_ref`. `waits` is true if it
+    /// has `ctx_swap`. A command with delay slots is performed after them, because they may still
+    /// write its transfer registers.
     pub(super) fn mem(
         &mut self,
         command: MemCommand,
@@ -73,7 +74,7 @@ impl CoreState {
         Ok(())
     }
 
-    /// Counts down the delay slots of a memory command, and performs it after the last one.
+    /// Counts the delay slots of a memory command, and performs the command after the last one.
     pub(super) fn step_deferred(&mut self) {
         let Some(deferred) = &mut self.deferred else { return };
         deferred.remaining -= 1;
@@ -116,8 +117,8 @@ impl CoreState {
         }
     }
 
-    /// Reads a word into a transfer register. Without a wait, the time of arrival is unknown, so
-    /// the register becomes undefined.
+    /// Reads a word into a transfer register. If the thread does not wait, it is not known when the
+    /// word arrives. The register is then undefined.
     fn read_word(&mut self, xfer: u8, at: Value, waits: bool, first_is_high: bool) {
         if waits {
             let mut word = self.emit.load(at, WORD);

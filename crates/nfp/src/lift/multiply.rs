@@ -47,7 +47,7 @@ impl CoreState {
         Ok(())
     }
 
-    /// Returns the multiplication that `step` continues.
+    /// Returns the unfinished multiplication to which `step` belongs.
     fn continued(&mut self, step: MulStep) -> Result<Multiplication, LiftCause> {
         let possible = |last: MulStep| {
             use MulStep::{

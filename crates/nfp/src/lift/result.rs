@@ -12,8 +12,8 @@ use slowpath_ir::{
 use super::core_state::{ArchReg, CoreState};
 use crate::Bank;
 
-/// Stores the result at the end of every block that exits the program. Returns the register for the
-/// address of its region.
+/// Adds a store of the result to the end of each block that leaves the program. Returns the
+/// register that contains the address of the result's region.
 pub(super) fn store_result(core: &mut CoreState, blocks: &mut [Block]) -> Reg {
     let base = core.emit.named("address of result".into(), 32);
     let value = Value::Reg(core.reg(ArchReg::Gpr(Bank::B, 0)));
@@ -27,7 +27,7 @@ pub(super) fn store_result(core: &mut CoreState, blocks: &mut [Block]) -> Reg {
     base
 }
 
-/// Adds the region to which the result is stored.
+/// Adds the memory region to which the result is stored.
 pub(super) fn add_region(program: &mut Program, base: Reg) {
     let region = RegionId::from(program.regions.len());
     let input = InputId::from(program.inputs.len());

@@ -25,7 +25,8 @@ impl CoreState {
         self.write_result(dst, result, both_banks);
     }
 
-    /// `asr[dst, b, >>n]`: shifts in the sign of the previous ALU result.
+    /// `asr[dst, b, >>n]`: shifts right, and fills the upper bits with the sign of the previous ALU
+    /// result.
     pub(super) fn asr(&mut self, dst: Operand, b: Operand, amount: ShiftAmount, both_banks: bool) {
         let low = self.source(b);
         let previous = self.get(ArchReg::Previous);
@@ -47,7 +48,7 @@ impl CoreState {
         self.shift_pair(dst, high, low, amount, both_banks);
     }
 
-    /// Writes the low word of high:low, shifted right, to the destination.
+    /// Shifts the 64-bit value high:low to the right, and writes its low word to the destination.
     fn shift_pair(
         &mut self,
         dst: Operand,
@@ -69,7 +70,7 @@ impl CoreState {
         self.write_result(dst, result, both_banks);
     }
 
-    /// Applies an optional shift to a word.
+    /// Shifts a word if there is a shift.
     pub(super) fn shifted(&mut self, value: Value, shift: Option<Shift>) -> Value {
         let Some(Shift { kind, amount }) = shift else { return value };
         let bits = match amount {

@@ -17,12 +17,12 @@ use crate::Operand;
 use crate::abi::{self, FRAME_BASE, PACKET_VECTOR_BASE};
 use crate::firmware::{PACKET_ADDRESS_OFFSET, PACKET_LENGTH_BITS as LENGTH_BITS};
 
-/// The input for the packet's length.
+/// The input that contains the packet's length.
 pub(super) const PACKET_LENGTH: InputId = InputId(0);
-/// Number of inputs that every program has.
+/// Number of inputs that every lifted program has.
 pub(super) const FIXED_INPUTS: usize = 6;
 
-/// The input for the bits above the length in word 0 of the context.
+/// The input that contains the bits above the length in word 0 of the context.
 const CONTEXT_REST: InputId = InputId(5);
 
 const PACKET: usize = 0;
@@ -30,11 +30,11 @@ const STACK: usize = 1;
 const CONTEXT: usize = 2;
 const DRAM: usize = 3;
 
-/// Regions and inputs that every program has.
+/// The memory regions and inputs that every lifted program has.
 pub(super) struct Start {
     pub regions: Vec<Region>,
     pub inputs: Vec<Input>,
-    /// Registers for the addresses of the regions, as the inputs provide them.
+    /// Registers that contain the addresses of the regions.
     pub base_regs: [Reg; 4],
 }
 
@@ -139,14 +139,14 @@ impl Prologue<'_> {
         Reg::from(self.program.regs.len() - 1)
     }
 
-    /// Defines a register as a new unknown input.
+    /// Defines a register by a new input that can have any value.
     fn define_unknown(&mut self, dst: Reg, name: &str, width: u8) {
         let input = InputId::from(self.program.inputs.len());
         self.program.inputs.push(unknown(name, width));
         self.push(Op::Input { dst, input });
     }
 
-    /// Returns a new register with an unknown value.
+    /// Returns a new register that can have any value.
     fn new_unknown(&mut self, arch: ArchReg) -> Reg {
         let reg = self.temporary(format!("{} at start", arch.name()), arch.width());
         self.define_unknown(reg, &arch.name(), arch.width());

@@ -18,8 +18,8 @@ pub(super) struct Attributes {
     pub step: Option<MulStep>,
 }
 
-/// Parses attributes up to the end of the line. `accepted` names the attributes that `mnemonic`
-/// supports; `step` stands for a multiplication step.
+/// Parses all attributes up to the end of the line. `accepted` lists the attributes that the
+/// instruction `mnemonic` supports. `step` stands for a multiplication step.
 pub(super) fn attributes(
     cursor: &mut Cursor,
     mnemonic: &str,

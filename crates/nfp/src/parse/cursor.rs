@@ -2,7 +2,7 @@
 
 use super::error::{ParseCause, ParseError};
 
-/// A line and the offset of the next character in bytes.
+/// The text of a line, and the offset in bytes of the next character.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'a> {
     line: &'a str,
@@ -18,7 +18,7 @@ impl<'a> Cursor<'a> {
         &self.line[self.offset..]
     }
 
-    /// Returns the current column in characters, from 1.
+    /// Returns the position of the next character, counted from 1.
     pub fn column(&self) -> u32 {
         // The cast is lossless: lines are limited to `MAX_LINE_BYTES`.
         self.line[..self.offset].chars().count() as u32 + 1
@@ -28,7 +28,7 @@ impl<'a> Cursor<'a> {
         self.take_while(|c| c == ' ' || c == '\t' || c == '\r');
     }
 
-    /// Consumes characters while `fits` holds, and returns them.
+    /// Reads characters as long as `fits` returns true for them. Returns the text that was read.
     pub fn take_while(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let end = rest.find(|c| !fits(c)).unwrap_or(rest.len());
@@ -36,12 +36,12 @@ impl<'a> Cursor<'a> {
         &rest[..end]
     }
 
-    /// Consumes this character if it is next; returns true if it was.
+    /// Reads the character `c` if it comes next. Returns true if it did.
     pub fn eat(&mut self, c: char) -> bool {
         self.eat_text(c.encode_utf8(&mut [0; 4]))
     }
 
-    /// Consumes this text if it is next; returns true if it was.
+    /// Reads the given text if it comes next. Returns true if it did.
     pub fn eat_text(&mut self, text: &str) -> bool {
         let found = self.rest().starts_with(text);
         if found {
@@ -50,23 +50,24 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Skips space and consumes this character, or fails if another one follows.
+    /// Skips white space and reads the character `c`. Returns an error if another character comes
+    /// next.
     pub fn expect(&mut self, c: char) -> Result<(), ParseError> {
         self.skip_space();
         if self.eat(c) { Ok(()) } else { Err(self.expected(&format!("`{c}`"))) }
     }
 
-    /// Consumes a decimal number without sign.
+    /// Reads a decimal number without a sign, if one comes next.
     pub fn decimal(&mut self) -> Option<u64> {
         self.take_while(|c| c.is_ascii_digit()).parse().ok()
     }
 
-    /// Consumes the characters up to the next space, comma or bracket, and returns them.
+    /// Reads the text up to the next space, comma or bracket, and returns it.
     pub fn word(&mut self) -> &'a str {
         self.take_while(|c| !matches!(c, ' ' | '\t' | '\r' | ',' | '[' | ']'))
     }
 
-    /// Returns the error that the next token is not `what`.
+    /// Returns an error that says that `what` is expected here.
     pub fn expected(&self, what: &str) -> ParseError {
         let found = match self.clone().word() {
             "" => match self.rest().chars().next() {

@@ -6,14 +6,14 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}{}: {cause}{}", column_text(*.column), hint_text(.hint.as_deref()))]
 pub struct ParseError {
-    /// Line, from 1.
+    /// Number of the line, counted from 1.
     pub line: u32,
-    /// Column of the offending token in characters, from 1. `None` if the error concerns the whole
-    /// line.
+    /// Position in the line of the text that is wrong, in characters, counted from 1. `None` if the
+    /// error concerns the whole line.
     pub column: Option<u32>,
-    /// Cause.
+    /// Description of the error.
     pub cause: ParseCause,
-    /// Suggestion for a fix.
+    /// Advice for the user, if there is any.
     pub hint: Option<String>,
 }
 
@@ -25,112 +25,112 @@ fn hint_text(hint: Option<&str>) -> String {
     hint.map_or(String::new(), |hint| format!(" ({hint})"))
 }
 
-/// The cause of a parse error.
+/// The errors that a listing can contain.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseCause {
-    /// Empty input.
+    /// The listing is empty.
     #[error("the listing is empty")]
     Empty,
-    /// Input with only blank lines and comments.
+    /// The listing contains only blank lines and comments.
     #[error("the listing has no instruction")]
     NoInstructions,
-    /// Input that is not text.
+    /// The file is not a text file.
     #[error("not a text file: byte {offset} is no text")]
     Binary {
         /// Offset of the first byte that is not text.
         offset: usize,
     },
-    /// Input larger than any listing.
+    /// The file is larger than any listing.
     #[error("{bytes} bytes are too many for a listing")]
     TooLarge {
         /// Size of the input.
         bytes: usize,
     },
-    /// A line longer than any instruction.
+    /// A line is longer than any instruction.
     #[error("a line of {bytes} bytes is too long for an instruction")]
     LongLine {
         /// Length of the line in bytes, without comment.
         bytes: usize,
     },
-    /// More instructions than fit below the first branch target that leaves the program.
+    /// The listing has more instructions than a program can have.
     #[error("more than 15000 instructions")]
     TooManyInstructions,
-    /// A line that does not start with an address.
+    /// A line does not begin with an address.
     #[error("no instruction address, such as `1f8:`")]
     NoAddress,
-    /// An address that does not match the number of the instruction.
+    /// The address of a line does not match the number of its instruction.
     #[error("address {found:x} where {expected:x} is expected for instruction .{number}")]
     WrongAddress {
         /// The address in the listing.
         found: u64,
-        /// Expected address.
+        /// The address that would match.
         expected: usize,
         /// Number of the instruction.
         number: usize,
     },
-    /// A missing `.N` after the address.
+    /// The number `.N` after the address is missing.
     #[error("no instruction number; `.{number}` is expected behind the address")]
     NoNumber {
-        /// Expected number.
+        /// The number that is missing.
         number: usize,
     },
-    /// An instruction number that does not continue the sequence from 0.
+    /// The number of an instruction is not one more than that of the previous instruction.
     #[error("instruction .{found} where .{expected} is expected")]
     WrongNumber {
         /// The number in the listing.
         found: u64,
-        /// Expected number.
+        /// The number that would be right.
         expected: usize,
     },
-    /// A missing mnemonic after the instruction number.
+    /// There is no mnemonic after the instruction number.
     #[error("no mnemonic behind the instruction number")]
     NoMnemonic,
-    /// A mnemonic that the compiler does not emit.
+    /// The compiler does not emit instructions with this mnemonic.
     #[error("unknown instruction `{0}`")]
     UnknownMnemonic(String),
-    /// A token other than the expected one.
+    /// The text contains something else than expected.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// Expected token, in words.
+        /// Description of the expected text.
         expected: String,
-        /// Token found, in words.
+        /// Description of the text that is there instead.
         found: String,
     },
-    /// An unknown word.
+    /// A word is unknown.
     #[error("unknown {what} `{found}`")]
     Unknown {
-        /// Kind of word.
+        /// The kind of word, such as a register.
         what: &'static str,
         /// The word.
         found: String,
     },
-    /// A number outside its range.
+    /// A number is too small or too large.
     #[error("{what} {value} is not {range}")]
     OutOfRange {
         /// Description of the number.
         what: &'static str,
-        /// Value as written in the listing.
+        /// The number as written in the listing.
         value: String,
-        /// Allowed range, in words.
+        /// Description of the allowed range.
         range: String,
     },
-    /// An operand that is not allowed in its place.
+    /// An operand is not allowed in its place.
     #[error("`{operand}` cannot be {role}")]
     Misplaced {
         /// The operand.
         operand: String,
-        /// Role of the operand in this place.
+        /// What the operand in this place is used for.
         role: &'static str,
     },
-    /// An attribute that the instruction does not support.
+    /// The instruction does not support an attribute.
     #[error("`{mnemonic}` has no attribute `{attribute}`")]
     WrongAttribute {
-        /// The instruction.
+        /// Mnemonic of the instruction.
         mnemonic: String,
         /// The attribute.
         attribute: String,
     },
-    /// An attribute given twice.
+    /// An attribute is given twice.
     #[error("attribute `{0}` is given twice")]
     RepeatedAttribute(String),
 }
@@ -155,7 +155,8 @@ impl ParseError {
         ParseError { line, column: None, cause, hint }
     }
 
-    /// Returns an error without a line; the caller sets the line with [`ParseError::in_line`].
+    /// Creates an error without the number of the line. The caller sets it with
+    /// [`ParseError::in_line`].
     pub(super) fn at_column(column: u32, cause: ParseCause) -> Self {
         let hint = match &cause {
             ParseCause::NoAddress => {

@@ -28,7 +28,7 @@ const MNEMONICS: [&str; 16] = [
     "rtn",
 ];
 
-/// Parses the part of a line after the instruction number.
+/// Parses the rest of a line after the number of the instruction.
 pub(super) fn parse_insn(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     cursor.skip_space();
     let column = cursor.column();
@@ -64,7 +64,8 @@ pub(super) fn parse_insn(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     }
 }
 
-/// Parses `]` and attributes. `gpr_wrboth` needs a destination in a register bank.
+/// Parses `]` and the attributes of an instruction with a result. `gpr_wrboth` is allowed only if
+/// the destination is in a register bank.
 fn result_attributes(
     cursor: &mut Cursor,
     mnemonic: &str,

@@ -6,24 +6,24 @@ use super::cursor::Cursor;
 use super::error::{ParseCause, ParseError};
 use crate::{Bank, LocalAccess, Operand, Shift, ShiftAmount, ShiftKind};
 
-/// Numbers of the registers of a bank, and of the transfer registers.
+/// The numbers that registers of a bank can have, and those of transfer registers.
 pub(super) const REGISTERS: RangeInclusive<u8> = 0..=31;
-/// The largest constant that an operand field holds.
+/// The largest constant that fits into an operand.
 const MAX_CONSTANT: u32 = 0xff;
 
 const FORMS: &str =
     "operands are gprA_n, gprB_n, $xfer_n, *l$index0..3, *l$index0..3[k], 0x… and --";
 
-/// The role of an operand in an instruction.
+/// What an operand of an instruction is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Destination of a result; `--` discards the result.
     Destination,
-    /// Destination that keeps part of its old value.
+    /// Destination of which a part keeps its old value.
     Merged,
     /// Source.
     Source,
-    /// Source, or `--` if the operator ignores it.
+    /// Source, or `--` if the operator does not use it.
     OptionalSource,
     /// Register or constant as part of an address.
     Address,
@@ -50,7 +50,7 @@ impl Role {
     }
 }
 
-/// Parses an operand in this role.
+/// Parses an operand that is used in this role.
 pub(super) fn operand(cursor: &mut Cursor, role: Role) -> Result<Operand, ParseError> {
     cursor.skip_space();
     let column = cursor.column();
@@ -114,7 +114,7 @@ fn local_access(cursor: &mut Cursor) -> Result<LocalAccess, ParseError> {
     Ok(LocalAccess::Word(word))
 }
 
-/// Parses a decimal number in this range.
+/// Parses a decimal number that must be in the given range.
 pub(super) fn number(
     cursor: &mut Cursor,
     what: &'static str,

@@ -1,7 +1,8 @@
 //! Finds the known word that is closest to an unknown one by edit distance, for "did you mean"
 //! hints.
 
-/// Returns a hint that names the candidate closest to `word`, if one is close enough.
+/// Returns a hint with the candidate that is most similar to `word`. Returns `None` if no candidate
+/// is similar enough.
 pub(super) fn suggest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -15,7 +16,8 @@ pub(super) fn suggest<'a>(
     best.map(|(_, candidate)| format!("did you mean `{candidate}`?"))
 }
 
-/// Returns the edit distance: the fewest insertions, deletions and replacements between two words.
+/// Returns the edit distance: the minimum number of insertions, deletions and replacements that
+/// turn one word into the other.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

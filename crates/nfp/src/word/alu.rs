@@ -24,7 +24,7 @@ const OPERATORS: [(AluOp, u64); 14] = [
     (AluOp::SubReversed, 0x19),
 ];
 
-/// Kind of multiplication and number of the step within it, for each step.
+/// For each step of a multiplication, the kind of multiplication and the number of the step in it.
 const STEPS: [(MulStep, u64, u64); 12] = [
     (MulStep::Start, 0, 0),
     (MulStep::Step24x8, 1, 0),
@@ -40,8 +40,8 @@ const STEPS: [(MulStep, u64, u64); 12] = [
     (MulStep::Last32x32High, 3, 5),
 ];
 
-/// Checks that the first source is present if the operator reads it, and absent otherwise. Words do
-/// not encode a source that the operator ignores.
+/// Checks that the first source is present if and only if the operator reads it. Words do not
+/// contain a source that the operator ignores.
 pub(super) fn check_first(op: AluOp, a: Operand) -> Result<(), WordError> {
     match (op.ignores_first(), a) {
         (true, Operand::None) => Ok(()),
@@ -70,7 +70,7 @@ pub(super) fn encode(
         | shared(sources, result, both_banks))
 }
 
-/// Returns the fields that all instructions with unrestricted sources and a result share.
+/// Returns the fields of words that have unrestricted sources and a result.
 fn shared(sources: Sources, result: Destination, both_banks: bool) -> u64 {
     wide::A.put(sources.a)
         | wide::B.put(sources.b)

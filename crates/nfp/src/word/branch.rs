@@ -5,10 +5,10 @@ use super::field::{Class, branch, common, narrow, wide};
 use super::operand::{Form, require_source};
 use crate::{Bank, BranchCondition, Insn, Operand};
 
-/// Largest instruction number that a word can hold.
+/// Largest instruction number that fits into a word.
 const LAST_TARGET: u32 = (1 << (TARGET_LOW_BITS + 1)) - 1;
 const TARGET_LOW_BITS: u32 = 13;
-/// Signal state of a branch that waits for no signal.
+/// Value of the signal field if the branch waits for no signal.
 const NO_SIGNAL: u64 = 2;
 const LAST_BIT: u32 = 31;
 

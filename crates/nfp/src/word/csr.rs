@@ -7,10 +7,10 @@ use crate::csr::{local_base, name};
 use crate::{Bank, Insn, Operand};
 
 const FORM: Form = Form::Unrestricted;
-/// Bytes per control register.
+/// Number of bytes of a control register.
 const REGISTER: u16 = 4;
 
-/// Returns true if a word of [`Class::MulOrCsr`] accesses a control register.
+/// Returns true if a word of [`Class::MulOrCsr`] reads or writes a control register.
 pub(super) fn is_csr(word: u64) -> bool {
     csr::IS_CSR.is_set(word)
 }

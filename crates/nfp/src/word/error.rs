@@ -4,20 +4,20 @@ use thiserror::Error;
 
 use crate::{Operand, Shift};
 
-/// An instruction that no word can encode, or a word that does not decode to an instruction.
+/// Reason why an instruction cannot be encoded as a word, or a word cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum WordError {
-    /// Two sources of the same kind, of which a word can have only one.
+    /// Both sources are of a kind of which a word can contain only one.
     #[error("`{first}` and `{second}` cannot be sources of one instruction: both are {kind}")]
     SourceConflict {
         /// The first source.
         first: Operand,
         /// The second source.
         second: Operand,
-        /// Kind of both sources, in words.
+        /// Description of the kind of both sources.
         kind: &'static str,
     },
-    /// An operand in a place that does not accept it.
+    /// An operand is not allowed in its place.
     #[error("`{operand}` cannot be {place}")]
     Misplaced {
         /// The operand.
@@ -25,7 +25,7 @@ pub enum WordError {
         /// Description of the place.
         place: &'static str,
     },
-    /// A constant that is too large for its place.
+    /// A constant is too large for its place.
     #[error("the constant {value:#x} is larger than {max:#x} (larger ones come by `immed`)")]
     Constant {
         /// The constant.
@@ -33,10 +33,10 @@ pub enum WordError {
         /// Largest constant that fits.
         max: u32,
     },
-    /// A number outside its range.
+    /// A number is too small or too large.
     #[error("{kind} {value} is not {min} to {max}")]
     OutOfRange {
-        /// Kind of number.
+        /// Description of the number.
         kind: &'static str,
         /// The number.
         value: u32,
@@ -45,36 +45,36 @@ pub enum WordError {
         /// Largest allowed number.
         max: u32,
     },
-    /// A shift that this instruction cannot encode.
+    /// The instruction cannot contain this shift.
     #[error("the shift `{shift}` has no encoding here ({hint})")]
     Shift {
         /// The shift.
         shift: Shift,
-        /// Suggestion for an alternative.
+        /// Advice to use another shift.
         hint: &'static str,
     },
-    /// A missing shift where the instruction needs one.
+    /// The instruction needs a shift but has none.
     #[error("no shift is given (for no shift write `>>rot0`)")]
     NoShift,
-    /// `gpr_wrboth` for a result outside the register banks.
+    /// `gpr_wrboth` is set although the result is not in a register bank.
     #[error("gpr_wrboth: `{operand}` is not in a register bank")]
     BothBanks {
         /// Destination.
         operand: Operand,
     },
-    /// A constant of `immed` that is neither 16 bits nor the complement of 16 bits.
+    /// A constant of `immed` has more than 16 bits, and its complement also has.
     #[error("the constant {value:#x} is neither 16 bits nor the complement of 16 bits")]
     Immed {
         /// The constant.
         value: u32,
     },
-    /// An instruction whose word decodes to a different instruction.
+    /// The word of the instruction would be decoded as another instruction.
     #[error("its word is that of `{other}`")]
     DecodesAs {
         /// The instruction that the word decodes to.
         other: &'static str,
     },
-    /// An operator that an instruction does not have.
+    /// The instruction does not have this operator.
     #[error("`{instruction}` has no operator {operator}")]
     Operator {
         /// The instruction.
@@ -82,13 +82,13 @@ pub enum WordError {
         /// The operator.
         operator: &'static str,
     },
-    /// A control register that the compiler does not use.
+    /// The compiler does not use this control register.
     #[error("the control register at {csr:#x} is not supported")]
     ControlRegister {
         /// Byte address of the control register.
         csr: u16,
     },
-    /// A word that the encoder does not produce.
+    /// The encoder does not produce this word.
     #[error("{word:#013x} is no instruction that the compiler emits")]
     Unknown {
         /// The word.
@@ -96,7 +96,7 @@ pub enum WordError {
     },
 }
 
-/// Checks that a number is in its range, and widens it.
+/// Checks that a number is in its range. Returns it as a larger type.
 pub(super) fn in_range(
     kind: &'static str,
     value: impl Into<u32>,

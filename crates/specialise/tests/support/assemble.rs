@@ -10,7 +10,8 @@ use slowpath_bpf::insn::{
 use slowpath_bpf::{BpfProgram, ProgramKind, Subprogram};
 use std::collections::BTreeMap;
 
-/// Assembles a program: the entry function, then the functions that it calls.
+/// Assembles a program. Its entry function comes first in the text, followed by the functions that
+/// it calls.
 pub fn program(text: &str) -> BpfProgram {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let (mut insns, mut names) = (Vec::new(), BTreeMap::new());
@@ -60,7 +61,7 @@ fn subprogram(name: &str, first: usize) -> Subprogram {
     Subprogram { name, first, global: false, section, section_slot: first }
 }
 
-/// Parses an instruction, and the label that it jumps to, if any.
+/// Parses an instruction. Also returns the label to which it jumps, if it jumps.
 fn insn(line: &str) -> Option<(Insn, Option<&str>)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     Some(match words[..] {

@@ -8,7 +8,8 @@ use crate::lift::error::{LiftCause, LiftError};
 use crate::listing::FIRST_EXIT;
 use crate::{BranchCondition, Insn, Listing};
 
-/// Checks all branches and returns the leaders; `calls` is true if the listing has calls.
+/// Checks all branches of a listing, and returns the first instructions of all basic blocks.
+/// `calls` is true if the listing contains calls.
 pub(super) fn leaders(listing: &Listing, calls: bool) -> Result<BTreeSet<usize>, LiftError> {
     let slot_of = slots(listing)?;
     let mut leaders = BTreeSet::from([0]);
@@ -26,7 +27,7 @@ pub(super) fn leaders(listing: &Listing, calls: bool) -> Result<BTreeSet<usize>,
     Ok(leaders)
 }
 
-/// Returns the instructions of the listing that a branch leads to, directly or by a later return.
+/// Returns the instructions to which a branch leads, either directly or by a return later on.
 fn targets(
     listing: &Listing,
     number: usize,
@@ -61,7 +62,7 @@ fn targets(
     Ok(found.into_iter().map(|target| target as usize).collect())
 }
 
-/// Maps each instruction to the owner of its delay slot, if it is in one.
+/// For each instruction in a delay slot, returns the branch to which the slot belongs.
 fn slots(listing: &Listing) -> Result<Vec<Option<u32>>, LiftError> {
     let last = listing.len() - 1;
     let mut slot_of = vec![None; listing.len()];

@@ -11,8 +11,8 @@ use super::BasicBlock;
 use crate::lift::delayed_effects::PendingBase;
 use crate::{Insn, Listing};
 
-/// Returns the first instruction after a block, on any path, that uses a base register of local
-/// memory before its pending write takes effect.
+/// Searches all paths after a block for an instruction that uses a base register of local memory
+/// too early: before a write of the register has taken effect. Returns the first such instruction.
 pub(in crate::lift) fn local_user_behind(
     listing: &Listing,
     block: &BasicBlock,
@@ -26,7 +26,7 @@ pub(in crate::lift) fn local_user_behind(
     ways.map(|(_, next)| next).find_map(|next| local_user(listing, next, left, index))
 }
 
-/// Searches the `count` instructions from `number` on; `count` is at most three.
+/// Searches `count` instructions, starting at `number`. `count` is at most three.
 fn local_user(listing: &Listing, number: usize, count: usize, index: u8) -> Option<usize> {
     let insn = listing.numbered().get(number).filter(|_| count > 0)?.insn;
     if uses(&insn, index) {
