@@ -59,7 +59,7 @@ pub struct Member {
 }
 
 /// An edge between two programs, along which packets pass from one to the next. Programs are given
-/// by their index in [`Chain::members`].
+/// by their index in the list of members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// Program that the packet leaves.

@@ -78,7 +78,7 @@ impl Default for FactsOptions {
     }
 }
 
-/// What is known about the packets that leave a program with one of the wanted results.
+/// Known facts about the packets that leave a program with one of the wanted results.
 pub enum Outgoing {
     /// Some packets leave, and these facts hold for all of them.
     Packets(Box<Discovery>),
@@ -99,7 +99,7 @@ pub struct NothingLeaves {
     pub assumptions: Vec<String>,
 }
 
-/// How much work a search for facts took.
+/// Amount of work that a search for facts took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
     /// Number of questions that the solver was asked.
@@ -122,7 +122,7 @@ pub struct Discovery {
     /// Reason why the search ended early; `None` if it was complete. After an early end, further
     /// facts may hold.
     pub stopped: Option<String>,
-    /// How much work the search took.
+    /// Amount of work that the search took.
     pub work: Work,
     proof: Proof,
 }

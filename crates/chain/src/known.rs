@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A map of a chain, given by the index of its program and its name in the program's object.
 pub type MemberMap = (usize, String);
 
-/// What is known before the first program of a chain runs. Results hold only for such packets and
-/// maps.
+/// Facts and map content that are known before the first program of a chain runs. Results hold only
+/// for such packets and maps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownStart {
     /// Facts that hold for packets arriving at the first program.

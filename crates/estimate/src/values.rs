@@ -15,7 +15,7 @@ const FP: usize = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Base(u32);
 
-/// What is known about the value of a register.
+/// Known facts about the value of a register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Value {
     #[default]

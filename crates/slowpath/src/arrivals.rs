@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// What is known about the packets that arrive at a program.
+/// Known facts about the packets that arrive at a program.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     /// Facts that hold for all arriving packets. Packets for which they hold need not all arrive.

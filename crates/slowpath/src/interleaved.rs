@@ -88,7 +88,7 @@ impl InterleavedProgram {
     }
 }
 
-/// What is known about the slowest run with writes of other CPUs, and the conditions of the result.
+/// Finding about the slowest run with writes of other CPUs, and the conditions of the result.
 enum Found {
     /// No run is slower than the guarantee, under these conditions.
     NotSlower(Vec<String>),

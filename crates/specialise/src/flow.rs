@@ -30,7 +30,7 @@ pub struct FlowBlock {
     pub next: Vec<(usize, EdgeKind)>,
 }
 
-/// How rewriting has changed an instruction.
+/// The way in which rewriting has changed an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The instruction is unchanged.

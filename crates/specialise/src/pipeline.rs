@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// program, so only very large programs need more rounds.
 const ROUNDS: usize = 64;
 
-/// Whether a rewritten program checks the facts on which it relies.
+/// Mode of rewriting, which decides whether a program checks the facts on which it relies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// The facts are assumed to hold and not checked. The program may do anything with packets for
@@ -96,7 +96,7 @@ impl Guard {
 pub struct ChangeRecord {
     /// Slot of the instruction in the original program.
     pub slot: usize,
-    /// How the instruction was changed.
+    /// Kind of the change.
     pub change: Change,
     /// Offsets of the packet bytes on whose known bits the change relies, in ascending order.
     pub bytes: Vec<u16>,
@@ -125,7 +125,7 @@ pub fn specialise(
     specialise_for(object, program, Facts::of(facts), mode, stop)
 }
 
-/// What is known about the packets and maps of a program.
+/// Known facts about the packets and maps of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
     /// Facts about packets.

@@ -11,7 +11,7 @@ use std::rc::Rc;
 /// Width of an offset in the packet, in bits.
 const OFFSET: u8 = 64;
 
-/// What is known about a byte of the packet.
+/// Known facts about a byte of the packet.
 #[derive(Clone, Copy, Debug)]
 enum Known {
     Bits(KnownBits),

@@ -10,7 +10,7 @@ use slowpath_smt::{SolverError, TermId};
 use slowpath_stop::Stop;
 use std::collections::BTreeSet;
 
-/// Whether all paths were compared together, and the result.
+/// State of the comparison of all paths together, with its result.
 pub(super) enum Together {
     /// The paths were not compared together yet.
     NotTried,

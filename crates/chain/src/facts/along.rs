@@ -21,7 +21,7 @@ pub struct ChainProgram<'a> {
     pub options: &'a FactsOptions,
 }
 
-/// What is known about the packets that reach a program.
+/// Known facts about the packets that reach a program.
 #[derive(Default)]
 pub struct Reached {
     /// Facts about all of these packets; `None` if no packet arrives.

@@ -17,7 +17,7 @@ const TAG: u16 = 4;
 const IPV4: [u16; 3] = [14 + 8, 14 + 10, 14 + 11];
 const IPV6: [u16; 1] = [14 + 7];
 
-/// Whether the programs at both ends of a network support packets in fragments. Such a program sees
+/// Support for packets in fragments by the programs at both ends of a network. Such a program sees
 /// only the first fragment of a packet. Its device decides how long this fragment is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fragments {

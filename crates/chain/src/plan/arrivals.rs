@@ -34,7 +34,7 @@ pub(super) struct Point {
     /// Share of all traffic on paths that lead through this point, as a number of parts (see
     /// `ALL_TRAFFIC`). Packets that are dropped on the way also count.
     pub share: u64,
-    /// What is known about the packets that arrive here.
+    /// Known facts about the packets that arrive here.
     pub arriving: Arriving,
 }
 
@@ -47,7 +47,7 @@ impl Point {
     }
 }
 
-/// What is known about the packets that arrive at a point.
+/// Known facts about the packets that arrive at a point.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arriving {
     /// Facts that hold for all of these packets; `None` if no packet arrives.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Options for planning a topology.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
-    /// Whether rewritten programs check the facts with guards.
+    /// Mode of rewriting, which decides whether rewritten programs check the facts with guards.
     pub mode: Mode,
     /// If true, programs are rewritten only for facts that the program directly before them
     /// establishes for any arriving packets. If false, facts from the whole path are used.

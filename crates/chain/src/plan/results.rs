@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 /// its single steps then had no effect.
 const UNHURRIED: u32 = 8;
 
-/// What is known about the packets that leave a program.
+/// Known facts about the packets that leave a program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OutgoingFacts {

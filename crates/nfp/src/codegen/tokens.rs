@@ -26,7 +26,7 @@ use value::{Kind, Origin, Value};
 use words::Describer;
 pub use words::Token;
 
-/// What is known about an argument, or about the result of a function.
+/// Known facts about an argument, or about the result of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
     /// A number with at most this many bits.

@@ -119,7 +119,7 @@ pub enum ParseCause {
     Misplaced {
         /// The operand.
         operand: String,
-        /// What the operand in this place is used for.
+        /// Use of the operand in this place.
         role: &'static str,
     },
     /// The instruction does not support an attribute.

@@ -14,7 +14,7 @@ const MAX_CONSTANT: u32 = 0xff;
 const FORMS: &str =
     "operands are gprA_n, gprB_n, $xfer_n, *l$index0..3, *l$index0..3[k], 0x… and --";
 
-/// What an operand of an instruction is used for.
+/// Use of an operand in an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Destination of a result; `--` discards the result.

@@ -18,7 +18,7 @@ use slowpath_search::Unrolled;
 use slowpath_target::{CostModel, CostVector};
 use std::collections::{BTreeMap, HashMap};
 
-/// How often an instruction or a program is executed, and the total cost of these executions.
+/// Number of executions of an instruction or program, and their total cost.
 #[derive(Clone)]
 struct Share {
     runs: u64,

@@ -15,7 +15,7 @@ use slowpath_ir::{Field, PacketFacts};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// What is known about registers, the stack frame and the packet at a program point.
+/// Known facts about registers, the stack frame and the packet at a program point.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
     pub regs: [Value; 11],

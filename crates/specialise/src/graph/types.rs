@@ -9,7 +9,7 @@ pub(crate) type BlockId = usize;
 /// Index of a function in [`Graph::functions`].
 pub(crate) type FunctionId = usize;
 
-/// What an instruction does, if it neither jumps nor exits.
+/// The operation of an instruction that neither jumps nor exits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     /// An instruction that refers to no other instruction.
@@ -37,7 +37,7 @@ pub(crate) struct Test {
     pub src: Source,
 }
 
-/// What happens at the end of a block.
+/// The way in which a block ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Jump(BlockId),

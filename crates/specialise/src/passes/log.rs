@@ -3,7 +3,7 @@
 use crate::analysis::FactSet;
 use std::collections::BTreeMap;
 
-/// How an instruction was changed because of facts.
+/// A change of an instruction because of facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// The branch is always taken.

@@ -33,7 +33,7 @@ impl OperandBounds {
     }
 }
 
-/// What the range analysis has found about a program.
+/// Results of the range analysis of a program.
 pub(in crate::codegen) struct RangeFacts {
     /// Slots that can be reached.
     pub live: BTreeSet<usize>,

@@ -20,7 +20,7 @@ const SLOTS: u32 = 16;
 /// For each of `r0` to `r9`, the slots whose 32-bit results the register may contain.
 type Definitions = [BTreeSet<usize>; 10];
 
-/// What the analysis has found.
+/// Results of the analysis.
 pub(in crate::codegen) struct ZeroExtension {
     /// Slots of instructions whose 32-bit result is later read as 64 bits.
     pub needed: BTreeSet<usize>,
