@@ -26,7 +26,7 @@ _MODULES = {
     "InputError": "slowpath.core.errors",
     "OptionError": "slowpath.core.errors",
 }
-"""Module of each public name."""
+"""For each public name, the module that defines it."""
 __all__ = ["InputError", "Model", "OptionError", "Program", "Results", "bound", "fit"]
 
 

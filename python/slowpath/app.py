@@ -64,7 +64,7 @@ def app(words: Sequence[str]) -> int:
 
 
 def _names_file(words: Sequence[str]) -> bool:
-    """Return true if the arguments name a file instead of a command of the group.
+    """Return true if the first argument of a group of commands is a file rather than a command.
 
     The first argument then is an existing file, cannot be the name of a command, or is an option
     other than help. A misspelt command does not count as a file.
@@ -78,7 +78,7 @@ def _names_file(words: Sequence[str]) -> bool:
 
 
 def _no_command(path: str, group: Group, words: Sequence[str]) -> int:
-    """Execute a flag of the group, or report wrong usage."""
+    """Handle arguments without a command: execute a flag of the group, or report wrong usage."""
     parser = group_parser(path, group)
     parser.parse_args(words)  # exits if there are arguments
     tell(parser.format_help())

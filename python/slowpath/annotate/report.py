@@ -19,13 +19,14 @@ from slowpath.core.terminal import Line, grid
 
 _HOT = 0.05
 _WARM = 0.005
-"""Shares of the cost from which on code is marked, as in `perf annotate`."""
+"""Code with at least these shares of the cost is marked, as in `perf annotate`."""
 _FILL = 8
-"""Maximum number of consecutive lines without code that are shown; more become a gap."""
+"""If more consecutive lines without code than this follow each other, a gap replaces them."""
 _LEAD = 3
 """Maximum number of lines without code that are shown between a gap and code."""
 _FOLD = 4
-"""Maximum number of consecutive instructions off the path that are shown; more become a gap."""
+"""If more consecutive instructions off the path than this follow each other, a gap replaces them.
+"""
 _INDENT = "        "
 
 
@@ -194,7 +195,7 @@ def _group_row(group: Sequence[AnnotatedInstruction]) -> _Row:
 
 
 def _bare(entries: Sequence[AnnotatedInstruction]) -> Iterator[_Row]:
-    """Yield the instructions of a program without source lines."""
+    """Yield a row for each instruction of a program that has no source lines."""
     idle = list[AnnotatedInstruction]()
     for entry in entries:
         if not entry["runs"]:

@@ -21,11 +21,11 @@ _DECIMALS = 9
 
 
 Place = tuple[str, int]
-"""File and line."""
+"""A source location: file and line."""
 
 
 def add_costs(parts: Iterable[Mapping[str, float]], like: Mapping[str, float]) -> Costs:
-    """Return the sum of costs by component, at least for the components of `like`."""
+    """Return the sum of costs by component; the result has at least the components of `like`."""
     total: Costs = dict.fromkeys(like, 0)
     for part in parts:
         for name, cost in part.items():
@@ -39,7 +39,7 @@ def _tidy(cost: float) -> float:
 
 
 def annotation(result: Result, detail: Detail) -> Annotation:
-    """Return a program with its costs; they are empty if it has no guarantee."""
+    """Return a program with the costs of its code; without a guarantee, there are no costs."""
     guarantee, profile = result["guarantee"], result["profile"]
     component = main_component(result)
     annotated: Annotation = {

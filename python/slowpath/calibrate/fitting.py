@@ -248,7 +248,7 @@ class _Fit:
         return None
 
     def described(self, found: "_Found", error: tuple[float, float]) -> Fitted:
-        """Return a core as a target with the interval `error`, and the errors of the core."""
+        """Return the target for the found parameters and interval `error`, with its errors."""
         errors = self.errors(found.parameters, found.prices).tolist()
         calls = self._prices.named(found.prices.tolist())
         text = self.text(found.parameters, found.prices, error)

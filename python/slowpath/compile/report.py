@@ -59,7 +59,7 @@ def _rest(left: Sequence[BpfInstruction], shown: Line | None) -> Iterator[str]:
 
 
 def _origin(bpf: BpfInstruction, shown: Line | None) -> Iterator[str]:
-    """Yield a BPF instruction, after its source line unless this is the last one `shown`."""
+    """Yield a BPF instruction, preceded by its source line unless that is the line `shown` last."""
     source = bpf["source"]
     if source is not None and source != shown:
         yield ""
@@ -79,7 +79,7 @@ def judge(verification: Verification) -> ExitCode:
 
 
 def undecided(reason: str) -> Verification:
-    """Return the result of a verification that ended for a reason before it proved a path."""
+    """Return an undecided result of a verification that ended before it proved a path."""
     return {
         "proved": False,
         "paths_proved": 0,
@@ -126,7 +126,10 @@ def _difference(example: Counterexample) -> Iterator[str]:
 
 
 def _final_state(name: str, state: FinalState, other: FinalState) -> Iterator[str]:
-    """Yield the state after a run, with packet and maps only if they differ from `other`."""
+    """Yield the final state after a run.
+
+    Packet and maps are shown only if they differ from `other`.
+    """
     result = _RESULTS.get(state["result"], f"{state['result']:#x}")
     moved = f", the packet's start moved by {state['start']} bytes" if state["start"] else ""
     yield f"the {name} returns {result}{moved}"

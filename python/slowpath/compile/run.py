@@ -89,7 +89,7 @@ def compile_object(job: Job) -> ExitCode:
 
 
 class _Results:
-    """Results of compilation and verification, which arrive as messages."""
+    """Collects the results of compilation and verification, which arrive as messages."""
 
     def __init__(self, job: Job) -> None:
         self.compiled: Compiled | None = None

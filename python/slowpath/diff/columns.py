@@ -16,10 +16,10 @@ from slowpath.diff.pairs import Pair
 
 Value = float | str | None
 Change = Literal["better", "worse", "same", "new", "gone", "unknown"]
-"""Change of a guarantee; `unknown` if a side has no guarantee."""
+"""How a guarantee changed; `unknown` if a side has no guarantee."""
 
 ESTIMATED = "estimated_ns"
-"""Column of the estimated time, which is not guaranteed."""
+"""Name of the column with the estimated time, which is not guaranteed."""
 NUMBERS = (
     "bitrate",
     "packetrate",
@@ -40,7 +40,7 @@ _PERCENT = 100
 
 
 class Row(NamedTuple):
-    """A pair with the values of its columns."""
+    """A pair of programs with the values of its columns."""
 
     pair: Pair
     values: dict[str, Value]
@@ -102,7 +102,7 @@ def _percent(a: float, b: float) -> float | None:
 
 
 def numbers_of(result: Result) -> dict[str, float | None]:
-    """Return the quantities of a result; guaranteed ones need not be exact."""
+    """Return the numeric values of a result; guaranteed values may be inexact."""
     guarantee, profile = result["guarantee"], result["profile"]
     if guarantee is None:
         return {}

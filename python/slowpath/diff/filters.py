@@ -226,7 +226,10 @@ _ALLOW = ("--allow-new", "--allow-gone")
 
 
 class AllowOptions(NamedTuple):
-    """Options that let programs on one side only pass gates that need the other side's values."""
+    """Options that let a program which exists on one side only pass certain gates.
+
+    These are gates that need values of the other side.
+    """
 
     new: bool = False
     gone: bool = False
@@ -243,7 +246,7 @@ class AllowOptions(NamedTuple):
         return row.pair.new is None and self.gone
 
     def hint(self, row: Row) -> str:
-        """Return an addition to the error: the option that would let the program pass, if any."""
+        """Return a hint for the error: the option that would let the program pass, or nothing."""
         if row.pair.old is None and self.new:
             return f"; --allow-new does not hold, because {self.unread} could not be read"
         if row.pair.old is None:
@@ -268,7 +271,7 @@ class Failure(NamedTuple):
 def failures(
     rows: Sequence[Row], gates: Sequence[Gate], allowed: AllowOptions = _NONE
 ) -> list[Failure]:
-    """Return the programs that fail gates; guaranteed values need not be exact."""
+    """Return the programs that fail gates; gates also apply to guarantees that are not exact."""
     found = []
     for row in rows:
         for gate in gates:

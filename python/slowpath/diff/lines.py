@@ -106,7 +106,7 @@ def _by_key(
 
 
 def _comparable(item: _Item) -> str:
-    """Return the text without indentation and jump targets, which changes elsewhere can move."""
+    """Return a line without indentation and jump targets, so that it matches after moves."""
     if item.place.file is None:
         return re.sub(r"\.\d+\b|\bpc[+-]\d+|[+-]0x[0-9a-f]+ ?<", ".", item.text.strip())
     return item.text.strip() or f"{PurePosixPath(item.place.file).name}:{item.place.line}"

@@ -116,7 +116,7 @@ _KEYS: tuple[Callable[[Result], Hashable], ...] = (
     lambda result: (result["section"], result["program"]),
     lambda result: result["program"],
 )
-"""Functions whose values are equal for the old and the new version of a program, best first."""
+"""Keys by which the old and the new version of a program are matched, best keys first."""
 
 
 def match_programs(old: Sequence[Result], new: Sequence[Result]) -> list[Pair]:
@@ -190,7 +190,7 @@ class DiffInputs(NamedTuple):
 
 
 class Side(NamedTuple):
-    """The results of one side."""
+    """The results of one side of a comparison."""
 
     file: str
     saved: bool  # read from a file, not analysed now
@@ -202,7 +202,7 @@ class Side(NamedTuple):
 
 
 class _Opened(NamedTuple):
-    """A side before the analysis: saved results, or programs to analyse."""
+    """A side of a comparison before it is analysed: saved results, or programs to analyse."""
 
     file: str
     results: list[Result] | None  # saved results; None: to be analysed

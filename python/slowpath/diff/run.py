@@ -94,7 +94,7 @@ def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
 
 
 def _compared(rows: Sequence[Row]) -> bool:
-    """Return true if some program has a guarantee on both sides."""
+    """Return true if at least one program has a guarantee on both sides."""
     return any(change_of(row) not in {"new", "gone", "unknown"} for row in rows)
 
 
@@ -102,7 +102,7 @@ def _check_columns(options: DiffOptions, rows: Sequence[Row]) -> None:
     """Check that every column in an option exists.
 
     Raises:
-        OptionError: if a column does not exist; names the option.
+        OptionError: if a column does not exist; the error names the option.
     """
     conditions = [one.condition for one in options.filters]
     named = [("--filter", c.column) for c in conditions if isinstance(c, Comparison)]
@@ -134,6 +134,6 @@ def _reproduce(
 
 
 def _only(pair: Pair, selection: Selection) -> Selection:
-    """Return a selection of this pair if its sides have the same plain name, else `selection`."""
+    """Return a selection of only this pair if both names are equal and plain, else `selection`."""
     plain = len(pair.names) == 1 and pair.names[0].isidentifier()
     return Selection(names=tuple(pair.names)) if plain else selection

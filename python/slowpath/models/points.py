@@ -221,7 +221,7 @@ def value_floor(y: Floats) -> float:
 
 
 def _level(y: Floats) -> Floats:
-    """Return the typical size of values: the median over as many neighbours on both sides."""
+    """Return the typical size of values: a running median, centred on each point."""
     size = np.abs(y)
     last = len(y) - 1
     near = [min(_NEAR, at, last - at) for at in range(len(y))]

@@ -76,7 +76,10 @@ def read_calibration(file: str) -> Calibration:
 
 
 def _is_used(text: str) -> bool:
-    """Return true if estimates on this machine use a target, saved or shipped with slowpath."""
+    """Return true if estimates on this machine use this target.
+
+    It is either saved on this machine or shipped with slowpath.
+    """
     return text == (calibration() or targets.target_text(CALIBRATED))
 
 

@@ -17,7 +17,7 @@ _METRIC = GUARANTEE.option(
     "memory-accesses; on a SmartNIC packetrate (the default) or bitrate.",
 )
 _REPLACED = {"--target": _TARGETS, "--metric": _METRIC}
-"""Options that replace those of other commands."""
+"""Options that replace options of the same name of other commands."""
 
 
 SWEEP = Command(

@@ -32,7 +32,7 @@ _MOST = 10_000
 
 
 class Definition(NamedTuple):
-    """A preprocessor definition to sweep, with its values in order."""
+    """A C macro to sweep (`-D`), with its values in order."""
 
     name: str
     values: tuple[str, ...]
@@ -47,7 +47,7 @@ class Definition(NamedTuple):
 
 
 Point = tuple[tuple[str, str], ...]
-"""A combination of values, one for each definition: pairs of name and value."""
+"""A combination of values: for each macro, its name and one of its values."""
 
 
 def parse_definition(text: str) -> Definition:

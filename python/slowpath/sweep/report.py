@@ -99,7 +99,7 @@ def _row(
 
 
 def _cells(result: SweptResult, estimating: Set[str]) -> Iterator[str]:
-    """Yield the cells with the guarantee and the estimate of a target."""
+    """Yield the table cells for a target: its guarantee, and its estimate if it has one."""
     verdict, metric = result["verdict"], result["metric"]
     yield "not analysed" if verdict is None else guaranteed_text(result)
     yield "" if verdict is None else _EXACT[verdict]
@@ -193,7 +193,7 @@ def number_or_text(value: str) -> int | str:
 _WIDTH, _HEIGHT = 7.0, 3.2  # inches, of each panel
 _UNITS = {"packetrate": ("guaranteed Mpps", 1e6), "bitrate": ("guaranteed Gbit/s", 1e9)}
 _MANY = 12
-"""Number of non-numeric values above which their labels are rotated."""
+"""If there are more non-numeric values than this, their labels are rotated."""
 
 
 class _Line(NamedTuple):
@@ -221,7 +221,7 @@ def draw(file: str, definitions: Sequence[Definition], programs: Sequence[SweptP
 def _panels(
     definitions: Sequence[Definition], programs: Sequence[SweptProgram]
 ) -> dict[str, dict[str, _Line]]:
-    """Return the lines of each panel by label; panels by unit."""
+    """Return the lines to draw: for each unit a panel, and for each label in it a line."""
     panels: dict[str, dict[str, _Line]] = {}
     several = len({one["program"] for one in programs if one["program"] is not None}) > 1
     first, others = definitions[0].name, [one.name for one in definitions[1:]]

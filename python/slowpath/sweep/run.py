@@ -55,7 +55,7 @@ def sweep(args: Namespace, reporter: Reporter) -> ExitCode:
 
 
 class _Run:
-    """A sweep with its document and its exit codes."""
+    """Runs a sweep, and collects its document and its exit codes."""
 
     def __init__(
         self,
@@ -65,7 +65,10 @@ class _Run:
         measured: Measuring | None,
         unavailable: str | None,
     ) -> None:
-        """Prepare; `seconds` limits measurements, `unavailable` is a reason against them."""
+        """Prepare the sweep.
+
+        `seconds` limits measurements, `unavailable` says why there are none.
+        """
         self._seconds, self._request, self._stopping = seconds or _SECONDS, request, stopping
         self._measuring, self._unavailable = measured, unavailable
         self._points = list(points(request.definitions))

@@ -30,13 +30,13 @@ from slowpath.sweep.definitions import Point, SweepRequest, flags, words
 from slowpath.sweep.documents import SweptProgram, SweptResult, SweptTime
 
 _PRECISION = 0.01
-"""Half width of intervals, as a share of the times, at which measuring ends early."""
+"""Measuring ends early once intervals are this narrow: half width as a share of the time."""
 Say = Callable[[str], None]
-"""Function that shows progress."""
+"""Function that shows progress to the user."""
 
 
 class Measuring:
-    """A measurement of programs; `measuring` creates it."""
+    """Measures programs in the kernel; the function `measuring` creates it."""
 
     def __init__(self, station: kernel.Station, cpu: int, stopping: Stopping) -> None:
         self._station, self._cpu, self._stopping = station, cpu, stopping
@@ -91,7 +91,7 @@ def measuring(cpu: int | None, stopping: Stopping) -> Iterator[Measuring]:
 
 
 def unmeasured(reason: str) -> SweptTime:
-    """Return the record of a program that was not measured, with the reason."""
+    """Return the record of a program that was not measured; `reason` says why."""
     nothing = dict.fromkeys(("ns", "low_ns", "high_ns", "program_ns", "instructions"))
     return {**nothing, "error": reason}  # type: ignore[typeddict-item]
 
@@ -145,7 +145,7 @@ class Swept(NamedTuple):
 
 
 class SweepRun:
-    """A sweep in progress, with the exit codes of finished programs."""
+    """Compiles and analyses the programs of a sweep, and collects their exit codes."""
 
     def __init__(
         self, request: SweepRequest, stopping: Stopping, line: LiveLine, measuring: Measuring | None

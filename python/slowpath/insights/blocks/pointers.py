@@ -31,7 +31,7 @@ class Provenance:
     def __init__(
         self, function: Function, parameters: dict[str, Kind], constants: Iterable[str]
     ) -> None:
-        """`parameters` has the targets of parameters, `constants` the read-only variables."""
+        """Store the kinds of memory that parameters point to, and the read-only variables."""
         self._known: dict[str, frozenset[Kind]] = {
             name: frozenset({kind}) for name, kind in parameters.items()
         }

@@ -122,7 +122,7 @@ class Describer:
             yield opcode
 
     def _fate(self, block: Block, one: Instruction, given: list[str]) -> str:
-        """Return words for later uses of the operand that is overwritten, and of the result.
+        """Return words that tell if the overwritten operand is needed later, and how the result is.
 
         A BPF instruction overwrites an operand, so a value that later code needs is copied first. A
         32-bit result that is used with 64 bits must be zero-extended.
@@ -135,7 +135,7 @@ class Describer:
         return f"{'' if free else ' kept'}{' wide' if wide else ''}{' away' if away else ''}"
 
     def _ends_here(self, block: Block, one: Instruction, name: str | None) -> bool:
-        """Return true if the block defines and uses a value, and an instruction uses it last."""
+        """Return true if a block defines a value, and an instruction in it is the last use."""
         uses = self._uses.get(name or "", [])
         made = self._made.get(name or "")
         return (
@@ -301,7 +301,7 @@ class Describer:
                 yield f"pass {self._operand(part)}{first}"
 
     def _choices(self, block: Block) -> Iterator[str]:
-        """Yield words for the moves at a block's end that its successors' phi instructions need."""
+        """Yield words for the moves at a block's end that phi instructions of successors need."""
         known = {one.name: one for one in self._blocks}
         for name in block.successors:
             for one in known[name].instructions if name in known else ():

@@ -125,7 +125,7 @@ def cross(curves: Curves, members: int, seed: int) -> Crossed:
 
 
 def model_of(curves: Curves, crossed: Crossed) -> CoresModel:
-    """Return the model: members, weights of latencies, and the spread of curves."""
+    """Return the model: its members, the weights of latencies, and the spread of curves."""
     known = {
         name: np.repeat(one[:, None], len(CORES), 1)
         for name, one in works(curves.functions).items()

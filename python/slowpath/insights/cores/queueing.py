@@ -95,7 +95,7 @@ def _inside(demands: Demands, cores: Array, near: Array | None) -> Array:
 
 
 def _step(demands: Demands, cores: Array, throughput: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Return a step of Newton's method within the bounds; true for settings that have converged."""
+    """Return the step of Newton's method within the bounds, and which settings have converged."""
     state = busy(demands, cores, throughput)
     room = 1 - state.resources
     queues = demands.queueing * state.resources / room

@@ -139,7 +139,7 @@ class _Search:
         heappush(self.open, (bound, (size, number), other, total_cost))
 
     def _remaining(self, remaining: int, kind: _Kind) -> tuple[Sequence[int], int]:
-        """Return the remaining bytes, by block and in total, after a variable of a kind."""
+        """Return the remaining bytes, by block and in total, after placing a variable of a kind."""
         after = remaining - kind.digit
         if after not in self.remaining:
             needs, size = self.remaining[remaining]

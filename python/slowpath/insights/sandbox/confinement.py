@@ -124,7 +124,10 @@ def _address_space() -> int:
 
 
 def can_refuse_calls() -> bool:
-    """Return true if the kernel can reject system calls of a process, as a child process tests."""
+    """Return true if the kernel can reject system calls of a process.
+
+    A child process tests this.
+    """
     # Fill the caches before the fork; all later children inherit them.
     _libc(), _filter(os.uname().machine)
     code, _ = Child(lambda _: 0 if refuse_calls() else 1).wait()

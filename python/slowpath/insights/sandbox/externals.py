@@ -45,7 +45,7 @@ _SILENT = frozenset(
         *("pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_unlock"),
     ]
 )
-"""Functions that print or lock; calls of them have no effect."""
+"""Functions that only print or lock; calls of them are replaced by calls without an effect."""
 _ONCE = "pthread_once"
 _RENAMED = {
     "_Znwm": "malloc",
@@ -86,7 +86,7 @@ done:
 declare void @llvm.trap()
 """
 _LARGEST = 1 << 26
-"""Limit on the size of an external variable in bytes; larger variables are truncated."""
+"""Maximum size of an external variable in bytes; larger variables are truncated."""
 
 
 class ExternalVariable(NamedTuple):
@@ -141,7 +141,7 @@ def bind_externals(
 
 @cache
 def _own() -> tuple[int, int, int]:
-    """Return the addresses of the functions in `_OWN`."""
+    """Return the addresses of the functions that `_OWN` defines."""
     module = llvm.parse_assembly(_OWN)
     engine = llvm.create_mcjit_compiler(module, machine())
     engine.finalize_object()

@@ -23,7 +23,7 @@ FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 _COUNTER = {"x86_64": 168, "aarch64": 440}
 """Offset of the program counter in the context of a signal handler, by machine."""
 _RANGES = 64
-"""Limit on address ranges of compiled code; faults in any others end the process."""
+"""Maximum number of address ranges of compiled code; faults in other ranges end the process."""
 _DETAILED, _NESTED = 4, 0x40000000  # SA_SIGINFO, SA_NODEFER
 _CODE = """
 @buffer = internal global [64 x i64] zeroinitializer, align 16
@@ -98,7 +98,7 @@ class _Action(ctypes.Structure):
 
 
 class Guard:
-    """Machine code that calls functions and survives their faults."""
+    """Machine code that calls other functions and survives their faults."""
 
     def __init__(self, counter: int) -> None:
         parameters = ", ".join(f"i64 %{letter}" for letter in "abcdefgh"[:ARGUMENTS])

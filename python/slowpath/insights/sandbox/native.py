@@ -17,7 +17,7 @@ from slowpath.insights.source.modules import Module, machine
 SIZE = 1 << 16
 """Size of a region in bytes."""
 WINDOW = 1 << 13
-"""Bytes of a region that are compared; a function's state is assumed to be no larger."""
+"""Number of bytes of a region that are compared; a function's state is assumed to be no larger."""
 _PAGE = mmap.PAGESIZE
 _NONE = 0  # PROT_NONE of mprotect(2)
 
@@ -72,13 +72,16 @@ def differing_ranges(before: bytes, after: bytes) -> list[tuple[int, int]]:
 
 
 _GAP = 4
-"""Equal bytes that separate two ranges; fewer may be equal by chance in random data."""
+"""Ranges that differ are separate if at least this number of equal bytes lies between them.
+
+Fewer bytes may be equal by chance in random data.
+"""
 
 
 CALL_SECONDS = 0.1
 """CPU time of one call in seconds; a longer call kills the process (SIGPROF)."""
 _MAX_RESTORED = 1 << 16
-"""Size in bytes of the largest variables that callers restore before each call."""
+"""Callers restore variables up to this size in bytes before each call."""
 _UNSIGNED = {1: ctypes.c_uint8, 8: ctypes.c_uint8, 16: ctypes.c_uint16, 32: ctypes.c_uint32}
 _SIGNED = {8: ctypes.c_int8, 16: ctypes.c_int16, 32: ctypes.c_int32}
 Native = Callable[[Sequence[int]], int]
@@ -168,7 +171,7 @@ class CompiledModule:
         return found or int(self._engine.get_global_value_address(name))
 
     def outside(self) -> list[tuple[str, int, int]]:
-        """Return symbol, address and size in bytes of each variable that another file defines."""
+        """Return symbol, address and size in bytes of each variable that other files define."""
         return [
             (name.removeprefix("slowpath.outside."), one.address, one.size)
             for name, one in self._outside.items()

@@ -22,9 +22,9 @@ _SILENT = 60.0
 """Seconds without a message after which a process is killed, even if it only waits."""
 _MEMORY = 512 << 20
 _DEATHS, _HANGING = 128, 6
-"""Limits on the attempts of a series that die, and that die because a call took too long."""
+"""Maximum number of attempts in a series that die, and that die because a call took too long."""
 _SURVIVED = 16
-"""Limit on faults that a process survives, because interrupted calls leak memory."""
+"""Maximum number of faults that a process survives, because interrupted calls leak memory."""
 _CHUNK = 1 << 16
 
 
@@ -35,11 +35,11 @@ _DIED = frozenset(
 
 
 def nothing() -> None:
-    """Prepare nothing."""
+    """Do nothing; the default preparation of a series."""
 
 
 class CrashRecord:
-    """A record of calls that killed a process; a series skips attempts with the same call."""
+    """Remembers calls that killed a process, so that a series can skip equal calls."""
 
     def __init__(self, calls: Mapping[Attempt, Hashable] | None = None) -> None:
         """Take a key for the call of each attempt; attempts without a key are never skipped."""
@@ -52,12 +52,15 @@ class CrashRecord:
             self._dead.add(self._calls[attempt])
 
     def doomed(self, attempt: Attempt) -> bool:
-        """Return true if an attempt makes a call that killed the process of another attempt."""
+        """Return true if the call of this attempt killed the process of another attempt."""
         return attempt in self._calls and self._calls[attempt] in self._dead
 
 
 class Series:
-    """A sequence of attempts with a limit on CPU time, which does not depend on other load."""
+    """Runs attempts one after the other, with a limit on their CPU time.
+
+    CPU time does not depend on other load of the machine.
+    """
 
     def __init__(
         self,
@@ -120,7 +123,7 @@ class Series:
         self.given_up = True
 
     def _next(self, at: int) -> int:
-        """Return the index of the first attempt from `at` on that is not known to die."""
+        """Return the index of the next attempt, starting at `at`, that is not expected to die."""
         left = range(at, len(self._attempts))
         return next(
             (one for one in left if not self._fates.doomed(self._attempts[one])),
@@ -172,7 +175,8 @@ class _Fork:
     def _try(self, answers: int) -> int:
         """Run the attempts in the child process.
 
-        After a fault, a finding only asks for a retry by a new process, whose memory is undamaged.
+        After a fault, memory may be damaged. So a finding then only asks for a retry in a new
+        process.
         """
         (attempts, fates), at = self._attempts, self._start
         try:

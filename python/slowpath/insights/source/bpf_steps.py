@@ -30,7 +30,7 @@ LAYOUT = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128"
 NAMES = "-fno-discard-value-names"
 NO_PASSES = ("-Xclang", "-disable-llvm-passes")
 AS_IT_IS = (*OBJECT.flags, "-w", *NO_PASSES)
-"""Options that compile LLVM IR for BPF without running further passes."""
+"""Options with which clang compiles LLVM IR for BPF without further passes."""
 _ORDERED = ("-Xclang", "-emit-llvm-uselists")
 """Options that keep the order of uses, on which LLVM's loop strength reduction depends."""
 _LLVM = Form(
@@ -44,21 +44,21 @@ OPTIMISED = Form(
     "text of LLVM",
     kernel=False,
 )
-"""LLVM IR for BPF after the passes, made from LLVM IR before them."""
+"""Output form of clang: LLVM IR for BPF after the passes, made from LLVM IR before them."""
 _GLOBAL_USES = re.compile(r"^uselistorder.*\n", re.MULTILINE)
 """Order of uses across functions; it becomes wrong as soon as a program is removed."""
 _BODY = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _UNNAMED = re.compile(r"(%|^(?=\d+:))(\d+)\b", re.MULTILINE)
-"""Values and blocks with a number instead of a name."""
+"""Pattern for values and blocks that have a number instead of a name."""
 _LABEL = re.compile(r'^(?:"(?:[^"\\]|\\.)*"|[-\w.$]+):')
 _NUMBERED = re.compile(r"%\d+$")
 _PROGRAM = re.compile(r'^define [^@\n]*@("[^"]*"|[\w.$-]+)\([^\n]*\bsection "[^\n]*$', re.MULTILINE)
 USED = re.compile(r"^@llvm\.(?:compiler\.)?used = .*\n", re.MULTILINE)
-"""List of symbols that passes must keep; it is removed once no pass follows."""
+"""Name of the list of symbols that passes must keep; it is removed after the last pass."""
 
 
 class Steps(NamedTuple):
-    """The stages of a source on its way to BPF."""
+    """A source at each stage of its compilation to BPF."""
 
     llvm: str  # after all passes, with names of blocks
     assembler: str
@@ -76,7 +76,7 @@ def compile_to_ir(file: str, clang: Clang) -> str:
 
 
 def named(text: str) -> str:
-    """Return the text with a name for each block; assembler omits blocks without a name.
+    """Return the text with a name for each block, as the assembly omits blocks without a name.
 
     Names begin with `n.`, or with more dots if the function already has values `n.1` and so on.
     """
@@ -119,7 +119,7 @@ def without_other_programs(text: str, program: str) -> str:
 
 
 def lowered(file: str, llvm: str, clang: Clang) -> Steps:
-    """Compile LLVM IR to assembler and object; `file` names the source in messages.
+    """Compile LLVM IR to assembly and to an object; `file` names the source in messages.
 
     Raises:
         InputError: if clang cannot compile it for BPF, for example a call through a pointer.
@@ -220,7 +220,11 @@ def for_host(text: str) -> str:
 
 
 def _linked(head: re.Match[str], external: frozenset[str]) -> str:
-    """Return the head of a function with external linkage if requested, else internal linkage."""
+    """Return the head of a function with external or internal linkage.
+
+    Functions in `external` become external. Other functions become internal, but support functions
+    of the headers stay as they are.
+    """
     symbol = head[3].strip('"')
     if symbol not in external and is_support(symbol, ""):
         return head[0]

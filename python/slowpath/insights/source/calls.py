@@ -105,7 +105,7 @@ def recursive(functions: Mapping[str, Function]) -> set[str]:
 def _reaching_cycles(functions: Mapping[str, Function]) -> dict[str, Function]:
     """Return the functions that reach a call cycle.
 
-    Most sources have none; `recursive` then searches from no function.
+    Most sources have no cycles, so that `recursive` has nothing to search.
     """
     callers: dict[str, set[str]] = {name: set() for name in functions}
     calls = {name: set(one.calls) & functions.keys() for name, one in functions.items()}

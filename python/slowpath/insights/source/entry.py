@@ -35,9 +35,12 @@ Role = Literal[
     "time",
     "pointer",
 ]
-"""`mbuf` is one DPDK packet, `burst` an array of pointers to DPDK packets, `count` the length of
-that array, and `time` the arrival time of the packets. `pointer` is any other pointer parameter of
-a function for DPDK packets; `pointer_parameters.py` finds memory for it."""
+"""What a parameter is for.
+
+`mbuf` is one DPDK packet, `burst` an array of pointers to DPDK packets, `count` the length of that
+array, and `time` the arrival time of the packets. `pointer` is any other pointer parameter of a
+function for DPDK packets; `pointer_parameters.py` finds memory for it.
+"""
 _DESCRIPTORS = ("xdp_md", "__sk_buff", "sk_buff", "xdp_buff")
 _BURST = "rte_mbuf *"
 _ROLES: dict[str, Role] = {
@@ -47,20 +50,20 @@ _ROLES: dict[str, Role] = {
     "rte_mbuf": "mbuf",
     _BURST: "burst",
 }
-"""Role of a packet parameter, by the type that it points to."""
+"""Role of a parameter with packets, by the name of the type that it points to."""
 _ARRIVE = "slowpath_dpdk_arrive"
-"""A function that exists if a source uses the DPDK headers of slowpath."""
+"""Name of a function that exists if a source uses the DPDK headers of slowpath."""
 _CONTEXT = "xdp_md"
 _HELPERS = "slowpath_xdp_move"
-"""A function that exists if a source uses helpers of the kernel (`headers/nic/xdp.c`)."""
+"""Name of a function that exists if a source uses kernel helpers (`headers/nic/xdp.c`)."""
 _COUNTS = re.compile(
     r"(n|nb|num|cnt|count|size|len|length)(_?[a-z]*\d*)?$|.*_(n|nb|num|cnt|count)$"
 )
-"""Names of parameters that count packets."""
+"""Pattern for the names of parameters that contain the number of packets."""
 _TIMES = re.compile(
     r"(now|time|tms|tsc|ts|cycles|timestamp)\d*$|(cur|current)_\w+|.*_(now|time|tms|tsc|cycles)$"
 )
-"""Names of parameters that are times."""
+"""Pattern for the names of parameters that contain a time."""
 _TIME_BITS = 64
 _METHODS = ("push", "simple_action", "pull", "push_batch", "simple_action_batch")
 _ROOTS = ("Element", "BatchElement")
@@ -107,7 +110,7 @@ def choose_entry(
     named: str | None,
     tail_called: Collection[str] = (),
 ) -> Entry:
-    """Choose the function named `named`; else the packet method of an element, or the only root.
+    """Choose the function `named`; by default, the packet method of an element, or the only root.
 
     A root is a function that no other function of the source calls. `tail_called` has the symbols
     of XDP programs that program arrays hold; such a program is chosen only if there is no other.
@@ -296,7 +299,7 @@ def programs_of(functions: Mapping[str, Function]) -> list[Function]:
 
 
 def _named_as(file: str, elements: list[str]) -> str | None:
-    """Return the only element of a source, or the one with the name of the file."""
+    """Return the only element of a source, or the element that is named like the file."""
     stem = Path(file).stem.replace("_", "").lower()
     alike = elements if len(elements) == 1 else [one for one in elements if one.lower() == stem]
     return next(iter(alike), None)
@@ -375,7 +378,10 @@ def dpdk_functions(functions: Mapping[str, Function]) -> list[str]:
 
 
 def _matching(functions: Mapping[str, Function], predicate: Callable[[str], bool]) -> list[str]:
-    """Return the matching functions of the source, else of its headers; avoid inlined ones."""
+    """Return the source's functions that match, or those of its headers if none does.
+
+    Inlined functions are avoided.
+    """
     users = [name for name, one in functions.items() if not one.supports]
     found = list(filter(predicate, source_functions(functions))) or list(filter(predicate, users))
     return [name for name in found if not functions[name].inlined] or found
@@ -431,7 +437,7 @@ def _loops(functions: Mapping[str, Function]) -> list[str]:
 
 
 def _of_loop(file: str, function: Function, one: Parameter) -> Role:
-    """Return the role of a parameter of a function that receives packets itself."""
+    """Return the role of a parameter of a function that receives its packets itself."""
     if one.kind == "pointer" and one.plain:
         return "pointer"
     if one.kind == "integer":
@@ -527,7 +533,7 @@ def _is_burst(one: Parameter) -> bool:
 
 
 def _is_second(function: Function, one: Parameter) -> bool:
-    """Return true if the parameter is a packet array but not the first, which has the packets."""
+    """Return true for packet arrays except the first one, which contains the packets."""
     before = function.parameters[: _index(function, one)]
     return _is_burst(one) and any(map(_is_burst, before))
 

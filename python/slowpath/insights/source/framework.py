@@ -25,14 +25,14 @@ _QUOTED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _MISSING = re.compile(r"'(rte_\w+\.h)' file not found")
 _MAX_HEADERS = 200
 _MAX_COMPANIONS = 32
-"""Limit on sources of other elements that are compiled with one element."""
+"""Maximum number of sources of other elements that are compiled together with one element."""
 _INCLUDES = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
 _EXPORTS = re.compile(rb"^[ \t]*EXPORT_ELEMENT\([ \t]*(\w+)", re.MULTILINE)
 _OUR_FOLDERS = ("click/", "clicknet/", "nic/")
 _ROOT = "elements"
 """Folder of a Click package, which its sources name in `#include`."""
 COMPANION = "-DSLOWPATH_COMPANION"
-"""Flag of clang for the source of another element: its objects are created only on request."""
+"""Flag of clang for the source of another element, whose objects are created only on request."""
 FIND = ("-isystem", str(HEADERS), "-isystem", str(HEADERS / "dpdk"))
 """Flags with which clang finds the headers, for C and C++."""
 FLAGS = (

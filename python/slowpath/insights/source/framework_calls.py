@@ -30,7 +30,7 @@ _CALLED = {
     "rte_hash_take_slot": "rte_hash_add_key",
 }
 _OURS = ("slowpath_click_", "slowpath_dpdk_")
-"""Prefixes of symbols of functions that a card's framework provides."""
+"""Prefixes of the symbols of functions that the framework of a card provides."""
 _NOW = re.compile(r"@slowpath_(?:click|dpdk)_now\b")
 _TOTALS = re.compile(r"@slowpath_(?:click|dpdk)_totals\b")
 _CLOCK = "slowpath_click_clock"
@@ -39,13 +39,15 @@ _ALIGNED = re.compile(r"\balign (\d+)")
 _MADE = re.compile(r"^( *%\S+ = )load (\w+), ")
 _DIVIDES = re.compile(r"^( *%\S+ = )s(div|rem) ")
 _MAX_STORES = 128
-"""Limit on the stores to which clang expands a copy for BPF; a longer copy is a call, which BPF
-lacks."""
+"""Maximum number of stores to which clang expands a copy for BPF.
+
+A longer copy is a call, which BPF lacks.
+"""
 _MAX_STORE_BYTES = 8
 
 
 class Line(NamedTuple):
-    """A rewritten line of a function."""
+    """A line of a function after rewriting."""
 
     text: str | None  # None: the line is removed
     calls: tuple[str, str] | None = None  # function called instead: symbol, name in reports
@@ -53,7 +55,7 @@ class Line(NamedTuple):
 
 
 def framework(functions: Mapping[str, Function]) -> dict[str, str]:
-    """Return the framework's functions: by symbol, the name that the source uses."""
+    """Map the symbols of the framework's functions to the names that the source uses."""
     return {
         name: _CALLED.get(function.shown, _CALLED.get(name, name))
         for name, function in functions.items()

@@ -325,7 +325,7 @@ def _dominators(order: Sequence[str], successors: Mapping[str, Sequence[str]]) -
 
 
 def _meet(one: str, other: str, above: Mapping[str, str], number: Mapping[str, int]) -> str:
-    """Return the closest common dominator; `above` has immediate dominators."""
+    """Return the closest common dominator of two blocks; `above` has immediate dominators."""
     while one != other:
         while number[one] > number[other]:
             one = above[one]

@@ -12,10 +12,10 @@ from slowpath.insights.source.metadata import Line, Metadata, Node
 
 _DEEPEST = 32
 _BITS = "bits"
-"""Name of the type of adjacent bit-fields."""
+"""Name that the type of merged adjacent bit-fields gets."""
 _RECORDS = ("DW_TAG_structure_type", "DW_TAG_class_type")
 _FRAGMENT = re.compile(r"DW_OP_LLVM_fragment, (\d+), (\d+)\)")
-"""Offset and size, in bits, of a part of a variable that LLVM has split off."""
+"""Pattern for the offset and size, in bits, of a part of a variable that LLVM has split off."""
 _GLOBAL = re.compile(r'^@("(?:[^"\\]|\\.)*"|[\w.$-]+) = .*!dbg !(\d+)', re.MULTILINE)
 
 
@@ -59,7 +59,7 @@ class Variable(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """A member or element of a variable."""
+    """The position of a member or array element within a variable."""
 
     path: tuple[str, ...]
     """Names of nested members from the outside, `[]` for an element of an array."""
@@ -71,13 +71,13 @@ _OUTSIDE = re.compile(
     r'^@("[^"]*"|[\w.$-]+) = external (?:\w+ )*global ((?:\[\d+ x )*)%struct\.([\w.]+?)\]*(?:,|$)',
     re.MULTILINE,
 )
-"""A structure, or an array of structures, that another file defines."""
+"""Pattern for a structure, or an array of structures, that another file defines."""
 
 
 class Layouts:
     """The layouts of a module's global variables and types.
 
-    Numbers are those of metadata nodes.
+    Numbers of types and variables are the numbers of metadata nodes.
     """
 
     def __init__(self, text: str, metadata: Metadata) -> None:
@@ -120,7 +120,7 @@ class Layouts:
         return Variable(name, kind, self._line(found))
 
     def outside_of(self, name: str) -> list[str]:
-        """Return the variables of a structure, or arrays of it, that another file defines."""
+        """Return the variables of other files that are this structure or an array of it."""
         return [symbol for symbol, (kind, _) in self._outside.items() if kind == name]
 
     def outside(self, symbol: str) -> Variable | None:
@@ -235,7 +235,7 @@ class Layouts:
 
 
 def locate(kind: Type, offset: int, size: int) -> list[Spot]:
-    """Return the members of a type that an access touches, in order; if none, the whole type.
+    """Return the members of a type that an access touches, in order, or else the whole type.
 
     `offset` and `size` of the access are in bytes.
     """

@@ -19,7 +19,8 @@ _REPLACEMENTS = {
     }.items()
     for name in names
 }
-"""Replacement of each map type. Other types stay; programs use them with other helpers."""
+"""The map type that replaces each map type. Other types stay; programs use them by other helpers.
+"""
 DEFINED = re.compile(r'^@(\S+) = .*?section "(\.maps|maps)".*?!dbg !(\d+)', re.MULTILINE)
 OLD = re.compile(
     r'^(@(\S+) = [^\n]*?\{ i32 )(\d+)((?:, i32 \d+){3}, i32 )(\d+)(\b[^\n]*section "maps")',
@@ -28,7 +29,7 @@ OLD = re.compile(
 
 
 class ReplacedMaps(NamedTuple):
-    """A module without map types that the card lacks."""
+    """A module after the map types that the card lacks were replaced."""
 
     text: str
     reasons: dict[str, str]  # by map name, a note on the original type or flags
@@ -102,7 +103,7 @@ def value(metadata: Metadata, number: int) -> int | None:
 
 
 class _Nodes:
-    """New metadata nodes for pointers to arrays."""
+    """Creates metadata nodes for pointers to arrays."""
 
     def __init__(self, first: int, metadata: Metadata) -> None:
         self._next = first

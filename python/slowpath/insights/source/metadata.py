@@ -18,7 +18,7 @@ instruction."""
 
 
 class Node(NamedTuple):
-    """A metadata node."""
+    """A metadata node of a module, with its text."""
 
     kind: str  # such as DILocation; empty: a list
     fields: Mapping[str, str]
@@ -68,14 +68,17 @@ class DeclaredParameter(NamedTuple):
 
     name: str
     pointee: str
-    """Name of the pointee type, such as `char *` for `char **`; empty: no pointer, or `void *`."""
+    """Name of the type that a pointer points to, such as `char *` for `char **`.
+
+    It is empty if the parameter is no pointer, or is a `void *`.
+    """
     size: int  # bytes of the pointee; 0: unknown
     constant: bool  # the pointee is const
     members: tuple[Member, ...]  # of the pointee, if it is a structure
     signed: bool
     artificial: bool = False  # the object (`this`) of a method
     points: int | None = None
-    """Node number of the pointee type; None: no pointer, or `void *`."""
+    """Node number of the type that a pointer points to; None if it is no pointer, or a `void *`."""
 
 
 class Metadata:
@@ -141,7 +144,7 @@ class Metadata:
         return self.line(location)
 
     def around(self, location: int) -> set[str]:
-        """Return the symbols of a debug location's function, and of functions that inline it."""
+        """Return the symbols of a debug location's function and of the functions that inline it."""
         found, at = set[str](), self.node(location)
         for _ in range(_DEEPEST):
             if at is None:

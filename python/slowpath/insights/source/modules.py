@@ -25,7 +25,10 @@ _LETTERS = string.ascii_lowercase + string.ascii_uppercase + string.digits + "._
 _HEAD = 128
 """Bytes at the start of bitcode that contain the name of its producer."""
 _HASH_RECOGNISED_SINCE = 22
-"""First version of LLVM that replaces CRC loops; an option unknown to LLVM ends the process."""
+"""First version of LLVM that replaces CRC loops.
+
+Older versions end the process if they get the option against it.
+"""
 
 
 @cache
@@ -77,7 +80,7 @@ def read_module(source: Source) -> Module:
 
 
 def _add(module: Module, bitcode: bytes) -> None:
-    """Link another element, unless it defines a symbol that the module defines too."""
+    """Link the module of another element, unless both modules define the same symbol."""
     other = llvm.parse_bitcode(bitcode)
     other.triple, other.data_layout = module.triple, module.data_layout
     if not _defined(module) & _defined(other):
@@ -213,7 +216,10 @@ def split_at_commas(text: str) -> list[str]:
 
 
 def bracketed_prefix(text: str) -> str:
-    """Return the start of a text up to the bracket that matches its first one; else all of it."""
+    """Return the text up to the bracket that closes its first bracket.
+
+    Without one, the whole text.
+    """
     for at, letter, depth in _outside(text):
         if letter in _CLOSING and not depth:
             return text[: at + 1]
@@ -221,7 +227,7 @@ def bracketed_prefix(text: str) -> str:
 
 
 def _outside(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield position, letter and bracket depth of each letter outside quoted names."""
+    """Yield each character outside quoted names, with its position and bracket depth."""
     depth, quoted = 0, False
     for at, letter in enumerate(text):
         quoted ^= letter == '"'

@@ -31,11 +31,14 @@ _LIBRARY: dict[str, tuple[tuple[int, Kind], ...]] = {
     "__memmove_chk": ((0, "write"), (1, "read")),
     "__memset_chk": ((0, "write"),),
 }
-"""Index and access of each address argument, by function; argument 2 is the size."""
+"""For each library function, the index of each address argument and the kind of access.
+
+Argument 2 is the size.
+"""
 
 
 class Access(NamedTuple):
-    """An access to memory, as an instruction states it."""
+    """A memory access that the text of an instruction states."""
 
     kind: Kind
     pointer: str  # the operand as written

@@ -46,18 +46,19 @@ _MADE = {
     "rte_acl_ctx": "rte_acl_create",
     "rte_ring": "rte_ring_create",
 }
-"""Functions that create structures of the headers that are not valid as zeros."""
+"""Functions that create those structures of the headers that are not valid as zeros."""
 
 
 class PointerTarget(NamedTuple):
-    """The target of a pointer parameter."""
+    """The memory that a pointer parameter points to."""
 
     place: int
     """Index of the parameter."""
     name: str
-    """Name of the parameter; empty if it has none."""
+    """Name of the parameter in the source; empty if it has none."""
     type: Type | None
-    """Pointee type; None: the function does not use the parameter, so it gets no address."""
+    """The type that it points to; None if the function does not use it, so that it gets no address.
+    """
     variables: tuple[str, ...] = ()
     """Symbols of variables of the type, and of arrays of it, in the order of the source."""
     pointers: tuple[str, ...] = ()
@@ -65,12 +66,12 @@ class PointerTarget(NamedTuple):
 
     @property
     def maker(self) -> str:
-        """Function that creates the target; empty if zeros are a valid target."""
+        """Name of the function that creates the target; empty if zeros are a valid target."""
         return "" if self.type is None or not self.type.ours else _MADE.get(self.type.name, "")
 
 
 class TargetFinder:
-    """A search for the targets of pointer parameters in a module."""
+    """Finds memory that the pointer parameters of a module's functions can point to."""
 
     def __init__(self, file: str, text: str, functions: Mapping[str, Function]) -> None:
         """Prepare the search; `text` is the module of the functions as LLVM writes it."""
@@ -120,7 +121,10 @@ class TargetFinder:
         return PointerTarget(place, name, kind, tuple(variables), tuple(pointers))
 
     def _type(self, number: int) -> Type | str:
-        """Return a pointee type; for an undefined type or a packet header, the text of an error."""
+        """Return the type that a pointer points to, or an error text if it cannot be used.
+
+        Undefined types and packet headers cannot be used.
+        """
         node = self._metadata.bare(number)
         called = "" if node is None else node.text("name")
         if called.endswith("hdr"):

@@ -23,7 +23,7 @@ from slowpath.insights.source.framework import (
 )
 
 _COMPILED = {".c": (), ".h": ("-x", "c"), ".cc": (), ".cpp": (), ".cxx": (), ".hpp": ("-x", "c++")}
-"""Extensions of files that clang compiles, with options that name the language if needed."""
+"""Extensions of files that clang compiles, each with options that name the language if needed."""
 CPLUSPLUS = (".cc", ".cpp", ".cxx", ".hpp")
 _CODE = "-DSLOWPATH_SETUP="
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
@@ -134,7 +134,7 @@ def load_source(file: str, clang: Clang) -> Source:
 _COMMENT = re.compile(
     rb"""/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""", re.DOTALL
 )
-"""Comments and quoted text, as quoted text may contain comment marks."""
+"""Pattern for comments and quoted text; quoted text may contain comment marks."""
 _CONTEXT = re.compile(rb"\bxdp_md\b")
 _MACRO = re.compile(rb'\bSEC\s*\(\s*"')
 """libbpf's macro for a program's section; other sources use at most the attribute."""
@@ -142,7 +142,7 @@ _ATTRIBUTE = re.compile(rb'\bsection\s*\(\s*"')
 _INCLUDE = rb'^[ \t]*#[ \t]*include[ \t]*[<"]'
 _LOCAL = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _MAX_FILES = 32
-"""Limit on local files that are searched for one source."""
+"""Maximum number of local files that are searched for one source."""
 _HELPERS = re.compile(_INCLUDE + rb"(?:bpf/)?(?:bpf_helpers|vmlinux)\.h\b", re.MULTILINE)
 """Headers that only BPF programs include."""
 _KERNEL = re.compile(_INCLUDE + rb"linux/bpf\.h\b", re.MULTILINE)

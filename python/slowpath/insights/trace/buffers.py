@@ -127,7 +127,7 @@ _MAX_NAMES = 3
 
 
 class ParameterMemory:
-    """Memory that the pointer parameters of a function point to."""
+    """Provides memory that the pointer parameters of a function point to."""
 
     def __init__(
         self, file: str, entry: Entry, layouts: Layouts, address: Callable[[str], int]

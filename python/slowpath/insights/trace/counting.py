@@ -29,11 +29,11 @@ from slowpath.insights.trace.execution import Execution, Outcome
 from slowpath.insights.trace.memory import Structure
 
 ACTIONS = ("XDP_ABORTED", "XDP_DROP", "XDP_PASS", "XDP_TX", "XDP_REDIRECT")
-"""Names of an XDP program's results, from 0 (include/uapi/linux/bpf.h)."""
+"""Names of the actions that an XDP program returns, by value (include/uapi/linux/bpf.h)."""
 DIGITS = 6
 """Decimal places of counts per packet."""
 _HIDDEN = frozenset({"_table", "_buckets", "slots", "_slots"})
-"""Internal members of the headers' tables, left out of reports."""
+"""Names of internal members of the headers' tables, which reports leave out."""
 _UNCOUNTED = frozenset(
     [
         *("memchr", "bcopy", "bzero", "strlen", "strnlen", "strcmp", "strncmp", "strcasecmp"),
@@ -45,7 +45,7 @@ _UNCOUNTED = frozenset(
 _SILENT = frozenset({"bpf_trace_printk", "bpf_trace_vprintk", "bpf_perf_event_output"})
 """Kernel helpers that have no effect in a run."""
 _FIND_DATAGRAM = "rte_ip_frag_find"
-"""Function that looks up the datagram of an IP fragment."""
+"""Name of the function that looks up the datagram of an IP fragment."""
 _KINDS = ("packet", "metadata", "local", "constant", "other")
 
 

@@ -69,11 +69,14 @@ from slowpath.insights.trace.xdp_sources import unfilled_maps
 
 _THREADS = re.compile(r"^@(\S+) = [^\n]*?\bthread_local\b", re.MULTILINE)
 _SETUP_FUEL = 1 << 31
-"""Limit on blocks before the first packet: in constructors, `configure` and `initialize`."""
+"""Maximum number of blocks that run before the first packet.
+
+They run in constructors, `configure` and `initialize`.
+"""
 _REPORT_SHARE = 0.25
-"""Share of the time that is reserved for the report after the last packet."""
+"""Share of the time that is kept for the report after the last packet."""
 _ROOM = 1 << 20
-"""Capacity of the buffer in records; before a packet, it is drained if more than half full."""
+"""Capacity of the record buffer; before a packet, it is emptied if it is more than half full."""
 _HEAD = 64
 _STACK = 4 << 20
 _MAX_PACKET = 16384 - 128
@@ -86,7 +89,7 @@ _KEYS = ("killed", "made", "refused", "evicted", "unmade")
 
 
 class Outcome(NamedTuple):
-    """The counts of a run, and the fate of its packets."""
+    """The counts of a run, and what happened to its packets."""
 
     tally: Tally
     counts: dict[str, int]
@@ -110,7 +113,7 @@ class Outcome(NamedTuple):
 
 
 class Execution:
-    """An instrumented module that is ready to run."""
+    """An instrumented and compiled module that is ready to run."""
 
     def __init__(
         self,
@@ -337,7 +340,7 @@ class Execution:
         self.memory = self.memory._replace(areas=areas)
 
     def _firsts(self) -> list[int]:
-        """Return the first blocks of functions that run without a caller in the source."""
+        """Return the first blocks of functions that run without being called by the source."""
         return [
             at
             for at, one in enumerate(self.instrumented.blocks)
@@ -346,7 +349,10 @@ class Execution:
         ]
 
     def _turns(self, recorder: Recorder, fuel: int, last: float) -> PacketCallbacks:
-        """Return the callbacks before packets; `last` is the deadline on the monotonic clock."""
+        """Return the callbacks for packet delivery.
+
+        `last` is the deadline on the monotonic clock.
+        """
 
         def start() -> None:
             self._drain = lambda: self._take(recorder)

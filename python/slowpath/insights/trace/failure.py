@@ -63,9 +63,9 @@ def _zero(memory: MemoryMap, tally: Tally, instrumented: Instrumented) -> Iterat
 
 
 SECONDS = 50
-"""Limit on the CPU time for all packets, in seconds."""
+"""Maximum CPU time for all packets, in seconds."""
 CONSTRUCTORS, CONFIGURATION, FILLING, READYING, SETUP = -1, -2, -3, -4, -5
-"""Stages of a run outside of packets."""
+"""Stages of a run in which no packet is processed."""
 _WHEN = {
     CONSTRUCTORS: "constructors",
     CONFIGURATION: "configure or initialize",
@@ -104,14 +104,14 @@ _SIGNALS = {
     -signal.SIGKILL: _LATE,
 }
 _UNSET = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGFPE)
-"""Signals that uninitialised pointers and divisors can cause."""
+"""Signals that uninitialised pointers and divisors may cause."""
 
 
 class LastState(NamedTuple):
     """The last state that a process stored before it ended."""
 
     fuel: int
-    """Blocks left within the limit."""
+    """Number of blocks that could still run within the limit."""
     block: int
     """Number of the block that began last; negative if none did."""
     outside: int
@@ -123,7 +123,7 @@ class LastState(NamedTuple):
 
 
 class FailureReport:
-    """Error messages about the end of a running module."""
+    """Writes error messages for a module that crashed or was stopped."""
 
     def __init__(
         self,
@@ -133,7 +133,10 @@ class FailureReport:
         entry: Entry,
         zeros: Callable[[], Sequence[str]],
     ) -> None:
-        """`zeros` returns descriptions of memory that is zero when the run starts."""
+        """Create the report.
+
+        `zeros` returns descriptions of memory that is zero when the run starts.
+        """
         self._instrumented, self._functions, self._metadata = instrumented, functions, metadata
         self._entry, self._zeros = entry, zeros
 

@@ -16,12 +16,14 @@ from slowpath.insights.trace.allocations import ALLOCATORS, Allocation, Allocati
 RECORD = 16
 """Bytes of a record: an address (8), a number (4) and a size (4)."""
 BEGINS = 1 << 31
-"""Added to the block's number in the record of a block's start; other records are accesses with the
-number of a site, or calls."""
+"""Added to the number of a block in the record that marks its start.
+
+Other records are accesses, which have the number of a site, or calls.
+"""
 CALLS = 1 << 30
-"""Added to the call's number in the record of a call's start."""
+"""Added to the number of a call in the record that marks its start."""
 RETURNS = CALLS | 1 << 29
-"""Added to the call's number in the record of a call's end."""
+"""Added to the number of a call in the record that marks its end."""
 _MAX_SIZE = (1 << 20) - 1
 """Limit on the recorded size of an access in bytes; larger accesses are recorded with this size."""
 _DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(')
@@ -151,7 +153,7 @@ class _Allocating:
 
 
 class _Body:
-    """Instrumentation of a function, line by line."""
+    """Instruments a function line by line."""
 
     def __init__(
         self,
@@ -161,7 +163,10 @@ class _Body:
         instrumented: Instrumented,
         around: "tuple[frozenset[str], _Allocating]",
     ) -> None:
-        """`around` has the functions whose calls are recorded, and the inserter for allocations."""
+        """Create the instrumentation of a function.
+
+        `around` has the functions whose calls are recorded, and the inserter for allocations.
+        """
         recorded, self._allocating = around
         self._recorded = frozenset[str]() if function.supports else recorded
         self._ended = list[str]()
@@ -233,7 +238,7 @@ class _Body:
 
 
 def _runtime(at: Addresses) -> str:
-    """Return the functions that inserted code calls: they append records, and trap without fuel."""
+    """Return functions for inserted code: they append records, and trap if no fuel is left."""
 
     def pointer(address: int) -> str:
         return f"inttoptr (i64 {address} to ptr)"

@@ -38,7 +38,7 @@ _CONSTANTS = (
 
 
 class Structure(NamedTuple):
-    """State that a card keeps between packets."""
+    """A data structure that a card keeps between packets."""
 
     name: str
     type: Type | None  # None: unknown
@@ -124,7 +124,7 @@ _LIBRARY.free.restype = None
 
 
 class Chunk(NamedTuple):
-    """A memory range with blocks for one purpose."""
+    """A memory range that is divided into blocks for one purpose."""
 
     start: int
     size: int
@@ -139,10 +139,13 @@ class _Block(NamedTuple):
 
 
 class Heap:
-    """A heap with replacements of C's allocation functions, which record the purpose of blocks."""
+    """A heap whose functions replace C's allocation functions and record the purpose of blocks."""
 
     def __init__(self, allocations: Sequence[Allocation], site: int) -> None:
-        """`site` is the address of the current allocation's number (i32, from 1; 0: untracked)."""
+        """Create an empty heap.
+
+        `site` is the address of the current allocation's number (i32, from 1; 0 means untracked).
+        """
         self._site = ctypes.c_int32.from_address(site)
         names = list(dict.fromkeys(one.name for one in allocations))
         self._purposes = [names.index(one.name) for one in allocations]

@@ -21,7 +21,7 @@ from slowpath.insights.trace.xdp_memory import Arena
 
 
 class PacketCallbacks(NamedTuple):
-    """Callbacks before packets."""
+    """Callbacks that are called before packets."""
 
     start: Callable[[], None]
     """Called once before the first packet; discards the counts of the set-up."""
@@ -32,7 +32,7 @@ class PacketCallbacks(NamedTuple):
 
 
 class PacketFate(NamedTuple):
-    """Numbers of packets, by their fate."""
+    """How many packets arrived, and what happened to them."""
 
     packets: int
     """Number of packets that arrived."""
@@ -45,12 +45,13 @@ class PacketFate(NamedTuple):
 
 
 Packet = Callable[[int, Captured], tuple[int | None, int]]
-"""Processes a packet with its index in the trace.
+"""A function that processes a packet, given its index in the trace.
 
-Returns the result (None: no number), and how many packets were neither sent, killed nor returned.
+It returns the result (None if there is no number), and how many packets were neither sent, killed
+nor returned.
 """
 Arrive = Callable[[int, Captured], int]
-"""Delivers a packet with its index in the trace; returns the address of its object."""
+"""A function that delivers a packet, given its index in the trace; returns its object's address."""
 _SIGNED = {
     1: ctypes.c_bool,
     8: ctypes.c_int8,
@@ -68,7 +69,7 @@ _UNSIGNED = {
 
 
 class LoadedEntry(NamedTuple):
-    """A loaded function, with settings for the delivery of packets."""
+    """A loaded function that is ready to get packets, with settings for their delivery."""
 
     entry: Entry
     address: Callable[[str], int]
@@ -201,19 +202,19 @@ def _prototype(entry: Entry) -> Callable[[int], Callable[..., int]]:
 
 
 _USED_UP = -1
-"""Result with which the headers end the function."""
+"""Result of a request for packets after the end of the trace; headers then end the function."""
 _WORD = 8
 _IDLE = 1000
-"""Limit on consecutive requests for 0 packets."""
+"""Maximum number of consecutive requests for 0 packets."""
 _MAX_PARAMETERS = 5
 """Limit on parameters: those that `slowpath_dpdk_loop` passes in registers."""
 
 
 class Receiving:
-    """Delivery of packets to a function that receives them in its own loop."""
+    """Delivers packets to a function that receives them in its own loop."""
 
     def __init__(self, file: str, ready: LoadedEntry, targets: Mapping[int, int]) -> None:
-        """`targets` has the values of pointer parameters by index; other parameters are 0.
+        """Prepare the delivery; `targets` has pointer parameters by index, others are 0.
 
         Raises:
             InputError: when the function has too many parameters.
@@ -281,7 +282,7 @@ class Receiving:
 
 
 class Waiting(NamedTuple):
-    """Numbers of packets that are neither sent nor freed at the end of a run."""
+    """Packets that are neither sent nor freed at the end of a run."""
 
     packets: int
     """Packets that structures refer to."""

@@ -19,7 +19,7 @@ _ABOUT = (
     "round figures of ours, nearer memories cheaper: put your card's there."
 )
 CAPACITIES = {"cls": 0, "ctm": 0, "imem": 4_000_000, "emem": 2_000_000_000}
-"""Capacities in bytes of the memories that all cores share, from the nearest."""
+"""Capacities in bytes of the memories that all cores share, nearest memory first."""
 _COSTS = {"cls": 30, "ctm": 80, "imem": 200, "emem": 300}
 
 
@@ -126,7 +126,7 @@ def _variable(name: str, kind: Type) -> dict[str, object]:
 
 
 class _Finder:
-    """The records of a run, and a search for the variable that contains a member."""
+    """The records of a run, in which the variable that contains a member can be looked up."""
 
     def __init__(self, counted: Counted) -> None:
         self._structures = counted.structures

@@ -22,9 +22,9 @@ Whole = npt.NDArray[np.int64]
 RECORDS = np.dtype([("address", "<u8"), ("number", "<u4"), ("size", "<u4")])
 _SORTS: tuple[MemoryKind, ...] = ("packet", "metadata", "local", "constant", "other")
 _SIZES = 20
-"""Bits of an access size in a key."""
+"""Number of bits that the size of an access takes in a key."""
 _PLACES = 1 << 42
-"""Limit on the total size of all variables in bytes."""
+"""Maximum total size of all variables in bytes."""
 
 
 class StructurePart(NamedTuple):
@@ -35,21 +35,25 @@ class StructurePart(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """Counts of a run; sites, blocks, calls and structures are numbers, parts are indices."""
+    """The counts of a run. It refers to sites, blocks, calls and structures by number.
+
+    It refers to parts by index.
+    """
 
     runs: list[int]
     """Number of runs of each block."""
     parts: list[StructurePart]
     touches: list[tuple[int, int, int]]
-    """Site, part that it accessed, and number of accesses."""
+    """For each site and part that it accessed, the number of accesses."""
     elsewhere: list[tuple[int, MemoryKind, int]]
-    """Site, kind of memory (not state) that it accessed, and number of accesses."""
+    """For each site and kind of memory other than state that it accessed, the number of accesses.
+    """
     entries: list[tuple[int, int]]
     """For each structure, how many distinct entries were accessed, and how many were written."""
     together: list[tuple[int, list[int], int]]
-    """Block, set of parts, and number of the block's runs that accessed exactly these parts."""
+    """For each block and set of parts, the number of runs that accessed exactly these parts."""
     calls: list[tuple[int, int, int]]
-    """Call, block that ran in it or in a nested call, and number of these runs."""
+    """For each call and block, the number of the block's runs in this call or in nested calls."""
 
 
 def tally_of(saved: dict[str, Any]) -> Tally:
@@ -62,7 +66,7 @@ def tally_of(saved: dict[str, Any]) -> Tally:
 
 
 class Recorder:
-    """Aggregates records batch by batch."""
+    """Adds up records batch by batch."""
 
     def __init__(
         self,
@@ -71,7 +75,10 @@ class Recorder:
         blocks: int,
         firsts: Sequence[int] = (),
     ) -> None:
-        """`firsts` are blocks that never run inside a call of the source, so they end all calls."""
+        """Create a recorder.
+
+        `firsts` are blocks that never run inside a call of the source, so they end all calls.
+        """
         self._memory = memory
         self._nested = _Nested(blocks, firsts)
         self._starts = np.zeros(0, np.uint64)
@@ -227,7 +234,7 @@ class Recorder:
 
 
 class _Nested:
-    """Counts of blocks by the chain of nested calls in which they ran."""
+    """Counts runs of blocks by the chain of nested calls in which they ran."""
 
     def __init__(self, blocks: int, firsts: Sequence[int]) -> None:
         self._blocks = max(blocks, 1)

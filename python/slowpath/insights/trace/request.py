@@ -20,11 +20,11 @@ class RunSettings(NamedTuple):
     config: str = ""
     """Configuration of the element: the text in parentheses of a Click configuration."""
     packets: int = PACKETS
-    """Limit on the number of packets, from the start of the trace."""
+    """Maximum number of packets to run, from the start of the trace."""
     strip: int = 0
     """Bytes to remove from the front of each packet, as earlier elements would."""
     fuel: int = BLOCK_LIMIT
-    """Limit on the number of blocks for one packet."""
+    """Maximum number of blocks that may run for one packet."""
     maps: MapsFile | None = None
     """Initial content of an XDP program's maps, in the format of `docs/maps.md`."""
     setup: tuple[str, ...] = ()
@@ -32,12 +32,12 @@ class RunSettings(NamedTuple):
 
     @property
     def receive_fuel(self) -> int:
-        """Limit on blocks until a function with its own receive loop requests a packet."""
+        """Maximum number of blocks until a function with its own receive loop requests a packet."""
         return max(_RECEIVE_FUEL, self.fuel)
 
 
 class RunLimits(NamedTuple):
-    """Limits on time and memory (in bytes); None: no limit."""
+    """Limits on time and memory (in bytes); None means that there is no limit."""
 
     seconds: float | None = None
     memory: int | None = None

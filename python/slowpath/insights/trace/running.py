@@ -26,7 +26,7 @@ from slowpath.insights.trace.request import RunLimits, RunSettings
 from slowpath.insights.trace.xdp_sources import load_runnable
 
 _BYTES = 256 << 20
-"""Limit on the total size of all packets, in bytes."""
+"""Maximum total size of all packets, in bytes."""
 _ENDLESS = 1e9
 
 

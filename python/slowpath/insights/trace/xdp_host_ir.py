@@ -54,7 +54,10 @@ _BODY = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _HEAD = re.compile(r'^define [^@\n]*@("[^"]*"|[\w.$-]+)\(')
 _DEFINITION = "define "
 _RANGE = re.compile(r"\brange\([^()]*\) ")
-"""Range of a function's results; a tail call's target can return values outside of it."""
+"""Attribute with the range of a function's results.
+
+It is removed, because the target of a tail call can return other values.
+"""
 _LINKAGE = frozenset({"internal", "private", "dso_local", "hidden", "weak", "linkonce_odr"})
 _BACK = 1024
 """Bytes reserved for a `struct back` (`source/headers/nic/xdp.c`)."""

@@ -40,18 +40,18 @@ Each has a `key` with a `value`, `program` or `map`; or the number of synthetic 
 
 
 class InitialContent(NamedTuple):
-    """Sources of the content of maps before the first packet: the object and the user."""
+    """Where the content of maps before the first packet comes from: the object, and the user."""
 
     object: bytes = b""
     """The object file; empty if clang cannot make one, or if no map needs it."""
     lacking: str = ""
-    """Reason why clang cannot make the object; empty if it can."""
+    """The reason why clang cannot make the object; empty if it can."""
     maps: MapsFile | None = None
     """File of `--maps`."""
 
 
 NOTHING = InitialContent()
-"""Empty maps, without program arrays or maps of maps."""
+"""No initial content: maps are empty, and there are no program arrays or maps of maps."""
 
 
 class Contents(NamedTuple):
@@ -146,7 +146,7 @@ def inner_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list
 _INNER_KINDS = (HASH, ARRAY, LRU, LPM, PORTS, QUEUE, STACK, RING, BLOOM)
 """Supported kinds of inner maps."""
 _MAX_ENTRIES = 1 << 22
-"""Limit on the initial entries of a map, because each needs a call of a helper."""
+"""Maximum number of initial entries of a map, because each entry needs a call of a helper."""
 _OTHER, _MIXED = 0x3A5C_9E17_0000_0000, 0x5A
 """Patterns of synthetic keys and values, as in `slowpath measure`."""
 _REDIRECTED = (14, 16, 25)
@@ -344,7 +344,7 @@ def _too_long(table: Table, entries: Entries) -> str | None:
 
 
 def _size(entries: Entries) -> int:
-    """Return the number of entries, including `others`."""
+    """Return the number of entries, including the synthetic ones (`others`)."""
     return sum(int(one.get("others", 1)) for one in entries)
 
 

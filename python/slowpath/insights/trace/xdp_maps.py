@@ -100,7 +100,7 @@ class Table(NamedTuple):
 
 
 class LookupCounts(NamedTuple):
-    """Counts of lookups in a map."""
+    """How many lookups in a map found an entry, and how many did not."""
 
     found: int
     """Lookups that found an entry, counted only for program arrays."""

@@ -18,12 +18,12 @@ _FIRST, _LAST, _STEP = 0x1000_0000, 0x7000_0000, 0x0100_0000
 _HEADROOM, _HEADER = 256, 40
 """Bytes in front of a packet, and the part that the kernel uses (`struct xdp_frame`)."""
 _TAILROOM = 4096 - _HEADROOM - 320
-"""Limit on a packet and data that a program appends, in bytes, as in test runs of the kernel."""
+"""Maximum size of a packet with data that a program appends, in bytes, as in kernel test runs."""
 _DEVICE = 1
 _FRAME, _MAP = struct.Struct("<8I"), struct.Struct("<10IQQQQQ")
 _PIECE = 1 << 20
 _LOOKED = struct.Struct("<QQ")
-"""End of a map's description: the lookups that helpers counted (found, missed)."""
+"""The last part of a map's description, in which helpers count lookups (found, missed)."""
 
 
 class Arena:
@@ -80,7 +80,10 @@ class Store:
     """Memory of all tables, initially zeros that take no space."""
 
     def __init__(self, tables: Sequence[Table], added: Sequence[Table] = ()) -> None:
-        """`added` are tables of inner maps that only `--maps` names."""
+        """Allocate memory for the tables.
+
+        `added` are those of inner maps that only `--maps` names.
+        """
         self._own = {one.map.name: ctypes.create_string_buffer(DESCRIPTOR_BYTES) for one in added}
         self.at = dict[str, int]()
         """Addresses of the maps' descriptions, by name; unused maps have none."""
