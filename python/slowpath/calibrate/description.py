@@ -241,7 +241,7 @@ _MOST = 0.5
 
 
 class Quality(NamedTuple):
-    """How precise the experiments are, and how well the model predicts programs outside the fit."""
+    """Precision of the experiments, and errors of the model on programs outside the fit."""
 
     experiments: int
     precise: int  # number of experiments that met the requested precision

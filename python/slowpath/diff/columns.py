@@ -16,7 +16,7 @@ from slowpath.diff.pairs import Pair
 
 Value = float | str | None
 Change = Literal["better", "worse", "same", "new", "gone", "unknown"]
-"""How a guarantee changed; `unknown` if a side has no guarantee."""
+"""The change of a guarantee; `unknown` if a side has no guarantee."""
 
 ESTIMATED = "estimated_ns"
 """Name of the column with the estimated time, which is not guaranteed."""

@@ -58,7 +58,7 @@ class Probed(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """How much repeated measurements differ, as shares of the throughput."""
+    """Differences between repeated measurements, as shares of the throughput."""
 
     repetitions: int  # number of measurements of one point
     spread: float | None  # standard deviation between these measurements; None after one

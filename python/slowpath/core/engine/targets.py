@@ -8,7 +8,7 @@ from slowpath.core.engine.errors import as_text
 from slowpath.core.errors import InputError
 
 Model = _core.Model
-"""How the cost of one component of a target depends on a parameter."""
+"""The cost of one component of a target, as a function of one parameter."""
 Target = _core.Target
 """A device whose description was read; see `builtin_target` and `described_target`."""
 

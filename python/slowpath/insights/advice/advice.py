@@ -21,7 +21,7 @@ from slowpath.insights.trace.documents import CountedStructure, CountsReport
 
 Kind = Literal["accelerator", "placement", "coalescing", "cores", "neighbour"]
 Certainty = Literal["proved", "predicted", "estimated", "learnt", "assumption"]
-"""How reliable a piece of advice is; if it has several bases, the weakest one counts.
+"""Reliability of a piece of advice; if it has several bases, the weakest one counts.
 
 `proved`: execution, or an exhaustive search; `predicted`: a model with a known error; `estimated`:
 prices of other functions, with an interval; `learnt`: a classifier; `assumption`: a number that was
@@ -65,7 +65,7 @@ class Gap(NamedTuple):
     what: str
     why: str
     remedy: str
-    """What the user can do to get the advice; empty if nothing is known to help."""
+    """An action of the user that makes the advice possible; empty if none is known to help."""
 
 
 Findings = Iterator[Advice | Gap]

@@ -195,7 +195,7 @@ _LEAST = np.array([1.0, 1.0, *(1e-6 for _ in SHARED)])
 _OTHERS = (THREADS - 1) / THREADS
 
 Amounts = tuple[Array, ...]
-"""How much of each kind of work each resource gets, shape (settings, classes, kinds of work)."""
+"""Amounts of each kind of work for each resource, shape (settings, classes, kinds of work)."""
 
 
 def amounts(works: Mapping[str, Array]) -> Amounts:

@@ -34,7 +34,7 @@ PLACES = ("computation", "IMEM", "EMEM", "line")
 
 
 class Draws(NamedTuple):
-    """What functions demand from the network in each random draw; times are in ns."""
+    """The demands of functions on the network in each random draw; times are in ns."""
 
     fit: NDArray[np.intp]  # index of the network fit, shape (draws,)
     waiting: Array  # waiting without contention, shape (draws, functions)

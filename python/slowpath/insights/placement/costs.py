@@ -108,7 +108,7 @@ class Throughput(NamedTuple):
     seconds: float
     """Seconds between two packets."""
     limit: str
-    """What limits the throughput: a level, `WAITING`, `COMPUTING` or `WANTED`."""
+    """The limit of the throughput: a level, `WAITING`, `COMPUTING` or `WANTED`."""
     busy: Sequence[float]
     """Utilisation of each level at this rate, as a share of the time."""
 

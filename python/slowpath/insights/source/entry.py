@@ -35,7 +35,7 @@ Role = Literal[
     "time",
     "pointer",
 ]
-"""What a parameter is for.
+"""Purpose of a parameter.
 
 `mbuf` is one DPDK packet, `burst` an array of pointers to DPDK packets, `count` the length of that
 array, and `time` the arrival time of the packets. `pointer` is any other pointer parameter of a

@@ -42,7 +42,7 @@ class CompiledUnit:
         before: Callable[[Module], None] = lambda _: None,
         crc_loops: bool = True,
     ) -> None:
-        """Take a source.
+        """Store the source; it is compiled at the first use of a property.
 
         `before` changes the module before the passes run. Without `crc_loops`, the passes may
         replace loops that compute a CRC.
@@ -75,12 +75,12 @@ class CompiledUnit:
 
     @cached_property
     def metadata(self) -> Metadata:
-        """The debug information."""
+        """The debug information of the module."""
         return Metadata(self.text)
 
     @cached_property
     def layouts(self) -> Layouts:
-        """The types of variables."""
+        """The layouts of the module's variables and types."""
         return Layouts(self.text, self.metadata)
 
     @cached_property
@@ -114,7 +114,7 @@ def _accessible_variables(source: Source, module: Module) -> set[str]:
 
 
 def _state(text: str) -> set[str]:
-    """Return the symbols of static variables of the source that its functions may change."""
+    """Return the symbols of the source's static variables that its functions may change."""
     layouts = Layouts(text, Metadata(text))
     names = (one.strip('"') for one in _STATE.findall(text))
     places = {name: layouts.place(name) for name in names}
@@ -122,7 +122,7 @@ def _state(text: str) -> set[str]:
 
 
 class UnitWorker:
-    """A worker process that does several pieces of work on one source."""
+    """Runs several pieces of work on one source in a worker process."""
 
     def __init__(self, file: str, memory: int | None, stopping: Stopping, *works: Work) -> None:
         """Prepare the process; `memory` is its limit in bytes, and `works` all possible work."""

@@ -12,7 +12,7 @@ from slowpath.insights.source.unit import CompiledUnit
 ALLOCATORS = frozenset(
     ["malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "_Znwm", "_Znam"]
 )
-"""Allocation functions of the C and C++ libraries."""
+"""Names of the functions of the C and C++ libraries that allocate memory."""
 _DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(.*!dbg !(\d+)')
 _BOUND = re.compile(r"#dbg_value\(ptr (%[\w.$-]+), !(\d+),")
 _MADE = re.compile(r"\s+(%[\w.$-]+) = .*\b(?:call|invoke)\b[^@]*\bptr @")
@@ -96,7 +96,7 @@ class Allocations:
     def _wrapping(self) -> frozenset[str]:
         """Return the functions that return `void *` and directly or indirectly call an allocator.
 
-        On an indirect way, each function returns `void *`.
+        If the call is indirect, each function in between also returns `void *`.
         """
         found = set[str]()
         while True:

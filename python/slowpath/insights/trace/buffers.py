@@ -123,7 +123,7 @@ _PAGE = mmap.PAGESIZE
 _LINE = 64
 """Largest alignment in bytes."""
 _MAX_NAMES = 3
-"""Limit on the variables that a note names."""
+"""Maximum number of variables that a note names."""
 
 
 class ParameterMemory:

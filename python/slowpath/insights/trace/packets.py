@@ -32,7 +32,7 @@ class PacketCallbacks(NamedTuple):
 
 
 class PacketFate(NamedTuple):
-    """How many packets arrived, and what happened to them."""
+    """Numbers of packets that arrived, and of packets with each fate."""
 
     packets: int
     """Number of packets that arrived."""

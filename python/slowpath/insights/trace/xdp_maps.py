@@ -100,7 +100,7 @@ class Table(NamedTuple):
 
 
 class LookupCounts(NamedTuple):
-    """How many lookups in a map found an entry, and how many did not."""
+    """Numbers of lookups in a map that found an entry, and that found none."""
 
     found: int
     """Lookups that found an entry, counted only for program arrays."""

@@ -36,7 +36,8 @@ class Slot(NamedTuple):
 Binding = tuple[Slot, ...]
 """Role of each argument, in the order of the parameters."""
 Extent = Literal["length", "text", "fixed", "end"]
-"""How the end of the data is determined: length argument, zero byte, fixed length, or end address.
+"""The end of the data is given by a length argument, a zero byte, a fixed length, or an end
+address.
 """
 
 
