@@ -44,9 +44,9 @@ class Reasons:
                             self._others.setdefault(byte, []).append(fact_text(fact))
 
     def of(self, dropped: Dropped) -> str:
-        """Return the facts that justify a change: `bytes 12-13 = 86dd.
+        """Return the facts that justify a change, or `-` if there are none.
 
-        106 to 3768 bytes`, or `-`.
+        For example, `bytes 12-13 = 86dd; 106 to 3768 bytes`.
         """
         parts = list(dict.fromkeys(self._of_bytes(list(dropped["bytes"]))))
         if dropped["length"]:

@@ -77,9 +77,7 @@ def throughputs(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
 def rounds(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
     """Return how many rounds the accelerator makes per unit of time.
 
-    Infinite if no client waits.
-
-    The result lacks the client axis.
+    The result is infinite if no client waits; it lacks the client axis.
     """
     weight = queues * request_time  # time of a client in a round
     each = rate / queues  # arrivals at each queue

@@ -23,7 +23,7 @@ from slowpath.measure.statistics import Estimate, estimate
 class PrefixTimes(NamedTuple):
     """Times of one load, without the time of an empty program.
 
-    None if all samples were disturbed.
+    A time is None if all its samples were disturbed.
     """
 
     path: float | None  # ns of the path without checks

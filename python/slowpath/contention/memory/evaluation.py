@@ -64,7 +64,7 @@ def evaluate(
 ) -> Evaluated:
     """Evaluate a recipe by nested cross-validation.
 
-    None evaluates the selection among all recipes.
+    If `recipe` is None, evaluate the selection among all recipes.
     """
     count = len(rows.throughput)
     predicted, low, high = np.zeros((3, protocol.repetitions, count))  # logarithms

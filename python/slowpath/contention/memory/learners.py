@@ -295,7 +295,7 @@ def monotone(slowing: Sequence[bool]) -> Learner:
 def kernel_of(learner: Learner) -> Floats | None:
     """Return the logarithms of the kernel parameters of a Gaussian process.
 
-    None for other learners.
+    Return None for other learners.
     """
     return learner.theta if isinstance(learner, GaussianProcess) else None
 

@@ -68,7 +68,7 @@ class GroundTruth(NamedTuple):
     def kept(self, mix: Mix) -> dict[int, float] | None:
         """Return the share of its solo throughput that each function keeps.
 
-        None if the mix is unknown.
+        Return None if the mix is unknown.
         """
         values = self.known.get(mix)
         if values is None:

@@ -94,7 +94,7 @@ def _solo(found: Spanned, model: FunctionModel) -> float:
 def far_from(model: FunctionModel, throughput: float) -> str | None:
     """Return an error text if a throughput is far from the model's training rows.
 
-    Otherwise None.
+    Otherwise, return None.
     """
     rows, unit = model.memory.throughput, model.memory.origin.unit
     if rows.min() / _FAR <= throughput <= rows.max() * _FAR:

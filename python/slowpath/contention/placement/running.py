@@ -118,7 +118,7 @@ def _problem(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> _Probl
 def _relaxed(problem: _Problem) -> int | None:
     """Return a lower bound on the number of NICs, from the linear relaxation.
 
-    None without any plan.
+    Return None if there is no plan.
     """
     from scipy.optimize import linprog
 

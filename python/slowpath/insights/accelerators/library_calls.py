@@ -86,7 +86,7 @@ def _use(
 ) -> LibraryUse | None:
     """Return the header function that an instruction comes from, as a use.
 
-    None if it is own code.
+    Return None if it is the function's own code.
 
     `place` is the function with the index of the block.
     """

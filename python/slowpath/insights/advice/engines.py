@@ -71,7 +71,7 @@ def of_function(evidence: Evidence, symbol: str, line: int) -> Part | None:
 def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | None:
     """Return the work of a header function in the calls from one source line.
 
-    None without counts.
+    Return None without counts.
     """
     traced = evidence.traced
     if traced is None:

@@ -218,7 +218,7 @@ def split_at_commas(text: str) -> list[str]:
 def bracketed_prefix(text: str) -> str:
     """Return the text up to the bracket that closes its first bracket.
 
-    Without one, the whole text.
+    Without such a bracket, return the whole text.
     """
     for at, letter, depth in _outside(text):
         if letter in _CLOSING and not depth:

@@ -35,9 +35,9 @@ class StructurePart(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """The counts of a run. It refers to sites, blocks, calls and structures by number.
+    """The counts of a run.
 
-    It refers to parts by index.
+    Sites, blocks, calls and structures are numbers, and parts are indices.
     """
 
     runs: list[int]

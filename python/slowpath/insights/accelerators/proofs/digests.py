@@ -160,7 +160,8 @@ Pointers = list[tuple[int, ...]]
 StreamArguments = tuple[tuple[int, ...], int, tuple[int, ...]]
 """Arguments of the three functions of a digest.
 
-Pointers for the second function, a number for the first and the last, and pointers for the last.
+They are pointers for the second function, a number for the first and the last, and pointers for
+the last.
 """
 
 

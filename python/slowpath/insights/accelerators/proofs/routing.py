@@ -87,7 +87,7 @@ def agreement(routes: list[Route], addresses: list[int], answer: Answer) -> int 
 def agreed(routes: list[Route], addresses: list[int], answer: Answer) -> tuple[int, int] | None:
     """Return the number of correct lookups and the longest supported prefix.
 
-    None if lookups are wrong.
+    Return None if lookups are wrong.
 
     Some tables ignore routes to single addresses, because their loop over bits ends one bit early.
     """
