@@ -62,7 +62,7 @@ class ChainOptions(NamedTuple):
 
 
 def _read_options(options: Namespace) -> ChainOptions:
-    """Read the options that both commands have.
+    """Read the options that `slowpath chain facts` and `slowpath chain optimize` share.
 
     Raises:
         OptionError: if an option is invalid.
@@ -160,7 +160,7 @@ def _load(options: ChainOptions) -> LoadedChain:
     """Load the chain, and check that no output overwrites an input or another output.
 
     Raises:
-        OptionError: if an output does.
+        OptionError: if an output would overwrite an input or another output.
         InputError: if the chain cannot be read.
     """
     clang = Clang(options.cflags, options.deadline_seconds, memory_bytes=options.memory_bytes)

@@ -83,7 +83,9 @@ def read_recipe(name: str) -> str:
 
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Suppress warnings of scikit-learn, such as a kernel parameter at its bound.
+    """Suppress warnings of scikit-learn within the context.
+
+    These are warnings such as a kernel parameter at its bound.
 
     The warnings concern the quality of a model, which is measured on held-out rows instead.
     """

@@ -51,7 +51,7 @@ class PointError(TypedDict):
 
 
 IMPRECISE = "The precision that was asked for was not reached; --seconds gives it more time."
-"""Note on experiments that did not reach the requested precision."""
+"""Note about experiments that missed the requested precision."""
 
 
 class Measurement(TypedDict):

@@ -107,7 +107,7 @@ class Traced(NamedTuple):
     """Blocks with runs and instructions, the source of all instruction counts per packet.
     Instructions are the card's if they could be counted, else LLVM's."""
     placed: Placed | None
-    """None if no placement could be computed."""
+    """Recommended placement of state; None if no placement could be computed."""
     unplaced: str
     """Reason why `placed` is None."""
     layouts: list[ElementLayout]
@@ -131,7 +131,7 @@ class Evidence(NamedTuple):
     accelerators: AcceleratorsReport
     statics: Statics
     traced: Traced | None
-    """None without a trace."""
+    """Results of a run over the trace; None without a trace."""
     card: CardUse | None
     """Cores and neighbours; None without a trace, or if the source uses floating point."""
 

@@ -53,7 +53,7 @@ class Map(NamedTuple):
     key: int
     """Size of a key in bytes."""
     value: Type | None
-    """None if the map has no values, or their type is unknown."""
+    """Type of a value; None if the map has no values, or their type is unknown."""
     value_size: int
     """Size of a value in bytes."""
     key_type: Type | None
