@@ -62,7 +62,6 @@ fn only_calls_that_fail_for_lack_of_room_are_answered() {
     assert_eq!(extracted(&[update("yes")], &none), []);
     let reserve = unknown(3, "bpf_ringbuf_reserve", "room in rb", 1, "no");
     assert_eq!(extracted(&[reserve], &none), [(3, 0, vec![])]);
-    let other =
-        unknown(3, "bpf_tail_call", "program in the slot of p", 1, "yes: the path ends");
+    let other = unknown(3, "bpf_tail_call", "program in the slot of p", 1, "yes: the path ends");
     assert_eq!(extracted(&[other], &none), []);
 }
