@@ -360,7 +360,7 @@ def _by_address(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
 def _add_numbers(count: int, *, hop_pointer: bool) -> Sequence[tuple[str, ...]]:
     """Return meanings of the numbers that `add` takes in addition to an address in memory.
 
-    With `pointed`, the next hop is passed as a pointer, not as a number.
+    With `hop_pointer`, the next hop is passed as a pointer, not as a number.
     """
     if hop_pointer:
         names = {1: ("length",), 2: ("four", "length"), 3: ("four", "length", "zero")}
