@@ -94,7 +94,7 @@ pub struct Lifted {
     pub code: Vec<Insn>,
     /// Source line of each instruction in `code`, if known.
     pub lines: Vec<Option<LineInfo>>,
-    /// What the memory regions contain.
+    /// Contents of the memory regions.
     pub layout: Layout,
     /// Number of nested function calls at each block; 0 in the entry function.
     pub depths: Vec<u8>,

@@ -44,7 +44,7 @@ pub(crate) struct Pointer {
     pub range: u16,
 }
 
-/// What is known about registers and the stack at a point in the program.
+/// Knowledge about registers and the stack at a point in the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VerifierState {
     regs: [Kind; 10],

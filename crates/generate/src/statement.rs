@@ -133,7 +133,7 @@ pub enum Delta {
     Variable(Pick, u8, bool),
 }
 
-/// What the program does with a value right after it loads it.
+/// Use of a value right after the program loads it.
 #[derive(Clone, Copy, Debug)]
 pub enum Follow {
     /// The value is not changed.

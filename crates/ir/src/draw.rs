@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// and how it is printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Draw {
-    /// Where the value comes from: the name of a function outside of the program, or an
+    /// Origin of the value: the name of a function outside of the program, or an
     /// instruction.
     pub call: String,
     /// Name of the result, to distinguish it from other results of the same source.

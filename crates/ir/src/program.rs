@@ -115,7 +115,7 @@ pub struct Edge {
     pub costs: Vec<CostEvent>,
 }
 
-/// How a block ends.
+/// End of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Terminator {
     /// Continues along the only edge.

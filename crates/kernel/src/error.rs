@@ -38,7 +38,7 @@ pub enum LoadError {
         map: String,
         /// Type, sizes and flags of the map.
         definition: String,
-        /// What the kernel did not do with the map.
+        /// Operation that the kernel did not perform on the map.
         action: &'static str,
         /// The error that the kernel returned.
         cause: io::Error,
@@ -164,7 +164,7 @@ pub enum MapError {
     Length {
         /// Name of the map.
         map: String,
-        /// What has the wrong length: "key" or "value".
+        /// Part with the wrong length: "key" or "value".
         what: &'static str,
         /// Actual length in bytes.
         len: usize,
@@ -206,7 +206,7 @@ pub enum MapError {
     Kernel {
         /// Name of the map.
         map: String,
-        /// What the kernel did not do with the element.
+        /// Operation that the kernel did not perform on the element.
         action: &'static str,
         /// Key of the element. It is empty for maps without keys.
         key: Vec<u8>,
@@ -258,7 +258,7 @@ pub enum NamespaceError {
     Device {
         /// Name or number of the device.
         device: String,
-        /// What the kernel did not do with the device.
+        /// Operation that the kernel did not perform on the device.
         action: &'static str,
         /// The error that the kernel returned.
         cause: io::Error,
@@ -303,7 +303,7 @@ pub enum WireError {
     /// could not be loaded.
     #[error("the kernel does not {action} the records of frames: {cause}")]
     Record {
-        /// What the kernel did not do with the records.
+        /// Operation that the kernel did not perform on the records.
         action: &'static str,
         /// The error that the kernel returned.
         cause: io::Error,

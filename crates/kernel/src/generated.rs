@@ -23,7 +23,7 @@ pub enum GeneratedError {
     /// The kernel rejected the program, or a map that it needs.
     #[error("the kernel refuses {what} that measuring needs: {cause}")]
     Refused {
-        /// What the kernel rejected, in words.
+        /// Description of the rejected part, for messages.
         what: &'static str,
         /// The error that the kernel returned.
         cause: io::Error,

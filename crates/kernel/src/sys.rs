@@ -411,7 +411,7 @@ pub struct TypeInfo<'a> {
     pub lines: &'a [u8],
 }
 
-/// How much the verifier writes to its log.
+/// Level of detail of the verifier's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
     /// Each instruction that it visits, and the verdict (`BPF_LOG_LEVEL1`).

@@ -38,7 +38,7 @@ pub enum MeasureError {
         depends_suffix(.depends)
     )]
     NoTrace {
-        /// What the path depends on apart from packet and maps.
+        /// Inputs, apart from packet and maps, that decide the path.
         depends: Vec<String>,
     },
     /// A map did not accept the initial content that was given for a trace.
@@ -70,7 +70,7 @@ pub enum MeasureError {
         expected: u64,
         /// Number of instructions that the kernel executed.
         taken: u64,
-        /// What the path depends on apart from packet and maps.
+        /// Inputs, apart from packet and maps, that decide the path.
         depends: Vec<String>,
     },
     /// No arrangement was found with which repetitions take the same path.

@@ -21,7 +21,7 @@ pub struct Places {
     visits: Mutex<[Option<u32>; PLACES]>,
 }
 
-/// How often a program was loaded at one place.
+/// Number of times that a program was loaded at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visits {
     /// Number of loads at this place.

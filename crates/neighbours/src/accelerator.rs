@@ -17,7 +17,7 @@ const GENERATED: usize = 256;
 /// Capacity of each queue of such a client, in requests. Further requests are dropped.
 const CAPACITY: u32 = 256;
 
-/// Where the requests of a queue come from. A request is the index of one of the client's payloads.
+/// Source of the requests of a queue. A request is the index of one of the client's payloads.
 pub enum Origin {
     /// Another thread sends the requests through a bounded queue.
     Thread(Receiver<usize>),

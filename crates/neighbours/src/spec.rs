@@ -53,7 +53,7 @@ pub struct FunctionSpec {
     /// CPU of the accelerator's thread. Only a pipeline has one.
     #[serde(default)]
     pub accelerator_cpu: Option<usize>,
-    /// How the function's work is divided between threads.
+    /// Division of the function's work between threads.
     pub pattern: Pattern,
     /// Traffic that the function processes.
     pub traffic: Traffic,
@@ -120,7 +120,7 @@ pub struct MemorySpec {
     pub cpu: usize,
     /// Size of the working set in bytes.
     pub bytes: usize,
-    /// How the memory is accessed.
+    /// Pattern of the memory accesses.
     pub touch: Touch,
     /// Number of accesses per second. Without a rate, as many as possible.
     #[serde(default)]
@@ -147,7 +147,7 @@ pub struct GivenSpec {
     pub work: usize,
 }
 
-/// How the work of a function is divided between threads.
+/// Division of a function's work between threads.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
@@ -180,7 +180,7 @@ pub enum HeaderStage {
     },
 }
 
-/// What an accelerator does with a payload.
+/// Work of an accelerator on a payload.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Service {
@@ -190,7 +190,7 @@ pub enum Service {
     Compression,
 }
 
-/// How `mem-bench` accesses memory.
+/// Access pattern of `mem-bench`.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Touch {

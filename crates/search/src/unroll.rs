@@ -70,7 +70,7 @@ pub struct Unrolled {
     pub exits: Vec<(ArcId, SymbolicState)>,
     /// One sentence for each loop that a limit cut.
     pub assumptions: Vec<String>,
-    /// Those entries of `assumptions` that are about loops with a derived bound above the limit.
+    /// Entries of `assumptions` that are about loops with a derived bound above the limit.
     pub cuts: Vec<String>,
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct StructuralBound {
     pub cost: CostVector,
     /// Conditions under which the bound holds, one sentence each.
     pub conditions: Vec<String>,
-    /// Those conditions that limit a loop to fewer iterations than it can have.
+    /// Conditions that limit a loop to fewer iterations than it can have.
     pub cuts: Vec<String>,
     /// For each loop, its first instruction, its maximum number of iterations, and the source of
     /// this number.

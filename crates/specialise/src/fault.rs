@@ -53,11 +53,11 @@ pub enum Fault {
     MoveForgotten,
     /// The headroom is treated as one byte larger than it is.
     RoomTooGreat,
-    /// Where paths merge, the state of only one path is used.
+    /// The state of only one path is used at a merge of paths.
     OneWayOnly,
     /// The greatest possible value of a field is left out.
     ValueForgotten,
-    /// Where paths merge, the possible values from only one path are kept.
+    /// Only the possible values from one path are kept at a merge of paths.
     ValuesOfOneWay,
     /// After a comparison, the values are kept for which it would have the other outcome.
     OtherValuesLeft,

@@ -17,7 +17,7 @@ pub enum Shape {
     Limited(Extremum, LimitedFunction),
 }
 
-/// Whether the smaller or the larger one of a constant and a function's value is used.
+/// Choice between the smaller and the larger of a constant and a function's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extremum {
     /// The smaller one is used.
@@ -161,7 +161,7 @@ impl Segment {
     }
 }
 
-/// How much a measured point deviates from the functions of a model.
+/// Deviation of a measured point from the functions of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Residual {
     /// Value of the parameter.

@@ -115,11 +115,11 @@ pub struct PipelineTiming {
     /// Time that the kernel's loop waits in each iteration, after the last earlier instruction has
     /// retired.
     pub loop_stall: u64,
-    /// How kernel calls overlap with the code around them; `None` if calls do not overlap.
+    /// Overlap of kernel calls with the code around them; `None` if calls do not overlap.
     pub calls: Option<OverlapTiming>,
 }
 
-/// How the execution of kernel calls overlaps with the code around them.
+/// Overlap of kernel calls with the code around them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlapTiming {
     /// Number of kernel instructions that enter the reorder window for each cycle that a call

@@ -37,7 +37,7 @@ class Output(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where analyses run: on this machine, or on a cluster."""
+    """Place where analyses run: this machine, or a cluster."""
 
     jobs: int | None = None  # parallel processes on this machine; None: one
     scheduler: str | None = None  # address of a cluster's scheduler; None: this machine

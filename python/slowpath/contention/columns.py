@@ -210,7 +210,7 @@ def invalid_reason(column: Column, value: float) -> str | None:
 
 
 class Origin(NamedTuple):
-    """Where a profile comes from; fields are None if the file does not state them."""
+    """Origin of a profile; fields are None if the file does not state them."""
 
     files: tuple[str, ...]
     function: str | None = None

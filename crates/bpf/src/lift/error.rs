@@ -55,7 +55,7 @@ impl LiftError {
     }
 }
 
-/// What is wrong with an instruction. The place of the instruction in the program is added later.
+/// Reason why an instruction is rejected. The place of the instruction in the program is added later.
 #[derive(Clone, Debug)]
 pub(super) struct Cause {
     what: String,

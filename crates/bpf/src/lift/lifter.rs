@@ -38,7 +38,7 @@ use crate::{BpfProgram, Object};
 /// Number of instructions between two checks of the budget.
 pub(super) const INSTRUCTIONS: u32 = 64;
 
-/// Where a run continues after an instruction.
+/// Continuation of a run after an instruction.
 pub(super) enum Next {
     /// Continues with the next instruction of the block.
     On,
@@ -54,7 +54,7 @@ pub(super) enum Next {
     ExitOr(Operand, ProgramPoint),
 }
 
-/// What a first lifting of a program found out. A second lifting uses it.
+/// Results of a first lifting of a program, which a second lifting uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Findings {
     /// The properties of maps that must be tracked.

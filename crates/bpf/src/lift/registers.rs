@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::lift::frame::{FrameId, Frames};
 use crate::lift::state::value::AbstractValue;
 
-/// What is known about `r0` to `r10` before instructions, by frame, stretch and slot. A stretch is
+/// Knowledge about `r0` to `r10` before instructions, by frame, stretch and slot. A stretch is
 /// a piece of one path without jump targets inside, so all its values belong to the same run.
 pub(super) type Before = BTreeMap<(FrameId, u32, usize), [AbstractValue; 11]>;
 
-/// What is known about the registers before one instruction in one stretch.
+/// Knowledge about the registers before one instruction in one stretch.
 #[derive(Clone, Debug)]
 struct Instance {
     frame: FrameId,
@@ -50,7 +50,7 @@ impl Offset {
     }
 }
 
-/// What is known about the value of a register.
+/// Knowledge about the value of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterValue {
     /// Anything else: an unknown number, an unsupported pointer, or different kinds of values on
@@ -130,7 +130,7 @@ impl RegisterValue {
     }
 }
 
-/// What is known about the registers of a program before each instruction that can be reached.
+/// Knowledge about the registers of a program before each instruction that can be reached.
 #[derive(Clone, Debug, Default)]
 pub struct Registers {
     /// The values before each instruction, by slot.

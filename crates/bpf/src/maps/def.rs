@@ -37,7 +37,7 @@ pub struct MapDef {
     pub flags: u32,
     /// Extra parameter of some map types, such as the number of hash functions of a bloom filter.
     pub extra: u64,
-    /// How the map is pinned: 0 for not at all, [`PIN_BY_NAME`], or a value of a particular loader.
+    /// Pinning of the map: 0 for none, [`PIN_BY_NAME`], or a value of a particular loader.
     pub pinning: u32,
     /// BTF type of the keys, if the definition states it.
     pub key_type: Option<TypeId>,

@@ -53,7 +53,7 @@ pub struct Subprogram {
 pub struct Unresolved {
     /// Slot of the instruction.
     pub insn: usize,
-    /// What the instruction refers to, and why this could not be resolved.
+    /// Target of the instruction, and the reason why it could not be resolved.
     pub what: String,
 }
 

@@ -28,7 +28,7 @@ pub struct Answer {
     pub helper: String,
     /// Return value of the call.
     pub result: u64,
-    /// What the call writes to memory. Each item has the register of the pointer argument, the
+    /// Memory that the call writes. Each item has the register of the pointer argument, the
     /// offset in bytes, and a 4-byte word.
     pub writes: Vec<(u8, i16, u32)>,
 }

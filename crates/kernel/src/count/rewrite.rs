@@ -15,7 +15,7 @@ use crate::rewriting::{DEEPEST, RegisterState, before, free_stack_offset, insert
 /// weights.
 pub const COUNT_BITS: u32 = 32;
 
-/// What each execution of a block adds to the counter besides its number of instructions.
+/// Amount that each execution of a block adds to the counter besides its number of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
     /// Nothing.

@@ -6,7 +6,7 @@ use slowpath_bpf::insn::Insn;
 
 use super::registers::{Effect, Registers, effect};
 
-/// What registers can be used for in front of an instruction.
+/// Possible uses of the registers in front of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterState {
     /// Registers that can be overwritten.

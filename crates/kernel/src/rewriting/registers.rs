@@ -45,7 +45,7 @@ impl Registers {
     }
 }
 
-/// How an instruction affects registers.
+/// Effects of an instruction on registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effect {
     pub reads: Registers,

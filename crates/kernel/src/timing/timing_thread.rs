@@ -25,7 +25,7 @@ impl fmt::Debug for KeepWaiting {
     }
 }
 
-/// How the timing thread is actually scheduled.
+/// Actual scheduling of the timing thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheduling {
     /// CPU to which the thread is pinned; `None` if pinning failed or was not requested.

@@ -16,7 +16,7 @@ use crate::generated::{Entry, GeneratedError, KEY, map};
 use crate::sys::{Cpus, RawMap};
 use crate::{Context, Kernel, LoadedProgram};
 
-/// What a wrapper does before each run.
+/// Work of a wrapper before each run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Preparation<'a> {
     /// Changes of the previous run that the wrapper undoes.

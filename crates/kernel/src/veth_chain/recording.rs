@@ -24,7 +24,7 @@ const PACKET: i32 = 16 << 10;
 /// metadata is larger, the driver does not support metadata.
 const METADATA: u32 = 252;
 
-/// What a frame's run through the chain left.
+/// Results of a frame's run through the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Index of the last program that ran, counted from 0 in the order of the chain.

@@ -22,7 +22,7 @@ const COMBINATIONS: usize = 4;
 pub struct Bit {
     /// Bits to flip, given by the offset of a byte in the packet and a mask.
     pub flips: Vec<(usize, u8)>,
-    /// How flipping the bits changes the key of each target, as a mask for exclusive-or.
+    /// Change of each target's key when the bits are flipped, as a mask for exclusive-or.
     pub changes: Vec<Vec<u8>>,
 }
 

@@ -5,7 +5,7 @@ use slowpath_bpf::lift::{Interference, Layout};
 use slowpath_estimate::Code;
 use slowpath_ir::Program;
 
-/// Where the instructions of a program come from, by instruction number.
+/// Origin of each instruction of a program, by instruction number.
 pub(super) enum Origins {
     /// For a listing, the number of each instruction's line.
     Listing(Vec<u32>),

@@ -81,7 +81,7 @@ _WORD = 4  # number of bytes in which prefixes differ
 
 
 class PrefixShape(NamedTuple):
-    """Where an address has the 4 bytes in which prefixes differ."""
+    """Position of the 4 bytes of an address in which prefixes differ."""
 
     front: int  # number of bytes before these 4 bytes, the same in all addresses
     bits: int  # number of prefix bits in these 4 bytes; at least 25 unless the prefix is shorter

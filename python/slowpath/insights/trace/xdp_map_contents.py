@@ -40,7 +40,7 @@ Each has a `key` with a `value`, `program` or `map`; or the number of synthetic 
 
 
 class InitialContent(NamedTuple):
-    """Where the content of maps before the first packet comes from: the object, and the user."""
+    """Sources of the content of maps before the first packet: the object, and the user."""
 
     object: bytes = b""
     """The object file; empty if clang cannot make one, or if no map needs it."""

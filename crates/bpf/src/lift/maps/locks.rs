@@ -5,7 +5,7 @@ use crate::btf::{Kind, TypeId};
 use crate::maps::MapDef;
 use crate::{Btf, Object};
 
-/// Whether the values of a map contain a lock.
+/// Presence of a lock in the values of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum Lock {
     Absent,

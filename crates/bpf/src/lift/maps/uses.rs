@@ -28,7 +28,7 @@ pub(in crate::lift) enum Access {
     Walk,
 }
 
-/// How a program uses a map.
+/// Uses of a map by a program.
 #[derive(Clone, Debug)]
 struct MapUsage {
     kind: MapKind,
@@ -42,7 +42,7 @@ struct MapUsage {
     sites: BTreeSet<(BlockId, InsnIdx, Access)>,
 }
 
-/// How the blocks lifted so far use maps.
+/// Uses of maps by the blocks lifted so far.
 #[derive(Clone, Debug, Default)]
 pub(in crate::lift) struct MapUses {
     maps: BTreeMap<String, MapUsage>,

@@ -29,7 +29,7 @@ fn join_tables<K: Ord + Copy>(
     });
 }
 
-/// What is known about registers and memory at a point of the program.
+/// Knowledge about registers and memory at a point of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::lift) struct AbstractState {
     /// `r0` to `r10` of the current frame.

@@ -45,7 +45,7 @@ impl MapId {
 /// Number of the first bit of [`AbstractValue::OneOfMaps`] that represents inner maps.
 pub(in crate::lift) const INNER: u32 = 64;
 
-/// What is known about the value in a register or spilled register.
+/// Knowledge about the value in a register or spilled register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum AbstractValue {
     /// Any value.

@@ -12,7 +12,7 @@ use crate::lift::state::abstract_state::AbstractState;
 /// states. This guarantees termination.
 const PATIENCE: u32 = 16;
 
-/// What changes if a new state is stored at an edge.
+/// Changes that storing a new state at an edge causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum EdgeChange {
     Nothing,

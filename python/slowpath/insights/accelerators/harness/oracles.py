@@ -50,7 +50,7 @@ class Oracle(Protocol):
 
 
 class ResultLocation(NamedTuple):
-    """Where a function leaves its result: in bytes of a memory, or in the return value."""
+    """Location of a function's result: in bytes of a memory, or in the return value."""
 
     bits: int
     memory: Memory | None = None
@@ -64,7 +64,7 @@ class ResultLocation(NamedTuple):
 
 
 class SeedLocation(NamedTuple):
-    """Where a function takes its seed from: a numeric parameter, or bytes of a memory."""
+    """Source of a function's seed: a numeric parameter, or bytes of a memory."""
 
     bits: int
     parameter: int | None

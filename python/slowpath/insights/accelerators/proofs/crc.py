@@ -67,7 +67,7 @@ A mismatch at a longer message is taken for the function's length limit.
 
 
 class Layout(NamedTuple):
-    """Where the result contains the register of the CRC, and in which form."""
+    """Location and form of the CRC register in the result."""
 
     width: int
     at: int  # lowest bit of the register
