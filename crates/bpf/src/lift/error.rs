@@ -55,7 +55,8 @@ impl LiftError {
     }
 }
 
-/// Reason why an instruction is rejected. The place of the instruction in the program is added later.
+/// Reason why an instruction is rejected. The place of the instruction in the program is added
+/// later.
 #[derive(Clone, Debug)]
 pub(super) struct Cause {
     what: String,
