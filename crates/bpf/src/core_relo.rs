@@ -22,7 +22,7 @@ use kind::RelocationKind;
 use spec::Spec;
 use value::Value;
 
-/// Applies a relocation to the instruction at slot `at`. The error names the type, field or
+/// Applies a relocation to the instruction with index `at`. The error names the type, field or
 /// constant, and the reason why it cannot be resolved.
 pub(crate) fn apply(
     insns: &mut [Insn],
@@ -50,8 +50,8 @@ pub(crate) fn apply(
     patch::apply(insns, at, &original, &resolved, sizes).map_err(fault)
 }
 
-/// Computes the relocated number from the kernel's types. Fails if the kernel has several types of
-/// this name that give different numbers.
+/// Computes the number to put into the instruction, such as a field offset, from the kernel's
+/// types. Fails if the kernel has several types of this name that give different numbers.
 fn find(
     local: &Btf,
     kernel: &Btf,

@@ -18,7 +18,7 @@ const MACHINES: [u16; 2] = [elf::EM_BPF, elf::EM_NONE];
 /// Maximum length of a symbol or section name, in bytes.
 const NAME: usize = 4096;
 
-/// A relocatable BPF file.
+/// A parsed relocatable BPF file: its sections and symbols.
 #[derive(Clone, Debug)]
 pub(crate) struct Elf<'data> {
     pub sections: Vec<Section<'data>>,
@@ -39,12 +39,11 @@ pub(crate) struct Section<'data> {
     pub relocations: Vec<Relocation>,
 }
 
-/// One relocation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Relocation {
     /// Offset from the start of the section, in bytes.
     pub offset: u64,
-    /// Index into the symbol table.
+    /// Index, in the symbol table, of the symbol that the relocation refers to.
     pub symbol: usize,
     /// Relocation type, `R_BPF_*`.
     pub kind: u32,
@@ -52,18 +51,16 @@ pub(crate) struct Relocation {
     pub addend: i64,
 }
 
-/// Type of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SymbolKind {
-    /// A function.
     Function,
-    /// A whole section.
+    /// A symbol that stands for a whole section (`STT_SECTION`).
     Section,
-    /// A variable or a map.
+    /// The symbol of a variable or a map (`STT_OBJECT`).
     Object,
-    /// Untyped: a label, or a function of an old object.
+    /// A symbol without a type (`STT_NOTYPE`): a label, or a function in a file of an old compiler.
     Untyped,
-    /// Any other symbol, such as a file name.
+    /// A symbol of any other type, such as a file name.
     Other,
 }
 
@@ -80,7 +77,6 @@ pub(crate) enum SymbolPlace {
     Other,
 }
 
-/// A symbol.
 #[derive(Clone, Debug)]
 pub(crate) struct Symbol {
     pub name: String,
@@ -88,14 +84,14 @@ pub(crate) struct Symbol {
     pub place: SymbolPlace,
     /// Offset of the symbol from the start of its section, in bytes.
     pub value: u64,
-    /// Size in bytes.
+    /// Size of the variable or function in bytes.
     pub size: u64,
     /// True if the symbol is visible outside its file.
     pub global: bool,
 }
 
 impl Symbol {
-    /// Returns the index of the section that contains the symbol.
+    /// Returns the index of the section that contains the symbol; `None` if no section does.
     pub fn section(&self) -> Option<usize> {
         match self.place {
             SymbolPlace::Section(index) => Some(index),
@@ -197,7 +193,6 @@ impl<'data> Elf<'data> {
         Ok(Elf { sections, symbols })
     }
 
-    /// Returns the first section with this name.
     pub fn section(&self, name: &str) -> Option<&Section<'data>> {
         self.sections.iter().find(|section| section.name == name)
     }

@@ -34,7 +34,6 @@ pub(crate) const EPROTONOSUPPORT: i64 = number("EPROTONOSUPPORT");
 pub(crate) const EOPNOTSUPP: i64 = number("EOPNOTSUPP");
 pub(crate) const EAFNOSUPPORT: i64 = number("EAFNOSUPPORT");
 
-/// Returns the error number with this name.
 const fn number(name: &str) -> i64 {
     position(&NAMES, name) as i64 + 1
 }

@@ -14,7 +14,7 @@ pub enum ObjectError {
         /// Possible remedy.
         hint: &'static str,
     },
-    /// A section cannot be read.
+    /// A section cannot be read, for example because it reaches beyond the end of the file.
     #[error("section {section}: {what}; {hint}")]
     Section {
         /// Name of the section.
@@ -29,7 +29,7 @@ pub enum ObjectError {
     Instruction {
         /// Name of the section.
         section: String,
-        /// 8-byte slot in the section, from 0.
+        /// Index of the instruction's 8-byte slot in the section, counted from 0.
         insn: usize,
         /// Description of the fault.
         what: String,

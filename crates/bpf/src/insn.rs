@@ -30,7 +30,7 @@ pub use print::{Names, NoNames};
 /// call.
 pub const POISON: i32 = 0x0bad_2310;
 
-/// One instruction.
+/// One eBPF instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Insn {
     /// `dst op= src`, or `dst = src` for [`AluOp::Mov`].
@@ -138,7 +138,7 @@ pub enum Insn {
         base: Register,
         /// Offset from the base, in bytes.
         offset: i16,
-        /// Register to write.
+        /// Register whose value is stored.
         src: Register,
     },
     /// Legacy packet access of classic BPF: `r0 = *(size *)skb[index + offset]`.
@@ -197,7 +197,8 @@ pub enum Call {
     Kfunc {
         /// BTF type number of the function; in a [`crate::BpfProgram`], index into its `kfuncs`.
         id: i32,
-        /// BTF of the module that contains the function; 0 for the kernel itself.
+        /// Index of the module's BTF among the file descriptors that the loader passes to the
+        /// kernel (`fd_array`); 0 for a function of the kernel itself.
         module: i16,
     },
 }
@@ -225,8 +226,7 @@ pub enum Imm64 {
     },
     /// The address of a function of the same program, which a helper calls back.
     Function {
-        /// Distance to the function's first slot, in slots from the next slot. As for calls, the
-        /// first slot is this slot + 1 + `offset`.
+        /// Distance in slots, as in calls: the function starts at this slot + 1 + `offset`.
         offset: i32,
     },
     /// The address of the map with this index; in a [`crate::BpfProgram`], an index in
@@ -263,13 +263,14 @@ impl Insn {
     }
 
     /// Returns the target slot of a jump of any form that is at slot `at`. `None` for other
-    /// instructions and for targets before the program.
+    /// instructions, and for targets before the start of the program.
     pub fn jump_target(&self, at: usize) -> Option<usize> {
         relative(at, self.jump_offset()?)
     }
 
     /// Returns the first slot of the function that this instruction, which is at slot `at`, calls
-    /// or takes the address of. `None` for other instructions and for functions before the program.
+    /// or takes the address of. `None` for other instructions, and for functions before the start
+    /// of the program.
     pub fn function_target(&self, at: usize) -> Option<usize> {
         match *self {
             Insn::Call(Call::Subprogram { offset })

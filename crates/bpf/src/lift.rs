@@ -3,7 +3,8 @@
 //!
 //! Functions are inlined, so a function has separate blocks for each chain of calls that leads to
 //! it. Code that constant conditions exclude is skipped, as in the kernel's verifier. This module
-//! names the cost class of each instruction; the target sets the prices.
+//! names the cost class of each instruction; the target description says how much an instruction
+//! of each class costs.
 //!
 //! Submodules in ascending order; each uses only the ones above it:
 //!
@@ -85,25 +86,27 @@ use walk::{explore::explore, fixpoint};
 /// program.
 #[derive(Clone, Debug)]
 pub struct Lifted {
-    /// The program in micro-operations. Its instructions are numbered by slot; the programs reached
-    /// by tail calls and handovers follow the first program.
+    /// The program in micro-operations. Its instructions are numbered by slot. After the first
+    /// program come those that receive the packet from it by tail calls, or because of its return
+    /// code.
     pub program: Program,
-    /// Programs of the object that the instructions come from, in order.
+    /// Programs of the object that contributed instructions, in the order of their instructions in
+    /// `code`.
     pub programs: Vec<PlacedProgram>,
     /// The BPF instructions, indexed by the instruction numbers of `program`.
     pub code: Vec<Insn>,
     /// Source line of each instruction in `code`, if known.
     pub lines: Vec<Option<LineInfo>>,
-    /// Contents of the memory regions.
+    /// Meaning of the memory regions of `program`, such as the packet, the context and the maps.
     pub layout: Layout,
     /// Number of nested function calls at each block; 0 in the entry function.
     pub depths: Vec<u8>,
-    /// The reliances in [`Program::reliances`] that can only add runs. A run with such a reliance
-    /// may be impossible on the device, but no possible run is missing. A property of all runs of
-    /// `program` therefore holds on the device.
+    /// The uncertain assumptions (see [`Program::reliances`]) that can only add runs. A run under
+    /// such an assumption may be impossible on the device, but no possible run is missing. A
+    /// property of all runs of `program` therefore holds on the device.
     pub over_approximating: BTreeSet<RelianceId>,
-    /// The reliances in [`Program::reliances`] that matter only if the program writes to the packet
-    /// or moves its start or end.
+    /// The uncertain assumptions (see [`Program::reliances`]) that matter only if the program
+    /// writes to the packet or moves its start or end.
     pub packet_reliances: BTreeSet<RelianceId>,
     /// Kinds of runs that are possible on the device but missing in the lifted program.
     pub unseen: MissingRuns,
@@ -163,7 +166,8 @@ fn lift_with(
     finish(object, program, options, lifter, lifted)
 }
 
-/// Assembles the lifted program from its blocks.
+/// Assembles the lifted program from its blocks. Adds the operations that set up the packet and the
+/// context before the first instruction.
 fn finish(
     object: &Object,
     program: &BpfProgram,
@@ -235,7 +239,7 @@ fn finish(
     })
 }
 
-/// Returns the text and the source line of each instruction of the lifted programs.
+/// Returns each instruction of the lifted programs with its text, and its source line if known.
 fn instructions(
     object: &Object,
     code: &LinkedCode,

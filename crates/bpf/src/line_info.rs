@@ -1,6 +1,6 @@
 //! Looks up the source lines of instructions in the records of the section `.BTF.ext`.
 //!
-//! A record holds for its instruction and the following ones, up to the next record. DWARF is not
+//! A record applies to its instruction and the following ones, up to the next record. DWARF is not
 //! supported.
 
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ pub struct LineInfo {
     pub text: Arc<str>,
 }
 
-/// Line records of one section.
+/// Line records of one section of the object, from `.BTF.ext`.
 pub(crate) struct Lines<'a> {
     btf: &'a Btf,
     records: &'a [LineRecord],
@@ -37,7 +37,8 @@ impl<'a> Lines<'a> {
         Lines { btf, records, strings: HashMap::new() }
     }
 
-    /// Returns the source lines of `len` slots, starting with slot `first` of the section.
+    /// Returns the source line of each of the `len` instruction slots from slot `first` of the
+    /// section; `None` for slots without a line.
     pub fn of_function(&mut self, first: usize, len: usize) -> Vec<Option<LineInfo>> {
         let byte = |slot: usize| slot as u64 * 8;
         let start = self.records.partition_point(|r| u64::from(r.offset) < byte(first));

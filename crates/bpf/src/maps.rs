@@ -1,4 +1,4 @@
-//! Reads the map definitions of an object in all three forms. These are BTF types in the section
+//! Reads the map definitions of an object, which have three forms: BTF types in the section
 //! `.maps`, structures in a section `maps`, and sections of global data.
 //!
 //! [`crate::lift`] defines the semantics of maps.
@@ -47,9 +47,9 @@ impl MapTable {
         Ok(MapTable { maps })
     }
 
-    /// Fills in the map slots that the object initialises by relocations or by section names.
-    /// `program` returns the index of the program that starts at an offset of a section; `programs`
-    /// are the section names of all programs.
+    /// Sets the initial elements of maps, which the object states by relocations or by section
+    /// names. `program` returns the index of the program that starts at an offset of a section;
+    /// `programs` are the section names of all programs.
     pub fn fill_slots(
         &mut self,
         elf: &Elf,

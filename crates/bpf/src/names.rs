@@ -1,5 +1,5 @@
-//! Helps with tables of names in which the position of a name is its number. Each number is thus
-//! written once; code that refers to a number looks up the name at compile time.
+//! Helps with tables of names in which the position of a name is its number. Code that needs a
+//! number looks up the name at compile time, so that no number is written twice.
 
 /// Returns the position of a name in a table.
 ///

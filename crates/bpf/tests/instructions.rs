@@ -1,10 +1,10 @@
-//! Tests that decode arbitrary words. The decoder returns either instructions that encode to the
-//! same bytes, or an error with the position of the fault.
+//! Tests that decode arbitrary 8-byte words. The decoder returns either instructions that encode to
+//! the same bytes, or an error with the position of the invalid word.
 
 use proptest::prelude::*;
 use slowpath_bpf::insn::{decode, encode};
 
-/// Generates words that are valid instructions more often than random bytes are.
+/// Generates 8-byte words that are valid BPF instructions more often than random bytes are.
 fn word() -> impl Strategy<Value = [u8; 8]> {
     let zero_or_any = prop_oneof![3 => Just(0u8), 1 => any::<u8>()];
     let small = prop_oneof![3 => 0u8..=10, 1 => any::<u8>()];

@@ -1,5 +1,5 @@
-//! Tests that objects can be written and read back with the same maps, instructions, lines and
-//! license. The tests use all objects of the repository, and random programs.
+//! Tests that BPF objects can be written and read back with the same maps, instructions, source
+//! lines and license. The tests use all objects of the repository, and random programs.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,6 @@ fn kernel() -> Btf {
     parse(KERNEL).btf.expect("BTF")
 }
 
-/// Returns the paths of all objects in the examples and the test folders.
 fn objects() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut folders = vec![root.join("examples"), root.join("tests/objects")];
@@ -42,8 +41,8 @@ fn link_all(object: &Object, kernel: &Btf) -> Vec<BpfProgram> {
     numbers.map(|n| object.link(n, Some(kernel)).unwrap_or_else(|e| panic!("{e}"))).collect()
 }
 
-/// Removes the parts of a definition that depend on its form. These are types, which some forms
-/// lack, value sizes of maps of maps and program arrays, and names of inner maps.
+/// Removes the parts of a map definition that depend on the notation of the map in the object: key
+/// and value types, value sizes of maps of maps and program arrays, and names of inner maps.
 fn plain(def: &MapDef) -> MapDef {
     let holds = def.kind.holds_maps() || def.kind == MapKind::PROG_ARRAY;
     let inner =
@@ -186,7 +185,6 @@ fn named<'a>(programs: &'a [BpfProgram], name: &str) -> &'a BpfProgram {
     programs.iter().find(|program| program.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// Returns the object [`FEATURES`] and all its linked programs.
 fn features() -> (Object, Vec<BpfProgram>) {
     let object = parse(FEATURES);
     let linked = link_all(&object, &kernel());

@@ -1,27 +1,29 @@
-//! Register conventions between programs, the driver's compiler and the firmware (`enum
-//! static_regs` of the driver's `bpf/main.h`). The code generator writes these registers; the
-//! lifter and the firmware read them.
+//! Register conventions between programs, the driver's compiler and the firmware of the card (`enum
+//! static_regs` of the driver's `bpf/main.h`). The code generator writes these registers. The
+//! analysis of listings reads them, and so does the firmware.
 //!
-//! BPF register n is the pair (2n, 2n + 1) of both banks, low word first.
+//! The 64-bit BPF register `rn` is in registers 2n (low word) and 2n + 1 (high word), as copies in
+//! both register banks, A and B.
 
 use crate::{Bank, Operand};
 
 /// Numbers of scratch registers, which exist in both banks and hold addresses and constants. Their
-/// values are lost after the BPF instruction that sets them.
+/// values are lost after the BPF instruction for which they are set.
 pub(crate) const SCRATCH: [u8; 2] = [20, 21];
-/// Register in which a caller of a function passes the number of the instruction to return to.
+/// Register in which the caller of a function passes the index of the instruction to return to.
 pub(crate) const RETURN_ADDRESS: Operand = Operand::Gpr(Bank::A, 21);
-/// Register in which a caller passes the number of the called function's first instruction, if the
-/// call goes through the code that saves registers.
+/// Register in which a caller passes the index of the called function's first instruction. It is
+/// used only for functions that are called through the subroutine that saves `r6` to `r9`.
 pub(crate) const CALLEE_ADDRESS: Operand = Operand::Gpr(Bank::B, 21);
-/// Register in which a caller of the firmware passes the number of the instruction to return to.
+/// Register in which a program that calls the firmware passes the index of the instruction to
+/// return to.
 pub(crate) const FIRMWARE_RETURN: Operand = Operand::Gpr(Bank::B, 0);
 /// Register that contains the address of the stack's first byte in local memory.
 pub(crate) const STACK: Operand = Operand::Gpr(Bank::A, 22);
 /// Register that contains the packet's length in bytes.
 pub(crate) const PACKET_LENGTH: Operand = Operand::Gpr(Bank::B, 22);
-/// Register that contains the address of the array map in units of 256 bytes (the paper's
-/// firmware).
+/// Register that contains the address of the array map in units of 256 bytes, for the firmware of
+/// the throughput-guarantees paper.
 pub(crate) const ARRAY_MAP: Operand = Operand::Gpr(Bank::B, 23);
 
 /// Index of the base register of local memory that points to the stack frame.
@@ -30,5 +32,5 @@ pub(crate) const FRAME_BASE: u8 = 0;
 /// the driver). The packet vector contains the packet's length and address.
 pub(crate) const PACKET_VECTOR_BASE: u8 = 1;
 
-/// Number of transfer registers in the read file, and in the write file.
+/// Number of transfer registers for reads from memory, and also for writes.
 pub(crate) const XFER_COUNT: u8 = 32;

@@ -1,11 +1,12 @@
-//! Compiler from BPF programs to NFP listings. It generates the same code as the card's driver,
-//! without the card.
+//! Compiler from BPF programs to listings for the NFP, the Netronome flow processor. It generates
+//! the same code as the card's driver, without the card.
 //!
 //! The stages are modules, and each uses only those before it. [`analysis`] derives the facts that
 //! the kernel's verifier passes to the driver, and [`annotated`] stores them with the instructions.
 //! [`subset`] and [`size`] reject programs that the card cannot run. [`optimize`] rewrites the
 //! instructions. [`emit`] selects the card's instructions and adds the program's start and end.
-//! [`deviation`] finds differences between the card and the kernel. Costs are not known here.
+//! [`deviation`] finds differences between the card and the kernel. No stage computes execution
+//! times.
 //!
 //! Source: the behaviour of the public driver (`bpf/jit.c`, `bpf/verifier.c`, `bpf/main.h`,
 //! `nfp_code.h` at the version that the published listings were made with) under Linux 5.4, and of
@@ -38,26 +39,26 @@ use crate::firmware::{MapAbi, RECEIVE};
 use analysis::bounds::RangeFacts;
 use annotated::AnnotatedProgram;
 
-/// Options of the compiler.
+/// Options of the compiler from BPF programs to NFP listings.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
-    /// The interface through which the program accesses maps.
+    /// Interface of the card's firmware through which the program accesses maps.
     pub map_abi: MapAbi,
-    /// Ends the compilation early.
+    /// Condition that ends the compilation early.
     pub stop: Stop,
 }
 
-/// A program that was compiled for the card.
+/// The result of compiling a BPF program for the card: a listing, and remarks on it.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// The program for the card, as the driver's dump shows it. Exits branch to
-    /// [`crate::FIRST_EXIT`], calls of the firmware to higher numbers.
+    /// The program for the card, as the driver's dump shows it. Branches to [`crate::FIRST_EXIT`]
+    /// end the program, and branches to higher numbers call the firmware.
     pub listing: Listing,
-    /// For each instruction, the slot of the BPF program that it implements. `None` for the code
-    /// that the driver adds around the program.
+    /// For each instruction of the listing, the index of the BPF instruction that it implements.
+    /// `None` for the code that the driver adds around the program.
     pub origins: Vec<Option<usize>>,
-    /// Places where the program behaves differently on the card than in the kernel, one sentence
-    /// each.
+    /// Descriptions, one sentence each, of instructions that behave differently on the card than in
+    /// the kernel.
     pub deviations: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! The limits of the card's firmware and its driver: for access to maps, the length of programs,
-//! the depth of stacks, and the room around a packet.
+//! The limits of the SmartNIC's firmware and its driver: for access to maps, the length of
+//! programs, the size of stacks, and the free space before and after a packet.
 //!
 //! Sources: the public firmware (`apps/nic/ebpf.uc`, `NFD_BPF_*`) and the driver's `bpf/main.h`.
 
@@ -8,11 +8,11 @@ use slowpath_bpf::lift::{Receive, TailRoom};
 /// Interface through which programs access maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MapAbi {
-    /// The paper's firmware: one array map in the card's memory, whose address is in a register.
-    /// Published costs exist for this interface only.
+    /// The firmware of Krude et al. (CoNEXT 2021): one array map in the SmartNIC's memory, whose
+    /// address is in a register. Published costs exist for this interface only.
     #[default]
     ArrayPointer,
-    /// The stock firmware: programs call it to access maps.
+    /// The stock firmware: programs call functions of the firmware to access maps.
     Call,
 }
 
@@ -32,17 +32,18 @@ impl MapAbi {
 pub(crate) const MAX_STACK: u32 = 512;
 /// Alignment of stack frames in bytes (`STACK_FRAME_ALIGN`).
 pub(crate) const FRAME_ALIGN: u32 = 64;
-/// Largest size in bytes of the array map of the paper's firmware.
+/// Largest size in bytes of the array map of [`MapAbi::ArrayPointer`].
 pub(crate) const MAX_ARRAY: u64 = 1 << 30;
 /// Largest XDP result that the firmware knows, `XDP_TX`. It treats larger results as aborted.
 pub(crate) const MAX_RESULT: u32 = 3;
 
-/// Bytes of an Ethernet header, the least length that helpers can leave of a packet.
+/// Size in bytes of an Ethernet header. Helpers cannot make a packet shorter.
 pub(crate) const ETHERNET_HEADER: u32 = 14;
 /// Bytes of the shortest Ethernet frame, without frame check sequence.
 pub const MIN_FRAME: u16 = 60;
 
-/// Width in bits of the packet's length, in the lowest bits of the first word of the packet vector.
+/// Width in bits of the packet's length. It is in the lowest bits of the first word of the packet
+/// vector, the firmware's description of a packet.
 pub const PACKET_LENGTH_BITS: u8 = 14;
 /// Largest packet length in bytes that [`PACKET_LENGTH_BITS`] can hold.
 pub const MAX_PACKET: u16 = (1 << PACKET_LENGTH_BITS) - 1;
@@ -72,7 +73,7 @@ pub const RECEIVE: Receive = Receive {
     ..Receive::PAGE
 };
 
-/// Offsets in bytes of the fields of `struct xdp_md` that the card provides.
+/// Offsets in bytes of the fields of `struct xdp_md` that the SmartNIC provides.
 pub mod xdp_md {
     /// Offset of `data`, the packet's first byte.
     pub const DATA: u64 = 0;

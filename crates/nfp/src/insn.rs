@@ -1,4 +1,5 @@
-//! The instructions of the card. There is one variant for every form that the BPF compiler emits.
+//! The instructions of the SmartNIC's network flow processor. There is one variant for every form
+//! that the BPF compiler emits.
 //!
 //! Sources: the mnemonics of the public driver (`nfp_asm.h`) in the spelling of the BFD
 //! disassembler.
@@ -9,7 +10,7 @@ use crate::operator::spelled;
 use crate::{AluOp, MulStep, Operand, Shift, ShiftAmount};
 
 spelled!(
-    /// A memory command.
+    /// A command that a core sends to a memory.
     MemCommand {
         /// Reads little-endian words into transfer registers.
         Read32Swap = "read32_swap",
@@ -20,7 +21,7 @@ spelled!(
         Write8Swap = "write8_swap",
         /// Writes little-endian words from transfer registers.
         Write32Swap = "write32_swap",
-        /// Adds a constant to memory, atomically.
+        /// Adds a number of at most 16 bits, which is a part of the command, to memory, atomically.
         AddImm = "add_imm",
         /// Adds transfer registers to memory, atomically: 32 bits with counts up to 4, 64 bits with
         /// larger counts.
@@ -47,31 +48,32 @@ spelled!(
     /// The condition of a branch. Z, N, C and V are the condition codes; C after a subtraction
     /// means "no borrow".
     BranchCondition {
-        /// Always.
+        /// Unconditional: the branch is always taken.
         Always = "br",
-        /// C is clear.
+        /// Taken if the carry flag C is clear.
         CarryClear = "bcc",
-        /// C is set.
+        /// Taken if the carry flag C is set.
         CarrySet = "bcs",
-        /// Z is set.
+        /// Taken if the zero flag Z is set.
         Equal = "beq",
-        /// N equals V.
+        /// Taken if the negative flag N equals the overflow flag V.
         GreaterOrEqual = "bge",
-        /// N equals V and Z is clear.
+        /// Taken if the negative flag N equals the overflow flag V, and the zero flag Z is clear.
         Greater = "bgt",
-        /// N differs from V, or Z is set.
+        /// Taken if the negative flag N differs from the overflow flag V, or the zero flag Z is
+        /// set.
         LessOrEqual = "ble",
-        /// N differs from V.
+        /// Taken if the negative flag N differs from the overflow flag V.
         Less = "blt",
-        /// N is set.
+        /// Taken if the negative flag N is set.
         Minus = "bmi",
-        /// Z is clear.
+        /// Taken if the zero flag Z is clear.
         NotEqual = "bne",
-        /// N is clear.
+        /// Taken if the negative flag N is clear.
         Plus = "bpl",
-        /// V is clear.
+        /// Taken if the overflow flag V is clear.
         OverflowClear = "bvc",
-        /// V is set.
+        /// Taken if the overflow flag V is set.
         OverflowSet = "bvs",
     }
 );
@@ -89,98 +91,98 @@ pub enum Address {
 /// this number in both banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Insn {
-    /// `alu[dst, a, op, b]`
+    /// `alu[dst, a, op, b]`: computes a result from two operands.
     Alu {
-        /// Destination.
+        /// Operand that receives the result.
         dst: Operand,
-        /// First operand.
+        /// First source operand.
         a: Operand,
-        /// Operator.
+        /// Operation that computes the result.
         op: AluOp,
-        /// Second operand.
+        /// Second source operand.
         b: Operand,
-        /// True if the result goes to both banks.
+        /// True if the result is written to both register banks (`gpr_wrboth`).
         both_banks: bool,
     },
     /// `alu_shf[dst, a, op, b, shift]`: the second operand is shifted first.
     AluShf {
-        /// Destination.
+        /// Operand that receives the result.
         dst: Operand,
-        /// First operand.
+        /// First source operand.
         a: Operand,
-        /// A logical operator.
+        /// Bitwise operation that computes the result.
         op: AluOp,
-        /// Second operand.
+        /// Second source operand.
         b: Operand,
-        /// Shift of the second operand.
+        /// Shift of the second operand before the operation; `None` for no shift.
         shift: Option<Shift>,
-        /// True if the result goes to both banks.
+        /// True if the result is written to both register banks (`gpr_wrboth`).
         both_banks: bool,
     },
     /// `asr[dst, b, >>n]`: right shift that fills with the sign of the previous ALU result.
     Asr {
-        /// Destination.
+        /// Operand that receives the result.
         dst: Operand,
-        /// Operand to shift.
+        /// Source operand, whose value is shifted.
         b: Operand,
-        /// Distance of the shift.
+        /// Number of bits by which the value is shifted.
         amount: ShiftAmount,
-        /// True if the result goes to both banks.
+        /// True if the result is written to both register banks (`gpr_wrboth`).
         both_banks: bool,
     },
     /// `dbl_shf[dst, a, b, >>n]`: the low word of the 64-bit value a:b shifted right.
     DblShf {
-        /// Destination.
+        /// Operand that receives the result.
         dst: Operand,
-        /// High word.
+        /// Source operand with the high word of the 64-bit value.
         a: Operand,
-        /// Low word.
+        /// Source operand with the low word of the 64-bit value.
         b: Operand,
-        /// Distance of the shift.
+        /// Number of bits by which the value is shifted.
         amount: ShiftAmount,
-        /// True if the result goes to both banks.
+        /// True if the result is written to both register banks (`gpr_wrboth`).
         both_banks: bool,
     },
     /// `immed[dst, value, <<shift]`: loads a constant, rotated left.
     Immed {
-        /// Destination.
+        /// Operand that receives the result.
         dst: Operand,
         /// The constant before the rotation. Its upper half word is all zeros or all ones.
         value: u32,
         /// Rotation to the left: 0, 8 or 16 bits.
         shift: u8,
-        /// True if the result goes to both banks.
+        /// True if the result is written to both register banks (`gpr_wrboth`).
         both_banks: bool,
     },
     /// `immed_w1[dst, value]`: replaces the upper half word of a register.
     ImmedW1 {
-        /// Destination, whose lower half word is kept.
+        /// Operand that receives the result; its lower half word is kept.
         dst: Operand,
-        /// New upper half word.
+        /// New value of the upper half word.
         value: u16,
-        /// True if the result goes to both banks.
+        /// True if the result is written to both register banks (`gpr_wrboth`).
         both_banks: bool,
     },
     /// `ld_field[dst, mask, src, shift]`: replaces the bytes of a register that a mask selects.
     LdField {
-        /// Destination. Its other bytes are kept or cleared.
+        /// Operand that receives the bytes. Its other bytes are kept or cleared.
         dst: Operand,
         /// Byte mask: bit n selects byte n, the lowest byte first.
         mask: u8,
-        /// Source.
+        /// Source operand, from which the bytes are taken.
         src: Operand,
-        /// Shift of the source.
+        /// Shift of the source operand; `None` for no shift.
         shift: Option<Shift>,
         /// True for `ld_field_w_clr`, which clears the other bytes.
         clear: bool,
-        /// True if the result goes to both banks.
+        /// True if the result is written to both register banks (`gpr_wrboth`).
         both_banks: bool,
     },
     /// `local_csr_wr[ActLMAddrN, src]`: sets a base register of local memory.
     LocalCsrWr {
         /// Index of the base register, 0 to 3.
         index: u8,
-        /// New value of the base register.
+        /// Source operand with the new value of the base register.
         src: Operand,
     },
     /// `local_csr_rd[register]`: reads a control register. The `immed[dst, 0x0]` that follows
@@ -189,19 +191,19 @@ pub enum Insn {
         /// Byte address of the control register, a multiple of 4.
         csr: u16,
     },
-    /// `mem[command, $xfer_n, address, count]`
+    /// `mem[command, $xfer_n, address, count]`: accesses memory outside the core.
     Mem {
-        /// Command.
+        /// Command that the memory executes.
         command: MemCommand,
-        /// First transfer register, 0 to 31.
+        /// Number of the first transfer register with the command's data, 0 to 31.
         xfer: u8,
-        /// Address in memory.
+        /// Memory address that the command accesses.
         address: Address,
-        /// Count in words or bytes, 1 to 32.
+        /// Count of the command, in words or bytes, 1 to 32.
         count: u8,
         /// True for `indirect_ref`: the previous ALU result overrides the count or the data.
         indirect: bool,
-        /// `ctx_swap[sigN]`: signal that the thread waits for.
+        /// `ctx_swap[sigN]`: number of the signal that the thread waits for; `None` for no wait.
         signal: Option<u8>,
         /// `defer[n]`: number of delay slots that run before the thread waits, 0 to 2; 0 without a
         /// signal.
@@ -210,44 +212,44 @@ pub enum Insn {
     /// `mul_step[a, b], step`: one step of a multiplication. In a last step, `a` is the
     /// destination.
     MulStep {
-        /// First factor, or the destination.
+        /// First factor; in the last step, the operand that receives the result.
         a: Operand,
-        /// Second factor.
+        /// Second factor; `--` in the last step.
         b: Operand,
-        /// Step of the multiplication.
+        /// Kind of multiplication, and the step in it.
         step: MulStep,
-        /// True if the result goes to both banks.
+        /// True if the result is written to both register banks (`gpr_wrboth`).
         both_banks: bool,
     },
-    /// `nop`
+    /// `nop`: does nothing.
     Nop,
-    /// `br[.target]` and the conditional branches.
+    /// `br[.target]` and conditional branches, such as `beq[.target]`.
     Branch {
         /// Condition under which the branch is taken.
         condition: BranchCondition,
-        /// Number of the target instruction.
+        /// Number of the instruction to which the branch leads.
         target: u32,
         /// `defer[n]`: number of delay slots that run before the branch takes effect, 0 to 3.
         defer: u8,
     },
     /// `br_bset[src, bit, .target]` and `br_bclr[…]`: branches that test one bit.
     BranchBit {
-        /// Word to test.
+        /// Source operand with the bit to test.
         src: Operand,
-        /// Number of the bit, 0 (the lowest) to 31.
+        /// Number of the tested bit, 0 (the lowest) to 31.
         bit: u8,
         /// True if the branch is taken when the bit is set, false if when it is clear.
         set: bool,
-        /// Number of the target instruction.
+        /// Number of the instruction to which the branch leads.
         target: u32,
-        /// Number of delay slots, 0 to 3.
+        /// `defer[n]`: number of delay slots that run before the branch takes effect, 0 to 3.
         defer: u8,
     },
     /// `rtn[src]`: jumps to the instruction whose number is in a register.
     Return {
-        /// Register with the number of the target instruction.
+        /// Register that contains the number of the next instruction.
         src: Operand,
-        /// Number of delay slots, 0 to 3.
+        /// `defer[n]`: number of delay slots that run before the branch takes effect, 0 to 3.
         defer: u8,
     },
 }

@@ -3,7 +3,7 @@
 //! Condition codes, the carry between two halves of a 64-bit operation, both register banks and the
 //! transfer registers become registers of the IR. The lifter computes all condition codes where an
 //! instruction writes them, and removes unused operations at the end. Instructions get cost classes
-//! here; the target prices the classes.
+//! here; the target assigns costs to the classes.
 //!
 //! Some results of the device are not documented, such as the previous ALU result after an
 //! unfinished multiplication. The lifter marks them undefined and rejects programs that read them.
@@ -41,7 +41,8 @@ use crate::firmware::MAX_PACKET;
 use blocks::Lifter;
 use core_state::CoreState;
 
-/// Lifts a listing. Instructions that are unreachable from `.0` are left out.
+/// Lifts a listing. Instructions that are unreachable from its first instruction, `.0`, are left
+/// out.
 ///
 /// # Errors
 /// [`LiftError`] for control flow that the device does not support, for instructions whose meaning
@@ -95,7 +96,7 @@ pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Prog
     Ok(program)
 }
 
-/// Rejects a program that reads a value that an instruction leaves undefined.
+/// Rejects a program if it may read a value that an earlier instruction leaves undefined.
 fn refuse_undefined(
     listing: &Listing,
     program: &Program,

@@ -5,9 +5,9 @@
 /// One of the two register banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Bank {
-    /// `gprA_n`
+    /// Bank A, with the registers `gprA_0` to `gprA_31`.
     A,
-    /// `gprB_n`
+    /// Bank B, with the registers `gprB_0` to `gprB_31`.
     B,
 }
 
@@ -22,7 +22,7 @@ pub enum LocalAccess {
     Decrement,
 }
 
-/// A source or destination.
+/// A source or destination of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// `--`: no source, or a discarded result.
@@ -34,17 +34,17 @@ pub enum Operand {
     Xfer(u8),
     /// Local memory through base register `ActLMAddr{index}`, index 0 to 3.
     Local {
-        /// Index of the base register.
+        /// Index of the base register, 0 to 3.
         index: u8,
         /// Word relative to the base register, and the change of that register.
         access: LocalAccess,
     },
-    /// A constant.
+    /// A constant, which is part of the instruction.
     Immediate(u32),
 }
 
 impl Operand {
-    /// Returns the base register of a local-memory operand.
+    /// Returns the index of the base register of a local-memory operand; `None` for other operands.
     pub fn local_index(self) -> Option<u8> {
         match self {
             Operand::Local { index, .. } => Some(index),

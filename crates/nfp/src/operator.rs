@@ -36,11 +36,11 @@ pub(crate) use spelled;
 spelled!(
     /// An operator of the arithmetic-logic unit.
     AluOp {
-        /// Sum.
+        /// Sum of both operands.
         Add = "+",
         /// Sum of the first operand and the low half word of the second.
         Add16 = "+16",
-        /// Like [`AluOp::Add16`].
+        /// Sum with the same result as [`AluOp::Add16`].
         Add8 = "+8",
         /// Sum of both operands and the carry flag.
         AddCarry = "+carry",
@@ -50,19 +50,19 @@ spelled!(
         SubCarry = "-carry",
         /// Second operand minus the first.
         SubReversed = "B-A",
-        /// The second operand.
+        /// The second operand, unchanged (a move).
         B = "B",
-        /// Complement of the second operand.
+        /// Bitwise complement of the second operand.
         NotB = "~B",
-        /// Bitwise and.
+        /// Bitwise and of both operands.
         And = "AND",
         /// Bitwise and of the second operand and the complement of the first.
         NotAnd = "~AND",
         /// Bitwise and of the first operand and the complement of the second.
         AndNot = "AND~",
-        /// Bitwise or.
+        /// Bitwise or of both operands.
         Or = "OR",
-        /// Bitwise exclusive or.
+        /// Bitwise exclusive or of both operands.
         Xor = "XOR",
     }
 );
@@ -74,7 +74,7 @@ impl AluOp {
         matches!(self, B | NotB | And | NotAnd | AndNot | Or | Xor)
     }
 
-    /// Returns true if the result does not depend on the first operand.
+    /// Returns true if the operator uses only the second operand.
     pub fn ignores_first(self) -> bool {
         matches!(self, AluOp::B | AluOp::NotB)
     }
@@ -83,25 +83,25 @@ impl AluOp {
 spelled!(
     /// One instruction of a multi-step multiplication.
     MulStep {
-        /// Loads both factors.
+        /// First instruction of every multiplication, which loads both factors.
         Start = "start",
-        /// The only step of 24 × 8 bits.
+        /// The only step of a multiplication of 24 × 8 bits.
         Step24x8 = "24x8_step1",
         /// Writes the product of 24 × 8 bits.
         Last24x8 = "24x8_last",
-        /// First step of 16 × 16 bits.
+        /// First step of a multiplication of 16 × 16 bits.
         Step16x16First = "16x16_step1",
-        /// Second step of 16 × 16 bits.
+        /// Second step of a multiplication of 16 × 16 bits.
         Step16x16Second = "16x16_step2",
         /// Writes the low word of the product of 16 × 16 bits.
         Last16x16 = "16x16_last",
-        /// First step of 32 × 32 bits.
+        /// First step of a multiplication of 32 × 32 bits.
         Step32x32First = "32x32_step1",
-        /// Second step of 32 × 32 bits.
+        /// Second step of a multiplication of 32 × 32 bits.
         Step32x32Second = "32x32_step2",
-        /// Third step of 32 × 32 bits.
+        /// Third step of a multiplication of 32 × 32 bits.
         Step32x32Third = "32x32_step3",
-        /// Fourth step of 32 × 32 bits.
+        /// Fourth step of a multiplication of 32 × 32 bits.
         Step32x32Fourth = "32x32_step4",
         /// Writes the low word of the product of 32 × 32 bits.
         Last32x32 = "32x32_last",
@@ -121,30 +121,30 @@ impl MulStep {
 /// Direction and kind of a shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShiftKind {
-    /// `<<n`
+    /// `<<n`: to the left, fills with zeros.
     Left,
-    /// `>>n`, fills with zeros.
+    /// `>>n`: to the right, fills with zeros.
     Right,
-    /// `<<rotn`
+    /// `<<rotn`: rotation to the left.
     RotateLeft,
-    /// `>>rotn`
+    /// `>>rotn`: rotation to the right.
     RotateRight,
 }
 
-/// The amount of a shift.
+/// The number of bits by which a shift moves its operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShiftAmount {
-    /// A constant, 0 to 31 bits.
+    /// A constant amount, 0 to 31 bits.
     Bits(u8),
     /// The low five bits of the first operand of the previous logical ALU operation.
     Indirect,
 }
 
-/// A shift of the second operand.
+/// A shift that an instruction applies to its second operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shift {
-    /// Direction.
+    /// Direction of the shift, and whether it is a rotation.
     pub kind: ShiftKind,
-    /// Amount.
+    /// Number of bits by which the value is shifted.
     pub amount: ShiftAmount,
 }

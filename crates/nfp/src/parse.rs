@@ -1,4 +1,4 @@
-//! Parses listings.
+//! Parses listings in the format of the NFP disassembler.
 //!
 //! Each line has one instruction: a hexadecimal byte address, a colon, `.N`, the mnemonic, the
 //! operands, and the attributes. The parser skips blank lines and comments: from `;` or `//` to the

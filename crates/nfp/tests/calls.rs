@@ -161,8 +161,8 @@ fn returns_to_other_addresses_are_refused() {
     run(&body, &[]);
 }
 
-/// Call of a function that saves registers, as the driver emits it: .7 saves registers and
-/// continues with the function at .14, which returns through .18.
+/// Call of a function that saves registers, as the driver emits it. The code at .7 saves registers
+/// and jumps to the function at .14. The code at .18 restores them and returns.
 const SAVING: &str = "alu[gprA_12, --, B, 0x5], gpr_wrboth
     alu[gprA_22, gprA_22, +, 0x20]
     local_csr_wr[ActLMAddr0, gprA_22]

@@ -41,7 +41,8 @@ fn object() -> Object {
     object
 }
 
-/// Compiles `body` after a check that `r6` points to 34 bytes of the packet, and before an exit.
+/// Compiles a program that consists of a bounds check, `body` and an exit. The check ensures that
+/// `r6` points to at least 34 bytes of the packet.
 fn compiled(object: &Object, body: &[Insn], map_abi: MapAbi) -> Result<Compiled, CompileError> {
     let mut program: BpfProgram = object.link(0, None).expect("it links");
     program.insns = vec![
@@ -80,7 +81,8 @@ fn element() -> Vec<Insn> {
     ]
 }
 
-/// Returns a look-up of the element, and `accesses`, which run if it exists.
+/// Returns instructions that look up the element with key 0 of the first map and, if it exists,
+/// execute `accesses`.
 fn with_element(accesses: &[Insn]) -> Vec<Insn> {
     let mut body = element();
     body.push(branch(Condition::Eq, 0, Source::Imm(0), accesses.len()));
@@ -316,8 +318,8 @@ fn all_reasons_are_listed_each_once() {
     assert!(text.contains("instruction 7 and 2 more instructions: a remainder"), "{text}");
 }
 
-/// Every access to a global array is reported as an access to a global variable, even at a variable
-/// offset.
+/// Checks that every access to a global array is reported as an access to a global variable, even
+/// at a variable offset.
 #[test]
 fn global_variables_are_named_at_variable_places_too() {
     let object = object();
@@ -335,7 +337,7 @@ fn global_variables_are_named_at_variable_places_too() {
     assert_eq!(found, [(vec![6, 8, 12], expected)]);
 }
 
-/// The reasons are the same whether or not other instructions are rejected too.
+/// Checks that an unsupported instruction is rejected for the same reason alone and beside others.
 #[test]
 fn reasons_do_not_hide_each_other() {
     let object = object();
@@ -381,7 +383,7 @@ fn the_program_as_a_whole_is_refused_beside_its_instructions() {
     );
 }
 
-/// Uses of the result of an unsupported call are not reported as reasons of their own.
+/// Checks that uses of the result of an unsupported call are not reported as separate reasons.
 #[test]
 fn consequences_of_a_refused_call_are_left_out() {
     let mut object = object();

@@ -12,7 +12,8 @@ fn instructions(listing: &Listing) -> Vec<Insn> {
     listing.insns().copied().collect()
 }
 
-/// Checks that the input is a listing that survives printing and parsing, or an error with a line.
+/// Checks that bytes are parsed either to a listing that survives printing and parsing, or to an
+/// error with a line number.
 fn check_contract(bytes: &[u8]) {
     match parse_bytes(bytes) {
         Ok(listing) => {

@@ -43,7 +43,7 @@ proptest! {
     }
 }
 
-/// Returns the instructions of a listing with their words.
+/// Returns the instructions of a listing, each with the 64-bit word that encodes it.
 fn words(listing: &Listing) -> Vec<(Insn, u64)> {
     let word = |insn: &Insn| encode(insn).unwrap_or_else(|error| panic!("{insn}: {error}"));
     listing.insns().map(|insn| (*insn, word(insn))).collect()

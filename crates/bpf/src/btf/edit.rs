@@ -28,7 +28,6 @@ impl Btf {
         id
     }
 
-    /// Returns a mutable reference to the kind of a type.
     pub(crate) fn kind_mut(&mut self, id: TypeId) -> Option<&mut Kind> {
         self.types.get_mut(id.0 as usize).map(|ty| &mut ty.kind)
     }

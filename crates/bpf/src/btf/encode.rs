@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::{Btf, EnumType, FuncLinkage, Kind, Param, RawMember, StringId, Type, VarLinkage};
 
-/// First bytes of the header: magic number, version 1, no flags.
+/// First bytes of a BTF header: magic number, version 1, no flags.
 pub(super) const MAGIC: [u8; 4] = [0x9f, 0xeb, 1, 0];
-/// Size of the header in bytes.
+/// Size of a BTF header in bytes.
 const HEADER: u32 = 24;
 
 /// A string table without duplicates.

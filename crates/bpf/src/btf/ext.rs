@@ -7,10 +7,10 @@ use super::{Btf, StringId, Strings, TypeId};
 use crate::ObjectError;
 use crate::error::{DAMAGED, printable};
 
-/// Size of the written header in bytes.
+/// Size in bytes of the header that is written to `.BTF.ext`.
 const HEADER: u32 = 32;
 
-/// States the type of the function that starts at an instruction.
+/// A record of `.BTF.ext` that gives the type of the function that starts at an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FuncRecord {
     /// Offset of the instruction from the start of the section, in bytes.
@@ -19,7 +19,7 @@ pub(crate) struct FuncRecord {
     pub ty: TypeId,
 }
 
-/// States the source line of the code that starts at an instruction.
+/// A record of `.BTF.ext` that gives the source line of the code that starts at an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineRecord {
     /// Offset of the instruction from the start of the section, in bytes.
@@ -74,7 +74,8 @@ impl BtfExt {
         Ok(BtfExt { functions, lines, core })
     }
 
-    /// Returns the type of the function that starts at a slot of a section.
+    /// Returns the type of the function that starts at an 8-byte slot of a section; `None` if no
+    /// record names the slot.
     pub fn function_type(&self, section: &str, slot: usize) -> Option<TypeId> {
         let (_, records) = self.functions.iter().find(|(name, _)| name == section)?;
         let at = |record: &FuncRecord| u64::from(record.offset);

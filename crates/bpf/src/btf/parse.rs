@@ -43,7 +43,7 @@ pub(super) fn part(data: &[u8], base: u32, offset: u32, len: u32) -> Option<&[u8
 }
 
 /// Checks the first bytes of the header, which are the same in `.BTF` and `.BTF.ext`. Returns the
-/// header's length in bytes. Errors call the section `what`.
+/// header's length in bytes. `what` is the name of the section in error messages.
 pub(super) fn header_len(data: &[u8], what: &str) -> Result<u32, ObjectError> {
     let short = || ObjectError::btf(format!("{what} is shorter than its header"), DAMAGED);
     let (magic, rest) = data.split_first_chunk::<2>().ok_or_else(short)?;

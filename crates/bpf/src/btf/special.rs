@@ -35,7 +35,8 @@ const FIELDS: usize = 64;
 const BUDGET: u32 = 1 << 16;
 
 impl Btf {
-    /// Returns the byte ranges of the special fields in a value of a type, sorted by offset.
+    /// Returns the byte ranges of the special fields in a value of a type, sorted by offset. Only
+    /// the kernel may access these fields, such as locks and timers.
     pub fn special_fields(&self, ty: TypeId) -> Vec<Range<u32>> {
         let mut fields = Vec::new();
         let mut budget = BUDGET;

@@ -8,7 +8,6 @@ fn features() -> Btf {
     object.ok().and_then(|o| o.btf).expect("BTF")
 }
 
-/// Builds BTF from encoded types and strings.
 fn btf(types: &[u32], strings: &[u8]) -> Vec<u8> {
     let len = types.len() as u32 * 4;
     let header = [0x0001_eb9f, 24, 0, len, len, strings.len() as u32];

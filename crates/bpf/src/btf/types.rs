@@ -5,7 +5,7 @@
 pub struct TypeId(pub u32);
 
 impl TypeId {
-    /// `void`.
+    /// The type `void`, which has number 0 in every table.
     pub const VOID: TypeId = TypeId(0);
 }
 
@@ -22,7 +22,7 @@ pub struct Btf {
     pub(super) by_name: Vec<TypeId>,
 }
 
-/// A BTF type.
+/// A BTF type: its name, and its kind with the data of that kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Type {
     /// Name of the type; empty for many kinds.
@@ -34,11 +34,11 @@ pub struct Type {
 /// Kind of a type, with its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// No type.
+    /// The type `void`.
     Void,
     /// An integer.
     Int(IntType),
-    /// A pointer.
+    /// A pointer, and the number of the type that it points to.
     Ptr(TypeId),
     /// An array.
     Array {
@@ -70,13 +70,13 @@ pub enum Kind {
         /// True for a union, false for a structure.
         union: bool,
     },
-    /// A typedef.
+    /// A typedef, and the number of the type that it names.
     Typedef(TypeId),
-    /// `volatile`.
+    /// A type with the qualifier `volatile`, and the number of the type without it.
     Volatile(TypeId),
-    /// `const`.
+    /// A type with the qualifier `const`, and the number of the type without it.
     Const(TypeId),
-    /// `restrict`.
+    /// A type with the qualifier `restrict`, and the number of the type without it.
     Restrict(TypeId),
     /// A function.
     Func {
@@ -129,7 +129,7 @@ pub struct IntType {
     pub size: u32,
     /// Number of bits that hold the value.
     pub bits: u8,
-    /// Offset of the value, in bits.
+    /// Bit at which the value starts inside the integer; 0 except in old encodings of bit fields.
     pub offset: u8,
     /// True for a signed type.
     pub signed: bool,

@@ -8,7 +8,6 @@ const DEPTH: u32 = 32;
 /// Maximum number of types and members that one comparison visits.
 const BUDGET: u32 = 1 << 16;
 
-/// Returns true if two types are of the same kind.
 pub(super) fn same_kind(a: &Kind, b: &Kind) -> bool {
     std::mem::discriminant(a) == std::mem::discriminant(b)
 }

@@ -6,7 +6,7 @@ use super::kind::RelocationKind;
 use crate::Btf;
 use crate::btf::{Kind, RawMember, TypeId, essential_name};
 
-/// Maximum length of a path; compilers write only a few parts.
+/// Maximum number of members and elements in an access path; compilers write only a few.
 const MAX_ACCESSORS: usize = 64;
 
 /// One step of an access path, as in libbpf (`struct bpf_core_accessor`): a named member or an

@@ -20,7 +20,7 @@ fn link(name: &str, kernel: Option<&Btf>) -> BpfProgram {
     object.link(number, kernel).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Returns the immediate values that the program stores, in order.
+/// Returns the constants that the program loads into registers, in order.
 fn constants(program: &BpfProgram) -> Vec<u64> {
     let constant = |insn: &Insn| match *insn {
         Insn::Alu { op: crate::insn::AluOp::Mov, src: Source::Imm(imm), .. } => Some(imm as u64),

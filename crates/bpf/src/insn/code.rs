@@ -2,7 +2,7 @@
 
 use super::{AluOp, AtomicOp, Condition, Size};
 
-/// One 8-byte word, split into its fields.
+/// One 8-byte word of encoded instructions, split into its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Word {
     pub code: u8,
@@ -64,7 +64,8 @@ pub(super) const CALL_KFUNC: u8 = 2;
 pub(super) const LOAD_ACQUIRE: i32 = 0x100;
 pub(super) const STORE_RELEASE: i32 = 0x110;
 
-/// For each operator, bits 4 to 7 of the opcode and the value of the offset field.
+/// The encoding of each arithmetic operator: bits 4 to 7 of the opcode, and the value of the offset
+/// field.
 pub(super) const ALU_OPS: [(AluOp, u8, i16); 14] = [
     (AluOp::Add, 0x00, 0),
     (AluOp::Sub, 0x10, 0),
@@ -82,7 +83,7 @@ pub(super) const ALU_OPS: [(AluOp, u8, i16); 14] = [
     (AluOp::Arsh, 0xc0, 0),
 ];
 
-/// For each condition, bits 4 to 7 of the opcode.
+/// The encoding of each jump condition: bits 4 to 7 of the opcode.
 pub(super) const CONDITIONS: [(Condition, u8); 11] = [
     (Condition::Eq, 0x10),
     (Condition::Gt, 0x20),
@@ -97,11 +98,11 @@ pub(super) const CONDITIONS: [(Condition, u8); 11] = [
     (Condition::Sle, 0xd0),
 ];
 
-/// For each size, bits 3 and 4 of the opcode.
+/// The encoding of each access size: bits 3 and 4 of the opcode.
 pub(super) const SIZES: [(Size, u8); 4] =
     [(Size::W, 0x00), (Size::H, 0x08), (Size::B, 0x10), (Size::DW, 0x18)];
 
-/// For each atomic operation, the value of the immediate field.
+/// The encoding of each atomic operation: the value of the immediate field.
 pub(super) const ATOMICS: [(AtomicOp, i32); 10] = [
     (AtomicOp::Add { fetch: false }, 0x00),
     (AtomicOp::Add { fetch: true }, 0x01),
@@ -115,7 +116,6 @@ pub(super) const ATOMICS: [(AtomicOp, i32); 10] = [
     (AtomicOp::Cmpxchg, 0xf1),
 ];
 
-/// Returns the opcode bits of a size.
 pub(super) fn size_code(size: Size) -> u8 {
     SIZES.iter().find(|(s, _)| *s == size).map_or(0, |(_, code)| *code)
 }

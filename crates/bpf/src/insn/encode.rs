@@ -110,7 +110,8 @@ fn atomic(size: Size, dst: Register, src: Register, offset: i16, imm: i32) -> Wo
     word(code, Some(dst), Some(src), offset, imm)
 }
 
-/// Returns the source register field of the first word, and the immediates of both words.
+/// Returns the fields that encode the value of a 64-bit immediate load: the source register field
+/// of the first 8-byte word, and the immediate fields of both words.
 fn imm64(value: Imm64) -> (u8, i32, i32) {
     match value {
         Imm64::Value(value) => (0, value as i32, (value >> 32) as i32),

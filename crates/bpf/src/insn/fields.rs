@@ -93,7 +93,7 @@ impl Size {
     }
 }
 
-/// A right operand.
+/// The right operand of an instruction: a register or an immediate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A register.

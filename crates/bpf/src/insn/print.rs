@@ -16,7 +16,8 @@ pub trait Names {
     fn kfunc(&self, id: i32) -> Option<&str>;
 }
 
-/// Knows no names, so that instructions are printed with numbers only.
+/// An implementation of [`Names`] without any name, so that instructions are printed with numbers
+/// only.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoNames;
 

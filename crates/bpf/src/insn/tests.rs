@@ -3,7 +3,6 @@
 
 use super::*;
 
-/// Converts hexadecimal digits to bytes.
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: String = hex.split_whitespace().collect();
     (0..digits.len() / 2)

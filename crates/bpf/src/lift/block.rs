@@ -14,18 +14,18 @@ use crate::lift::lifter::{Lifter, Next};
 use crate::lift::state::abstract_state::AbstractState;
 use crate::lift::state::value::AbstractValue;
 
-/// The points at which a run can continue after a block, with the conditions for each.
+/// The program points where execution can continue after a block, with the condition for each.
 #[derive(Clone, Copy)]
 pub(super) enum Exits {
     To(ProgramPoint),
-    /// Goes to the first point if the 1-bit register is set, otherwise to the second.
+    /// Goes to the first program point if the 1-bit register is set, otherwise to the second.
     Branch(Reg, ProgramPoint, ProgramPoint),
-    /// Goes to the point. The register must be set: a run in which it is not set contradicts a
-    /// guarantee of the kernel, so it is excluded.
+    /// Goes to the program point. The 1-bit register is always set: runs in which it is not set
+    /// contradict a guarantee of the kernel, so they are excluded.
     Assume(Reg, ProgramPoint),
-    /// The program ends.
+    /// The program ends after this block.
     End,
-    /// Ends the program if the register is set, otherwise goes to the point.
+    /// Ends the program if the 1-bit register is set, otherwise goes to the program point.
     ExitOr(Reg, ProgramPoint),
 }
 
@@ -40,9 +40,9 @@ pub(super) struct LiftedBlock {
 }
 
 impl Lifter<'_> {
-    /// Lifts the block at a point for the abstract state at its start. Calls `observe` with the
-    /// values of `r0` to `r10` before each instruction of the first program, but not of programs
-    /// reached by tail calls.
+    /// Lifts the block at a program point for the abstract state at its start. Calls `observe` with
+    /// the values of `r0` to `r10` before each instruction of the first program, but not of
+    /// programs reached by tail calls.
     ///
     /// [`Lifter::take_work`] returns the block's operations and costs until the next block is
     /// lifted.
@@ -84,7 +84,8 @@ impl Lifter<'_> {
         })
     }
 
-    /// Converts the lifter's result to exits. Conditions become registers.
+    /// Converts the control transfer at the end of a block to [`Exits`], which have registers
+    /// instead of conditions.
     fn exits(&mut self, next: Next) -> Exits {
         match next {
             Next::On | Next::Exit => Exits::End,
@@ -96,7 +97,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Lifts one instruction, or one step of an instruction.
+    /// Lifts one instruction, or one step of an instruction that becomes several blocks.
     fn step(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         self.ir.enter(self.frames.get(at.frame).depth);
         let program = self.code.program(self.unit(at));

@@ -7,7 +7,7 @@ use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
 
 impl Lifter<'_> {
-    /// Copies `bytes` bytes if the condition holds.
+    /// Emits a copy of `bytes` bytes that takes effect only if the condition holds.
     pub(super) fn copy_if(&mut self, cond: Operand, to: Operand, from: Operand, bytes: u32) {
         for (offset, size) in chunks(bytes) {
             let emit = &mut self.ir.emit;
@@ -18,7 +18,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Assigns unknown values to `bytes` bytes; reports call the object that they belong to `what`.
+    /// Assigns unknown values to `bytes` bytes at an address. `what` is the name of the bytes in
+    /// reports.
     pub(super) fn havoc(&mut self, address: Operand, bytes: u32, what: &str) {
         for (offset, size) in chunks(bytes) {
             let destination = self.ir.emit.add(address, word(offset));
@@ -27,8 +28,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Assigns unknown values to `bytes` bytes if the condition holds; reports call the object that
-    /// they belong to `what`.
+    /// Assigns unknown values to `bytes` bytes at an address if the condition holds. `what` is the
+    /// name of the bytes in reports.
     pub(super) fn havoc_if(&mut self, cond: Operand, address: Operand, bytes: u32, what: &str) {
         for (offset, size) in chunks(bytes) {
             let name = chunk_name((offset, size), bytes, what);
@@ -49,8 +50,8 @@ impl Lifter<'_> {
     }
 }
 
-/// Returns the name that reports use for the chunk of `size` bytes at `offset` in an object of
-/// `bytes` bytes.
+/// Returns the name that reports use for `size` bytes at `offset` in the memory called `object`,
+/// whose size is `bytes`.
 fn chunk_name((offset, size): (u64, u8), bytes: u32, object: &str) -> String {
     match bytes {
         0..=8 => object.to_owned(),

@@ -46,7 +46,8 @@ pub struct MapEntry {
 pub struct MapContent {
     /// Elements whose keys are known.
     pub entries: Vec<MapEntry>,
-    /// Number of further elements, whose keys are unknown; the program never looks them up.
+    /// Number of elements besides `entries`. Their keys are unknown, and the program never looks
+    /// them up.
     pub others: u64,
     /// Properties of the inner maps of a map of maps, by the name of the inner map.
     pub inner: BTreeMap<String, InnerContent>,
@@ -55,7 +56,8 @@ pub struct MapContent {
 /// Properties of an inner map of a map of maps, besides its listed elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InnerContent {
-    /// Number of further elements besides the listed ones; the program never looks them up.
+    /// Number of elements besides the listed ones. Their keys are unknown, and the program never
+    /// looks them up.
     pub others: u64,
     /// Maximum number of elements, if it differs from the object's definition.
     pub max_entries: Option<u32>,

@@ -1,11 +1,12 @@
-//! Collects the costs of instructions, as events that belong to named cost classes. The target sets
-//! the prices of the classes.
+//! Collects the costs of instructions, as events that belong to named cost classes. The target
+//! description says how much one event of each class costs.
 
 use std::collections::BTreeMap;
 
 use slowpath_ir::{CostClassId, CostEvent, InsnIdx};
 
-/// Collects the names of all cost classes used so far, and the events of the current block.
+/// A collector of the cost events of the current block, and of the names of all cost classes so
+/// far. A cost class is a kind of work for which the target description has one cost.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
     classes: BTreeMap<String, CostClassId>,
@@ -13,12 +14,12 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// Discards the events of the last block.
+    /// Discards the cost events of the previous block.
     pub fn begin_block(&mut self) {
         self.events.clear();
     }
 
-    /// Adds an event: the instruction costs the price of this class.
+    /// Adds a cost event: the instruction costs as much as the target says for this class.
     pub fn add(&mut self, insn: InsnIdx, class: &str) {
         let next = CostClassId::from(self.classes.len());
         let class = match self.classes.get(class) {
@@ -28,12 +29,12 @@ impl Costs {
         self.events.push(CostEvent { insn, class });
     }
 
-    /// Returns the events since the start of the block.
+    /// Returns the cost events since the start of the block.
     pub fn take_block(&mut self) -> Vec<CostEvent> {
         std::mem::take(&mut self.events)
     }
 
-    /// Returns the names of the classes, indexed by [`CostClassId`].
+    /// Returns the names of the cost classes, indexed by [`CostClassId`].
     pub fn into_classes(self) -> Vec<String> {
         let mut classes = vec![String::new(); self.classes.len()];
         for (name, id) in self.classes {

@@ -13,7 +13,8 @@ pub struct LiftError {
     /// Section, instruction and source line, followed by a colon; empty if no single instruction is
     /// at fault.
     place: String,
-    /// Slot of the instruction in the linked program.
+    /// 8-byte slot of the instruction in the linked program; `None` if no single instruction is at
+    /// fault.
     pub insn: Option<usize>,
     /// True if the error is about map content that the options give, which does not fit the maps.
     /// The program itself is then not at fault.
@@ -43,7 +44,7 @@ impl LiftError {
         }
     }
 
-    /// Returns an error about the map content of the options.
+    /// Returns an error about map content that the user's options give.
     pub(super) fn content(what: impl Into<String>, hint: impl Into<String>) -> Self {
         LiftError { is_about_content: true, ..LiftError::program(what, hint) }
     }

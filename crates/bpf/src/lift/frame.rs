@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// handovers reach the other units.
 pub(super) type UnitId = usize;
 
-/// Index of a frame.
+/// Index of a stack frame in [`Frames`].
 pub(super) type FrameId = usize;
 
 /// Size of a stack frame in bytes (`MAX_BPF_STACK` of the kernel).
@@ -18,34 +18,41 @@ pub(super) const STACK_BYTES: u64 = 512;
 pub(super) enum Phase {
     /// The first step, and the following instructions of the same block.
     Start,
-    /// First step of a call that may use one of several maps: test whether it uses this one; if
-    /// not, continue with the next map.
+    /// First step of a call that may use one of several maps: test whether it uses the map with
+    /// this index; if not, continue with the next map.
     SelectMap(u32),
-    /// Second step of a call that may use one of several maps: the call with this map.
+    /// Second step of a call that may use one of several maps: the call for the map with this
+    /// index.
     CallOnMap(u32),
-    /// Loop of a helper: test whether there is another iteration.
+    /// Loop around the callback of a helper: test whether there is another iteration.
     LoopTest,
-    /// Loop of a helper: start of an iteration.
+    /// Loop around the callback of a helper: start of an iteration.
     LoopBody,
-    /// Loop of a helper: entry of the callback.
+    /// Loop around the callback of a helper: entry of the callback.
     LoopEnter,
-    /// Loop of a helper with several possible callbacks: test whether the call uses this one; if
-    /// not, continue with the next one.
+    /// Loop of a helper that has several possible callbacks: test whether the call uses the
+    /// callback with this index; if not, continue with the next one.
     SelectCallback(u32),
-    /// Loop of a helper with several possible callbacks: entry of this callback.
+    /// Loop of a helper that has several possible callbacks: entry of the callback with this index.
     Callback(u32),
-    /// Loop of a helper: return of the callback.
+    /// Loop around the callback of a helper: after the callback returns, go on or stop as its
+    /// result says.
     LoopNext,
-    /// Loop of a helper: set the result of the helper.
+    /// Loop around the callback of a helper: after the last iteration, set the result of the
+    /// helper.
     LoopDone,
-    /// Tail call through this map: test whether the index is that of filled slot `number`; if not,
-    /// continue with the next filled slot. After the last one, the tail call has failed.
+    /// Tail call through map `map`: test whether the index is that of filled slot `number` of the
+    /// program array; if not, continue with the next filled slot. After the last one, the tail call
+    /// has failed.
     Slot { map: u32, number: u32 },
-    /// Tail call through this map: jump to the program in filled slot `number`.
+    /// Tail call through map `map`: jump to the program in filled slot `number` of the program
+    /// array.
     Enter { map: u32, number: u32 },
-    /// End of a program: test whether this handover applies; if not, continue with the next one.
+    /// End of a program: test whether the handover with this index passes the packet to another
+    /// program; if not, continue with the next handover.
     Handover(u32),
-    /// End of a program: start of the program that this handover leads to.
+    /// End of a program: start of the program that receives the packet by the handover with this
+    /// index.
     Next(u32),
 }
 
@@ -55,18 +62,18 @@ pub(super) enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ProgramPoint {
     pub frame: FrameId,
-    /// Slot in the frame's program.
+    /// 8-byte instruction slot in the frame's program.
     pub slot: usize,
     pub phase: Phase,
 }
 
 impl ProgramPoint {
-    /// Returns the point of the next slot in the same frame.
+    /// Returns the program point of the next slot in the same frame.
     pub fn behind(self) -> ProgramPoint {
         ProgramPoint { slot: self.slot + 1, phase: Phase::Start, ..self }
     }
 
-    /// Returns another step of the same instruction.
+    /// Returns the program point of another step of the same instruction.
     pub fn with(self, phase: Phase) -> ProgramPoint {
         ProgramPoint { phase, ..self }
     }
@@ -76,18 +83,19 @@ impl ProgramPoint {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Frame {
     pub unit: UnitId,
-    /// Program that the frame's run started with; differs from `unit` after a tail call.
+    /// Program that the kernel started; differs from `unit`, the executing one, after a tail call.
     pub run: UnitId,
-    /// First slot of the function.
+    /// 8-byte slot of the function's first instruction.
     pub function: usize,
     /// Number of active functions that lead to this call: its caller, the caller's caller, and so
     /// on.
     pub depth: u8,
-    /// Point to which the function returns; `None` if the program ends when the function returns.
+    /// Program point to which the function returns; `None` if the program ends when the function
+    /// returns.
     pub ret: Option<ProgramPoint>,
 }
 
-/// All frames found so far.
+/// All stack frames found so far, indexed by [`FrameId`].
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     frames: Vec<Frame>,
@@ -99,7 +107,6 @@ impl Frames {
         &self.frames[id]
     }
 
-    /// Returns all frames, by index.
     pub fn all(&self) -> impl Iterator<Item = &Frame> {
         self.frames.iter()
     }

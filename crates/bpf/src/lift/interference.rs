@@ -24,7 +24,7 @@ const SOME_MAP: &str = "maps that pointers from several places lead to";
 /// Name that reports use for values that other CPUs wrote.
 const WRITTEN_BY_OTHER_CPU: &str = "what another CPU has written meanwhile";
 
-/// Maximum number of bytes to which unknown values are assigned for one argument.
+/// Maximum number of bytes to which unknown values are assigned for one argument of a call.
 const MAX_OVERWRITTEN: u32 = 512;
 
 fn is_shared(map: &MapDef) -> bool {
@@ -74,7 +74,7 @@ impl Lifter<'_> {
         self.options.interleaved.then(|| self.any_bytes(bytes))
     }
 
-    /// Records an access to `bytes` bytes at an address.
+    /// Records an access to `bytes` bytes at an address, if other CPUs can change this memory.
     pub(in crate::lift) fn note_shared(&mut self, address: AbstractValue, bytes: u8) {
         if let Some(access) = self.shared_bytes(address, bytes.into()) {
             self.state.accessed.note(access);
@@ -123,9 +123,9 @@ impl Lifter<'_> {
         }
     }
 
-    /// Assigns unknown values to the bytes from an argument's address to the end of the map value.
-    /// If their number is unknown or too large, records instead that the call reads unchanged
-    /// values.
+    /// Assigns unknown values to the bytes from an argument's address to the end of the map value,
+    /// because another CPU may have changed them. If their number is unknown or too large, records
+    /// the assumption that no other CPU has changed what the call reads.
     fn overwrite(&mut self, register: u8, known: AbstractValue, access: Shared) {
         let bytes = match known {
             AbstractValue::MapValue { map, offset: Some(from), .. }
@@ -176,7 +176,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Records a call on a queue; other CPUs may push and pop before it.
+    /// Records a call on a queue or stack. Other CPUs may push and pop elements before the call.
     pub(in crate::lift) fn note_queue(&mut self, map: &MapOperand) {
         let elements = Shared::Elements(map.id);
         self.open_elements = None;

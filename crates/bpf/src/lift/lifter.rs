@@ -35,26 +35,27 @@ use crate::lift::visit_limits::VisitLimits;
 use crate::maps::MapDef;
 use crate::{BpfProgram, Object};
 
-/// Number of instructions between two checks of the budget.
+/// Number of instructions between two checks of the time budget.
 pub(super) const INSTRUCTIONS: u32 = 64;
 
-/// Continuation of a run after an instruction.
+/// Way in which a run of the program continues after an instruction.
 pub(super) enum Next {
     /// Continues with the next instruction of the block.
     On,
     To(ProgramPoint),
-    /// Goes to the first point if the bit is set, otherwise to the second.
+    /// Goes to the first program point if the operand, one bit, is set, otherwise to the second.
     Branch(Operand, ProgramPoint, ProgramPoint),
-    /// Goes to the point. The bit must be set: a run in which it is not set contradicts a guarantee
-    /// of the kernel, so it is excluded.
+    /// Goes to the program point. The operand, one bit, must be set: a run in which it is not set
+    /// contradicts a guarantee of the kernel, so it is excluded.
     Assume(Operand, ProgramPoint),
     /// Ends the program.
     Exit,
-    /// Ends the program if the bit is set, otherwise goes to the point.
+    /// Ends the program if the operand, one bit, is set; otherwise goes to the program point.
     ExitOr(Operand, ProgramPoint),
 }
 
-/// Results of a first lifting of a program, which a second lifting uses.
+/// Results of lifting a program once (translating it to the intermediate representation). If they
+/// are not empty, the program is lifted again with them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Findings {
     /// The properties of maps that must be tracked.
@@ -66,8 +67,8 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Merges the findings for two programs that use the same maps, so that both track the same
-    /// properties. Keeps the stack bytes of `self`.
+    /// Merges the findings for two programs that use the same maps, so that lifting tracks the same
+    /// map properties in both. Stack bytes, which each program has for itself, are those of `self`.
     pub fn shared(mut self, other: &Findings) -> Self {
         for (map, tracking) in &other.plan {
             let merged = self.plan.remove(map).unwrap_or_default().with(tracking);
@@ -77,13 +78,14 @@ impl Findings {
         self
     }
 
-    /// Returns true if a second lifting would have the same result.
+    /// Returns true if nothing was found, so that lifting the program again would give the same
+    /// result.
     pub fn is_empty(&self) -> bool {
         self.plan.is_empty() && self.uninit.is_empty() && !self.metadata
     }
 }
 
-/// Lifts the blocks of one program one after the other.
+/// State of the lifter, which translates the basic blocks of one BPF program one after the other.
 pub(super) struct Lifter<'a> {
     pub object: &'a Object,
     pub options: &'a LiftOptions,
@@ -92,32 +94,36 @@ pub(super) struct Lifter<'a> {
     pub ir: IrBuilder,
     /// Abstract state before the current instruction.
     pub state: AbstractState,
-    /// Point of the current instruction.
+    /// Program point of the current instruction.
     pub at: ProgramPoint,
-    /// Number of the current block, and number of the current instruction in the lifted program.
+    /// Number of the current block, and index of the current instruction in the lifted program.
     site: (BlockId, InsnIdx),
     pub costs: Costs,
     pub assumptions: BTreeSet<String>,
     pub missing_runs: MissingRuns,
-    /// Sentences that state what single runs rely on; the index of a sentence is its reliance.
+    /// Sentences on whose truth single runs of the program rely. The index of a sentence is its
+    /// [`RelianceId`].
     pub reliances: Vec<String>,
-    /// Reliances of runs that may be impossible, see [`super::Lifted::over_approximating`].
+    /// Identifiers of those reliances that only add runs: a run that relies on such a sentence may
+    /// be impossible on the device. See [`super::Lifted::over_approximating`].
     pub over_approximating: BTreeSet<RelianceId>,
-    /// Reliances that depend on changes of the packet, see [`super::Lifted::packet_reliances`].
+    /// Identifiers of those reliances that matter only if the program changes the packet. See
+    /// [`super::Lifted::packet_reliances`].
     pub packet_reliances: BTreeSet<RelianceId>,
     /// Maps that other CPUs can change between two accesses of a run.
     pub interference: Interference,
-    /// Map whose elements another CPU may have changed before the current call.
+    /// Map whose set of elements another CPU may have changed before the call that is being lifted;
+    /// `None` if no map is concerned.
     pub open_elements: Option<MapId>,
     /// Layouts of the maps that the program uses, by the name of the map.
     pub layouts: BTreeMap<String, MapLayout>,
-    /// Findings of the first lifting of the program.
+    /// Findings from lifting the program for the first time; empty during the first time.
     first_findings: Findings,
-    /// Uses of maps found so far.
     uses: MapUses,
     /// Bytes of stack frames found so far that functions read without writing them first.
     uninit_reads: UninitReads,
-    /// True if a lifted instruction reads the position of metadata.
+    /// True if an instruction lifted so far reads the position of the packet's metadata
+    /// (`data_meta`).
     finds_metadata_reads: bool,
     /// Limits of the kernel on the number of times that a run visits blocks.
     pub visit_limits: VisitLimits,
@@ -162,13 +168,13 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Returns the start of the program.
     pub fn entry(&mut self) -> ProgramPoint {
         let frame = self.frames.id(Frame { unit: 0, run: 0, function: 0, depth: 0, ret: None });
         ProgramPoint { frame, slot: 0, phase: Phase::Start }
     }
 
-    /// Returns the findings for a second lifting; `blocks` are all blocks of the first one.
+    /// Returns what this lifting of the program has found, for lifting it a second time. `blocks`
+    /// are all blocks.
     pub fn findings(&mut self, blocks: &[Block]) -> Findings {
         Findings {
             plan: self.uses.plan(&self.options.contents, blocks),
@@ -185,8 +191,8 @@ impl<'a> Lifter<'a> {
         self.state = state;
     }
 
-    /// Starts to lift an instruction of the block and returns its number; an error if the budget is
-    /// exhausted.
+    /// Starts to lift an instruction of the block and returns its number; an error if the time
+    /// budget is exhausted.
     pub fn begin_insn(&mut self, at: ProgramPoint) -> Result<InsnIdx, Reason> {
         self.ticker.tick(&self.options.stop)?;
         let unit = self.unit(at);
@@ -197,7 +203,7 @@ impl<'a> Lifter<'a> {
         Ok(insn)
     }
 
-    /// Returns the linked program that contains a point.
+    /// Returns the index of the linked program (unit) that contains a program point.
     pub fn unit(&self, at: ProgramPoint) -> UnitId {
         self.frames.get(at.frame).unit
     }
@@ -207,21 +213,22 @@ impl<'a> Lifter<'a> {
         self.site
     }
 
-    /// Like [`Lifter::rely`], but the runs that rely on `sentence` may be impossible on the device.
-    /// The lifted program still contains all possible runs.
+    /// Like [`Lifter::rely`], for runs that may be impossible: a run for which `sentence` is false
+    /// does not occur on the device. The lifted program still contains all possible runs.
     pub fn rely_on_feasible(&mut self, cond: Operand, sentence: String) {
         let reliance = self.rely(cond, sentence);
         self.over_approximating.insert(reliance);
     }
 
-    /// Like [`Lifter::rely`], for a sentence that matters only if the packet was changed after it
-    /// was received.
+    /// Like [`Lifter::rely`], for a sentence that matters only if the packet was changed since the
+    /// device received it.
     pub fn rely_on_packet(&mut self, cond: Operand, sentence: String) {
         let reliance = self.rely(cond, sentence);
         self.packet_reliances.insert(reliance);
     }
 
-    /// Makes the run rely on the truth of `sentence` if the bit `cond` is set.
+    /// Records that runs in which the bit `cond` is set rely on the truth of `sentence`. Returns
+    /// the number of the sentence.
     pub fn rely(&mut self, cond: Operand, sentence: String) -> RelianceId {
         let known = self.reliances.iter().position(|known| *known == sentence);
         let index = known.unwrap_or_else(|| {
@@ -257,8 +264,8 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Records that an instruction costs the price of this class, unless the options exclude the
-    /// costs of its program.
+    /// Adds the cost of an instruction, which is the target's price for the cost class `class`.
+    /// Does nothing if the options exclude the costs of the instruction's program.
     pub fn cost(&mut self, at: ProgramPoint, class: &str) {
         let run = self.code.program(self.frames.get(at.frame).run).number;
         if self.options.costed_programs.as_ref().is_some_and(|counted| !counted.contains(&run)) {
@@ -268,25 +275,25 @@ impl<'a> Lifter<'a> {
         self.costs.add(insn, class);
     }
 
-    /// Returns the operations and costs of the block and removes them from the lifter.
+    /// Returns the operations and costs of the block being lifted, and removes them from the
+    /// lifter.
     pub fn take_work(&mut self) -> (Vec<OriginOp>, Vec<CostEvent>) {
         (self.ir.emit.take_ops(), self.costs.take_block())
     }
 
-    /// Sets `r0` to the result of a call, with the abstract value `known`.
+    /// Emits code that sets `r0` to the result of a call. `known` is the abstract value of the
+    /// result.
     pub fn result(&mut self, value: Operand, known: AbstractValue) {
         let reg = self.ir.reg(Register::R0.number());
         self.ir.emit.push(Op::Copy { dst: reg, src: value });
         self.state.regs[0] = known;
     }
 
-    /// Returns the definition of the map with this index.
     pub fn map_def(&self, map: u32) -> Result<&'a MapDef, Cause> {
         let found = self.object.maps.get(map as usize);
         found.ok_or_else(|| Cause::new(format!("there is no map number {map}"), "is it damaged?"))
     }
 
-    /// Returns the properties that are tracked for the map with this name.
     pub fn tracking(&self, map: &str) -> Tracking {
         if self.options.interleaved {
             // Tracked properties hold only if no other CPU changes the map.
@@ -295,7 +302,6 @@ impl<'a> Lifter<'a> {
         self.first_findings.plan.get(map).cloned().unwrap_or_default()
     }
 
-    /// Records the current call's access to a map.
     pub fn note_access(&mut self, map: &MapOperand, access: Access) {
         self.note_elements(map, access);
         self.uses.note(map, self.site, access);
@@ -314,8 +320,8 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Returns the bytes that a function reads from its stack frame without writing them first, as
-    /// the first lifting found.
+    /// Returns the bytes that a function reads from its stack frame without writing them first.
+    /// They were found when the program was lifted for the first time.
     pub fn uninit(&self, unit: UnitId, function: usize) -> Option<FrameBytes> {
         self.first_findings.uninit.get(&(unit, function)).copied()
     }
@@ -331,28 +337,30 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Returns true if there may be metadata before the packet: when it arrives, or created by some
-    /// function of the object. That function may run earlier, for example before a tail call.
+    /// Returns true if there may be metadata before the packet. Packets may arrive with metadata,
+    /// or some function of the object may create it. That function may run earlier, for example
+    /// before a tail call.
     pub fn may_have_metadata(&self) -> bool {
         self.starts_with_metadata() || self.makes_metadata()
     }
 
-    /// Returns true if moving the packet's start must copy the metadata byte by byte. This is
-    /// unnecessary if no function of the object reads the position of metadata. Metadata of other
-    /// programs is then not visible, so two programs that move the start equally also change it
-    /// equally.
+    /// Returns true if a helper that moves the packet's start must copy the metadata byte by byte
+    /// in the model. If no function of the object reads the position of metadata, the program
+    /// cannot see it. Two programs that move the packet's start equally then have the same effect
+    /// on metadata.
     pub fn moves_metadata(&self) -> bool {
         (self.starts_with_metadata() && self.reads_metadata())
             || self.code.program(0).runs_on_map_entry()
             || self.makes_metadata()
     }
 
-    /// Returns true if the first lifting found that the program reads the position of metadata.
+    /// Returns true if the program reads the position of the packet's metadata (`data_meta`). This
+    /// is known from lifting it for the first time.
     pub fn reads_metadata(&self) -> bool {
         self.first_findings.metadata
     }
 
-    /// Records if a load reads the position of metadata.
+    /// Records whether a load reads the position of packet metadata (`data_meta` of the context).
     pub fn note_load(&mut self, known: AbstractValue, offset: i16, size: Size) {
         let at = match known {
             AbstractValue::Context { offset } => offset,
@@ -362,7 +370,8 @@ impl<'a> Lifter<'a> {
         self.finds_metadata_reads |= size == Size::W && u64::try_from(at) == Ok(DATA_META);
     }
 
-    /// Returns true if packets are sent to other devices between programs.
+    /// Returns true if packets are sent to other devices between those programs that are lifted
+    /// together into one.
     pub fn is_sent(&self) -> bool {
         self.options.handovers.iter().any(|handover| handover.network.is_some())
     }

@@ -1,5 +1,6 @@
 //! Holds the linked programs that are lifted together: the requested program, and the programs that
-//! its tail calls and handovers reach.
+//! run after it. These are targets of tail calls, and next programs by the rules of
+//! [`super::Handover`].
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,25 +14,26 @@ use crate::lift::options::LiftOptions;
 use crate::lift::placed_program::PlacedProgram;
 use crate::{BpfProgram, Object};
 
-/// A linked program, and the number of its first instruction in the lifted program.
+/// A linked program that is one of those lifted together, and the number of its first instruction
+/// in the lifted program.
 struct Unit {
     program: BpfProgram,
     first_insn: usize,
     leaders: BTreeSet<usize>,
-    /// First slots of the functions whose addresses the program takes, sorted.
+    /// First instruction slots of the functions whose addresses the program takes, sorted.
     callbacks: Vec<usize>,
 }
 
-/// Linked programs, by [`UnitId`].
+/// All linked programs that are lifted together into one; the index of a program is its [`UnitId`].
 pub(super) struct LinkedCode {
     units: Vec<Unit>,
-    /// The units of programs that tail calls and handovers reach, by the index of the program in
-    /// the object.
+    /// Index (unit) of each linked program that runs after the first one, by its index in the
+    /// object.
     unit_of: HashMap<usize, UnitId>,
 }
 
 impl LinkedCode {
-    /// Creates the list of units; the program to lift is unit 0.
+    /// Creates the list of linked programs (units) with the program to lift, which is unit 0.
     pub fn new(program: BpfProgram) -> Self {
         let mut code = LinkedCode { units: Vec::new(), unit_of: HashMap::new() };
         code.add(program);
@@ -47,7 +49,8 @@ impl LinkedCode {
         self.units.len() - 1
     }
 
-    /// Returns the unit for a program of the object. Links the program when it is first requested.
+    /// Returns the unit (index among the linked programs) for a program of the object. Links the
+    /// program when it is first requested.
     pub fn unit_of(
         &mut self,
         object: &Object,
@@ -65,17 +68,16 @@ impl LinkedCode {
         Ok(unit)
     }
 
-    /// Returns the program of a unit.
     pub fn program(&self, unit: UnitId) -> &BpfProgram {
         &self.units[unit].program
     }
 
-    /// Returns the programs of all units, in the order of their instruction numbers.
+    /// Returns all linked programs, in the order of their instruction numbers.
     pub fn programs(&self) -> impl Iterator<Item = &BpfProgram> {
         self.units.iter().map(|unit| &unit.program)
     }
 
-    /// Returns the program of each unit with the numbers of its instructions in the lifted program.
+    /// Returns each linked program, with the numbers of its instructions in the lifted program.
     pub fn placed_programs(&self) -> impl Iterator<Item = PlacedProgram> {
         self.units.iter().map(|Unit { program, first_insn, .. }| PlacedProgram {
             program: program.number,
@@ -88,24 +90,27 @@ impl LinkedCode {
         })
     }
 
-    /// Returns the number of an instruction in the lifted program.
+    /// Returns the number in the lifted program of an instruction, given by linked program and
+    /// instruction slot.
     pub fn number(&self, unit: UnitId, slot: usize) -> InsnIdx {
         InsnIdx::from(self.units[unit].first_insn + slot)
     }
 
-    /// Returns the index, among the functions whose addresses the unit takes, of the function that
-    /// starts at a slot.
+    /// Returns the index of the function that starts at an instruction slot. The index counts the
+    /// functions whose addresses the linked program `unit` takes.
     pub fn callback_number(&self, unit: UnitId, slot: usize) -> Option<u32> {
         let number = self.units[unit].callbacks.binary_search(&slot).ok()?;
         u32::try_from(number).ok()
     }
 
-    /// Returns the first slot of the function with this [`LinkedCode::callback_number`].
+    /// Returns the first instruction slot of a function, given its index among the functions whose
+    /// addresses the linked program takes.
     pub fn callback(&self, unit: UnitId, number: u32) -> Option<usize> {
         self.units[unit].callbacks.get(number as usize).copied()
     }
 
-    /// Returns the maps of the object that instructions of the unit refer to.
+    /// Returns the indices of the object's maps to which instructions of the linked program `unit`
+    /// refer.
     pub fn maps(&self, unit: UnitId) -> impl Iterator<Item = u32> {
         self.program(unit).insns.iter().filter_map(|insn| match insn {
             Insn::LoadImm64 { value: Imm64::Map(map), .. } => Some(*map),
@@ -113,13 +118,12 @@ impl LinkedCode {
         })
     }
 
-    /// Returns true if a block starts at a slot.
     pub fn is_leader(&self, unit: UnitId, slot: usize) -> bool {
         self.units[unit].leaders.contains(&slot)
     }
 
-    /// Returns the name of the function that the instruction at a slot calls; empty if it is not a
-    /// call.
+    /// Returns the name of the function that the instruction at a slot calls; an empty text if it
+    /// is not a call.
     pub fn called(&self, unit: UnitId, slot: usize) -> String {
         let program = self.program(unit);
         match program.insns.get(slot) {
@@ -150,7 +154,7 @@ fn callbacks(program: &BpfProgram) -> Vec<usize> {
     targets.into_iter().collect()
 }
 
-/// Returns the slots at which blocks start.
+/// Returns the instruction slots at which basic blocks start.
 fn leaders(program: &BpfProgram) -> BTreeSet<usize> {
     let mut leaders: BTreeSet<usize> = program.subprograms.iter().map(|s| s.first).collect();
     leaders.insert(0);

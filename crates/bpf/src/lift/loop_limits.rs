@@ -11,8 +11,8 @@ use crate::lift::visit_limits::{BlockOrPoint, Limit};
 pub(in crate::lift) const MAX_LOOPS: u64 = 8 << 20;
 
 impl Lifter<'_> {
-    /// Limits the loop of a helper that calls back at most `iterations` times. The test that ends
-    /// the loop is an additional visit.
+    /// Limits how often a run reaches the loop test of a helper that calls a callback at most
+    /// `iterations` times. The test is reached once more, when the loop ends.
     pub fn limit_callbacks(&mut self, at: ProgramPoint, number: i32, iterations: u64) {
         let by = if number == LOOP { "bpf_loop" } else { "bpf_for_each_map_elem" };
         let limit = Limit {
@@ -26,7 +26,7 @@ impl Lifter<'_> {
     }
 
     /// Limits the number of visits of a `may_goto` instruction. Every function call resets the
-    /// kernel's counter. The visit that finds the counter exhausted is an additional one.
+    /// kernel's counter. The final visit, at which the counter is zero, is additional.
     pub fn limit_may_goto(&mut self, at: ProgramPoint) {
         let function = self.frames.get(at.frame).function;
         let entry = ProgramPoint { frame: at.frame, slot: function, phase: Phase::Start };

@@ -11,19 +11,21 @@ use crate::lift::content::MapContent;
 use crate::lift::receive::Receive;
 use crate::{Btf, Variable};
 
-/// States that one program runs after another one if that one returns certain codes. The next
+/// A rule that one program runs after another one if the first returns certain codes. The next
 /// program runs on the same packet and context, or on another device to which the packet is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handover {
-    /// The program after which the next one runs, by index in [`crate::Object::programs`].
+    /// First of the two programs, by index in [`crate::Object::programs`].
     pub from: usize,
     /// Return codes after which the next program runs, such as `XDP_PASS`, as 32-bit numbers.
     pub results: Vec<u32>,
     /// Mask that is applied to the return code before it is compared with `results`.
     pub mask: u32,
-    /// Program that runs next. A program cannot run after itself, not even indirectly.
+    /// Program that runs next, by index in [`crate::Object::programs`]. A program cannot run after
+    /// itself, not even indirectly.
     pub to: usize,
-    /// Network between the two programs, if the packet is sent to another device in between.
+    /// Network over which the packet is sent to another device between the two programs; `None` if
+    /// both programs run on the same device.
     pub network: Option<Network>,
 }
 
@@ -43,34 +45,35 @@ pub struct Network {
 pub struct LiftOptions {
     /// Properties of arriving packets, including the head and tail room.
     pub receive: Receive,
-    /// Properties of packets when they arrive on further devices, after a network; the lengths in
-    /// it are ignored.
+    /// Properties of packets that arrive on later devices, after a network between two programs.
+    /// The packet lengths in it are ignored.
     pub receive_after_network: Receive,
-    /// Known content of maps, by name.
+    /// Known content of maps, by the name of the map. Maps without an entry have unknown content.
     pub contents: BTreeMap<String, MapContent>,
     /// Helpers that are assumed to return any value and to change nothing. The key is the helper's
     /// name, the value is the user's reason.
     pub assumed_helpers: BTreeMap<String, String>,
-    /// Types of the kernel, with which programs that tail calls and handovers reach are linked.
+    /// BTF types of the running kernel, for linking the programs that run after the first one by
+    /// tail calls and handovers.
     pub kernel_types: Option<Arc<Btf>>,
-    /// True to keep operations with unused results, so that the values of all registers are
-    /// available.
+    /// True to keep operations whose results are unused, so that the values of all registers can be
+    /// inspected.
     pub keeps_dead_operations: bool,
     /// True to record the arguments of helper calls in [`crate::lift::Layout::calls`].
     pub records_calls: bool,
-    /// The programs that run after other programs. If no handover applies to a return code, the run
-    /// ends.
+    /// Rules by which programs run after other programs. If no rule applies to a return code, the
+    /// run ends.
     pub handovers: Vec<Handover>,
-    /// Programs whose instructions cost something, by index in [`crate::Object::programs`], with
-    /// the targets of their tail calls. `None` means all programs.
+    /// Programs whose instructions have costs, by index in [`crate::Object::programs`]. Each
+    /// includes the targets of its tail calls. `None` means all programs.
     pub costed_programs: Option<BTreeSet<usize>>,
     /// True if other CPUs may change shared maps between two accesses of a run.
     pub interleaved: bool,
     /// Read-only variables whose values are treated as unknown, to find those that affect paths:
     /// see [`crate::lift::path_deciding_variables`].
     pub probed_variables: Vec<Variable>,
-    /// Handle that tells lifting to end early, because a budget is exhausted or a caller cancelled
-    /// it.
+    /// Handle that tells lifting to end early, because a time budget is exhausted or a caller
+    /// cancelled it.
     pub stop: Stop,
 }
 

@@ -16,7 +16,6 @@ impl Lifter<'_> {
         self.ir.emit.zero_extend(low, 64)
     }
 
-    /// Stores a packet address in a field of the context.
     pub fn set_context_pointer(&mut self, field: u64, pointer: Operand) {
         let base = self.ir.base(self.ir.context);
         let address = self.ir.emit.add(base, word(field));
@@ -24,14 +23,14 @@ impl Lifter<'_> {
         self.ir.emit.store(address, low);
     }
 
-    /// Returns the address at which the received packet started. Head room and tail room are
-    /// measured from there.
+    /// Returns the address of the first byte of the packet as it was received. Head room and tail
+    /// room are measured from there.
     pub fn received(&mut self) -> Operand {
         if self.is_sent() { self.received_register().into() } else { self.ir.base(self.ir.packet) }
     }
 
-    /// Returns the register with the address of the received packet, for packets that are sent to
-    /// other devices.
+    /// Returns the register with the address at which the received packet started. Used for packets
+    /// that are sent to other devices.
     pub fn received_register(&mut self) -> Reg {
         self.ir.start("packet as received", 64, StartValue::Packet)
     }

@@ -1,12 +1,14 @@
-//! Relates the instruction numbers of a lifted program to the programs that were lifted together.
+//! Describes the programs that were lifted together, with their instruction numbers in the lifted
+//! program.
 
-/// A program among those that were lifted together.
+/// One of the programs that were lifted together into one lifted program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedProgram {
-    /// Index in [`crate::Object::programs`].
+    /// Index of the program in [`crate::Object::programs`].
     pub program: usize,
     /// Number of the program's first instruction in the lifted program.
     pub first: usize,
-    /// The number of the first instruction and the name of each function of the program.
+    /// Functions of the program: the number of the first instruction in the lifted program, and the
+    /// name.
     pub functions: Vec<(usize, String)>,
 }

@@ -1,4 +1,4 @@
-//! Finds the variables that affect the paths of a program.
+//! Finds the read-only variables whose values decide which paths a program can take.
 
 use slowpath_ir::BinaryOp;
 use slowpath_ir::{Emit, InputId, InputKind, Operand, decisive_inputs};
@@ -50,8 +50,8 @@ fn name_of(number: usize) -> String {
 }
 
 impl Lifter<'_> {
-    /// Returns an unknown 64-bit value for a load that reads probed variables at a constant offset;
-    /// `None` for other loads.
+    /// Returns an unknown 64-bit value for a load that reads one of
+    /// [`crate::lift::LiftOptions::probed_variables`] at a constant offset; `None` for other loads.
     pub(in crate::lift) fn probe(&mut self, address: AbstractValue, bytes: u8) -> Option<Operand> {
         let AbstractValue::Data { map, offset: Some(offset) } = address else { return None };
         let end = u64::try_from(offset).ok()?.saturating_add(bytes.into());

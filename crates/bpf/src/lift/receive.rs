@@ -26,7 +26,7 @@ pub const METADATA_SUPPORT: &str = "driver supports metadata";
 /// skb_shared_info))` at the end.
 const PAGE: u16 = 4096 - 40 - 320;
 
-/// `XDP_PACKET_HEADROOM` without `sizeof(struct xdp_frame)`, in bytes.
+/// Usual head room in bytes: `XDP_PACKET_HEADROOM` without `sizeof(struct xdp_frame)`.
 const HEAD: u16 = 256 - 40;
 
 /// The number of bytes after a packet by which its end can move outwards.
@@ -43,13 +43,13 @@ pub enum TailRoom {
 /// Properties of all arriving packets. Ranges are in bytes and include both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receive {
-    /// Length of the packet, without the frame check sequence.
+    /// Length of the packet in bytes, without the frame check sequence.
     pub length: (u16, u16),
     /// Head room: the number of bytes by which the packet's start can move outwards if there is no
     /// metadata.
     pub head: (u16, u16),
-    /// Maximum number of bytes by which the start of the received packet can move inwards; `None`
-    /// if there is no such limit.
+    /// Maximum number of bytes that helpers can remove from the start of the received packet;
+    /// `None` without a limit.
     pub max_head_trim: Option<u16>,
     /// Length of the metadata, a multiple of 4 bytes; part of the head room.
     pub metadata: (u16, u16),
@@ -169,8 +169,8 @@ impl Receive {
         }
     }
 
-    /// Returns true if every packet of `other`, ignoring its length, is also a packet of this
-    /// environment.
+    /// Returns true if this environment includes every packet of the environment `other`. Packet
+    /// lengths are ignored.
     pub fn covers(&self, other: &Receive) -> bool {
         let within = |own: (u16, u16), other: (u16, u16)| own.0 <= other.0 && other.1 <= own.1;
         let tail = match (self.tail, other.tail) {
@@ -205,7 +205,7 @@ impl Receive {
 
     /// Parses an environment: a name, properties
     /// (`head=0..216,tail=0..3520,meta=0..32,length=60..1514,pieces=1`), or a name followed by
-    /// properties that override its own. Missing properties are those of `any`.
+    /// properties that override its own. Missing properties are those of the environment `any`.
     ///
     /// # Errors
     /// Returns a message that describes the fault and the accepted forms.
@@ -252,8 +252,8 @@ impl Receive {
     }
 
     /// Returns the condition under which a result for this environment holds, as the end of a
-    /// sentence that starts with "exact if". `None` if the environment does not restrict packets.
-    /// `name` is the text from which the user's environment was parsed.
+    /// sentence that starts with "exact if". Returns `None` if the environment does not restrict
+    /// packets. `name` is the text from which the user's environment was parsed.
     pub fn condition(&self, name: &str) -> Option<String> {
         let any = Receive::ANY;
         let range = |(least, greatest): (u16, u16)| match (least, greatest) {

@@ -10,16 +10,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::lift::frame::{FrameId, Frames};
 use crate::lift::state::value::AbstractValue;
 
-/// Knowledge about `r0` to `r10` before instructions, by frame, stretch and slot. A stretch is
-/// a piece of one path without jump targets inside, so all its values belong to the same run.
+/// Knowledge about `r0` to `r10` before instructions. The key contains the stack frame, the number
+/// of the stretch, and the instruction slot. A stretch is a piece of one path without jump targets
+/// inside, so all its values belong to the same run.
 pub(super) type Before = BTreeMap<(FrameId, u32, usize), [AbstractValue; 11]>;
 
-/// Knowledge about the registers before one instruction in one stretch.
+/// Knowledge about the registers before one instruction, on one stretch of a path. A stretch is a
+/// piece of a path without jump targets inside.
 #[derive(Clone, Debug)]
 struct Instance {
     frame: FrameId,
     stretch: u32,
-    /// Call depth of the frame.
+    /// Call depth of the frame; 0 for the program's entry function.
     depth: u8,
     known: [AbstractValue; 11],
 }
@@ -53,14 +55,14 @@ impl Offset {
 /// Knowledge about the value of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterValue {
-    /// Anything else: an unknown number, an unsupported pointer, or different kinds of values on
+    /// Any other value: an unknown number, an unsupported pointer, or different kinds of values on
     /// different paths.
     Other,
-    /// This number.
+    /// The same known number on all paths.
     Constant(u64),
-    /// An address in the context.
+    /// An address in the context (`struct xdp_md`).
     Context {
-        /// Offset in bytes.
+        /// Offset from the start of the context in bytes.
         offset: i64,
     },
     /// An address in the packet.
@@ -71,19 +73,19 @@ pub enum RegisterValue {
     Map(u32),
     /// An address in an element of a map, or null.
     MapValue {
-        /// Index of the map.
+        /// Index of the map in [`crate::Object::maps`].
         map: u32,
-        /// Offset in the element.
+        /// Offset from the start of the element.
         offset: Offset,
     },
-    /// An address in the object's global data.
+    /// An address in the object's global variables.
     Data {
-        /// Index of the map.
+        /// Index of the map that contains the variables, in [`crate::Object::maps`].
         map: u32,
     },
     /// An address in a stack frame.
     Stack {
-        /// True if the frame belongs to a caller.
+        /// True if the frame belongs to a caller of the current function.
         caller: bool,
         /// Offset from the frame pointer.
         offset: Offset,
@@ -133,9 +135,9 @@ impl RegisterValue {
 /// Knowledge about the registers of a program before each instruction that can be reached.
 #[derive(Clone, Debug, Default)]
 pub struct Registers {
-    /// The values before each instruction, by slot.
     slots: BTreeMap<usize, Vec<Instance>>,
-    /// For each frame, the first slot of its function and the frame of its caller.
+    /// For each stack frame, the first instruction slot of its function and the frame of its
+    /// caller.
     frames: Vec<(usize, Option<FrameId>)>,
 }
 
@@ -150,7 +152,7 @@ impl Registers {
         Registers { slots, frames }
     }
 
-    /// Returns true if the instruction at a slot can be reached.
+    /// Returns true if some path of the program reaches the instruction at a slot.
     pub fn is_reached(&self, slot: usize) -> bool {
         self.slots.contains_key(&slot)
     }
@@ -178,8 +180,8 @@ impl Registers {
 
     /// Returns the distance in bytes from the first to the second of two pointers into the packet.
     /// Each pointer is given as a slot and the register that holds it before the instruction at
-    /// this slot. `None` unless the distance is the same constant in all stretches that contain
-    /// both slots.
+    /// this slot. Returns `None` unless the distance is the same constant on all paths through both
+    /// slots.
     pub fn packet_distance(&self, first: (usize, u8), second: (usize, u8)) -> Option<i64> {
         let (a, b) = (self.slots.get(&first.0)?, self.slots.get(&second.0)?);
         let packet =

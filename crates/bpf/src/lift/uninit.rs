@@ -17,7 +17,8 @@ use crate::lift::state::frame_bytes::{FrameBytes, all};
 use crate::lift::state::value::AbstractValue;
 
 impl Lifter<'_> {
-    /// Records a read of `bytes` bytes at an address.
+    /// Records a read of `bytes` bytes at an address, to find bytes of the stack that the program
+    /// has not written.
     pub(super) fn note_read(&mut self, address: AbstractValue, bytes: u64) {
         match address {
             AbstractValue::Frame { depth, offset: Some(offset) } => {
@@ -41,7 +42,8 @@ impl Lifter<'_> {
         self.note_uninit(frame, unwritten);
     }
 
-    /// Returns the frame at this call depth, among the current frame and its callers.
+    /// Returns the frame at a call depth: the current frame or the frame of one of its callers.
+    /// Returns `None` if there is none.
     fn frame_at(&self, depth: u8) -> Option<FrameId> {
         let mut id = self.at.frame;
         while self.frames.get(id).depth != depth {
@@ -63,8 +65,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the number of bytes that a helper reads at the address in a register; `None` if
-    /// unknown.
+    /// Returns the number of bytes that a helper reads at the address in a register; `None` if the
+    /// number is unknown.
     fn read_through(&self, number: i32, register: u8) -> Option<u64> {
         let map = || match self.state.regs[1] {
             AbstractValue::Map(map) => self.object.maps.get(map as usize),
@@ -87,8 +89,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Assigns unknown values, at the start of a function, to the uninitialised bytes that it
-    /// reads.
+    /// Stores unknown values, at the start of a function, in the stack bytes that it reads without
+    /// writing them first.
     pub(super) fn draw_uninit(&mut self, unit: UnitId, function: usize, depth: u8) {
         let Some(bytes) = self.uninit(unit, function) else { return };
         self.ir.enter(depth);

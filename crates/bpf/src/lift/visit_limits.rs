@@ -7,15 +7,16 @@ use slowpath_ir::{BlockId, VisitLimit};
 
 use crate::lift::frame::ProgramPoint;
 
-/// A lifted block, given by its number or by its start point.
+/// A block of the lifted program, given by its number, or by its start point as long as the number
+/// is unknown.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) enum BlockOrPoint {
     Block(BlockId),
     Point(ProgramPoint),
 }
 
-/// Maximum number of visits of `block` between two visits of `since`, with the kernel feature that
-/// imposes the limit.
+/// A limit of the kernel: between two visits of the block `since`, a run visits `block` at most
+/// `most` times. `by` names the kernel feature that imposes the limit.
 #[derive(Clone, Debug)]
 pub(in crate::lift) struct Limit {
     pub block: BlockOrPoint,
@@ -25,18 +26,17 @@ pub(in crate::lift) struct Limit {
     pub condition: Option<String>,
 }
 
-/// All limits, by the instruction that imposes each. If a block is lifted several times, the last
-/// limit counts.
+/// All limits on visits of blocks, by the instruction that imposes each. If a block is lifted
+/// several times, its last limit counts.
 #[derive(Clone, Debug, Default)]
 pub(in crate::lift) struct VisitLimits(BTreeMap<ProgramPoint, Limit>);
 
 impl VisitLimits {
-    /// Sets the limit that an instruction imposes.
     pub fn set(&mut self, at: ProgramPoint, limit: Limit) {
         self.0.insert(at, limit);
     }
 
-    /// Returns the limits, with start points of blocks replaced by block numbers. Drops limits of
+    /// Returns the limits, with blocks given by number instead of start point. Drops limits of
     /// blocks that do not exist.
     pub fn resolved(&self, ids: &HashMap<ProgramPoint, BlockId>) -> Vec<VisitLimit> {
         let id = |place| match place {

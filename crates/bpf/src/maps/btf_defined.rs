@@ -53,8 +53,8 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Returns the map definition of a variable of type `ty`, and the offset of its member `values` in
-/// bytes, if it has this member.
+/// Returns the map definition of a variable of type `ty`, and the offset of the type's member
+/// `values` in bytes; `None` without this member.
 pub(crate) fn definition(
     btf: &Btf,
     name: &str,
@@ -73,8 +73,8 @@ impl Reader<'_> {
         ObjectError::map(self.name, what, HINT)
     }
 
-    /// Reads a definition. Also returns the offset of its member `values` in bytes, if it has this
-    /// member. Only an outer map can have it.
+    /// Reads a map definition. Also returns the offset in bytes of the member `values`, which only
+    /// an outer map can have; `None` without this member.
     fn definition(&self, ty: TypeId, outer: bool) -> Result<(MapDef, Option<u64>), ObjectError> {
         let btf = self.btf;
         let ty = btf.resolve(ty);
@@ -141,7 +141,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the type that a member points to, and its size in bytes.
+    /// Returns the type that a member of a map definition points to, and the size of the type in
+    /// bytes.
     fn pointee(&self, member: &RawMember) -> Result<(Option<TypeId>, u32), ObjectError> {
         let field = self.btf.string(member.name);
         let Kind::Ptr(to) = *self.btf.kind(self.btf.resolve(member.ty)) else {

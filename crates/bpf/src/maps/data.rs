@@ -6,7 +6,7 @@ use super::table::PlacedMap;
 use crate::ObjectError;
 use crate::elf::Section;
 
-/// A global variable.
+/// A global variable of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     /// Name of the variable.
@@ -30,8 +30,8 @@ pub(crate) fn is_data_section(name: &str) -> bool {
         .any(|base| name.strip_prefix(base).is_some_and(|r| r.is_empty() || r.starts_with('.')))
 }
 
-/// Creates the map of section `index`. `before` is the total size of earlier data sections, in
-/// bytes.
+/// Creates the map for a section of global data, which has index `index`. `before` is the total
+/// size of earlier data sections, in bytes.
 pub(super) fn read(section: &Section, index: usize, before: u64) -> Result<PlacedMap, ObjectError> {
     let name = section.name.as_str();
     let size = u32::try_from(section.size).ok().filter(|size| before + u64::from(*size) <= LIMIT);

@@ -1,5 +1,4 @@
-//! Defines the type for map definitions, which all three forms of definitions in objects are
-//! converted to.
+//! Defines map definitions in the form to which all three forms in object files are converted.
 
 use std::ops::Range;
 
@@ -13,19 +12,19 @@ pub const READ_ONLY: u32 = 1 << 7;
 pub const MAPPABLE: u32 = 1 << 10;
 
 /// Value of [`MapDef::pinning`] for maps that are pinned under their name (`LIBBPF_PIN_BY_NAME`).
-/// Objects with the same pin share one map.
+/// Objects whose maps are pinned under the same name share one map.
 pub const PIN_BY_NAME: u32 = 1;
 
-/// The value of [`MapDef::pinning`] that iproute2 uses for the same purpose as [`PIN_BY_NAME`]
+/// The value of [`MapDef::pinning`] that iproute2 uses instead of [`PIN_BY_NAME`]
 /// (`PIN_GLOBAL_NS`).
 const IPROUTE2_GLOBAL: u32 = 2;
 
-/// A map definition.
+/// The definition of a map in an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapDef {
-    /// Name of the map; for global data, name of the section.
+    /// Name of the map; for global data, the name of the section.
     pub name: String,
-    /// Map type.
+    /// Type of the map, such as hash map or array.
     pub kind: MapKind,
     /// Key size in bytes.
     pub key_size: u32,
@@ -39,14 +38,14 @@ pub struct MapDef {
     pub extra: u64,
     /// Pinning of the map: 0 for none, [`PIN_BY_NAME`], or a value of a particular loader.
     pub pinning: u32,
-    /// BTF type of the keys, if the definition states it.
+    /// BTF type of the keys, `None` if the definition does not state it.
     pub key_type: Option<TypeId>,
-    /// BTF type of the values, if the definition states it.
+    /// BTF type of the values, `None` if the definition does not state it.
     pub value_type: Option<TypeId>,
     /// Byte ranges of values that only the kernel may access ([`crate::Btf::special_fields`]). User
     /// space reads zeros there, and its writes do not change these bytes.
     pub special: Vec<Range<u32>>,
-    /// Initial content of the only element, for global data.
+    /// Initial bytes of the only element, for sections of global data; `None` for other maps.
     pub initial: Option<Vec<u8>>,
     /// True if neither programs nor user space write to the map at run time, so that
     /// [`MapDef::initial`] stays valid.
@@ -54,9 +53,10 @@ pub struct MapDef {
     /// Values that the user states for bytes of [`MapDef::initial`]. If several values overlap, the
     /// last one counts.
     pub stated: Vec<StatedValue>,
-    /// Definition of the inner maps, for maps of maps.
+    /// Definition of the inner maps, for maps of maps; otherwise `None`.
     pub inner: Option<Box<MapDef>>,
-    /// Slots that the object initialises, for program arrays and maps of maps.
+    /// Initial elements that the object states, for program arrays and maps of maps: the index and
+    /// the program or map.
     pub slots: Vec<(u32, SlotRef)>,
 }
 
@@ -65,19 +65,20 @@ pub struct MapDef {
 pub struct StatedValue {
     /// Name of the variable or part, as the user wrote it.
     pub name: String,
-    /// Offset of the first byte in the section.
+    /// Offset of the first byte in its section, in bytes.
     pub offset: u64,
-    /// Size in bytes.
+    /// Size of the bytes whose value is stated.
     pub size: u64,
     /// Value, as text for messages; `None` if any value is possible.
     pub value: Option<String>,
-    /// Largest value that each number of the variable can have, if any value is possible.
+    /// Largest value of each number in these bytes, if any value is possible. See
+    /// [`StatedValue::numbers`].
     pub max: u64,
 }
 
 impl StatedValue {
-    /// Splits the bytes of the variable into numbers of 1, 2, 4 or 8 bytes. Returns the offset of
-    /// each number in the section, and its size in bytes.
+    /// Splits the bytes of the stated value into numbers of 1, 2, 4 or 8 bytes. Returns the offset
+    /// of each number in the section, and its size in bytes.
     pub fn numbers(&self) -> Vec<(u64, u8)> {
         let (mut numbers, mut at) = (Vec::new(), 0);
         while at < self.size {
@@ -89,8 +90,8 @@ impl StatedValue {
         numbers
     }
 
-    /// Returns the name of the input that stands for a number that can have any value. `number` is
-    /// its offset and size; `section` is the name of its section.
+    /// Returns the name of the program input that represents one number of a variable with unknown
+    /// value. `number` is the offset and size of the number; `section` is the name of its section.
     pub fn input(&self, section: &str, number: (u64, u8)) -> String {
         let (offset, bytes) = number;
         let part = match u64::from(bytes) == self.size {
@@ -105,7 +106,7 @@ impl StatedValue {
     }
 }
 
-/// The program or map that a slot of a program array or map of maps contains.
+/// The program or map that an element of a program array or map of maps contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SlotRef {
     /// A program, by index in [`crate::Object::programs`].
@@ -115,8 +116,9 @@ pub enum SlotRef {
 }
 
 impl MapDef {
-    /// Sets the numbers that the user allows to have any value to fixed values. `value` returns the
-    /// value for an input name; without such a value, the number keeps its initial value.
+    /// Replaces "any value" by a fixed value for variables that the user allowed to have any value.
+    /// `value` returns the fixed value for the name of an input. Numbers without a fixed value keep
+    /// their initial value.
     pub fn fix(&mut self, value: impl Fn(&str) -> Option<u64>) {
         let Some(initial) = self.initial.as_mut() else { return };
         for stated in self.stated.iter_mut().filter(|stated| stated.value.is_none()) {
@@ -130,7 +132,8 @@ impl MapDef {
         }
     }
 
-    /// Returns the initial content if all its bytes have the same value in every run.
+    /// Returns the initial content if all its bytes have the same value in every run; otherwise
+    /// `None`.
     pub fn constant(&self) -> Option<&[u8]> {
         let initial = self.initial.as_deref().filter(|_| self.read_only)?;
         let varies = self.stated.iter().any(|stated| stated.value.is_none());
@@ -138,7 +141,7 @@ impl MapDef {
     }
 
     /// Returns `size` bytes of the initial content from `offset`, if these bytes have the same
-    /// value in every run.
+    /// value in every run; otherwise `None`.
     pub fn constant_bytes(&self, offset: u64, size: u64) -> Option<&[u8]> {
         let initial = self.initial.as_deref().filter(|_| self.read_only)?;
         let varies = |stated: &StatedValue| stated.value.is_none() && stated.overlaps(offset, size);
@@ -150,7 +153,7 @@ impl MapDef {
     }
 
     /// Returns the name under which the map is pinned and shared between objects; `None` if it is
-    /// not.
+    /// not pinned.
     pub fn pin(&self) -> Option<&str> {
         matches!(self.pinning, PIN_BY_NAME | IPROUTE2_GLOBAL).then_some(self.name.as_str())
     }
@@ -177,7 +180,7 @@ impl MapDef {
         }
     }
 
-    /// Sets those fields of a value to zero that only the kernel may access, as the kernel does
+    /// Sets the fields of a map value that only the kernel may access to zero, as the kernel does
     /// when user space reads the value.
     pub fn clear_special(&self, value: &mut [u8]) {
         for field in &self.special {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Map type, with the kernel's number.
+/// Map type, given by its number in the kernel (`enum bpf_map_type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MapKind(pub u32);
 

@@ -22,7 +22,7 @@ const PIN_OBJECT_NS: u32 = 1;
 /// [`super::PIN_BY_NAME`] there. No loader uses this number.
 const OWN_PIN: u32 = u32::MAX;
 
-/// Reads the maps that section `index` defines and appends them to `maps`.
+/// Reads the maps that a legacy section defines, given by its index, and appends them to `maps`.
 pub(super) fn read(elf: &Elf, index: usize, maps: &mut Vec<PlacedMap>) -> Result<(), ObjectError> {
     let section = &elf.sections[index];
     let mut symbols: Vec<_> = elf
@@ -78,7 +78,8 @@ fn words(data: &[u8], offset: u64, size: u64) -> Option<Vec<u32>> {
     Some(chunks.iter().map(|chunk| u32::from_le_bytes(*chunk)).collect())
 }
 
-/// Sets the definition of the inner maps in each map of maps.
+/// Sets the definition of the inner maps in each map of maps. The number of the inner map, which
+/// the map of maps contains, identifies it.
 pub(super) fn connect(maps: &mut [PlacedMap]) {
     for i in 0..maps.len() {
         let map = &maps[i];

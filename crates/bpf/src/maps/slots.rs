@@ -1,12 +1,12 @@
-//! Reads the map slots that the object initialises. Initialisers of program arrays and maps of maps
-//! do this with relocations in `.maps`, and iproute2 with the section names `MAP/SLOT`.
+//! Reads the initial elements that an object states for its maps. Program arrays and maps of maps
+//! state them by relocations in `.maps`. With iproute2, programs are in sections named `MAP/SLOT`.
 
 use super::def::SlotRef;
 use super::table::{MapTable, Numbers};
 use crate::ObjectError;
 use crate::elf::Elf;
 
-/// Size in bytes of a pointer in the list of values.
+/// Size in bytes of one pointer in the list of initial elements (`values`).
 const POINTER: u64 = 8;
 
 pub(super) fn from_relocations(
@@ -52,7 +52,8 @@ pub(super) fn from_relocations(
     Ok(())
 }
 
-/// Fills the slots that the section names of programs refer to; `programs` are these section names.
+/// Adds the programs whose section names have the form `MAP/SLOT` to program arrays. `programs` are
+/// the section names of all programs.
 pub(super) fn from_section_names(table: &mut MapTable, programs: &[&str]) {
     for (program, section) in programs.iter().enumerate() {
         let Some((map, slot)) = section.split_once('/') else { continue };
@@ -67,7 +68,8 @@ pub(super) fn from_section_names(table: &mut MapTable, programs: &[&str]) {
     }
 }
 
-/// Sorts the slots of each map. If a slot has several values, keeps the first one.
+/// Sorts the initial elements of each map by index. If an index has several values, keeps the first
+/// one.
 pub(super) fn sort(table: &mut MapTable) {
     for map in &mut table.maps {
         map.def.slots.sort_by_key(|(slot, _)| *slot);

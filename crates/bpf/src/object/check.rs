@@ -1,4 +1,5 @@
-//! Checks the control flow of functions as the kernel does for every function, reachable or not.
+//! Checks the control flow of functions. Like the kernel, it checks every function, whether
+//! reachable or not.
 
 use super::functions::Function;
 use super::references::{Reference, References};
@@ -9,8 +10,8 @@ use crate::insn::{Call, Insn};
 /// Kernel functions that do not return.
 const NO_RETURN: [&str; 2] = ["bpf_throw", "__bpf_trap"];
 
-/// Checks that jumps stay inside the function and lead to the start of an instruction, and that
-/// control cannot fall off the end.
+/// Checks the jumps of a function. They must stay inside the function and lead to the start of an
+/// instruction, and control must not fall off the function's end.
 pub(super) fn function(
     function: &Function,
     code: &[Insn],

@@ -2,14 +2,14 @@
 
 use super::kind::ProgramKind;
 
-/// A program of an object, before linking.
+/// A program of a BPF object, as described by the object file before linking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramEntry {
     /// Name of the entry function.
     pub name: String,
-    /// Name of the section.
+    /// Name of the section that contains the entry function.
     pub section: String,
-    /// Program type.
+    /// Type of the program, guessed from names and types.
     pub kind: ProgramKind,
     pub(crate) function: usize,
 }

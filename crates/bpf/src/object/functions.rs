@@ -15,24 +15,24 @@ use crate::elf::{Elf, Symbol, SymbolKind};
 use crate::error::DAMAGED;
 use crate::insn::{Insn, decode};
 
-/// Maximum number of instructions in all functions together.
+/// Maximum number of instructions in all functions of an object together.
 const LIMIT: usize = 1 << 22;
 
-/// A function of the object.
+/// A function of a BPF object, before linking.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub name: String,
-    /// Index of the section.
+    /// Index of the section that contains the function.
     pub section: usize,
     pub section_name: String,
     /// First slot of the function in its section.
     pub first: usize,
     pub global: bool,
-    /// Instructions, or the decoding error.
+    /// Instructions of the function, or the error of decoding them.
     pub code: Result<Vec<Insn>, ObjectError>,
 }
 
-/// Returns all functions, sorted by section and offset.
+/// Returns all functions of an object, sorted by section and offset.
 pub(super) fn find(elf: &Elf) -> Result<Vec<Function>, ObjectError> {
     let mut functions = Vec::new();
     let mut slots = 0;

@@ -12,31 +12,33 @@ use super::references::Reference;
 use crate::btf::{BtfExt, Shift};
 use crate::maps::{MapDef, SlotRef, Variable};
 
-/// An object to be joined with others.
+/// One of the objects that are joined into a single one.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
-    /// Prefix for the part's sections, and for its maps whose name occurs in several parts.
+    /// Prefix for the names of the object's sections, and of maps whose name occurs in several
+    /// objects.
     pub name: &'a str,
-    /// The object.
+    /// The object itself.
     pub object: &'a Object,
 }
 
-/// Several objects joined into one.
+/// Result of joining several objects into one.
 #[derive(Clone, Debug)]
 pub struct Joined {
-    /// The joined object; its sections are named `PART:SECTION`.
+    /// The joined object; its sections are named `PART:SECTION`, after [`Part::name`].
     pub object: Object,
-    /// For each part, the index of its first program in [`Object::programs`].
+    /// For each of the original objects, the index of its first program in [`Object::programs`].
     pub programs: Vec<usize>,
-    /// For each part, the indices of its maps in [`Object::maps`].
+    /// For each of the original objects, the indices of its maps in [`Object::maps`].
     pub maps: Vec<Vec<usize>>,
 }
 
 impl Object {
-    /// Joins several objects. `shared` takes two maps, each given by the index of its part and its
-    /// index in that part. It returns true if the loader creates one map for both.
+    /// Joins several objects. `shared` takes two maps, each given by the index of its object in
+    /// `parts` and its index in that object. It returns true if the loader creates one map for
+    /// both.
     ///
-    /// A map whose name occurs in several parts is renamed to `PART:MAP`.
+    /// A map whose name occurs in several objects is renamed to `PART:MAP`.
     pub fn join(
         parts: &[Part<'_>],
         shared: impl Fn((usize, usize), (usize, usize)) -> bool,
@@ -56,7 +58,8 @@ impl Object {
 
 struct Joiner {
     joined: Joined,
-    /// For each joined map, the part that it comes from and its index in that part.
+    /// For each map of the joined object, the index of the original object and the index of the map
+    /// in it.
     origins: Vec<(usize, usize)>,
 }
 
@@ -80,8 +83,8 @@ impl Default for Joiner {
 }
 
 impl Joiner {
-    /// Returns, for each map of a part, its index in the joined object: the index of a map that it
-    /// shares, or a new one.
+    /// Returns the index in the joined object for each map of a part. This is the index of an
+    /// earlier map if the loader creates one map for both, otherwise a new one.
     fn place_maps(
         &mut self,
         number: usize,
@@ -100,8 +103,8 @@ impl Joiner {
         places
     }
 
-    /// Adds a part. `maps` are the indices that its maps have in the joined object; `ambiguous`
-    /// returns true if several parts have a map of this name.
+    /// Adds an object to the joined one. `maps` are the indices that its maps have in the joined
+    /// object; `ambiguous` returns true if several parts have a map of this name.
     fn add(&mut self, part: &Part<'_>, maps: Vec<usize>, ambiguous: impl Fn(&str) -> bool) {
         let Object { license, programs, variables, btf, ext, functions, references, .. } =
             part.object;

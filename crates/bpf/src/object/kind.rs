@@ -9,7 +9,7 @@ use std::fmt;
 use crate::Btf;
 use crate::btf::Kind;
 
-/// Program type.
+/// Type of a BPF program, which determines where the kernel runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProgramKind {
     /// XDP, whether the program runs on a device, a devmap entry or a cpumap entry.
@@ -77,7 +77,7 @@ const SECTIONS: &[(&str, ProgramKind)] = &[
 const CONTEXTS: &[(&str, ProgramKind)] =
     &[("xdp_md", ProgramKind::Xdp), ("__sk_buff", ProgramKind::SchedCls)];
 
-/// Guesses the type of the program `name` in `section`.
+/// Guesses the type of a program from its section, its context parameter and its name.
 pub(super) fn guess(section: &str, name: &str, btf: Option<&Btf>) -> ProgramKind {
     by_section(section)
         .or_else(|| btf.and_then(|btf| by_context(btf, name)))

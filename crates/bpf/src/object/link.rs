@@ -21,7 +21,8 @@ use crate::{Btf, ObjectError};
 /// Maximum size of a program in slots; the kernel's limit is a million instructions.
 const LIMIT: usize = 1 << 20;
 
-/// Error and hint for numbers in instructions that only loaders write, not compilers.
+/// Error text and hint for instructions that contain numbers of a running kernel, such as file
+/// descriptors of maps. Such numbers are in code from a kernel, but not in a compiler's output.
 const RUNNING: (&str, &str) = (
     "a number that only a running kernel understands",
     "pass the compiler's output, not code taken from a kernel",
@@ -50,14 +51,13 @@ impl Object {
     }
 }
 
-/// State while a program is linked.
 struct Linker<'a> {
     object: &'a Object,
     kernel: Option<&'a Btf>,
     insns: Vec<Insn>,
     unresolved: Vec<Unresolved>,
     kfuncs: Vec<String>,
-    /// Indices of the functions placed so far, in order, each with its first slot.
+    /// Functions whose code is appended, in order: the index of the function and its first slot.
     placed: Vec<(usize, usize)>,
     starts: HashMap<usize, usize>,
     /// Calls whose offset is not set yet: the slot of the call, and the index of the called
@@ -66,7 +66,8 @@ struct Linker<'a> {
 }
 
 impl<'a> Linker<'a> {
-    /// Links the program with this index in [`Object::programs`].
+    /// Links the program with the index `number` in [`Object::programs`], whose entry function is
+    /// in `entry`.
     fn link(mut self, number: usize, entry: &ProgramEntry) -> Result<BpfProgram, ObjectError> {
         self.place(entry.function)?;
         // Depth-first order: after a function come its callees, each with its own callees.
@@ -122,7 +123,7 @@ impl<'a> Linker<'a> {
         &self.object.functions[index]
     }
 
-    /// Appends the code of a function and applies its CO-RE relocations.
+    /// Appends the code of a function to the linked program and applies its CO-RE relocations.
     fn place(&mut self, index: usize) -> Result<(), ObjectError> {
         let function = self.function(index);
         let code = function.code.as_ref().map_err(Clone::clone)?;
@@ -163,7 +164,7 @@ impl<'a> Linker<'a> {
         self.unresolved.push(Unresolved { insn: at, what });
     }
 
-    /// Resolves the reference of the instruction at slot `slot` of the placed function `index`.
+    /// Resolves the reference of the instruction at slot `slot` of the appended function `index`.
     /// Returns the index of the function that the instruction calls or takes the address of, if
     /// any.
     fn resolve(&mut self, index: usize, slot: usize) -> Result<Option<usize>, ObjectError> {

@@ -10,18 +10,18 @@ use crate::error::printable;
 use crate::maps::{MapDef, MapTable, Variable};
 use crate::{Btf, ObjectError};
 
-/// A BPF object.
+/// A parsed BPF object file.
 #[derive(Clone, Debug)]
 pub struct Object {
-    /// Content of the section `license`.
+    /// Content of the section `license`; `None` if the object has no license.
     pub license: Option<String>,
     /// Programs, in the order of their sections.
     pub programs: Vec<ProgramEntry>,
     /// Maps: first from legacy sections, then from `.maps`, then global data.
     pub maps: Vec<MapDef>,
-    /// Global variables.
+    /// Global variables of all data sections.
     pub variables: Vec<Variable>,
-    /// Types of the object.
+    /// Types of the object (BTF); `None` if it contains none.
     pub btf: Option<Btf>,
     pub(crate) ext: Option<BtfExt>,
     pub(crate) functions: Vec<Function>,
@@ -81,7 +81,6 @@ impl Object {
         })
     }
 
-    /// Returns the index of the function that starts at a slot of a section.
     pub(crate) fn function_at(&self, section: usize, slot: i64) -> Option<usize> {
         let slot = usize::try_from(slot).ok()?;
         let found = self.functions.binary_search_by_key(&(section, slot), |f| (f.section, f.first));

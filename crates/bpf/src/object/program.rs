@@ -11,18 +11,18 @@ use crate::line_info::LineInfo;
 /// A linked program. All references are resolved, except those in [`BpfProgram::unresolved`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BpfProgram {
-    /// Index in [`Object::programs`].
+    /// Index of the program in [`Object::programs`].
     pub number: usize,
     /// Name of the entry function.
     pub name: String,
-    /// Name of the section.
+    /// Name of the section that contains the entry function.
     pub section: String,
-    /// Program type.
+    /// Type of the program, such as XDP.
     pub kind: ProgramKind,
     /// Instructions by slot, as the kernel numbers them: the entry function, then the functions
     /// that it can call. Map operands are indices into [`Object::maps`].
     pub insns: Vec<Insn>,
-    /// Source line of each slot, if known.
+    /// Source line of each slot; `None` where it is unknown.
     pub lines: Vec<Option<LineInfo>>,
     /// Functions by ascending first slot; the first one is the entry function.
     pub subprograms: Vec<Subprogram>,
@@ -33,25 +33,25 @@ pub struct BpfProgram {
     pub unresolved: Vec<Unresolved>,
 }
 
-/// A function of a program.
+/// A function of a linked program: the entry function or a function that it calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subprogram {
     /// Name of the function.
     pub name: String,
-    /// First slot of the function in the program.
+    /// First slot of the function among all instructions of the program.
     pub first: usize,
     /// True for a global function, which the kernel verifies separately.
     pub global: bool,
     /// Name of the section that contains the function.
     pub section: String,
-    /// First slot of the function in its section.
+    /// First slot of the function among all instructions of its section.
     pub section_slot: usize,
 }
 
-/// An instruction that could not be resolved.
+/// An instruction whose reference to a map, variable or function could not be resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unresolved {
-    /// Slot of the instruction.
+    /// Instruction slot in the linked program.
     pub insn: usize,
     /// Target of the instruction, and the reason why it could not be resolved.
     pub what: String,
@@ -104,7 +104,7 @@ impl BpfProgram {
     }
 
     /// Disassembles the instruction at this slot, with the names of maps and functions. Returns an
-    /// empty text for a second slot or a slot beyond the end.
+    /// empty text for the second slot of a 64-bit immediate load, or a slot beyond the end.
     pub fn disassemble(&self, object: &Object, slot: usize) -> String {
         let mut text = String::new();
         if let Some(insn) = self.insns.get(slot).filter(|insn| **insn != Insn::SecondSlot) {

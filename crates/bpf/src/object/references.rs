@@ -1,5 +1,5 @@
-//! Finds out from the relocations of code which maps, data and functions of the object instructions
-//! refer to.
+//! Finds the maps, data and functions to which instructions of an object refer, from the
+//! relocations of its code.
 //!
 //! Source: the kernel's `Documentation/bpf/llvm_reloc.rst`. The instruction determines the meaning
 //! of a relocation; the relocation type only distinguishes old and new compilers.
@@ -11,24 +11,24 @@ use crate::btf::Kind;
 use crate::elf::{Elf, Relocation, Symbol, SymbolKind, SymbolPlace};
 use crate::maps::{MapTable, is_data_section};
 
-/// Target of a relocation.
+/// Target of a relocation of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reference {
-    /// The map with this index.
+    /// The map with this index in the object.
     Map(u32),
-    /// A position in a map's data. The offset is that of the symbol, without the addend in the
-    /// instruction.
+    /// An address in global data, which is a map. The offset is that of the symbol, without the
+    /// addend in the instruction.
     Data { map: u32, offset: u64 },
-    /// A position in code: the section, and the offset of the symbol in bytes, without the addend
+    /// An address in code: the section, and the offset of the symbol in bytes, without the addend
     /// in the instruction.
     Code { section: usize, offset: u64 },
-    /// A function of the kernel, or a missing function.
+    /// A function that the object declares but does not contain, such as a function of the kernel.
     ExternFunction { name: String },
     /// A target that this crate cannot resolve, described as text.
     Unknown(String),
 }
 
-/// Relocation types in code: no type; `R_BPF_64_64` and `R_BPF_64_32`.
+/// Relocation type 0 (`R_BPF_NONE`), which means that there is no relocation.
 const NONE: u32 = 0;
 const IN_CODE: [u32; 2] = [1, 10];
 

@@ -1,6 +1,7 @@
-//! Reads the settings for loaders that run several programs on one interface. In the section
-//! `.xdp_run_config`, a structure named `_` followed by the program's name contains these settings:
-//! the priority, and a member for each return code. The lengths of arrays encode the values.
+//! Reads the settings of programs for loaders that run several programs on one network interface.
+//! In the section `.xdp_run_config`, a structure named `_` followed by the program's name contains
+//! these settings: the priority, and a member for each return code. The lengths of arrays encode
+//! the values.
 //!
 //! Source: "Processing program metadata" of libxdp's `protocol.org`.
 
@@ -10,7 +11,7 @@ use crate::{Btf, ObjectError, XDP_ACTIONS};
 
 const SECTION: &str = ".xdp_run_config";
 const HINT: &str = "define it as libxdp's xdp_helpers.h shows (XDP_RUN_CONFIG)";
-/// Default priority, and the action after which the next program runs by default.
+/// Default priority of a program, if its object does not state one.
 const PRIORITY: u32 = 50;
 const PASS: u32 = 2;
 

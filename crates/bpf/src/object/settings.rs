@@ -12,23 +12,23 @@ use crate::maps::{StatedValue, Variable};
 use crate::{Btf, MapDef};
 use std::collections::BTreeSet;
 
-/// Maximum nesting of types to examine.
+/// Maximum nesting depth of types that are examined.
 const DEPTH: u32 = 32;
 /// Maximum number of variables that an error message lists.
 const LISTED: usize = 20;
-/// Maximum size of a variable that can have any value, in bytes.
+/// Maximum size in bytes of a variable that the user allows to have any value.
 const MOST_ANY: u64 = 4096;
 /// Maximum size of a value that messages show, in bytes.
 const SHOWN: usize = 16;
 /// Word for "any value" in the user's settings.
 const ANY: &str = "any";
 
-/// A variable or a part of a variable.
+/// A variable, or a member or array element of a variable.
 struct VariablePart {
     map: usize,
     offset: u64,
     size: u64,
-    /// Type of the variable or part, if the object has types.
+    /// Type of the variable or of its part; `None` if the object has no types.
     ty: Option<TypeId>,
 }
 
@@ -40,8 +40,8 @@ impl Object {
         !map.read_only || self.type_of(variable).is_none_or(|(btf, ty)| is_volatile(btf, ty, DEPTH))
     }
 
-    /// Returns the variables that loaders can set and whose addresses `insns` load, in the order of
-    /// the object's symbols.
+    /// Returns the variables that loaders can set and whose addresses the instructions `insns`
+    /// load, in the order of the object's symbols.
     pub fn loader_variables_in(&self, insns: &[Insn]) -> Vec<&Variable> {
         let addresses = insns.iter().filter_map(|insn| match insn {
             Insn::LoadImm64 { value: Imm64::MapValue { map, offset }, .. } => {
@@ -62,8 +62,8 @@ impl Object {
             .collect()
     }
 
-    /// Returns the assumptions that a result makes about a variable that the program reads, one
-    /// sentence for each. `program` is the program's name if the result is about several programs.
+    /// Returns the assumptions that an analysis makes about the value of a variable, one sentence
+    /// for each. `program` is the program's name if the analysis covers several programs.
     pub fn settings_of(&self, variable: &Variable, program: Option<&str>) -> Vec<String> {
         let Some(map) = self.maps.get(variable.map) else { return Vec::new() };
         let end = variable.offset.saturating_add(variable.size);
@@ -109,7 +109,8 @@ impl Object {
         self.state(place, name, value, most).map_err(fail)
     }
 
-    /// Replaces the bytes of a read-only section, and states the values of all its variables.
+    /// Replaces the bytes of a read-only section of variables, and records the values of the
+    /// variables in [`MapDef::stated`].
     pub fn set_section(&mut self, map: usize, bytes: &[u8]) {
         let stated = |v: &&Variable| v.map == map && v.size > 0 && self.is_loader_variable(v);
         let variables: Vec<Variable> = self.variables.iter().filter(stated).cloned().collect();
@@ -126,7 +127,8 @@ impl Object {
         }
     }
 
-    /// Returns the type of a variable, with the type table; `None` if the object has no types.
+    /// Returns the type table of the object, and the type of a variable in it; `None` if the object
+    /// has no types.
     fn type_of(&self, variable: &Variable) -> Option<(&Btf, TypeId)> {
         let btf = self.btf.as_ref()?;
         let found = btf.find(&variable.name, |kind| matches!(kind, Kind::Var { .. }))?;
@@ -186,7 +188,7 @@ impl Object {
         Ok(place)
     }
 
-    /// Returns a part of a variable: a member (`.NAME`) or an array element (`[INDEX]`).
+    /// Returns a part of the variable `whole`: a member (`.NAME`) or an array element (`[INDEX]`).
     fn part(&self, whole: VariablePart, part: &str) -> Result<VariablePart, String> {
         let (Some(btf), Some(ty)) = (&self.btf, whole.ty) else {
             return Err(
@@ -239,13 +241,15 @@ impl Object {
         }
     }
 
-    /// Returns the type of a part without qualifiers, and the type table.
+    /// Returns the type table of the object, and the type of a variable's part without qualifiers
+    /// and typedefs. `None` if the type is unknown.
     fn resolved(&self, place: &VariablePart) -> Option<(&Btf, &Kind)> {
         let btf = self.btf.as_ref()?;
         Some((btf, btf.kind(btf.resolve(place.ty?))))
     }
 
-    /// Returns the largest value that each number of a part can have.
+    /// Returns the largest value that each number in a part of a variable can have, as its type
+    /// determines.
     fn most(&self, place: &VariablePart) -> u64 {
         match self.resolved(place) {
             Some((_, Kind::Int(int))) if int.bool => 1,
@@ -253,7 +257,8 @@ impl Object {
         }
     }
 
-    /// Parses a value for a part; returns its bytes, and its text for messages.
+    /// Parses a value that the user gives for a part of a variable. Returns its bytes, and its text
+    /// for messages.
     fn value(&self, place: &VariablePart, text: &str) -> Result<(Vec<u8>, String), String> {
         let size = place.size;
         let resolved = self.resolved(place);
@@ -312,7 +317,7 @@ impl Object {
         Ok((sized(number as u64, size), number.to_string()))
     }
 
-    /// Formats the current value of a part for messages.
+    /// Formats the current value of a part of a variable for messages.
     fn shown(&self, place: &VariablePart) -> String {
         let def = &self.maps[place.map];
         let start = place.offset as usize;
@@ -372,7 +377,7 @@ impl Object {
     }
 }
 
-/// Returns true if a type is volatile, or the type of its elements or of one of its members.
+/// Returns true if a type is volatile, or contains a volatile element or member.
 fn is_volatile(btf: &Btf, mut ty: TypeId, depth: u32) -> bool {
     for left in (0..depth).rev() {
         ty = match btf.kind(ty) {

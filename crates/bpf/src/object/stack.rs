@@ -12,7 +12,7 @@ use super::program::BpfProgram;
 use crate::insn::helper::{TAIL_CALL, helper_name};
 use crate::insn::{AluOp, Call, Imm64, Insn, Register, Source, Width};
 
-/// Maximum size of the stack along calls, in bytes (`MAX_BPF_STACK`).
+/// Maximum total size of the stack frames of nested calls, in bytes (`MAX_BPF_STACK`).
 const STACK: u32 = 512;
 /// If a function makes tail calls, the stack of its callers must be smaller than this number of
 /// bytes.
@@ -21,9 +21,9 @@ const BEFORE_TAIL_CALL: u32 = 256;
 const FRAMES: usize = 8;
 /// Maximum number of instructions of a program (`BPF_COMPLEXITY_LIMIT_INSNS`).
 const INSTRUCTIONS: usize = 1_000_000;
-/// Smallest unit to which kernels round stack sizes up, in bytes.
+/// Smallest unit, in bytes, to a multiple of which kernels round the stack size of a function up.
 const ROUNDED: u32 = 16;
-/// Largest unit to which kernels round stack sizes up, in bytes.
+/// Largest unit, in bytes, to a multiple of which kernels round the stack size of a function up.
 const ROUNDED_MOST: u32 = 32;
 
 /// Stack usage of a program.
@@ -31,10 +31,11 @@ const ROUNDED_MOST: u32 = 32;
 pub struct StackUse {
     /// Stack bytes of each function, by index in [`BpfProgram::subprograms`].
     pub own: Vec<u32>,
-    /// Indices of the functions on the call path with the largest stack, from the entry function.
+    /// Indices of the functions in the chain of calls that needs most stack, from the entry
+    /// function on.
     pub deepest: Vec<usize>,
-    /// Stack bytes along the path `deepest`. The size of each function is rounded up to a multiple
-    /// of 32.
+    /// Stack bytes of the chain of calls in `deepest`. The size of each function is rounded up to a
+    /// multiple of 32.
     pub bytes: u32,
     /// Reasons why all kernels reject the program, one sentence for each.
     pub refused: Vec<String>,
@@ -42,7 +43,7 @@ pub struct StackUse {
     pub refused_by_some: Vec<String>,
 }
 
-/// Stack size and calls of a function.
+/// Stack size and called functions of a function.
 #[derive(Clone, Debug, Default)]
 struct Function {
     bytes: u32,
@@ -51,8 +52,8 @@ struct Function {
 }
 
 impl BpfProgram {
-    /// Computes the stack usage of each function, and along its calls. An access counts if its
-    /// distance from the frame pointer is constant.
+    /// Computes the stack usage of each function, and the total along chains of calls. An access to
+    /// the stack counts if its distance from the frame pointer is constant.
     pub fn stack_use(&self) -> StackUse {
         let functions: Vec<Function> =
             (0..self.subprograms.len()).map(|number| self.function(number)).collect();
@@ -189,8 +190,8 @@ impl BpfProgram {
         found
     }
 
-    /// Returns true if the next call after a slot registers its function as a callback that runs
-    /// after the program.
+    /// Returns true if the first call from this instruction slot on registers a callback that runs
+    /// after the program has ended.
     fn runs_later(&self, slot: usize, end: usize) -> bool {
         let next = self.insns[slot..end].iter().find_map(|insn| match insn {
             Insn::Call(call) => Some(*call),
@@ -204,10 +205,11 @@ impl BpfProgram {
     }
 }
 
-/// Sum of the weights on a path from a function, and the next function on the path.
+/// A step in a chain of calls: the largest sum of function weights from here on, and the next
+/// function; `None` at the end of the chain.
 type Step = (u32, Option<usize>);
 
-/// Paths through calls, from the entry function.
+/// Search for chains of calls that start at the entry function.
 struct Paths<'a> {
     functions: &'a [Function],
     done: Vec<bool>,
@@ -235,9 +237,9 @@ impl<'a> Paths<'a> {
         found
     }
 
-    /// Returns the largest sum of weights on a path from the entry function, and the path. With
-    /// `to`, the path must end at this function, whose weight does not count. `None` if there is no
-    /// such path.
+    /// Returns the largest sum of weights on a path through calls from the entry function, and the
+    /// functions on the path. With `to`, the path must end at this function, whose weight does not
+    /// count. `None` if there is no such path.
     fn heaviest(
         &self,
         to: Option<usize>,
@@ -253,8 +255,9 @@ impl<'a> Paths<'a> {
         Some((sum, path))
     }
 
-    /// Like [`Paths::heaviest`], but for the paths that start at function `at`; returns the first
-    /// step of the best path. `known` contains the results for earlier functions.
+    /// Like [`Paths::heaviest`], but for chains of calls that start at function `at`. Returns the
+    /// weight of the heaviest chain and its second function. `known` stores results by function, so
+    /// that each is computed once.
     fn from(
         &self,
         at: usize,

@@ -195,8 +195,8 @@ fn section_names_determine_types() {
     assert_eq!(of("2/1"), ProgramKind::Unknown);
 }
 
-/// Replaces an instruction in section `prog` of the legacy object and returns the error of linking
-/// it. The section follows the ELF header.
+/// Replaces an instruction in section `prog` of a test object in the legacy format, and returns the
+/// error of linking it. The section starts after the ELF header of 64 bytes.
 fn with_insn(slot: usize, bytes: [u8; 8]) -> String {
     let mut data = LEGACY.to_vec();
     data[64 + slot * 8..][..8].copy_from_slice(&bytes);

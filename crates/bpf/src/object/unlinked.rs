@@ -17,7 +17,7 @@ const CALL_UNKNOWN: [u8; 8] = [0x85, 0x10, 0, 0, 0xff, 0xff, 0xff, 0xff];
 /// Opcode of an instruction with two slots.
 const LOAD_IMM64: u8 = 0x18;
 
-/// The functions of an object.
+/// The functions of an object that contains no BPF programs, by name.
 #[derive(Clone, Debug)]
 pub struct UnlinkedObject {
     functions: BTreeMap<String, Function>,
@@ -43,21 +43,21 @@ pub struct Referent {
 /// Kind of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariableKind {
-    /// A map.
+    /// A map definition, in the section `.maps` or `maps`.
     Map,
-    /// A variable that no code writes.
+    /// A variable in a read-only section.
     Constant,
     /// Any other variable.
     Other,
 }
 
-/// A function, with the functions that it calls.
+/// A function of an object, together with the functions that it calls.
 #[derive(Clone, Debug)]
 pub struct UnlinkedProgram {
     /// Code of the entry function, followed by the other functions in the order of calls. A call of
     /// a function that is not part of the program is a [`Call::Kfunc`].
     pub code: BpfProgram,
-    /// Variables whose addresses instructions load, by slot.
+    /// Variables whose addresses instructions load, by the slot of the instruction.
     pub variables: BTreeMap<usize, Referent>,
 }
 
@@ -80,7 +80,7 @@ impl UnlinkedObject {
     }
 
     /// Returns the function `entry` with all functions that it calls and whose names `own` accepts.
-    /// `None` if the object has no such function, or `own` does not accept it.
+    /// Returns `None` if the object has no such function, or `own` does not accept it.
     pub fn program(&self, entry: &str, own: &dyn Fn(&str) -> bool) -> Option<UnlinkedProgram> {
         let find = |name: &str| self.functions.get(name).filter(|_| own(name));
         find(entry)?;

@@ -27,17 +27,18 @@ use crate::SlotRef;
 use crate::btf::{self, FuncRecord, Strings};
 
 impl Object {
-    /// Encodes an object file that contains `programs` in place of the programs of this object.
-    /// They use the maps of this object, with their current definitions and content. If a map slot
-    /// contains a program, the file refers to the first of `programs` with the same number.
+    /// Encodes an object file that contains `programs` in place of the programs of this object. The
+    /// programs use the maps of this object, with their current definitions and content. If an
+    /// initial map element is a program, the file refers to the first of `programs` with the same
+    /// number.
     ///
     /// Functions that several programs share are written once. Names that are in use, or that the
     /// kernel rejects, change: `PART:MAP` becomes `PART_MAP`.
     ///
     /// # Errors
     /// Fails if a program does not have the form that [`Object::link`] produces, or has unresolved
-    /// instructions. Also fails if BTF cannot define a map, or if a slot contains a program that is
-    /// not written.
+    /// instructions. Also fails if BTF cannot define a map, or if an initial map element is a
+    /// program that is not written.
     pub fn write(&self, programs: &[&BpfProgram]) -> Result<Vec<u8>, WriteError> {
         if programs.is_empty() {
             return Err(WriteError::NoProgram);

@@ -4,7 +4,8 @@
 use slowpath_bpf::insn::{Insn, Register};
 use slowpath_bpf::lift::Offset;
 
-/// Returns the base register of a memory access, and the offset from it in bytes.
+/// Returns the base register of a memory access, and the offset from it in bytes. Returns `None`
+/// for other instructions.
 pub(super) fn memory_operand(insn: &Insn) -> Option<(Register, i16)> {
     match *insn {
         Insn::Load { base, offset, .. }
@@ -16,8 +17,8 @@ pub(super) fn memory_operand(insn: &Insn) -> Option<(Register, i16)> {
     }
 }
 
-/// Returns the constant offset of a stack pointer. If the pointer has several possible constant
-/// offsets, returns one of them.
+/// Returns the constant offset of a pointer into the stack. If several offsets are possible,
+/// returns one of them. Returns `None` if the offset is unknown.
 pub(super) fn constant_offset(offset: Offset) -> Option<i64> {
     match offset {
         Offset::Constant(offset) | Offset::OneOf(offset) => Some(offset),

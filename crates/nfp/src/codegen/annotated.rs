@@ -1,4 +1,4 @@
-//! A program while it is compiled. Each BPF instruction is stored with the facts that analyses
+//! A BPF program while it is compiled. Each instruction is stored with the facts that analyses
 //! found about it, and with the decisions of optimisations. The driver has `struct nfp_insn_meta`
 //! (`bpf/main.h`) for this.
 
@@ -14,18 +14,19 @@ use super::analysis::frames::{self, Function};
 use super::analysis::{adjust_head, zero_extension};
 use super::facts::LinkedFacts;
 
-/// Packet bytes that one read fetches for several loads (`pkt_cache` of the driver).
+/// Range of packet bytes that one read fetches for several loads (`pkt_cache` of the driver).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PacketCache {
     /// Offset of the first byte, relative to the base register.
     pub start: i16,
     /// Offset after the last byte, relative to the base register.
     pub end: i16,
-    /// True if this load reads the bytes; the other loads use them.
+    /// True if this load reads the bytes from memory. The other loads of the range use what it has
+    /// read.
     pub fetches: bool,
 }
 
-/// A memory copy that starts at this load, and replaces several loads and stores.
+/// A memory copy that replaces a series of loads and stores, and starts at the first load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Copy {
     /// Number of bytes that are copied.
@@ -42,31 +43,31 @@ pub(super) struct Copy {
 /// it.
 #[derive(Clone, Debug)]
 pub(super) struct AnnotatedInsn {
-    /// The instruction, as the optimisations have changed it.
+    /// The BPF instruction, as the optimisations have changed it.
     pub insn: Insn,
-    /// True if no code is emitted for the instruction.
+    /// True if the compiler emits no code for the instruction.
     pub skipped: bool,
-    /// The slot to which the instruction jumps, or that it calls.
+    /// Index of the instruction that this one jumps to or calls; `None` for other instructions.
     pub target: Option<usize>,
-    /// True if some instruction jumps here, even if it is never executed.
+    /// True if some instruction jumps to this one, even if the jump is never executed.
     pub is_target: bool,
     /// True if the upper half of the instruction's 32-bit result must be set to zero.
     pub zero_extends: bool,
-    /// True if, before the instruction, its destination may hold a 32-bit result with a non-zero
-    /// upper half.
+    /// True if, before this instruction, its destination register may hold a 32-bit result with a
+    /// non-zero upper half.
     pub unextended: bool,
     /// Possible values of the instruction's operands.
     pub bounds: OperandBounds,
-    /// True if the immediate of a comparison has been negated.
+    /// True if this comparison's negative constant was replaced by its absolute value. The emitted
+    /// code then adds it instead of subtracting it.
     pub negated: bool,
-    /// The memory copy that replaces the instructions from here on, if there is one.
+    /// The memory copy that starts at this instruction, if there is one.
     pub copy: Option<Copy>,
-    /// The packet bytes that this load shares with other loads, if it shares a read with them.
+    /// The packet bytes that this load shares with other loads, if one read fetches them together.
     pub cache: Option<PacketCache>,
 }
 
 impl AnnotatedInsn {
-    /// Returns an instruction without annotations.
     pub fn new(insn: Insn) -> Self {
         AnnotatedInsn {
             insn,
@@ -83,20 +84,20 @@ impl AnnotatedInsn {
     }
 }
 
-/// A program with annotations, on which the passes and the emission work.
+/// A BPF program with annotations, on which the optimisation passes and the code generator work.
 pub(super) struct AnnotatedProgram<'a> {
     pub object: &'a Object,
     /// The program before the optimisations.
     pub linked: &'a BpfProgram,
-    /// The values of the registers before each instruction.
+    /// Abstract values of the registers before each instruction.
     pub registers: &'a Registers,
-    /// Slots that the kernel's verifier visits.
+    /// Indices of the instructions that the kernel's verifier visits.
     live: BTreeSet<usize>,
-    /// Instructions by slot.
+    /// The instructions, by their index in the program.
     pub insns: Vec<AnnotatedInsn>,
     /// The functions of the program. The main function comes first.
     pub functions: Vec<Function>,
-    /// Slot of the only call of `bpf_xdp_adjust_head`, if it needs no check.
+    /// Index of the only call of `bpf_xdp_adjust_head`, if the card needs no check for it.
     pub unchecked_head: Option<usize>,
 }
 
@@ -128,18 +129,18 @@ impl<'a> AnnotatedProgram<'a> {
         Ok(AnnotatedProgram { object, linked, registers, live, insns, functions, unchecked_head })
     }
 
-    /// Returns true if the verifier visits the instruction at a slot.
+    /// Returns true if the kernel's verifier visits the instruction at this index.
     pub fn is_live(&self, slot: usize) -> bool {
         self.live.contains(&slot)
     }
 
-    /// Returns the instructions, which can be changed, and the facts about them.
+    /// Returns the instructions for modification, together with what the verifier knows about them.
     pub fn parts(&mut self) -> (&mut [AnnotatedInsn], LinkedFacts<'_>) {
         let facts = LinkedFacts { registers: self.registers, live: &self.live };
         (&mut self.insns, facts)
     }
 
-    /// Returns the abstract value of a register before an instruction.
+    /// Returns the abstract value of a register before the instruction at this index.
     pub fn value(&self, slot: usize, register: Register) -> RegisterValue {
         self.registers.before(slot, register.number())
     }
@@ -148,7 +149,7 @@ impl<'a> AnnotatedProgram<'a> {
         self.object.maps.get(number as usize)
     }
 
-    /// Returns the function that contains a slot.
+    /// Returns the function that contains the instruction at this index.
     pub fn function_of(&self, slot: usize) -> Function {
         let after = self.functions.partition_point(|function| function.first <= slot);
         let main = Function { first: 0, stack: 0, saves_registers: false };
@@ -156,7 +157,7 @@ impl<'a> AnnotatedProgram<'a> {
     }
 }
 
-/// Returns the slot to which an instruction jumps, or that it calls.
+/// Returns the index of the instruction that the instruction at `slot` jumps to or calls.
 pub(super) fn target(slot: usize, insn: &Insn) -> Option<usize> {
     match insn {
         Insn::Call(_) => insn.function_target(slot),

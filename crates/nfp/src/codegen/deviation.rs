@@ -1,5 +1,5 @@
-//! Finds places where a compiled program behaves differently on the card than in the kernel. Such
-//! differences are bugs of the driver's compiler, which this compiler reproduces.
+//! Finds instructions that behave differently on the card than in the kernel. These differences are
+//! bugs of the driver's compiler, which this compiler reproduces.
 //!
 //! The card runs the listing in spite of them, so the guarantee for the listing still holds.
 
@@ -15,11 +15,11 @@ use super::annotated::{AnnotatedInsn, AnnotatedProgram};
 use super::emit::is_narrow;
 use crate::firmware::MAX_RESULT;
 
-/// The smallest constant. Its absolute value does not fit into 32 bits.
+/// The smallest 32-bit constant. Its absolute value does not fit into a signed 32-bit number.
 const LEAST: Source = Source::Imm(i32::MIN);
 
-/// Returns a sentence for each place where the card behaves differently. It contains the location
-/// of the instruction.
+/// Returns a sentence for each instruction that behaves differently on the card than in the kernel.
+/// The sentence contains the location of the instruction.
 pub(super) fn deviations(program: &AnnotatedProgram<'_>) -> Vec<String> {
     let mut found = BTreeSet::new();
     for (slot, insn) in program.insns.iter().enumerate().filter(|(_, insn)| !insn.skipped) {
@@ -79,7 +79,7 @@ fn deviation(
     }
 }
 
-/// Returns true if the program may remove bytes at the end of packets.
+/// Returns true if the program may remove bytes at the end of packets, with `bpf_xdp_adjust_tail`.
 fn cuts_tail(program: &AnnotatedProgram<'_>) -> bool {
     let call = Insn::Call(Call::Helper(XDP_ADJUST_TAIL));
     (0..program.insns.len()).any(|slot| program.is_live(slot) && program.insns[slot].insn == call)

@@ -35,11 +35,11 @@ use pair::pair;
 use stack::Access;
 pub(super) use stack::Direction;
 
-/// The instructions of a program for the card.
+/// Emitted instructions of the card that implement a BPF program.
 pub(super) struct Code {
     pub insns: Vec<Insn>,
-    /// For each instruction, the BPF slot that it implements; `None` for the code around the
-    /// program.
+    /// For each emitted instruction, the index of the BPF instruction that it implements; `None`
+    /// for the code around the program.
     pub origins: Vec<Option<usize>>,
 }
 
@@ -76,16 +76,17 @@ pub(super) fn emit(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Result<Code, 
     Ok(Code { insns, origins })
 }
 
-/// Returns the number of instructions for a call. The frame of the caller has `depth` bytes.
+/// Returns the number of instructions of the card that a function call takes. The frame of the
+/// caller has `depth` bytes.
 pub(super) fn call_length(depth: u32, callee: Function) -> u32 {
     let mut asm = Assembler::default();
     call::call(&mut asm, depth, callee);
     asm.here() as u32
 }
 
-/// Returns the number of instructions for a load or store of stack bytes. `place` is the distance
-/// in bytes from the first byte of the frame. `pointer` is the offset in the BPF instruction, if
-/// the code uses its base register.
+/// Returns the number of instructions of the card that a load or store of stack bytes takes.
+/// `place` is the distance in bytes from the first byte of the frame. `pointer` is the offset in
+/// the BPF instruction, if the code uses its base register.
 pub(super) fn stack_access_length(
     insn: &AnnotatedInsn,
     direction: Direction,
@@ -105,12 +106,13 @@ struct Emission<'a> {
     program: &'a AnnotatedProgram<'a>,
     abi: MapAbi,
     asm: Assembler,
-    /// For each slot, the index of the first instruction that was emitted for it.
+    /// For each BPF instruction, the index of the first instruction that was emitted for it.
     starts: Vec<usize>,
 }
 
 impl Emission<'_> {
-    /// Returns the size of a function's frame in bytes, rounded up to whole words.
+    /// Returns the stack frame size of the function that contains `slot`, in bytes, rounded up to
+    /// whole words.
     fn depth(&self, slot: usize) -> u32 {
         self.program.function_of(slot).stack.next_multiple_of(4)
     }
@@ -265,8 +267,8 @@ impl Emission<'_> {
         stack::access(&mut self.asm, &self.program.insns[slot], &access)
     }
 
-    /// Sets the targets of branches and the instruction numbers. `subroutines` contains the first
-    /// instructions of the subroutines that save and restore registers.
+    /// Sets the targets of branches, and constants that are indices of instructions. `subroutines`
+    /// contains the indices of the subroutines that save and restore registers.
     fn fix(&mut self, subroutines: Option<(usize, usize)>) {
         let (push, pop) = subroutines.unwrap_or_default();
         for fixup in &self.asm.fixups {

@@ -1,20 +1,20 @@
-//! Errors that occur when a program is compiled for the card.
+//! Errors that occur when a program is compiled for the SmartNIC.
 
 use super::refusal::{Refusal, Refusals};
 use slowpath_bpf::lift::LiftError;
 use slowpath_stop::Reason;
 use thiserror::Error;
 
-/// Reason why a program was not compiled for the card.
+/// Reason why a program was not compiled for the SmartNIC.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CompileError {
-    /// A program that cannot be lifted.
+    /// The BPF program cannot be translated to the intermediate representation for its analysis.
     #[error("{0}")]
     Lift(LiftError),
-    /// A compilation that was stopped early.
+    /// The compilation was stopped early, for example by a deadline.
     #[error("{0} before the program was compiled for the card")]
     Stopped(Reason),
-    /// A program that needs features that the card does not have.
+    /// The program needs features that the SmartNIC does not have.
     #[error("{0}")]
     Refused(Refusals),
 }

@@ -1,4 +1,5 @@
-//! Stores facts about each instruction of a program, for analyses and optimisations.
+//! Facts about the instructions of a BPF program that the code generator's analyses and
+//! optimisations ask for.
 
 use std::collections::BTreeSet;
 
@@ -14,19 +15,19 @@ pub(super) trait Facts {
     /// Returns the abstract value of a register before an instruction.
     fn value(&self, slot: usize, register: Register) -> RegisterValue;
 
-    /// Returns the distance in bytes from the first to the second of two packet pointers, if it is
-    /// known. Each pointer is given by a slot, and by the register that contains it before the
-    /// instruction there.
+    /// Returns the distance in bytes from the first to the second of two packet pointers, or `None`
+    /// if it is unknown. Each pointer is the value of a register before the instruction at a slot.
     fn packet_distance(&self, first: (usize, Register), second: (usize, Register)) -> Option<i64>;
 
     /// Returns the number of argument registers that a call of a helper reads.
     fn arguments(&self, slot: usize, helper: i32) -> u8;
 
-    /// Returns true if a store writes 64 bits, whatever its size is.
+    /// Returns true if the driver's store code reads all 64 bits of the source register, even if
+    /// the store has fewer bits.
     fn stores_whole(&self, slot: usize, base: Register, src: Register) -> bool;
 }
 
-/// The facts about a program after linking.
+/// Facts about a linked BPF program, from the analysis of its registers.
 pub(super) struct LinkedFacts<'a> {
     pub registers: &'a Registers,
     /// Slots that the kernel's verifier visits.

@@ -1,5 +1,5 @@
 //! Lists the kernel's helpers: how many arguments they have, the kinds of their results, and
-//! whether the card supports them.
+//! whether the SmartNIC supports them.
 
 use slowpath_bpf::insn::helper::{
     CSUM_DIFF, GET_PRANDOM_U32, KTIME_GET_NS, MAP_DELETE_ELEM, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM,
@@ -12,7 +12,7 @@ const GET_SMP_PROCESSOR_ID: i32 = number("bpf_get_smp_processor_id");
 const FIB_LOOKUP: i32 = number("bpf_fib_lookup");
 
 /// Returns the number of argument registers that a helper reads. Returns 5 for helpers that the
-/// card does not support.
+/// SmartNIC does not support.
 pub(super) fn arguments(number: i32) -> u8 {
     match number {
         GET_PRANDOM_U32 => 0,
@@ -22,7 +22,7 @@ pub(super) fn arguments(number: i32) -> u8 {
     }
 }
 
-/// Returns true if the card supports the helper.
+/// Returns true if the SmartNIC supports the helper.
 pub(super) fn is_on_card(number: i32) -> bool {
     number == PERF_EVENT_OUTPUT || arguments(number) < 5
 }

@@ -1,5 +1,5 @@
-//! The driver's optimisations, in its order (`nfp_bpf_optimize`). They rewrite the BPF instructions
-//! and decide which code is emitted for each.
+//! The optimisations of the Linux NFP driver, in its order (`nfp_bpf_optimize`). They rewrite the
+//! BPF instructions and decide which code is emitted for each.
 //!
 //! Two further passes of the driver merge a load of classic BPF with the mask or shifts after it.
 //! They are left out because the kernel rejects such loads in XDP programs.
@@ -16,10 +16,10 @@ use super::annotated::{AnnotatedInsn, AnnotatedProgram};
 use super::facts::Facts;
 use super::refusal::{Cause, Refusal};
 
-/// Marks jumps after which control always continues at the next instruction, so that no code is
-/// emitted for them. The verifier replaces them by jumps to the next instruction, and the driver
-/// removes those. Dead instructions between a jump and its target do not count
-/// (`opt_hard_wire_dead_code_branches`, `opt_remove_dead_code`, `opt_remove_nops`).
+/// Marks jumps after which control always continues at the next live instruction, so that no code
+/// is emitted for them. The kernel's verifier replaces them by jumps to the next instruction, and
+/// the driver removes those (`opt_hard_wire_dead_code_branches`, `opt_remove_dead_code`,
+/// `opt_remove_nops`).
 pub(super) fn drop_decided_jumps(program: &mut AnnotatedProgram<'_>) {
     for slot in 0..program.insns.len() {
         let next = slot + 1;
@@ -40,8 +40,9 @@ pub(super) fn drop_decided_jumps(program: &mut AnnotatedProgram<'_>) {
     }
 }
 
-/// Runs the first optimisation, which skips an instruction. Returns a refusal for each jump to this
-/// instruction, because the driver cannot compile such jumps.
+/// Runs the first optimisation, which emits no code for the instruction `r6 = r1` that saves the
+/// context. Returns a refusal for each jump to this instruction, because the driver cannot compile
+/// such jumps.
 pub(super) fn skip_and_check_jumps(program: &mut AnnotatedProgram<'_>) -> Vec<Refusal> {
     let left_out = skip_saved_context(program);
     let jumps = program.insns.iter().enumerate().filter(|(_, insn)| {
@@ -54,7 +55,8 @@ pub(super) fn skip_and_check_jumps(program: &mut AnnotatedProgram<'_>) -> Vec<Re
     refused.collect()
 }
 
-/// Runs all other optimisations.
+/// Runs the optimisations after [`skip_and_check_jumps`]: negated constants, memory copies, and
+/// shared reads of the packet.
 pub(super) fn optimize(program: &mut AnnotatedProgram<'_>) {
     negate::negate(program);
     let (insns, facts) = program.parts();
@@ -68,7 +70,7 @@ pub(super) fn gather_and_share(insns: &mut [AnnotatedInsn], facts: &dyn Facts) {
 }
 
 /// Skips the instruction `r6 = r1` at the start of a program, which saves the context. The
-/// context's address has no meaning on the card (`nfp_bpf_opt_reg_init`). Returns the skipped
+/// context's address has no meaning on the SmartNIC (`nfp_bpf_opt_reg_init`). Returns the skipped
 /// slots.
 fn skip_saved_context(program: &mut AnnotatedProgram<'_>) -> BTreeSet<usize> {
     let mut left_out = BTreeSet::new();

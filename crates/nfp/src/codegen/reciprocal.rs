@@ -12,7 +12,7 @@ pub(super) struct Reciprocal {
     pub shift: u8,
     /// Logarithm of the divisor to base 2, rounded up.
     pub exponent: u8,
-    /// True if the multiplier has a 33rd bit.
+    /// True if the multiplier has a 33rd bit, which is not in `factor`.
     pub wide: bool,
 }
 
@@ -48,8 +48,8 @@ pub(super) fn chosen(divisor: u32) -> (Reciprocal, u8) {
 }
 
 /// Returns true if the driver generates wrong code for a division by this constant. The code then
-/// contains a shift by zero bits. The card executes it as a shift by the operand of the previous
-/// operation.
+/// contains a shift by zero bits. The SmartNIC executes it as a shift by the operand of the
+/// previous operation.
 pub(super) fn is_wrong(divisor: u32) -> bool {
     if divisor > 1 << 31 {
         return false;

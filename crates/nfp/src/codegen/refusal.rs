@@ -1,21 +1,23 @@
-//! The reasons why the card cannot run a program, each with the place, the cause and a hint.
+//! The reasons why the SmartNIC cannot run a program, each with the place, the cause and a hint.
 
 use std::fmt;
 
 use slowpath_bpf::BpfProgram;
 
-/// Hint for instructions that the card cannot run in any form.
+/// Hint to analyse the program on another target, for instructions that the SmartNIC cannot run in
+/// any form.
 pub(super) const OTHER_TARGET: &str =
     "the card cannot run it; --target ebpf counts instructions instead";
 
-/// The reason for a refusal, without a place.
+/// Reason why the SmartNIC cannot run an instruction, without the instruction's location.
 #[derive(Clone, Debug)]
 pub(super) struct Cause {
-    /// The feature that the card does not support, in words.
+    /// The feature that the SmartNIC does not support, in words.
     pub reason: String,
     /// Advice for the user.
     pub hint: String,
-    /// True if the reason may only follow from an unsupported call, because its result is unknown.
+    /// True if this error may be caused by an unsupported helper call, whose result is unknown. It
+    /// need not be reported in addition to the call.
     pub follows_from_call: bool,
 }
 
@@ -24,18 +26,19 @@ impl Cause {
         Cause { reason: what.into(), hint: hint.into(), follows_from_call: false }
     }
 
-    /// Creates a cause that only another target can remedy.
+    /// Creates a cause for a feature that the SmartNIC lacks in any form, with [`OTHER_TARGET`] as
+    /// hint.
     pub fn unsupported(what: impl Into<String>) -> Self {
         Cause::new(what, OTHER_TARGET)
     }
 
-    /// Marks the cause as one that may only follow from an unsupported call.
+    /// Returns the cause, marked as one that an unsupported helper call may have caused.
     pub fn follows_from_call(self) -> Self {
         Cause { follows_from_call: true, ..self }
     }
 }
 
-/// A reason why the card cannot run a program.
+/// A reason why the SmartNIC cannot run a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Slots in the linked program of all instructions with this cause; empty if the cause concerns
@@ -44,7 +47,7 @@ pub struct Refusal {
     /// Section, instruction and source line of the first instruction; empty if the cause concerns
     /// the program as a whole.
     pub location: String,
-    /// The feature that the card does not support, in words.
+    /// The feature that the SmartNIC does not support, in words.
     pub reason: String,
     /// Advice for the user.
     pub hint: String,

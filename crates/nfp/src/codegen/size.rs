@@ -1,5 +1,5 @@
-//! Computes a lower bound of a program's length on the card, so that programs that are far too long
-//! need not be compiled.
+//! Computes a lower bound of a program's length on the SmartNIC. Programs that exceed the limit by
+//! far are rejected without compiling them.
 
 use std::collections::BTreeSet;
 
@@ -8,15 +8,16 @@ use slowpath_bpf::insn::{AluOp, Call, Insn, Source, Width};
 
 use super::error::CompileError;
 
-/// A program is rejected without compilation only if its lower bound exceeds the firmware's room by
-/// this factor. Compilation of shorter programs may find other errors that are worth reporting.
+/// A program is rejected without compilation only if the lower bound of its length exceeds the
+/// firmware's limit by this factor. Compilation of shorter programs may find other errors that are
+/// worth reporting.
 const REJECTION_FACTOR: usize = 4;
 
-/// Rejects a program that is far too long. `live` contains the slots that the kernel's verifier
-/// visits. `room` is the number of instructions that the firmware can hold.
+/// Rejects a program if it has more than [`REJECTION_FACTOR`] times the instructions that the
+/// firmware can load (`room`). `live` contains the slots that the kernel's verifier visits.
 ///
 /// # Errors
-/// [`CompileError`] with the lower bound.
+/// [`CompileError`] with the lower bound of the program's length.
 pub(super) fn check(
     program: &BpfProgram,
     live: &BTreeSet<usize>,
@@ -30,14 +31,15 @@ pub(super) fn check(
     }
 }
 
-/// Returns the error for a program that has more than `room` instructions.
+/// Returns the error for a program that has more instructions than the firmware can load (`room`).
+/// `length` is the number of instructions as text, such as `at least 20000`.
 pub(super) fn too_large(length: &str, room: usize) -> CompileError {
     let what = format!("{length} instructions for the card; its firmware has room for {room}");
     CompileError::program(what, "make the program smaller")
 }
 
-/// Returns a number of instructions that the emitted code has at least. It holds for all values of
-/// operands. Instructions that optimisations may remove do not count.
+/// Returns a lower bound of the number of instructions that the compiler emits, whatever the values
+/// of operands. Instructions that optimisations may remove do not count.
 pub(super) fn lower_bound(program: &BpfProgram, live: &BTreeSet<usize>) -> usize {
     let both_ways = |slot: usize, insn: &Insn| {
         let target = insn.jump_target(slot);

@@ -1,6 +1,6 @@
-//! Checks that the card can run a program. The driver makes the same checks while the kernel's
-//! verifier visits each instruction (`nfp_verify_insn`, `bpf/verifier.c`), and in its instruction
-//! table.
+//! Checks that the SmartNIC can run a program. The Linux NFP driver makes the same checks while the
+//! kernel's verifier visits each instruction (`nfp_verify_insn`, `bpf/verifier.c`), and in its
+//! instruction table.
 
 mod calls;
 mod maps;
@@ -21,8 +21,8 @@ use super::refusal::{Cause, Refusal};
 use crate::firmware::xdp_md::{DATA, DATA_END, RX_QUEUE_INDEX};
 use crate::firmware::{FRAME_ALIGN, MAX_STACK, MapAbi};
 
-/// Returns all reasons why the card cannot run a program. Reasons that concern single instructions
-/// come first, then those that concern the whole program.
+/// Returns all reasons why the SmartNIC cannot run a program. Reasons that concern single
+/// instructions come first, then those that concern the whole program.
 pub(super) fn unsupported(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Vec<Refusal> {
     let mut uses = Uses::of(program);
     let live = (0..program.insns.len()).filter(|&slot| program.is_live(slot));
@@ -175,7 +175,7 @@ fn load(
     }
 }
 
-/// Checks that the card can access memory through this kind of pointer.
+/// Checks that the SmartNIC can access memory through the pointer in a load or store.
 fn pointer(
     program: &AnnotatedProgram<'_>,
     slot: usize,
@@ -214,9 +214,9 @@ fn stack_access(program: &AnnotatedProgram<'_>, slot: usize, base: Register) -> 
     }
 }
 
-/// Returns true if the driver would compute a wrong place for an access to a caller's frame. This
-/// is the case if the offset from the function's own frame is negative and not a multiple of 4
-/// bytes. The driver computes its remainder as if it were positive.
+/// Returns true if the driver would compute a wrong address for an access to a caller's stack
+/// frame. It does so if the offset from the function's own frame is negative and not a multiple of
+/// 4 bytes. The driver computes the remainder of this offset as if it were positive.
 fn places_before_frame(program: &AnnotatedProgram<'_>, slot: usize, base: Register) -> bool {
     let RegisterValue::Stack { caller: true, .. } = program.value(slot, base) else { return false };
     let depth = i64::from(program.function_of(slot).stack.next_multiple_of(4));
@@ -293,8 +293,8 @@ fn atomic(
     record_use(program, map, (offsets, offset, width.bits() / 8), Use::Atomic, uses)
 }
 
-/// Checks how much stack a program and all functions that it calls need
-/// (`nfp_bpf_get_stack_usage`).
+/// Returns a refusal if a program and the functions that it calls need more stack than the firmware
+/// has (`nfp_bpf_get_stack_usage`).
 fn stack(program: &AnnotatedProgram<'_>) -> Option<Refusal> {
     let used = deepest(program, 0, 0);
     if used <= MAX_STACK {
@@ -308,7 +308,8 @@ fn stack(program: &AnnotatedProgram<'_>) -> Option<Refusal> {
 /// Returns the maximum number of stack bytes that a function and the functions that it calls need
 /// together.
 fn deepest(program: &AnnotatedProgram<'_>, first: usize, nested: usize) -> u32 {
-    /// `MAX_CALL_FRAMES` of the kernel. Earlier checks reject deeper calls.
+    /// Maximum depth of calls (`MAX_CALL_FRAMES` of the kernel). Earlier checks reject deeper
+    /// calls.
     const DEEPEST: usize = 8;
     let own = program.function_of(first).stack.next_multiple_of(FRAME_ALIGN);
     if nested >= DEEPEST {

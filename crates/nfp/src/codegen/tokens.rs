@@ -1,11 +1,12 @@
 //! Describes BPF instructions as tokens. The compiler cannot compile some code, such as functions
-//! that are not ported to the card yet. For such code, models predict from the tokens how many
-//! instructions the card needs.
+//! that are not ported to the SmartNIC yet. For such code, models predict from the tokens how many
+//! instructions the SmartNIC needs.
 //!
-//! A token contains the facts that the code generator uses: widths, classes of constants by the
-//! instructions that load them, zero extensions, kinds of pointers and their places. For a token
-//! that it has not seen in training, a model falls back to the token's first words. Instructions
-//! that depend on lengths and places alone are counted, not predicted.
+//! A token is a list of words. It contains the facts that the code generator uses: widths, classes
+//! of constants by the instructions that load them, zero extensions, kinds of pointers and their
+//! offsets. For a token that it has not seen in training, a model falls back to the token's first
+//! words. SmartNIC instructions whose number depends only on access lengths and stack offsets are
+//! counted, not predicted.
 
 mod analysis;
 mod calls;
@@ -26,27 +27,28 @@ use value::{Kind, Origin, Value};
 use words::Describer;
 pub use words::Token;
 
-/// Known facts about an argument, or about the result of a function.
+/// Known facts about an argument of a program, or about the result of a called function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
     /// A number with at most this many bits.
     Number(u32),
-    /// The context of an XDP program.
+    /// The context of an XDP program, such as `struct xdp_md`.
     Context {
         /// Offset in bytes of the field `data`, which points to the packet's start.
         data: i64,
         /// Offset in bytes of the field `data_end`, which points to the packet's end.
         end: i64,
     },
-    /// An object that describes a packet.
+    /// A pointer to an object that describes a packet, such as `struct rte_mbuf`.
     Descriptor,
     /// A pointer into the packet.
     Packet,
-    /// A pointer to state.
+    /// A pointer to program state outside the packet, such as an element of a map.
     State,
     /// A pointer to unknown memory.
     Unknown,
-    /// A number that is not a pointer to the card's memory.
+    /// A result of at most 32 bits, such as an XDP action. It is not a pointer to memory of the
+    /// SmartNIC.
     Verdict,
 }
 

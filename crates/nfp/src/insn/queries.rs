@@ -4,7 +4,7 @@
 use crate::{Address, BranchCondition, Insn, Operand};
 
 impl Insn {
-    /// Returns true if the instruction can branch.
+    /// Returns true for all branches: conditional or not, on a bit, and returns.
     pub fn is_branch(&self) -> bool {
         matches!(self, Insn::Branch { .. } | Insn::BranchBit { .. } | Insn::Return { .. })
     }
@@ -28,7 +28,8 @@ impl Insn {
         }
     }
 
-    /// Returns the destination of the result, and whether the result goes to both banks.
+    /// Returns the destination of the result, and true if the result goes to both banks. Returns
+    /// `None` if there is no result.
     pub fn destination(&self) -> Option<(Operand, bool)> {
         match *self {
             Insn::Alu { dst, both_banks, .. }

@@ -9,7 +9,7 @@ use super::core_state::{ArchReg, CoreState, LowHalf};
 use crate::{AluOp, Operand};
 
 impl CoreState {
-    /// `alu[dst, a, op, b]`
+    /// Lifts `alu[dst, a, op, b]`, which computes a result from two operands.
     pub(super) fn alu(
         &mut self,
         dst: Operand,
@@ -99,7 +99,8 @@ impl CoreState {
         result
     }
 
-    /// Sets the flags of a sum. The sum overflows if its sign differs from that of both summands.
+    /// Emits the condition codes of the sum `a + b`. The sum overflows if its sign differs from
+    /// that of both summands.
     fn set_sum_flags(&mut self, a: Value, b: Value, result: Value, carry: Value) {
         let from_a = self.emit.binary(BinaryOp::Xor, a, result);
         let from_b = self.emit.binary(BinaryOp::Xor, b, result);
@@ -139,7 +140,8 @@ impl CoreState {
         result
     }
 
-    /// Sets the flags of the difference of `a` and `b`; `result` is its high word.
+    /// Emits the condition codes of the subtraction `a - b`. `result` is the high word of the
+    /// difference, from which Z and N follow; C and V follow from `a` and `b`.
     fn set_difference_flags(&mut self, a: Value, b: Value, result: Value) {
         let borrow = self.emit.binary(BinaryOp::Ult, a, b);
         let carry = self.emit.not(borrow);

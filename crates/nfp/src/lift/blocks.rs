@@ -19,10 +19,11 @@ pub(super) struct Lifter<'a> {
     listing: &'a Listing,
     pub core: CoreState,
     pub classes: CostClasses,
-    /// Assumptions of the translation, one sentence each.
+    /// Assumptions under which the translation is correct, one sentence each.
     pub assumptions: Vec<String>,
     basic_blocks: &'a [(BlockKey, BasicBlock)],
-    /// Blocks after those of the listing, one for each return to an unexpected address.
+    /// Blocks to append after those of the listing, one for each return instruction. Control
+    /// reaches the block if the return address is not the expected one.
     unexpected_returns: Vec<Block>,
 }
 
@@ -177,8 +178,8 @@ fn target_of(basic_blocks: &[(BlockKey, BasicBlock)], target: BranchTarget) -> D
     }
 }
 
-/// Returns a block that makes a program invalid if an execution may reach it: its branch reads a
-/// register that no instruction writes.
+/// Returns the block that control reaches if a return address is not `back`. Its branch reads a
+/// register that no instruction writes, so a program in which this can happen is invalid.
 fn unexpected_return(core: &mut CoreState, insn: InsnIdx, back: usize) -> Block {
     let name = format!("for return addresses other than .{back}");
     let cond = core.emit.named(name, 1);

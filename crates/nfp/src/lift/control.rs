@@ -6,7 +6,7 @@ use crate::Insn;
 use crate::csr::{PSEUDO_RANDOM, name};
 
 impl CoreState {
-    /// `local_csr_rd[register]`
+    /// Lifts `local_csr_rd[register]`, which reads a control register.
     pub(super) fn local_csr_rd(&mut self, csr: u16) -> Result<(), LiftCause> {
         if csr != PSEUDO_RANDOM {
             let name = name(csr).map_or_else(|| format!("{csr:#x}"), str::to_owned);

@@ -19,15 +19,15 @@ pub(super) enum ArchReg {
     XferIn(u8),
     /// A transfer register of the write file.
     XferOut(u8),
-    /// `ActLMAddrN`.
+    /// `ActLMAddrN`, a base register of local memory.
     LocalBase(u8),
-    /// Condition code Z.
+    /// Condition code Z: the result is zero.
     Zero,
-    /// Condition code N.
+    /// Condition code N: the result is negative.
     Negative,
-    /// Condition code C; after a subtraction: no borrow.
+    /// Condition code C: the carry of a sum; after a subtraction: no borrow.
     Carry,
-    /// Condition code V.
+    /// Condition code V: signed overflow.
     Overflow,
     /// True if N differs from V, which is the sign of the exact result. It is a register of its own
     /// to keep terms small: after a subtraction, its value is a single comparison.
@@ -68,33 +68,33 @@ impl ArchReg {
 pub(super) struct Undefined {
     /// Description of the value, in words.
     pub what: &'static str,
-    /// Width in bits.
+    /// Width of the value in bits.
     pub width: u8,
 }
 
-/// The first half of a 64-bit operation. Its carry is in C.
+/// The first of the two instructions of a 64-bit addition or subtraction. Its carry is in condition
+/// code C.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LowHalf {
-    /// The operands of a subtraction: minuend and subtrahend.
+    /// First instruction of a subtraction, with the low words of minuend and subtrahend.
     Difference(Value, Value),
-    /// The first operand of an addition, and its result.
+    /// First instruction of an addition, with the low words of the first summand and of the sum.
     Sum(Value, Value),
 }
 
 /// The state of a core while a listing is lifted.
 #[derive(Debug)]
 pub(super) struct CoreState {
-    /// Emitter of micro-operations.
     pub emit: Emitter,
     /// The IR register for each core register that the program uses.
     pub regs: BTreeMap<ArchReg, Reg>,
-    /// The values that are marked as undefined.
     pub undefined: Vec<Undefined>,
-    /// Number of inputs that the program really has. Further inputs stand for undefined values.
+    /// Number of inputs that every lifted program has. Inputs after these stand for undefined
+    /// values.
     fixed_inputs: usize,
-    /// The operation whose carry is in C, if it is in the current block.
+    /// The operation whose carry is in condition code C, if it is in the current block.
     pub low_half: Option<LowHalf>,
-    /// A multiplication of this block that is not finished yet.
+    /// A multiplication in this block whose last `mul_step` has not been lifted yet.
     pub multiplication: Option<Multiplication>,
     /// Writes of base registers of local memory that have not taken effect yet.
     pub pending: Vec<PendingBase>,
@@ -166,7 +166,6 @@ impl CoreState {
         Value::Reg(self.reg(arch))
     }
 
-    /// Sets a register.
     pub fn set(&mut self, arch: ArchReg, value: Value) {
         let dst = self.reg(arch);
         self.emit.copy(dst, value);
@@ -230,7 +229,7 @@ impl CoreState {
         self.set(ArchReg::Previous, result);
     }
 
-    /// Sets Z and N from a result.
+    /// Sets the condition codes Z (zero) and N (negative) from a result.
     pub fn set_zero_negative(&mut self, result: Value) {
         let zero = Value::constant(32, 0);
         self.set_binary(ArchReg::Zero, BinaryOp::Eq, result, zero);

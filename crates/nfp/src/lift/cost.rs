@@ -1,11 +1,12 @@
-//! The names of the cost classes of instructions. Targets assign prices to these classes.
+//! The names of the cost classes of instructions. Target descriptions assign a cost to each class.
 
 use slowpath_ir::CostClassId;
 
 use crate::{Address, Insn, MemCommand};
 
-/// Branches that are always taken, including `rtn`. Taken branches on a bit count here too: their
-/// cost is not published, and this is the class of the most expensive branches.
+/// Cost class of branches that are always taken, including `rtn`. Branches that test a bit are in
+/// this class as well when they are taken. Their cost is not published, and this class has the
+/// largest cost of all branches.
 pub(super) const BRANCH: &str = "branch";
 pub(super) const BRANCH_TAKEN: &str = "branch.taken";
 pub(super) const BRANCH_NOT_TAKEN: &str = "branch.not_taken";
@@ -20,7 +21,8 @@ pub(super) fn class_of(insn: &Insn) -> &'static str {
     }
 }
 
-/// Returns the cost class of a memory command. `post` stands for a command without a wait.
+/// Returns the cost class of a memory command. The suffix `post` of a class stands for commands
+/// after which the thread does not wait.
 fn memory_class(command: MemCommand, address: Address, signal: Option<u8>) -> &'static str {
     macro_rules! class {
         ($operation:literal) => {
@@ -42,14 +44,14 @@ fn memory_class(command: MemCommand, address: Address, signal: Option<u8>) -> &'
     }
 }
 
-/// The cost classes that occur, numbered in the order of their first occurrence.
+/// The cost classes that occur in a program, numbered in the order of their first occurrence.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CostClasses {
     names: Vec<&'static str>,
 }
 
 impl CostClasses {
-    /// Returns the number of a class, and adds the class if it is new.
+    /// Returns the number of a cost class, and adds the class if it is new.
     pub fn id(&mut self, name: &'static str) -> CostClassId {
         let index = self.names.iter().position(|&known| known == name).unwrap_or_else(|| {
             self.names.push(name);

@@ -10,9 +10,8 @@ use crate::{MemCommand, MulStep, Operand};
 pub(super) struct PendingBase {
     /// Index of the base register.
     pub index: u8,
-    /// The value that is written.
     pub value: Value,
-    /// Number of following instructions that still use the old value.
+    /// Number of following instructions that still read the old value.
     pub remaining: usize,
     /// Number of the instruction that writes the register.
     pub number: usize,
@@ -29,7 +28,7 @@ pub(super) struct Issued {
     /// Count in words or bytes.
     pub count: u8,
     pub waits: bool,
-    /// Number of the instruction.
+    /// Number of the memory command's instruction.
     pub number: usize,
 }
 
@@ -42,7 +41,7 @@ pub(super) struct Deferred {
 }
 
 impl Deferred {
-    /// Returns the number of the instruction.
+    /// Returns the number of the memory command's instruction.
     pub fn number(&self) -> u32 {
         self.issued.number as u32
     }
@@ -51,7 +50,7 @@ impl Deferred {
 /// A multiplication that is not finished yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Multiplication {
-    /// Operands of `start`.
+    /// The two factors, which are the operands of the step `start`.
     pub operands: (Operand, Operand),
     /// The product of both factors, 64 bits.
     pub product: Value,

@@ -1,4 +1,5 @@
-//! Calls the right function to lift an instruction, and translates the conditions of branches.
+//! Selects the lifting function for each kind of instruction, and translates the conditions of
+//! branches.
 
 use slowpath_ir::{Emit, Operand as Value, Reg};
 

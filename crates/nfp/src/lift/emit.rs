@@ -12,9 +12,8 @@ use super::known_bits::{self, KnownBits};
 /// Collects the micro-operations of the current block.
 #[derive(Debug)]
 pub(super) struct Emitter {
-    /// All registers of the program.
     pub regs: Vec<RegInfo>,
-    /// Names of the values that the program draws.
+    /// Inputs of the program for values that no instruction computes, such as random numbers.
     pub draws: Draws,
     ops: Vec<OriginOp>,
     insn: InsnIdx,
@@ -34,7 +33,7 @@ impl Emitter {
         }
     }
 
-    /// Forgets everything that holds only in one block.
+    /// Starts a new block: drops the temporaries and known bits of the previous block.
     pub fn begin_block(&mut self) {
         self.known.clear();
         self.temporaries.begin_block();
@@ -50,7 +49,7 @@ impl Emitter {
         std::mem::take(&mut self.ops)
     }
 
-    /// Returns a new register that later blocks can read.
+    /// Returns a new IR register with a name. Unlike temporaries, later blocks can read it.
     pub fn named(&mut self, name: String, width: u8) -> Reg {
         self.regs.push(RegInfo { name, width });
         Reg::from(self.regs.len() - 1)

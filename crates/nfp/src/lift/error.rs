@@ -14,7 +14,7 @@ pub enum LiftError {
         insn: u32,
         /// Line in the listing, from 1.
         line: u32,
-        /// Cause.
+        /// Reason why the instruction cannot be lifted.
         cause: LiftCause,
     },
     /// A listing without instructions.
@@ -40,18 +40,18 @@ fn hint_text(cause: &LiftCause) -> String {
 /// The reason why an instruction cannot be lifted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LiftCause {
-    /// A branch to a number that is neither in the listing nor outside the program.
+    /// A branch to a number that is neither in the listing nor that of an exit.
     #[error("branch to .{target}, but the listing ends at .{last}")]
     TargetBeyondEnd {
-        /// Number of the target instruction.
+        /// Number of the instruction to which the branch leads.
         target: u32,
-        /// Number of the last instruction.
+        /// Number of the last instruction in the listing.
         last: u32,
     },
     /// A branch into a delay slot of another branch.
     #[error("branch to .{target}, which is a delay slot of .{delay_slot_of}")]
     TargetInDelaySlot {
-        /// Number of the target instruction.
+        /// Number of the instruction to which the branch leads.
         target: u32,
         /// Number of the branch that owns the delay slot.
         delay_slot_of: u32,
@@ -65,61 +65,61 @@ pub enum LiftCause {
     /// A branch with more delay slots than the listing has instructions after it.
     #[error("its {defer} delay slots do not fit before the end of the listing at .{last}")]
     DelaySlotsBeyondEnd {
-        /// Number of delay slots.
+        /// Number of delay slots of the branch.
         defer: u8,
-        /// Number of the last instruction.
+        /// Number of the last instruction in the listing.
         last: u32,
     },
-    /// A last instruction after which control continues.
+    /// Control continues after the last instruction of the listing.
     #[error("the program runs on past the end of the listing")]
     FallsOffEnd,
-    /// A use of a base register of local memory in another block, before a write of it takes
-    /// effect.
+    /// An instruction that uses a base register of local memory before an earlier write of it, in
+    /// another block, takes effect.
     #[error(
         "ActLMAddr{index} takes its new value three cycles later, but a branch comes before, and \
          .{user} uses *l$index{index} by then"
     )]
     LocalBasePending {
-        /// Index of the base register.
+        /// Index of the base register, 0 to 3.
         index: u8,
-        /// Number of the instruction that uses it.
+        /// Number of the instruction that uses the base register.
         user: u32,
     },
     /// An `indirect_ref` whose length or width in the previous ALU result is not a constant.
     #[error("the {what} of `indirect_ref` is not known: bits 8 to 12 of the previous ALU result")]
     UnknownLength {
-        /// Name of the unknown field.
+        /// Name of the field in the ALU result, such as the length.
         what: &'static str,
     },
-    /// `add_imm` with its operand in the instruction.
+    /// `add_imm` without `indirect_ref`, which would take the addend from the instruction.
     #[error("`add_imm` without `indirect_ref` is not supported")]
     DirectAddImm,
     /// A range of transfer registers that ends after the last one.
     #[error("{count} transfer registers from $xfer_{first} on end behind $xfer_31")]
     TooManyXfers {
-        /// First register.
+        /// Number of the first transfer register.
         first: u8,
-        /// Number of registers.
+        /// Number of transfer registers.
         count: u8,
     },
     /// A multiplication step in the wrong order.
     #[error("`{step}` cannot follow {before}")]
     MulOrder {
-        /// The step.
+        /// Name of the multiplication step, such as `16x16_step1`.
         step: &'static str,
-        /// The step or block start before it.
+        /// Description of the preceding step in the block, or a text that says that there is none.
         before: String,
     },
     /// A multiplication step with other factors than the `start` of the multiplication.
     #[error("`{step}` names other factors than the `start` of this multiplication")]
     MulFactors {
-        /// The step.
+        /// Name of the multiplication step, such as `16x16_step1`.
         step: &'static str,
     },
     /// A kind of multiplication whose result is not documented.
     #[error("`{step}`: multiplications of 24 by 8 bits are not supported")]
     MulUnsupported {
-        /// The step.
+        /// Name of the multiplication step, such as `16x16_step1`.
         step: &'static str,
     },
     /// A memory command that has delay slots, or waits, in a delay slot.
@@ -134,10 +134,10 @@ pub enum LiftCause {
     /// A recursive call.
     #[error("the call that returns to .{return_address} can happen again before it has returned")]
     Recursion {
-        /// Number of the instruction to return to.
+        /// Number of the instruction to which the repeated call returns.
         return_address: u32,
     },
-    /// Too many call strings.
+    /// Too many call strings. A call string is the sequence of calls that leads to a block.
     #[error("functions are called in too many ways for each to be looked at by itself")]
     TooManyCallStrings,
     /// A conditional call of the firmware.
@@ -152,7 +152,7 @@ pub enum LiftCause {
     /// A control register whose content is unknown.
     #[error("reading the control register {name} is not supported")]
     ControlRegister {
-        /// Name or address.
+        /// Name of the control register, or its address in hexadecimal.
         name: String,
     },
     /// A read of a control register whose value no instruction receives.
@@ -161,7 +161,7 @@ pub enum LiftCause {
     /// `read8` of a partial word.
     #[error("`read8` of {count} bytes: only whole words are supported")]
     PartOfWord {
-        /// Number of bytes.
+        /// Number of bytes that the command reads.
         count: u8,
     },
     /// `add` that is neither 32 nor 64 bits wide, or that does not wait.
@@ -170,13 +170,13 @@ pub enum LiftCause {
     /// A read of a value that an earlier instruction leaves undefined.
     #[error("it leaves {what} undefined, and something behind it depends on that")]
     Undefined {
-        /// Description of the value.
+        /// Description of the undefined value.
         what: &'static str,
     },
 }
 
 impl LiftCause {
-    /// Returns a hint for the user, if anything is likely to help.
+    /// Returns a hint for the user; `None` if there is none for this cause.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             LiftCause::TargetBeyondEnd { .. } => {

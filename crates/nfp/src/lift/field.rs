@@ -7,12 +7,12 @@ use super::core_state::CoreState;
 use crate::{Operand, Shift, ShiftAmount, ShiftKind};
 
 impl CoreState {
-    /// Lifts `immed` with its constant already rotated.
+    /// Lifts `immed`, which loads a constant. `value` is the constant after its rotation.
     pub(super) fn immed(&mut self, dst: Operand, value: u32, both_banks: bool) {
         self.write_result(dst, Value::constant(32, value.into()), both_banks);
     }
 
-    /// `immed_w1[dst, value]`
+    /// Lifts `immed_w1[dst, value]`, which replaces the upper half word of a register.
     pub(super) fn immed_w1(&mut self, dst: Operand, value: u16, both_banks: bool) {
         let old = self.old_value(dst);
         let low = self.emit.extract(old, 0, 16);
@@ -21,7 +21,8 @@ impl CoreState {
         self.write_result(dst, result, both_banks);
     }
 
-    /// `ld_field[dst, mask, src, shift]`; `clear` for `ld_field_w_clr`.
+    /// Lifts `ld_field[dst, mask, src, shift]`, which replaces the bytes of a register that the
+    /// mask selects. If `clear` is true, lifts `ld_field_w_clr`, which also clears the other bytes.
     pub(super) fn ld_field(
         &mut self,
         dst: Operand,

@@ -12,13 +12,13 @@ use super::flow::FirmwareCall;
 use crate::Bank;
 use crate::abi::{self, SCRATCH, XFER_COUNT};
 
-/// Registers with the words of R0.
+/// Numbers of the registers that contain the words of BPF's `r0`.
 const RESULT: [u8; 2] = [0, 1];
-/// Registers with the words of R1 to R5.
+/// Numbers of the registers that contain the words of BPF's `r1` to `r5`.
 const ARGUMENTS: [u8; 10] = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 
 impl CoreState {
-    /// Applies the effects of a call of the firmware.
+    /// Applies the effects of a call of the firmware to registers and condition codes.
     pub(super) fn call_firmware(&mut self, called: FirmwareCall) {
         let result = match called {
             FirmwareCall::MapLookup => self.element_or_null(called.name()),
@@ -53,8 +53,8 @@ impl CoreState {
         self.multiplication = None;
     }
 
-    /// Returns the address of an unknown element, or null, low word first. Elements are in the
-    /// memory of the maps.
+    /// Returns a value that is null or the address of any map element, low word first. Map elements
+    /// are in DRAM.
     fn element_or_null(&mut self, call: &str) -> [Value; 2] {
         let coin = self.unknown_word(call, "whether it finds an element, in the lowest bit");
         let found = self.emit.extract(coin, 0, 1);
@@ -64,7 +64,7 @@ impl CoreState {
         [offset, base].map(|word| self.emit.select(found, word, null))
     }
 
-    /// Returns a new unknown 32-bit value, described as `result` of `call`.
+    /// Returns a new 32-bit value that can be any number. It is described as `result` of `call`.
     pub(super) fn unknown_word(&mut self, call: &str, result: &str) -> Value {
         let (call, result) = (call.to_owned(), result.to_owned());
         let draw = self.emit.draws.id(Draw {

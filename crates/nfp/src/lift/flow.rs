@@ -22,15 +22,14 @@ pub(super) use local::local_user_behind;
 /// Maximum number of blocks in a program. Copies for different call strings also count.
 const MAX_BLOCKS: usize = 50_000;
 
-/// Identifies a block by its call string and the number of its first instruction.
+/// Identifies a block: the call string in which it runs, and the number of its first instruction.
 pub(super) type BlockKey = (CallStringId, usize);
 
-/// Target of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BranchTarget {
-    /// A block of the program.
+    /// The branch leads to this block of the program.
     Block(BlockKey),
-    /// An exit of the program, by number.
+    /// The branch leaves the program through the exit with this number.
     Exit(u32),
 }
 
@@ -41,19 +40,18 @@ pub(super) enum Decision {
     Always,
     /// The branch is taken if the condition codes fulfil this condition.
     ConditionCodes(BranchCondition),
-    /// The branch is taken if this bit of an operand has this value.
+    /// The branch is taken if the bit with this number in the operand has this value.
     Bit(Operand, u8, bool),
-    /// The branch is always taken, to the instruction whose number is in a register. This must be
-    /// the given number.
+    /// A return: always taken, to the instruction whose number is in the register. Its number must
+    /// be the given one, which is the return address of the current call.
     Return(Operand, usize),
 }
 
 /// The branch that ends a block.
 #[derive(Clone, Debug)]
 pub(super) struct BlockBranch {
-    /// Number of the branch.
+    /// Number of the branch instruction.
     pub number: usize,
-    /// The condition under which the branch is taken.
     pub decision: Decision,
     /// Numbers of the instructions in the delay slots of the branch.
     pub slots: Range<usize>,
@@ -70,7 +68,7 @@ pub(super) struct BasicBlock {
     /// Numbers of the instructions before the branch. If the block contains only a branch, the
     /// range is empty and starts at the branch.
     pub body: Range<usize>,
-    /// The branch at its end.
+    /// The branch that ends the block; `None` if control falls through.
     pub branch: Option<BlockBranch>,
     /// The block that follows if the branch is not taken.
     pub next: BlockKey,
@@ -85,7 +83,8 @@ impl BasicBlock {
         self.branch.as_ref().is_none_or(falls).then_some(self.next)
     }
 
-    /// Returns the target of the branch if it is in the program.
+    /// Returns the target block of the branch; `None` if there is no branch or it leaves the
+    /// program.
     fn branch_target(&self) -> Option<BlockKey> {
         match self.branch.as_ref()?.target {
             BranchTarget::Block(place) => Some(place),
@@ -145,7 +144,7 @@ fn block_end(listing: &Listing, is_leader: impl Fn(usize) -> bool, first: usize)
     (first..listing.len()).find(ends)
 }
 
-/// Returns the branch at an instruction, for a call string.
+/// Returns the branch at an instruction that is executed within the given call string.
 fn branch_at(
     listing: &Listing,
     call_strings: &mut CallStrings,

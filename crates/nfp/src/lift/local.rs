@@ -16,15 +16,15 @@ const DELAY: usize = 3;
 const WORD: u64 = 4;
 
 impl CoreState {
-    /// `local_csr_wr[ActLMAddrN, src]`
+    /// Lifts `local_csr_wr[ActLMAddrN, src]`, which sets a base register of local memory.
     pub(super) fn local_csr_wr(&mut self, index: u8, src: Operand) {
         let value = self.source(src);
         let value = self.emit.capture(value);
         self.pending.push(PendingBase { index, value, remaining: DELAY, number: self.number });
     }
 
-    /// Applies the writes that take effect before the next instruction. Reduces the waiting time of
-    /// all others.
+    /// Applies the pending writes of base registers that take effect before the next instruction.
+    /// Counts down the delay of the others.
     pub(super) fn step_pending(&mut self) {
         for mut pending in std::mem::take(&mut self.pending) {
             if pending.remaining == 0 {
@@ -36,14 +36,14 @@ impl CoreState {
         }
     }
 
-    /// Makes all pending writes take effect, because the current instruction takes at least three
-    /// cycles.
+    /// Makes all pending writes of base registers take effect, because the current instruction
+    /// takes at least three cycles.
     pub(super) fn expire_pending(&mut self) {
         self.pending.iter_mut().for_each(|pending| pending.remaining = 0);
     }
 
-    /// Returns the writes that have not taken effect at the end of a block, in order, and removes
-    /// them.
+    /// Returns the writes of base registers that have not taken effect at the end of a block, in
+    /// order, and removes them.
     pub(super) fn take_pending(&mut self) -> Vec<PendingBase> {
         std::mem::take(&mut self.pending)
     }

@@ -14,7 +14,8 @@ use crate::{Address, MemCommand, Operand};
 
 /// Number of bytes in a word.
 const WORD: u8 = 4;
-/// Count that stands for a 64-bit addition. The count 1 stands for a 32-bit addition.
+/// Smallest count with which the command `add` is 64 bits wide; with smaller counts, it is 32 bits
+/// wide.
 const ADD_WIDE_COUNT: u8 = ADD_NARROW_COUNTS + 1;
 /// Position and width in bits of the length field in the previous ALU result, which `indirect_ref`
 /// uses.
@@ -23,9 +24,9 @@ const LENGTH_FIELD: (u8, u8) = (8, 5);
 const WIDE_ADD_BIT: u8 = LENGTH_FIELD.0 + 2;
 
 impl CoreState {
-    /// Lifts `mem[…]`. `count` is `None` if the command has `indirect_ref`. `waits` is true if it
-    /// has `ctx_swap`. A command with delay slots is performed after them, because they may still
-    /// write its transfer registers.
+    /// Lifts the memory command `mem[…]`. `count` is `None` if the command has `indirect_ref`.
+    /// `waits` is true if it has `ctx_swap`. A command with delay slots is performed after them,
+    /// because they may still write its transfer registers.
     pub(super) fn mem(
         &mut self,
         command: MemCommand,
@@ -140,7 +141,8 @@ impl CoreState {
         result
     }
 
-    /// `mem[add, …]` or `mem[add64, …]`: adds one or two transfer registers, low word first.
+    /// Lifts `mem[add, …]` or `mem[add64, …]`, which adds one or two transfer registers, low word
+    /// first.
     fn add(&mut self, xfer: u8, at: Value, count: u8) {
         let low = self.get(ArchReg::XferOut(xfer));
         let (data, bytes) = if count == ADD_WIDE_COUNT {
@@ -154,7 +156,7 @@ impl CoreState {
         self.emit.store(at, sum);
     }
 
-    /// `mem[add_imm, …], indirect_ref`: adds the upper half of the previous ALU result.
+    /// Lifts `mem[add_imm, …], indirect_ref`, which adds the upper half of the previous ALU result.
     fn add_imm(&mut self, address: Address) -> Result<(), LiftCause> {
         let wide = self
             .previous_field(WIDE_ADD_BIT, 1)

@@ -11,7 +11,7 @@ use super::error::LiftCause;
 use crate::{MulStep, Operand};
 
 impl CoreState {
-    /// `mul_step[a, b], step`
+    /// Lifts `mul_step[a, b], step`, one step of a multiplication.
     pub(super) fn mul_step(
         &mut self,
         a: Operand,
@@ -47,7 +47,7 @@ impl CoreState {
         Ok(())
     }
 
-    /// Returns the unfinished multiplication to which `step` belongs.
+    /// Returns the unfinished multiplication that `step` continues, or an error if there is none.
     fn continued(&mut self, step: MulStep) -> Result<Multiplication, LiftCause> {
         let possible = |last: MulStep| {
             use MulStep::{

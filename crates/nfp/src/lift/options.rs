@@ -16,7 +16,8 @@ pub struct LiftOptions {
 }
 
 impl Default for LiftOptions {
-    /// Packets of 60 bytes (the minimum of Ethernet) to 1500 bytes (the usual MTU).
+    /// Returns options for packets of 60 bytes (the minimum of Ethernet) to 1500 bytes (the usual
+    /// MTU).
     fn default() -> Self {
         LiftOptions { min_packet: MIN_FRAME, max_packet: 1500, stores_result: false }
     }

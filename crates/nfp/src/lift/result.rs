@@ -12,8 +12,8 @@ use slowpath_ir::{
 use super::core_state::{ArchReg, CoreState};
 use crate::Bank;
 
-/// Adds a store of the result to the end of each block that leaves the program. Returns the
-/// register that contains the address of the result's region.
+/// Adds a store of the program's result to each block that leaves the program. Returns the register
+/// with the address of the memory region to which the result is stored.
 pub(super) fn store_result(core: &mut CoreState, blocks: &mut [Block]) -> Reg {
     let base = core.emit.named("address of result".into(), 32);
     let value = Value::Reg(core.reg(ArchReg::Gpr(Bank::B, 0)));

@@ -6,7 +6,7 @@ use super::core_state::{ArchReg, CoreState};
 use crate::{AluOp, Operand, Shift, ShiftAmount, ShiftKind};
 
 impl CoreState {
-    /// `alu_shf[dst, a, op, b, shift]`: shifts `b`, then applies the operator.
+    /// Lifts `alu_shf[dst, a, op, b, shift]`, which shifts `b`, then applies the operator.
     pub(super) fn alu_shf(
         &mut self,
         dst: Operand,
@@ -25,8 +25,8 @@ impl CoreState {
         self.write_result(dst, result, both_banks);
     }
 
-    /// `asr[dst, b, >>n]`: shifts right, and fills the upper bits with the sign of the previous ALU
-    /// result.
+    /// Lifts `asr[dst, b, >>n]`, which shifts right and fills the upper bits with the sign of the
+    /// previous ALU result.
     pub(super) fn asr(&mut self, dst: Operand, b: Operand, amount: ShiftAmount, both_banks: bool) {
         let low = self.source(b);
         let previous = self.get(ArchReg::Previous);
@@ -35,7 +35,8 @@ impl CoreState {
         self.shift_pair(dst, high, low, amount, both_banks);
     }
 
-    /// `dbl_shf[dst, a, b, >>n]`
+    /// Lifts `dbl_shf[dst, a, b, >>n]`, which shifts the 64-bit value a:b right and returns its low
+    /// word.
     pub(super) fn dbl_shf(
         &mut self,
         dst: Operand,
@@ -70,7 +71,7 @@ impl CoreState {
         self.write_result(dst, result, both_banks);
     }
 
-    /// Shifts a word if there is a shift.
+    /// Returns a word after an optional shift.
     pub(super) fn shifted(&mut self, value: Value, shift: Option<Shift>) -> Value {
         let Some(Shift { kind, amount }) = shift else { return value };
         let bits = match amount {

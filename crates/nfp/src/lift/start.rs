@@ -17,12 +17,13 @@ use crate::Operand;
 use crate::abi::{self, FRAME_BASE, PACKET_VECTOR_BASE};
 use crate::firmware::{PACKET_ADDRESS_OFFSET, PACKET_LENGTH_BITS as LENGTH_BITS};
 
-/// The input that contains the packet's length.
+/// Index of the program input that contains the packet's length.
 pub(super) const PACKET_LENGTH: InputId = InputId(0);
-/// Number of inputs that every lifted program has.
+/// Number of inputs (packet length, addresses, unknown bits) that every lifted program has.
 pub(super) const FIXED_INPUTS: usize = 6;
 
-/// The input that contains the bits above the length in word 0 of the context.
+/// Index of the program input with the unknown bits 14 to 31 of the packet vector's word 0, above
+/// the packet's length.
 const CONTEXT_REST: InputId = InputId(5);
 
 const PACKET: usize = 0;
@@ -82,8 +83,8 @@ fn unknown(name: &str, width: u8) -> Input {
     Input { name: name.into(), width, min: 0, max: mask(width), kind: InputKind::Unknown }
 }
 
-/// Adds the prologue: it defines the regions and all registers that are live at the program's
-/// start.
+/// Adds operations that run before the first block. They define the addresses of memory regions and
+/// all registers that are live at the program's start.
 pub(super) fn prologue(program: &mut Program, core: CoreState, bases: &[Reg; 4]) {
     let live: Vec<Reg> = Liveness::of(program).live_in(BlockId(0)).collect();
     let mut start = Prologue { program };
@@ -139,7 +140,7 @@ impl Prologue<'_> {
         Reg::from(self.program.regs.len() - 1)
     }
 
-    /// Defines a register by a new input that can have any value.
+    /// Emits a definition of a register by a new program input, which can have any value.
     fn define_unknown(&mut self, dst: Reg, name: &str, width: u8) {
         let input = InputId::from(self.program.inputs.len());
         self.program.inputs.push(unknown(name, width));
@@ -153,7 +154,7 @@ impl Prologue<'_> {
         reg
     }
 
-    /// Stores the words of the context that the firmware provides.
+    /// Stores the words of the packet vector that the firmware provides: packet length and address.
     fn context(&mut self, context: Reg, packet: Reg) {
         let length = self.temporary("packet length".into(), LENGTH_BITS);
         self.push(Op::Input { dst: length, input: PACKET_LENGTH });

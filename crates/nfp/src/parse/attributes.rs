@@ -8,7 +8,7 @@ use crate::MulStep;
 
 const NAMES: [&str; 4] = ["gpr_wrboth", "defer", "ctx_swap", "indirect_ref"];
 
-/// All attributes of an instruction.
+/// Attributes that follow the operands of an instruction, such as `defer[2]`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Attributes {
     pub both_banks: bool,
@@ -19,7 +19,7 @@ pub(super) struct Attributes {
 }
 
 /// Parses all attributes up to the end of the line. `accepted` lists the attributes that the
-/// instruction `mnemonic` supports. `step` stands for a multiplication step.
+/// instruction `mnemonic` supports; the entry `step` stands for any step of `mul_step`.
 pub(super) fn attributes(
     cursor: &mut Cursor,
     mnemonic: &str,

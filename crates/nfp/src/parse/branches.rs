@@ -1,4 +1,4 @@
-//! Parses branches.
+//! Parses the operands and attributes of branches.
 
 use super::attributes::{Attributes, attributes};
 use super::cursor::Cursor;
@@ -6,7 +6,7 @@ use super::error::ParseError;
 use super::operands::{number, out_of_range, source};
 use crate::{BranchCondition, Insn};
 
-/// Parses `[.target]` and attributes.
+/// Parses the rest of a branch after its mnemonic: `[.target]` and attributes.
 pub(super) fn branch(
     cursor: &mut Cursor,
     mnemonic: &str,
@@ -18,7 +18,8 @@ pub(super) fn branch(
     Ok(Insn::Branch { condition, target, defer })
 }
 
-/// Parses `[src, bit, .target]` and attributes.
+/// Parses the rest of `br_bset` or `br_bclr` after the mnemonic: `[src, bit, .target]` and
+/// attributes.
 pub(super) fn branch_bit(
     cursor: &mut Cursor,
     mnemonic: &str,
@@ -35,7 +36,7 @@ pub(super) fn branch_bit(
     Ok(Insn::BranchBit { src, bit, set, target, defer })
 }
 
-/// Parses `[src]` and attributes.
+/// Parses the rest of `rtn` after the mnemonic: `[src]` and attributes.
 pub(super) fn rtn(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     cursor.expect('[')?;
     let src = source(cursor)?;
@@ -60,7 +61,8 @@ fn target(cursor: &mut Cursor) -> Result<u32, ParseError> {
         .ok_or_else(|| out_of_range(column, "branch target", format!(".{digits}"), "of 32 bits"))
 }
 
-/// Parses `]` and the number of delay slots.
+/// Parses the `]` after a branch's operands and the optional attribute `defer[n]`. Returns the
+/// number of delay slots.
 fn defer(cursor: &mut Cursor, mnemonic: &str) -> Result<u8, ParseError> {
     cursor.expect(']')?;
     let Attributes { defer, .. } = attributes(cursor, mnemonic, &["defer"])?;

@@ -18,7 +18,7 @@ impl<'a> Cursor<'a> {
         &self.line[self.offset..]
     }
 
-    /// Returns the position of the next character, counted from 1.
+    /// Returns the position of the next character in the line, counted from 1.
     pub fn column(&self) -> u32 {
         // The cast is lossless: lines are limited to `MAX_LINE_BYTES`.
         self.line[..self.offset].chars().count() as u32 + 1

@@ -28,7 +28,7 @@ pub(super) fn local_csr_wr(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     Ok(Insn::LocalCsrWr { index: index as u8, src })
 }
 
-/// Highest byte address of a control register.
+/// Highest valid byte address of a control register.
 const LAST_CSR: u32 = 0x1ffc;
 
 pub(super) fn local_csr_rd(cursor: &mut Cursor) -> Result<Insn, ParseError> {

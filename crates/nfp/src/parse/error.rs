@@ -43,7 +43,7 @@ pub enum ParseCause {
     /// The file is larger than any listing.
     #[error("{bytes} bytes are too many for a listing")]
     TooLarge {
-        /// Size of the input.
+        /// Size of the input in bytes.
         bytes: usize,
     },
     /// A line is longer than any instruction.
@@ -61,9 +61,9 @@ pub enum ParseCause {
     /// The address of a line does not match the number of its instruction.
     #[error("address {found:x} where {expected:x} is expected for instruction .{number}")]
     WrongAddress {
-        /// The address in the listing.
+        /// The address that the listing contains.
         found: u64,
-        /// The address that would match.
+        /// The address that matches the number of the instruction.
         expected: usize,
         /// Number of the instruction.
         number: usize,
@@ -71,15 +71,15 @@ pub enum ParseCause {
     /// The number `.N` after the address is missing.
     #[error("no instruction number; `.{number}` is expected behind the address")]
     NoNumber {
-        /// The number that is missing.
+        /// The instruction number that is expected.
         number: usize,
     },
     /// The number of an instruction is not one more than that of the previous instruction.
     #[error("instruction .{found} where .{expected} is expected")]
     WrongNumber {
-        /// The number in the listing.
+        /// The instruction number in the listing.
         found: u64,
-        /// The number that would be right.
+        /// The instruction number that is expected.
         expected: usize,
     },
     /// There is no mnemonic after the instruction number.
@@ -88,38 +88,38 @@ pub enum ParseCause {
     /// The compiler does not emit instructions with this mnemonic.
     #[error("unknown instruction `{0}`")]
     UnknownMnemonic(String),
-    /// The text contains something else than expected.
+    /// The parser expected another text at this position.
     #[error("expected {expected}, found {found}")]
     Expected {
         /// Description of the expected text.
         expected: String,
-        /// Description of the text that is there instead.
+        /// Description of the text at this position.
         found: String,
     },
-    /// A word is unknown.
+    /// A register, command, operator or attribute with this name does not exist.
     #[error("unknown {what} `{found}`")]
     Unknown {
-        /// The kind of word, such as a register.
+        /// Kind of the unknown word, such as `control register`.
         what: &'static str,
-        /// The word.
+        /// The unknown word.
         found: String,
     },
     /// A number is too small or too large.
     #[error("{what} {value} is not {range}")]
     OutOfRange {
-        /// Description of the number.
+        /// Name of the number, such as `number of delay slots`.
         what: &'static str,
         /// The number as written in the listing.
         value: String,
         /// Description of the allowed range.
         range: String,
     },
-    /// An operand is not allowed in its place.
+    /// The instruction does not allow this operand at its position.
     #[error("`{operand}` cannot be {role}")]
     Misplaced {
-        /// The operand.
+        /// The operand as written in the listing.
         operand: String,
-        /// Use of the operand in this place.
+        /// Description of the use for which the operand is not allowed, such as `a source`.
         role: &'static str,
     },
     /// The instruction does not support an attribute.
@@ -127,7 +127,7 @@ pub enum ParseCause {
     WrongAttribute {
         /// Mnemonic of the instruction.
         mnemonic: String,
-        /// The attribute.
+        /// The unsupported attribute.
         attribute: String,
     },
     /// An attribute is given twice.

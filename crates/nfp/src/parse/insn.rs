@@ -87,7 +87,7 @@ fn destination(cursor: &mut Cursor) -> Result<Operand, ParseError> {
     operand(cursor, Role::Destination)
 }
 
-/// Parses `, a, op, b`.
+/// Parses `, a, op, b`, the operands of an ALU instruction.
 fn alu_operands(
     cursor: &mut Cursor,
     what: &'static str,
@@ -140,7 +140,7 @@ fn optional_shift(cursor: &mut Cursor) -> Result<Option<Shift>, ParseError> {
     if cursor.eat(',') { shift(cursor).map(Some) } else { Ok(None) }
 }
 
-/// Parses `, >>n`.
+/// Parses the shift amount of `asr` or `dbl_shf`: `, >>n`.
 fn right_shift(cursor: &mut Cursor) -> Result<ShiftAmount, ParseError> {
     cursor.expect(',')?;
     cursor.skip_space();

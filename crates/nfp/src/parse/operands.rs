@@ -6,7 +6,7 @@ use super::cursor::Cursor;
 use super::error::{ParseCause, ParseError};
 use crate::{Bank, LocalAccess, Operand, Shift, ShiftAmount, ShiftKind};
 
-/// The numbers that registers of a bank can have, and those of transfer registers.
+/// Valid numbers of general-purpose registers in a bank, and of transfer registers.
 pub(super) const REGISTERS: RangeInclusive<u8> = 0..=31;
 /// The largest constant that fits into an operand.
 const MAX_CONSTANT: u32 = 0xff;
@@ -14,14 +14,14 @@ const MAX_CONSTANT: u32 = 0xff;
 const FORMS: &str =
     "operands are gprA_n, gprB_n, $xfer_n, *l$index0..3, *l$index0..3[k], 0x… and --";
 
-/// Use of an operand in an instruction.
+/// The use of an operand in an instruction, which decides the operands that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Destination of a result; `--` discards the result.
     Destination,
-    /// Destination of which a part keeps its old value.
+    /// Destination in which some bytes keep their old value.
     Merged,
-    /// Source.
+    /// Source that must be present.
     Source,
     /// Source, or `--` if the operator does not use it.
     OptionalSource,
@@ -50,7 +50,7 @@ impl Role {
     }
 }
 
-/// Parses an operand that is used in this role.
+/// Parses an operand, and checks that it is allowed in the given role.
 pub(super) fn operand(cursor: &mut Cursor, role: Role) -> Result<Operand, ParseError> {
     cursor.skip_space();
     let column = cursor.column();
@@ -70,7 +70,6 @@ pub(super) fn operand(cursor: &mut Cursor, role: Role) -> Result<Operand, ParseE
     Err(ParseError::at_column(column, cause))
 }
 
-/// Parses a source operand.
 pub(super) fn source(cursor: &mut Cursor) -> Result<Operand, ParseError> {
     operand(cursor, Role::Source)
 }

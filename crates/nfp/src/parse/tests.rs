@@ -1,7 +1,7 @@
 use super::*;
 use crate::Insn;
 
-/// Returns the only instruction of a listing, or the message of its error.
+/// Parses a listing of one instruction, and returns the instruction or the error message.
 fn insn(text: &str) -> Result<Insn, String> {
     let listing = parse(&format!("0: .0 {text}")).map_err(|error| error.to_string())?;
     Ok(listing.numbered()[0].insn)

@@ -53,7 +53,7 @@ pub(super) fn check_first(op: AluOp, a: Operand) -> Result<(), WordError> {
     }
 }
 
-/// `alu[dst, a, op, b]`
+/// Encodes `alu[dst, a, op, b]` as an instruction word.
 pub(super) fn encode(
     (dst, both_banks): (Operand, bool),
     (a, op, b): (Operand, AluOp, Operand),
@@ -70,7 +70,8 @@ pub(super) fn encode(
         | shared(sources, result, both_banks))
 }
 
-/// Returns the fields of words that have unrestricted sources and a result.
+/// Returns the bits of an instruction word that encode unrestricted sources and properties of the
+/// result, which several classes of instructions have in common.
 fn shared(sources: Sources, result: Destination, both_banks: bool) -> u64 {
     wide::A.put(sources.a)
         | wide::B.put(sources.b)
@@ -102,7 +103,7 @@ pub(super) fn read(word: u64) -> Option<Insn> {
     Some(Insn::Alu { dst, a, op, b, both_banks: common::BOTH.is_set(word) })
 }
 
-/// `mul_step[a, b], step`
+/// Encodes `mul_step[a, b], step` as an instruction word.
 pub(super) fn encode_mul_step(
     (a, b): (Operand, Operand),
     step: MulStep,

@@ -8,7 +8,7 @@ use crate::{Bank, BranchCondition, Insn, Operand};
 /// Largest instruction number that fits into a word.
 const LAST_TARGET: u32 = (1 << (TARGET_LOW_BITS + 1)) - 1;
 const TARGET_LOW_BITS: u32 = 13;
-/// Value of the signal field if the branch waits for no signal.
+/// Value of the signal field for branches that do not test a signal.
 const NO_SIGNAL: u64 = 2;
 const LAST_BIT: u32 = 31;
 
@@ -43,7 +43,8 @@ fn read_defer(word: u64) -> u8 {
     branch::DEFER.get(word) as u8
 }
 
-/// `br[.target]` and the conditional branches. An unconditional branch has at most two delay slots.
+/// Encodes `br[.target]` and the conditional branches. An unconditional branch has at most two
+/// delay slots.
 pub(super) fn encode(condition: BranchCondition, target: u32, defer: u8) -> Result<u64, WordError> {
     let always = condition == BranchCondition::Always;
     let found = CONDITIONS.iter().find(|&&(known, _)| known == condition);
@@ -61,8 +62,8 @@ pub(super) fn read(word: u64) -> Option<Insn> {
     Some(Insn::Branch { condition, target: read_target(word), defer: read_defer(word) })
 }
 
-/// `br_bset[src, bit, .target]` and `br_bclr[…]`. The second source encodes the bit as a rotation
-/// that moves the bit to the top.
+/// Encodes `br_bset[src, bit, .target]` and `br_bclr[…]`. The second source encodes the bit as a
+/// rotation that moves the bit to the top.
 pub(super) fn encode_bit(
     src: Operand,
     (bit, set): (u8, bool),
@@ -102,7 +103,7 @@ pub(super) fn read_bit(word: u64) -> Option<Insn> {
     })
 }
 
-/// `rtn[src]`
+/// Encodes `rtn[src]` as an instruction word.
 pub(super) fn encode_return(src: Operand, defer: u8) -> Result<u64, WordError> {
     let operand = require_source(src)?;
     if let Operand::Immediate(_) = operand {

@@ -10,7 +10,8 @@ const FORM: Form = Form::Unrestricted;
 /// Number of bytes of a control register.
 const REGISTER: u16 = 4;
 
-/// Returns true if a word of [`Class::MulOrCsr`] reads or writes a control register.
+/// Returns true if a word of [`Class::MulOrCsr`] accesses a control register, false if it is a
+/// multiplication step.
 pub(super) fn is_csr(word: u64) -> bool {
     csr::IS_CSR.is_set(word)
 }
@@ -22,13 +23,13 @@ fn address(csr: u16) -> Result<u64, WordError> {
         | csr::ADDRESS.put(u64::from(csr / REGISTER)))
 }
 
-/// `local_csr_rd[register]`
+/// Encodes `local_csr_rd[register]` as an instruction word. `csr` is the register's byte address.
 pub(super) fn encode_read(csr: u16) -> Result<u64, WordError> {
     address(csr)
 }
 
-/// `local_csr_wr[ActLMAddrN, src]`. Both sources of the word encode a constant operand. For any
-/// other operand, the second source is the constant zero.
+/// Encodes `local_csr_wr[ActLMAddrN, src]`. Both sources of the word encode a constant operand. For
+/// any other operand, the second source is the constant zero.
 pub(super) fn encode_write(index: u8, src: Operand) -> Result<u64, WordError> {
     let unknown = WordError::OutOfRange { kind: "ActLMAddr", value: index.into(), min: 0, max: 3 };
     let csr = local_base(index).ok_or(unknown)?;

@@ -7,50 +7,51 @@ use crate::{Operand, Shift};
 /// Reason why an instruction cannot be encoded as a word, or a word cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum WordError {
-    /// Both sources are of a kind of which a word can contain only one.
+    /// Both source operands are of the same kind, such as transfer registers, of which a word can
+    /// contain only one.
     #[error("`{first}` and `{second}` cannot be sources of one instruction: both are {kind}")]
     SourceConflict {
-        /// The first source.
+        /// The first source operand.
         first: Operand,
-        /// The second source.
+        /// The second source operand.
         second: Operand,
-        /// Description of the kind of both sources.
+        /// Kind of both sources, such as `transfer registers`.
         kind: &'static str,
     },
-    /// An operand is not allowed in its place.
+    /// The instruction does not allow this operand at its position.
     #[error("`{operand}` cannot be {place}")]
     Misplaced {
-        /// The operand.
+        /// The operand that is not allowed.
         operand: Operand,
-        /// Description of the place.
+        /// Description of the position at which the operand is not allowed.
         place: &'static str,
     },
-    /// A constant is too large for its place.
+    /// A constant does not fit into the bits of its operand.
     #[error("the constant {value:#x} is larger than {max:#x} (larger ones come by `immed`)")]
     Constant {
-        /// The constant.
+        /// The constant that is too large.
         value: u32,
-        /// Largest constant that fits.
+        /// Largest constant that the operand can encode.
         max: u32,
     },
     /// A number is too small or too large.
     #[error("{kind} {value} is not {min} to {max}")]
     OutOfRange {
-        /// Description of the number.
+        /// Name of the number, such as `number of delay slots`.
         kind: &'static str,
-        /// The number.
+        /// The number that is too small or too large.
         value: u32,
         /// Smallest allowed number.
         min: u32,
         /// Largest allowed number.
         max: u32,
     },
-    /// The instruction cannot contain this shift.
+    /// The instruction has no encoding for this shift.
     #[error("the shift `{shift}` has no encoding here ({hint})")]
     Shift {
-        /// The shift.
+        /// The shift that cannot be encoded.
         shift: Shift,
-        /// Advice to use another shift.
+        /// Advice on the shifts that can be encoded.
         hint: &'static str,
     },
     /// The instruction needs a shift but has none.
@@ -59,27 +60,27 @@ pub enum WordError {
     /// `gpr_wrboth` is set although the result is not in a register bank.
     #[error("gpr_wrboth: `{operand}` is not in a register bank")]
     BothBanks {
-        /// Destination.
+        /// Destination operand of the instruction.
         operand: Operand,
     },
     /// A constant of `immed` has more than 16 bits, and its complement also has.
     #[error("the constant {value:#x} is neither 16 bits nor the complement of 16 bits")]
     Immed {
-        /// The constant.
+        /// The constant that cannot be encoded.
         value: u32,
     },
     /// The word of the instruction would be decoded as another instruction.
     #[error("its word is that of `{other}`")]
     DecodesAs {
-        /// The instruction that the word decodes to.
+        /// Mnemonic of the instruction that the word decodes to.
         other: &'static str,
     },
     /// The instruction does not have this operator.
     #[error("`{instruction}` has no operator {operator}")]
     Operator {
-        /// The instruction.
+        /// Mnemonic of the instruction.
         instruction: &'static str,
-        /// The operator.
+        /// The operator that the instruction does not have.
         operator: &'static str,
     },
     /// The compiler does not use this control register.
@@ -91,12 +92,12 @@ pub enum WordError {
     /// The encoder does not produce this word.
     #[error("{word:#013x} is no instruction that the compiler emits")]
     Unknown {
-        /// The word.
+        /// The instruction word.
         word: u64,
     },
 }
 
-/// Checks that a number is in its range. Returns it as a larger type.
+/// Returns `value` as a larger type, or an error if it is not between `min` and `max`.
 pub(super) fn in_range(
     kind: &'static str,
     value: impl Into<u32>,

@@ -20,12 +20,12 @@ impl Field {
         (1 << (self.high - self.low + 1)) - 1
     }
 
-    /// Returns the value shifted to its position; bits that do not fit are dropped.
+    /// Returns the value shifted to the field's position; bits that do not fit are dropped.
     pub const fn put(self, value: u64) -> u64 {
         (value & self.mask()) << self.low
     }
 
-    /// Returns a single bit shifted to its position.
+    /// Returns 1 shifted to the position of a one-bit field if `value` is true, else 0.
     pub const fn flag(self, value: bool) -> u64 {
         self.put(value as u64)
     }
@@ -41,9 +41,9 @@ impl Field {
     }
 }
 
-/// Bit that is clear in memory commands only.
+/// Bit that is set in all instruction classes except memory commands.
 pub(super) const CLASS_NO_MEMORY: Field = bit(39);
-/// Class of an instruction, for all but memory commands.
+/// Field with the class of an instruction, in all words except memory commands.
 pub(super) const CLASS: Field = field(39, 35);
 
 /// Classes of instructions, encoded in the five bits of [`CLASS`].
@@ -75,7 +75,8 @@ impl Class {
         }
     }
 
-    /// Returns the code of the class shifted to its position; its free bits are clear.
+    /// Returns the code of this class at the position of [`CLASS`]. Bits that belong to other
+    /// fields in this class are clear.
     pub const fn bits(self) -> u64 {
         CLASS.put(match self {
             Class::Shift => 0b10000,
@@ -91,19 +92,19 @@ impl Class {
     }
 }
 
-/// Fields that most classes share.
+/// Fields with the same position in most classes of instructions.
 pub(super) mod common {
     use super::{Field, bit};
 
-    /// The result goes to both banks.
+    /// Bit that is set if the result goes to both register banks.
     pub const BOTH: Field = bit(41);
-    /// A source in local memory uses base register 2 or 3.
+    /// Bit that is set if a source in local memory uses base register 2 or 3.
     pub const SOURCE_LOCAL_HIGH: Field = bit(42);
-    /// A destination in local memory uses base register 2 or 3.
+    /// Bit that is set if a destination in local memory uses base register 2 or 3.
     pub const RESULT_LOCAL_HIGH: Field = bit(43);
 }
 
-/// Sources of ten bits.
+/// Fields of the two sources in words with unrestricted (10-bit) operands.
 pub(super) mod wide {
     use super::{Field, field};
 
@@ -111,14 +112,14 @@ pub(super) mod wide {
     pub const B: Field = field(19, 10);
 }
 
-/// Sources of eight bits, and further fields of the instructions that have such sources.
+/// Fields of words with restricted (8-bit) operands: the two sources, shifts and others.
 pub(super) mod narrow {
     use super::{Field, bit, field};
 
     pub const A: Field = field(7, 0);
     pub const SHIFT_KIND: Field = field(9, 8);
     pub const B: Field = field(17, 10);
-    /// Bit 7 of a constant.
+    /// Bit 7 of a constant in a source, which does not fit into the source's own field.
     pub const CONSTANT_HIGH: Field = bit(18);
     pub const SWAP: Field = bit(19);
     pub const SHIFT_BITS: Field = field(32, 28);
@@ -160,11 +161,12 @@ pub(super) mod ld_field {
 pub(super) mod immed {
     use super::{Field, bit, field};
 
-    /// The upper eight bits of the constant; the lower ones are a source.
+    /// Field with the upper eight bits of the constant. The lower eight are encoded as a source
+    /// operand.
     pub const HIGH: Field = field(27, 20);
     pub const WIDTH: Field = field(30, 29);
     pub const INVERTED: Field = bit(31);
-    /// Left rotation in bytes.
+    /// Field with the left rotation of the constant, in bytes.
     pub const SHIFT: Field = field(34, 33);
 }
 
@@ -173,7 +175,7 @@ pub(super) mod csr {
 
     pub const IS_CSR: Field = bit(34);
     pub const WRITE: Field = bit(21);
-    /// Address of the control register in words.
+    /// Field with the address of the control register, in words of 4 bytes.
     pub const ADDRESS: Field = field(32, 22);
 }
 
@@ -181,26 +183,28 @@ pub(super) mod branch {
     use super::{Field, bit, field};
 
     pub const CONDITION: Field = field(4, 0);
-    /// A bit that is always set.
+    /// Bit that is set in all branches.
     pub const ONE: Field = bit(5);
-    /// Set if the branch waits for condition codes.
+    /// Field that is not zero if the branch waits for condition codes.
     pub const CONDITIONAL: Field = field(9, 8);
     pub const SIGNAL_STATE: Field = field(17, 14);
     pub const DEFER: Field = field(21, 20);
     pub const TARGET_LOW: Field = field(34, 22);
     pub const TARGET_HIGH: Field = bit(40);
-    /// Value of the bit for which `br_bset` and `br_bclr` are taken.
+    /// Field with the value of the tested bit for which the branch is taken: 1 for `br_bset`, 0 for
+    /// `br_bclr`.
     pub const BIT_VALUE: Field = bit(18);
 }
 
 pub(super) mod mem {
     use super::{Field, bit, field};
 
-    /// Number of delay slots before the command waits, 0 to 2, or 3 for no wait.
+    /// Field with the number of delay slots before the thread waits for the command, 0 to 2; 3 for
+    /// no wait.
     pub const WAIT: Field = field(9, 8);
     pub const TOKEN: Field = field(19, 18);
     pub const XFER: Field = field(24, 20);
-    /// Count less one.
+    /// Field with the number of words or bytes to transfer, minus one.
     pub const COUNT: Field = field(27, 25);
     pub const SIGNAL: Field = field(31, 28);
     pub const COMMAND: Field = field(38, 32);

@@ -18,7 +18,7 @@ pub(super) fn nop() -> u64 {
     Class::Immed.bits() | wide::A.put(FORM.zero()) | wide::B.put(FORM.zero())
 }
 
-/// `immed[dst, value, <<shift]`
+/// Encodes `immed[dst, value, <<shift]` as an instruction word.
 pub(super) fn encode(
     (dst, both_banks): (Operand, bool),
     value: u32,
@@ -40,7 +40,7 @@ pub(super) fn encode(
     Ok(word | parts((dst, both_banks), constant)?)
 }
 
-/// `immed_w1[dst, value]`
+/// Encodes `immed_w1[dst, value]` as an instruction word.
 pub(super) fn encode_w1((dst, both_banks): (Operand, bool), value: u16) -> Result<u64, WordError> {
     // The shift selects the half word to replace.
     let word = immed::WIDTH.put(WIDTH_HALF) | immed::SHIFT.put(2);

@@ -8,7 +8,7 @@ use crate::{Address, Insn, MemCommand, Operand};
 
 const FORM: Form = Form::Restricted;
 
-/// Each command with its command code and its token code.
+/// Each memory command with the values of the word's fields for command and token.
 const COMMANDS: [(MemCommand, u64, u64); 6] = [
     (MemCommand::Write8Swap, 0x42, 2),
     (MemCommand::Write32Swap, 0x5f, 2),
@@ -18,15 +18,16 @@ const COMMANDS: [(MemCommand, u64, u64); 6] = [
     (MemCommand::AddImm, 0x47, 2),
 ];
 
-/// Mode of a 40-bit address whose operand in the place of bank A is shifted.
+/// Value of the mode field for a 40-bit address whose shifted part is the source in field A.
 const DRAM_A_HIGH: u64 = 0;
-/// Mode of a 40-bit address whose operand in the place of bank B is shifted.
+/// Value of the mode field for a 40-bit address whose shifted part is the source in field B.
 const DRAM_B_HIGH: u64 = 1;
-/// Mode of a 32-bit address.
+/// Value of the mode field for a 32-bit address.
 const SRAM: u64 = 4;
 const NO_WAIT: u64 = 3;
 
-/// `mem[command, $xfer_n, address, count]` with `indirect_ref` and `ctx_swap[sigN], defer[n]`.
+/// Encodes `mem[command, $xfer_n, address, count]` with `indirect_ref` and
+/// `ctx_swap[sigN], defer[n]`.
 pub(super) fn encode(
     command: MemCommand,
     xfer: u8,
@@ -57,8 +58,8 @@ pub(super) fn encode(
         | mem::MODE.put(mode))
 }
 
-/// Encodes the operands of an address and its mode. A 32-bit address accepts its operands in one
-/// order only.
+/// Encodes an address: its two operands as sources, and its mode. The operands of a 32-bit address
+/// cannot be swapped.
 fn address_fields(address: Address) -> Result<(Sources, u64), WordError> {
     let (x, y) = match address {
         Address::Sram(x, y) | Address::Dram(x, y) => (x, y),

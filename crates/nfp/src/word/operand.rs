@@ -8,18 +8,18 @@
 use super::error::WordError;
 use crate::{Bank, LocalAccess, Operand};
 
-/// Encoding of operands.
+/// Encoding of an instruction's operands, by the number of bits for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Ten bits.
+    /// Ten bits per operand.
     Unrestricted,
-    /// Eight bits.
+    /// Eight bits per operand; constants are at most 0x7f.
     Restricted,
-    /// Eight bits, and a ninth for constants above 0x7f.
+    /// Eight bits per operand, and a separate bit for constants above 0x7f.
     RestrictedByte,
 }
 
-/// Code of a missing source.
+/// Encoding of the operand `--` as a source.
 const NO_SOURCE: u64 = 0;
 const LAST_REGISTER: u8 = 31;
 
@@ -36,25 +36,24 @@ const NARROW_LOCAL: u64 = 0x50;
 const NARROW_LOCAL_INDEX: u64 = 0x08;
 const NARROW_CONSTANT: u64 = 0x20;
 
-/// Encoded sources of a word.
+/// The two source operands in encoded form.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sources {
-    /// Code in the place of bank A.
+    /// Encoded source in field A, which can be a register of bank A.
     pub a: u64,
-    /// Code in the place of bank B.
+    /// Encoded source in field B, which can be a register of bank B.
     pub b: u64,
-    /// True if the first source is in the place of bank B.
+    /// True if the first source is in field B, and the second in field A.
     pub swap: bool,
     /// True if a source in local memory uses base register 2 or 3.
     pub local_high: bool,
-    /// Bit 7 of a restricted constant.
+    /// Bit 7 of a constant in a restricted operand; the operand's own field has only bits 0 to 6.
     pub constant_high: bool,
 }
 
-/// Encoded destination of a word.
+/// The destination operand in encoded form.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Destination {
-    /// Code of the destination.
     pub code: u64,
     /// True if the destination is in bank B.
     pub in_b: bool,
@@ -63,12 +62,12 @@ pub(super) struct Destination {
 }
 
 impl Form {
-    /// Returns the code of a missing destination.
+    /// Returns the encoding of the operand `--` as a destination.
     fn no_destination(self) -> u64 {
         if self == Form::Unrestricted { WIDE_CONSTANT } else { NARROW_CONSTANT }
     }
 
-    /// Returns the code of the constant zero.
+    /// Returns the encoding of the constant zero as a source.
     pub fn zero(self) -> u64 {
         self.no_destination()
     }
@@ -81,7 +80,8 @@ impl Form {
         if self == Form::Restricted { 0x7f } else { 0xff }
     }
 
-    /// Returns the code of a source, without bit 7 of a restricted constant.
+    /// Encodes a source operand, without bit 7 of a restricted constant, which has a field of its
+    /// own.
     fn code(self, operand: Operand) -> Result<u64, WordError> {
         let wide = self == Form::Unrestricted;
         let misplaced = |place| WordError::Misplaced { operand, place };
@@ -131,7 +131,7 @@ impl Form {
         }
     }
 
-    /// Encodes two sources of one word.
+    /// Encodes the two source operands of an instruction, and swaps them if their banks require it.
     pub fn sources(self, first: Operand, second: Operand) -> Result<Sources, WordError> {
         if let Some(what) = source_kind(first).filter(|_| source_kind(first) == source_kind(second))
         {
@@ -163,8 +163,8 @@ impl Form {
         Ok(Destination { code, in_b, local_high: is_local_high(operand) })
     }
 
-    /// Decodes a source that is stored in the place of a bank. `high` is bit 7 of a restricted
-    /// constant.
+    /// Decodes a source operand. `bank` is that of the field that contains `code`; `high` is bit 7
+    /// of a restricted constant.
     pub fn read(self, code: u64, bank: Bank, local_high: bool, high: bool) -> Option<Operand> {
         let local = |index_set: bool, access| {
             let index = u8::from(index_set) + 2 * u8::from(local_high);
@@ -214,7 +214,8 @@ impl Form {
     }
 }
 
-/// Returns the kind of a source in words. A word has at most one source of each kind.
+/// Returns the kind of a source as a text, such as `in bank A`; `None` for `--`. A word can contain
+/// only one source of each kind.
 fn source_kind(operand: Operand) -> Option<&'static str> {
     Some(match operand {
         Operand::None => return None,

@@ -16,7 +16,7 @@ const ROTATE_RIGHT: u64 = 0;
 const RIGHT: u64 = 1;
 const LEFT: u64 = 2;
 const DOUBLE: u64 = 3;
-/// Bits of a word.
+/// Number of bits in a register of the card.
 const WORD_BITS: u8 = 32;
 
 /// Encodes the kind and the amount of a shift. A left shift by n is stored as 32 - n. The amount 0
@@ -46,7 +46,7 @@ fn shift_fields(shift: Shift) -> Result<u64, WordError> {
     Ok(narrow::SHIFT_KIND.put(kind) | narrow::SHIFT_BITS.put(bits.into()))
 }
 
-/// Decodes the shift of a word; `None` for the shift of a register pair.
+/// Decodes the shift of an instruction word; `None` for a shift of a register pair (`dbl_shf`).
 fn read_shift(word: u64) -> Option<Shift> {
     let bits = narrow::SHIFT_BITS.get(word) as u8;
     let straight = |bits| if bits == 0 { ShiftAmount::Indirect } else { ShiftAmount::Bits(bits) };
@@ -90,7 +90,7 @@ fn shared(sources: Sources, result: Destination, both_banks: bool) -> u64 {
         | common::RESULT_LOCAL_HIGH.flag(result.local_high)
 }
 
-/// `alu_shf[dst, a, op, b, shift]`
+/// Encodes `alu_shf[dst, a, op, b, shift]`.
 pub(super) fn encode_alu_shf(
     dst: (Operand, bool),
     (a, op, b): (Operand, AluOp, Operand),
@@ -102,7 +102,7 @@ pub(super) fn encode_alu_shf(
     with_result(dst, (a, b), operator, shift_fields(shift.ok_or(WordError::NoShift)?)?)
 }
 
-/// `asr[dst, b, >>n]`
+/// Encodes `asr[dst, b, >>n]`.
 pub(super) fn encode_asr(
     dst: (Operand, bool),
     b: Operand,
@@ -111,7 +111,7 @@ pub(super) fn encode_asr(
     with_result(dst, (Operand::None, b), ARITHMETIC, right(amount)?)
 }
 
-/// `dbl_shf[dst, a, b, >>n]`
+/// Encodes `dbl_shf[dst, a, b, >>n]`.
 pub(super) fn encode_dbl_shf(
     dst: (Operand, bool),
     (a, b): (Operand, Operand),
@@ -156,7 +156,7 @@ pub(super) fn read(word: u64) -> Option<Insn> {
     Some(Insn::AluShf { dst, a, op, b, shift: Some(shift), both_banks })
 }
 
-/// `ld_field[dst, mask, src, shift]`. The destination takes the place of the first source.
+/// Encodes `ld_field[dst, mask, src, shift]`, whose destination is also its first source operand.
 pub(super) fn encode_ld_field(
     (dst, both_banks): (Operand, bool),
     (mask, clear): (u8, bool),

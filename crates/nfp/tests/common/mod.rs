@@ -34,13 +34,14 @@ pub fn refusal(body: &str) -> String {
     program(body).expect_err("the program is refused").to_string()
 }
 
-/// Result of a run.
+/// The result of running a lifted program in the test interpreter.
 #[derive(Debug, Default)]
 pub struct Run {
     pub exit: u32,
     pub memory: BTreeMap<u64, u8>,
     pub blocks: Vec<u32>,
-    /// Cost classes in the order of execution, each with the number of its instruction.
+    /// Cost classes of the executed instructions, in the order of execution. The first value is the
+    /// number of the instruction.
     pub costs: Vec<(u32, String)>,
 }
 
@@ -50,7 +51,7 @@ impl Run {
         (0..bytes).map(|i| byte(i) << (8 * i)).sum()
     }
 
-    /// Returns a word of the stack.
+    /// Returns the 32-bit word with index `word` on the stack.
     pub fn stack(&self, word: u64) -> u32 {
         self.read(STACK + 4 * word, 4) as u32
     }

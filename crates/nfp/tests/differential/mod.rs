@@ -11,23 +11,23 @@ use slowpath_nfp::{CompileOptions, Compiled, LiftOptions, RECEIVE, compile, word
 
 /// Largest number of blocks in a run. The programs in these tests need fewer.
 const MAX_BLOCKS: usize = 100_000;
-/// Offset in its buffer at which the firmware puts a packet, in bytes.
+/// Offset in bytes from the start of a packet buffer at which the firmware puts the packet.
 const IN_BUFFER: u64 = 128;
 /// Address of the packet on the card.
 const ADDRESS: u64 = 0x0100_0000 + IN_BUFFER;
 
-/// Initial state of a run.
+/// Initial state of a run: the packet, the map, and the random numbers that the program draws.
 #[derive(Clone, Debug)]
 pub struct Start {
     pub packet: Vec<u8>,
     /// Bytes of the map's elements, by index and offset.
     pub elements: BTreeMap<(u64, u64), u8>,
-    /// Value of every other byte of memory.
+    /// Value of all memory bytes outside the packet and `elements`.
     pub fill: u8,
     pub random: Vec<u64>,
 }
 
-/// Observable result of a run.
+/// Observable result of a run: the return code, and the state of the packet and the map.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub result: u32,
@@ -169,7 +169,7 @@ impl Memory<'_> {
         written.or_else(initial).unwrap_or(self.environment.fill)
     }
 
-    /// Returns a word of four bytes.
+    /// Returns the four bytes at an offset as a little-endian number.
     fn word(&self, region: RegionId, offset: u64) -> u64 {
         (0..4).rev().fold(0, |word, n| word << 8 | u64::from(self.byte(region, offset + n)))
     }

@@ -34,7 +34,8 @@ fn source() -> impl Strategy<Value = Operand> {
     prop_oneof![4 => gpr(), 1 => local(), 1 => xfer(), 1 => constant()]
 }
 
-/// Returns a strategy for destinations, with true if the result goes to both banks.
+/// Returns a strategy for destination operands. The second value is true if the result is written
+/// to both register banks.
 fn destination() -> impl Strategy<Value = (Operand, bool)> {
     prop_oneof![
         4 => (gpr(), any::<bool>()),
@@ -61,7 +62,8 @@ fn shift() -> impl Strategy<Value = Option<Shift>> {
     ])
 }
 
-/// Returns a strategy for operands of an operator. An ignored first operand is sometimes `--`.
+/// Returns a strategy for an operator with its two operands. Only logical operators are generated
+/// if `shifts` is true. If the operator ignores its first operand, this is sometimes `--`.
 fn operation(shifts: bool) -> impl Strategy<Value = (Operand, AluOp, Operand)> {
     let operators: Vec<_> =
         AluOp::ALL.iter().copied().filter(|op| !shifts || op.is_logical()).collect();
@@ -110,7 +112,8 @@ fn branch() -> impl Strategy<Value = Insn> {
     ]
 }
 
-/// Returns a strategy for byte addresses of control registers, half of them known ones.
+/// Returns a strategy for byte addresses of control registers. Half of the addresses are those of
+/// registers that have a name.
 fn control_register() -> impl Strategy<Value = u16> {
     let named = select(vec![0x64, 0x6c, 0x94, 0x9c, 0x148]);
     prop_oneof![1 => (0..0x800u16).prop_map(|register| 4 * register), 1 => named]

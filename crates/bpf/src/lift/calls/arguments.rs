@@ -15,8 +15,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Adds the cost of a call and returns the helper's name. The cost class consists of that name
-    /// and the type of `map`, if any.
+    /// Adds the cost of a call, and returns the name of the called helper. This name and the type
+    /// of `map`, if any, form the cost class.
     pub(in crate::lift) fn call_cost(&mut self, at: ProgramPoint, map: Option<MapKind>) -> String {
         let name = self.code.called(self.unit(at), at.slot);
         let short = name.strip_prefix("bpf_").unwrap_or(&name).to_owned();
@@ -47,7 +47,8 @@ impl Lifter<'_> {
     /// Returns the size that an argument register contains; an error if it is not a constant, or is
     /// too large.
     pub(in crate::lift) fn constant_size(&self, register: u8) -> Result<u32, Cause> {
-        /// Maximum size in bytes. It is limited because every 8 bytes need an operation.
+        /// Maximum value of the size, in bytes. It is limited because the lifted program needs an
+        /// operation for every 8 bytes.
         const LARGEST: u64 = 4096;
         match self.state.regs[usize::from(register)] {
             AbstractValue::Const(size) if size <= LARGEST => Ok(size as u32),

@@ -9,8 +9,8 @@ use crate::lift::state::value::AbstractValue;
 const MAX_FRAMES: u8 = 8;
 
 impl Lifter<'_> {
-    /// Enters a function that returns to the point `ret`; the argument registers must already be
-    /// set.
+    /// Enters a function that returns to the program point `ret`; the argument registers must
+    /// already be set.
     pub fn enter_function(
         &mut self,
         at: ProgramPoint,

@@ -9,9 +9,9 @@ use crate::lift::lifter::{Lifter, Next};
 use crate::lift::options::Handover;
 
 impl Lifter<'_> {
-    /// Lifts the end of a program: tests whether handover `number` passes the packet on. If the
-    /// program has no such handover, the run ends. Earlier handovers were already tested and do not
-    /// apply.
+    /// Lifts the end of a program: tests whether its return code triggers handover `number`, which
+    /// passes the packet to another program. The run ends if the program has fewer handovers.
+    /// Handovers with lower numbers were already tested and do not apply.
     pub fn hand_over(&mut self, at: ProgramPoint, number: u32) -> Next {
         let Some(handover) = self.handover(at, number) else {
             let result = self.ir.base(self.ir.result);
@@ -33,7 +33,8 @@ impl Lifter<'_> {
         Next::Branch(applies, at.with(Phase::Next(number)), at.with(Phase::Handover(number + 1)))
     }
 
-    /// Enters the program that receives the packet from handover `number`.
+    /// Enters the program that receives the packet by handover `number`, possibly on another
+    /// device.
     pub fn run_next(&mut self, at: ProgramPoint, number: u32) -> Result<Next, Cause> {
         let lost = || Cause::new("a handover is lost", INTERNAL);
         let Handover { to, network, .. } = self.handover(at, number).ok_or_else(lost)?.clone();
@@ -50,8 +51,8 @@ impl Lifter<'_> {
         Ok(Next::To(ProgramPoint { frame, slot: 0, phase: Phase::Start }))
     }
 
-    /// Returns handover `number` of the program that contains a point; `None` if the program has
-    /// fewer handovers.
+    /// Returns handover `number` (a transition to another program) of the program that contains a
+    /// point; `None` if the program has fewer handovers.
     fn handover(&self, at: ProgramPoint, number: u32) -> Option<&Handover> {
         let from = self.code.program(self.frames.get(at.frame).run).number;
         self.options.handovers.iter().filter(|handover| handover.from == from).nth(number as usize)

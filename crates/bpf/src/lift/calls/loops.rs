@@ -17,7 +17,8 @@ use crate::lift::maps::operand::MapOperand;
 use crate::lift::maps::uses::Access;
 use crate::lift::state::value::{AbstractValue, MapId};
 
-/// Registers that the blocks of a loop share.
+/// Registers of the lifted program for one call of a looping helper; all blocks of the loop share
+/// them.
 struct LoopRegisters {
     /// Number of iterations started.
     count: Reg,
@@ -29,8 +30,8 @@ struct LoopRegisters {
     context: Reg,
     /// Map to iterate over, for `bpf_for_each_map_elem`.
     map: Reg,
-    /// Number of changes of the map, when the loop starts, that disturb iterations over it; see
-    /// [`crate::lift::maps::iteration`].
+    /// Number of disturbing changes of the map before the loop starts. A disturbing change makes
+    /// the rest of an iteration depend on hash positions; see [`crate::lift::maps::iteration`].
     disturbances_at_start: Reg,
 }
 
@@ -49,13 +50,14 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the register that contains the first slot of the callback. It is needed if a call
-    /// can have several callbacks.
+    /// Returns the register that identifies the callback by the slot of its first instruction. It
+    /// is needed if a call can have several callbacks.
     fn callback_register(&mut self, at: ProgramPoint) -> Reg {
         self.ir.extra(&format!("loop {}.{} callback", at.frame, at.slot), 64)
     }
 
-    /// Lifts the first block of a call of a helper that calls back, which sets up the loop.
+    /// Lifts the first block of a call of a helper that calls back a function of the program. The
+    /// block sets up the loop around the callback.
     pub(in crate::lift) fn loop_start(
         &mut self,
         at: ProgramPoint,
@@ -143,8 +145,8 @@ impl Lifter<'_> {
         (iterations, emit.select(too_many, error, word(0)))
     }
 
-    /// Returns the number of elements that the loop visits, and a condition that holds whenever the
-    /// map can have this many elements.
+    /// Returns the number of elements that the loop visits, and the condition that the map can have
+    /// this many elements. Runs in which the condition is false are impossible.
     fn elements(
         &mut self,
         map: &MapOperand,
@@ -169,8 +171,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Lifts the block of the loop that the phase of `at` selects; [`Lifter::loop_start`] lifts the
-    /// first block.
+    /// Lifts one block of the loop around a callback: the block for the [`Phase`] of `at`.
+    /// [`Lifter::loop_start`] lifts the first block.
     pub(in crate::lift) fn loop_step(
         &mut self,
         at: ProgramPoint,
@@ -241,7 +243,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Lifts the block that tests whether a call uses this one of several possible callbacks.
+    /// Lifts the block that tests whether a call uses callback number `callback`, one of several
+    /// that are possible.
     fn which_callback(&mut self, at: ProgramPoint, callback: u32) -> Result<Next, Cause> {
         let known = self.state.argument(at.with(Phase::Start), 2);
         let unit = self.unit(at);
@@ -298,7 +301,8 @@ impl Lifter<'_> {
         Ok(Some(self.map_in(1)?).filter(|used| used.class == MapClass::Hash))
     }
 
-    /// Returns the address of the buffer for the key that a callback receives.
+    /// Returns the address of the buffer for the key that the callback of `bpf_for_each_map_elem`
+    /// receives.
     fn key_of_round(&mut self, used: &MapOperand) -> Operand {
         // Nested iterations need separate buffers.
         let depth = self.frames.get(self.at.frame).depth;

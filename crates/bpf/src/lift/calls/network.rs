@@ -17,15 +17,17 @@ const SHORTEST: u64 = 60;
 const ETH_HLEN: u64 = 14;
 /// Number of bytes before a packet that programs can access: head room and metadata.
 const IN_FRONT: u64 = 256;
-/// Size of a VLAN tag in bytes, and number of tags that are skipped.
+/// Size of a VLAN tag in bytes.
 const TAG: u64 = 4;
+/// Maximum number of VLAN tags that are skipped to find the IP header.
 const TAGS: u64 = 2;
-/// EtherTypes (IEEE 802) in the byte order of a 2-byte load.
+/// EtherType of IPv4 (IEEE 802), in the byte order of a 2-byte load.
 const IPV4: u64 = 0x0008;
 const IPV6: u64 = 0xdd86;
 const VLAN: [u64; 2] = [0x0081, 0xa888];
-/// Offsets of the EtherType and of fields of the IP header after it, in a packet without VLAN tags.
+/// Offset of the EtherType in a packet without VLAN tags, in bytes.
 const TYPE: u64 = 12;
+/// Offset of the IPv4 time to live in a packet without VLAN tags, in bytes.
 const IPV4_TTL: u64 = 14 + 8;
 const IPV4_CHECKSUM: u64 = 14 + 10;
 const IPV6_HOP_LIMIT: u64 = 14 + 7;

@@ -80,8 +80,8 @@ impl Lifter<'_> {
         content.entries.iter().map(slot).collect()
     }
 
-    /// Lifts the block that tests whether the index selects a certain slot, or the block that
-    /// enters the slot's program. The phase of `at` selects one of them.
+    /// Lifts one block of a tail call, which [`ProgramPoint::phase`] selects: a test whether the
+    /// index is that of a certain slot of the program array, or the jump to the program in it.
     pub(in crate::lift) fn tail_call_step(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         let call = at.with(Phase::Start);
         match at.phase {
@@ -121,8 +121,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Resets the abstract state to that at the start of a program which replaces the function at
-    /// this call depth.
+    /// Resets the abstract state for a program that a tail call starts in place of the function at
+    /// call depth `depth`.
     pub(super) fn restart(&mut self, depth: u8) {
         self.state = self.state.restarted(depth);
         let (context, r1) = (self.ir.base(self.ir.context), self.ir.reg(1));

@@ -42,7 +42,7 @@ impl Lifter<'_> {
         Ok(())
     }
 
-    /// Returns the hint for an unsupported function.
+    /// Returns the hint that the error about an unsupported function gives to the user.
     pub(super) fn assume_hint(&self, name: &str) -> String {
         match self.never_harmless(name) {
             Some(objection) => format!("{objection}; docs/support.md lists what is supported"),

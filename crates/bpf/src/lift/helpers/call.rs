@@ -14,7 +14,8 @@ use crate::lift::maps::class::{MapClass, class_of};
 use crate::lift::state::value::{AbstractValue, INNER};
 
 impl Lifter<'_> {
-    /// Lifts the call of a helper.
+    /// Lifts the call of the helper with this number. A call that may use several maps first
+    /// selects the map.
     pub(in crate::lift) fn helper(&mut self, at: ProgramPoint, number: i32) -> Result<Next, Cause> {
         if let Some(maps) = self.maps_of_call(at, number) {
             return Ok(Next::To(at.with(Phase::SelectMap(maps.trailing_zeros()))));
@@ -59,7 +60,7 @@ impl Lifter<'_> {
         (maps != 0).then_some(maps)
     }
 
-    /// Lifts the block that tests whether the call uses this one of its possible maps.
+    /// Lifts the block that tests whether a call uses map `map`, one of several that are possible.
     pub(in crate::lift) fn which_map(
         &mut self,
         at: ProgramPoint,
@@ -85,7 +86,7 @@ impl Lifter<'_> {
         Ok(Next::Branch(same, current, at.with(Phase::SelectMap(next))))
     }
 
-    /// Lifts the copy of the call that uses this map.
+    /// Lifts the call of helper `number` for the runs in which it uses map `map`.
     pub(in crate::lift) fn on_map(
         &mut self,
         at: ProgramPoint,

@@ -1,11 +1,12 @@
-//! Creates the results of calls that are not known: one of several values, or a number or an error.
+//! Creates unknown results for helper calls: one of several values, or a number or an error.
 
 use slowpath_ir::{Emit, Operand, ValueFormat};
 
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 
-/// The XDP return codes that helpers use (`enum xdp_action` of the kernel's `uapi/linux/bpf.h`).
+/// XDP return code for a program error (`enum xdp_action` of the kernel's `uapi/linux/bpf.h`).
+/// Helpers that redirect packets return it for invalid flags.
 pub(in crate::lift) const XDP_ABORTED: u64 = 0;
 
 pub(in crate::lift) const XDP_REDIRECT: u64 = 4;
@@ -17,7 +18,7 @@ pub(in crate::lift) const NUMBER: &str = "return value, if it is no error";
 const ERROR: &str = "return value, if it is an error";
 
 impl Lifter<'_> {
-    /// Returns a value that is one of `values`, but unknown; reports call it `result`.
+    /// Returns an unknown value out of `values`, which reports call `result`.
     fn any_of(&mut self, result: &str, values: &'static [i64]) -> Operand {
         let emit = &mut self.ir.emit;
         let last = values.len() as u64 - 1;
@@ -29,13 +30,12 @@ impl Lifter<'_> {
         })
     }
 
-    /// Returns a value that is one of `values`, but unknown, for the result of a call. `values` may
-    /// include errors.
+    /// Returns an unknown value out of `values`, which may include errors, as the result of a call.
     pub(in crate::lift) fn one_of(&mut self, values: &'static [i64]) -> Operand {
         self.any_of(RETURNED, values)
     }
 
-    /// Returns one of `errors`, which is unknown, for the result of a call; `errors[0]` is zero and
+    /// Returns an unknown value out of `errors` as the result of a call; `errors[0]` is zero and
     /// stands for success.
     pub(in crate::lift) fn error_of(&mut self, errors: &'static [i64]) -> Operand {
         self.any_of(ERROR, errors)

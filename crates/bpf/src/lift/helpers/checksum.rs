@@ -9,7 +9,7 @@ use crate::lift::ir::emit::{Emitter, word};
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// The number of bytes that are summed up.
+/// The number of bytes that a checksum adds up.
 #[derive(Clone, Copy)]
 enum Size {
     Constant(u32),
@@ -140,8 +140,8 @@ fn partial(emit: &mut Emitter, address: Operand, size: Size, seed: Operand) -> O
     fold(emit, sum, 32)
 }
 
-/// Sets those bytes of `value` to zero that are at offset `size` or later. `value` holds the
-/// `bytes` bytes from `offset`.
+/// Clears the bytes of `value` that lie behind the end of the data. `value` holds the `bytes` bytes
+/// from `offset`, and the data ends at offset `size`.
 fn inside(
     emit: &mut Emitter,
     value: Operand,

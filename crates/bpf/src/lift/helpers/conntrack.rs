@@ -16,9 +16,11 @@ use crate::lift::state::value::AbstractValue;
 /// Upper bound on `sizeof(struct nf_conn)`, in bytes.
 const CONNECTION: u32 = 512;
 
-/// Offsets of fields in `struct bpf_ct_opts`, and of the only field of `struct bpf_flowtable_opts`.
+/// Offset of `error` in `struct bpf_ct_opts`, in bytes.
 const CT_ERROR: u64 = 4;
+/// Offset of `dir` in `struct bpf_ct_opts`, in bytes.
 const CT_DIRECTION: u64 = 9;
+/// Offset of `error` in `struct bpf_flowtable_opts`, in bytes.
 const FLOW_ERROR: u64 = 0;
 
 /// Lifts `bpf_ct_set_status(connection, status)` and `bpf_ct_change_status(connection, status)`.

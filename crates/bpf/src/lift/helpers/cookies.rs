@@ -31,7 +31,7 @@ pub(super) fn check_raw(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(),
 /// `bpf_tcp_raw_gen_syncookie_ipv4(iph, th, th_len)` and its IPv6 variant. The result is an error,
 /// or 32 bits of cookie below a 16-bit segment size that is not zero.
 pub(super) fn make(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// Smallest and largest segment size.
+    /// Smallest and largest TCP segment size that a SYN cookie can come with.
     const SIZES: (u64, u64) = (1, u16::MAX as u64);
     lifter.call_cost(at, None);
     let emit = &mut lifter.ir.emit;

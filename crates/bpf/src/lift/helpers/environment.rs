@@ -28,9 +28,10 @@ pub(super) fn jiffies(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     increasing(lifter, at, START_MAX, name, |_| ValueFormat::Number)
 }
 
-/// Lifts a helper whose result never decreases from one call to the next in the same run. In
-/// reports, the increase since the previous call has the name `step_name`. `format` returns its
-/// format, given the input that contains the value at the start.
+/// Lifts a helper whose result never decreases from one call to the next in the same run, such as a
+/// clock. The value at the start of the run is an unknown input of at most `start_max`. In reports,
+/// the increase since the previous call has the name `step_name`, and the format that `format`
+/// returns for this input.
 fn increasing(
     lifter: &mut Lifter<'_>,
     at: ProgramPoint,

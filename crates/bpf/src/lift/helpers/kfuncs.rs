@@ -7,7 +7,8 @@ use crate::lift::frame::ProgramPoint;
 use crate::lift::lifter::{Lifter, Next};
 use crate::lift::state::value::AbstractValue;
 
-/// A supported kernel function.
+/// A supported kernel function: its name, the function that lifts its calls, and a note for the
+/// documentation.
 pub(in crate::lift) struct Kfunc {
     pub name: &'static str,
     lift: fn(&mut Lifter<'_>, ProgramPoint) -> Result<(), Cause>,
@@ -40,14 +41,14 @@ pub(in crate::lift) const KFUNCS: &[Kfunc] = &[
     kfunc("bpf_xdp_metadata_rx_vlan_tag", receive_vlan, "0 or any error; what it may write is anything"),
 ];
 
-/// Looks up a kernel function.
 fn find(name: &str) -> Option<&'static Kfunc> {
     let index = KFUNCS.binary_search_by_key(&name, |kfunc| kfunc.name).ok()?;
     Some(&KFUNCS[index])
 }
 
 impl Lifter<'_> {
-    /// Lifts the call of a kernel function.
+    /// Lifts the call of a kernel function. Fails if the function is neither in the table nor
+    /// declared harmless by the user.
     pub(in crate::lift) fn kfunc(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         let name = self.code.called(self.unit(at), at.slot);
         self.note_arguments();

@@ -19,13 +19,13 @@ use crate::lift::maps::uses::Access;
 use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
 
-/// Flag that limits an update to keys without an element, and flag that limits it to keys with an
-/// element.
+/// Flag with which an update fails if the key already has an element.
 const BPF_NOEXIST: u64 = 1;
+/// Flag with which an update fails if the key has no element.
 const BPF_EXIST: u64 = 2;
 
-/// Fails if the map's values are too large to copy. They are limited because every 8 bytes need an
-/// operation.
+/// Fails if the map's values are too large to copy. The size is limited because every 8 bytes need
+/// an operation.
 pub(super) fn copied(map: &MapOperand) -> Result<(), Cause> {
     const LARGEST: u32 = 1 << 16;
     let size = map.def.value_size;
@@ -135,17 +135,17 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     Ok(())
 }
 
-/// Conditions that say whether certain flags are set in an update.
+/// Conditions that tell which flags the program passes to a map update.
 struct Flags {
-    /// A flag is set that the map type does not know.
+    /// Condition that a flag is set that maps of this type do not accept.
     wrong: Operand,
-    /// Only `BPF_NOEXIST` is set.
+    /// Condition that `BPF_NOEXIST` is the only flag that is set, apart from `BPF_F_LOCK`.
     new: Operand,
-    /// Only `BPF_EXIST` is set.
+    /// Condition that `BPF_EXIST` is the only flag that is set, apart from `BPF_F_LOCK`.
     exist: Operand,
-    /// `BPF_F_LOCK` is set.
+    /// Condition that `BPF_F_LOCK` is set.
     locked: Operand,
-    /// `BPF_F_LOCK` is set, but the values contain no lock.
+    /// Condition that `BPF_F_LOCK` is set, but the values of the map contain no lock.
     no_lock: Operand,
 }
 

@@ -14,7 +14,7 @@ use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
 
-/// Maximum length of a text in bytes.
+/// Upper bound on the length of the text that a helper prints, in bytes.
 const INT_MAX: u64 = i32::MAX as u64;
 
 /// Lifts `bpf_perf_event_output(ctx, map, flags, data, size)` (`bpf_xdp_event_output`). Fails for
@@ -23,7 +23,7 @@ const INT_MAX: u64 = i32::MAX as u64;
 pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// `BPF_F_INDEX_MASK`; as an index, this value means `BPF_F_CURRENT_CPU`.
     const INDEX: u64 = 0xffff_ffff;
-    /// `BPF_F_CTXLEN_MASK`.
+    /// `BPF_F_CTXLEN_MASK`: the bits of the flags that hold the number of packet bytes to copy.
     const LENGTH: u64 = 0xf_ffff << 32;
     let map = lifter.map_in(2)?;
     if map.def.kind != MapKind::PERF_EVENT_ARRAY {

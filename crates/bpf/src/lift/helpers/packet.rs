@@ -30,22 +30,26 @@ const OFFSET_MAX: u64 = 0xffff;
 const NEAR: u64 = 1 << (NEAR_BITS - 1);
 const NEAR_BITS: u8 = 18;
 
-/// Number that is added to positions relative to the received packet, so that they are never
-/// negative. No end of the packet moves this far.
+/// Number that is added to offsets from the start of the received packet, so that they are never
+/// negative. Neither the start nor the end of the packet can move this far.
 const PLACES: u64 = 1 << 20;
 
-/// Names of the registers for the head room, tail room and length of a packet that was sent to
-/// another device. Each register contains the number plus one; before the packet is sent, it is 0.
+/// Name of the register for the head room of a packet that was sent to another device. It contains
+/// the number of bytes plus one, or 0 if the packet was not sent.
 const SENT_HEAD: &str = "head room behind the network, plus one";
+/// Name of the register for the tail room of a packet that was sent to another device. It contains
+/// the number of bytes plus one, or 0 if the packet was not sent.
 const SENT_TAIL: &str = "tail room behind the network, plus one";
+/// Name of the register for the length of a packet that was sent to another device. It contains
+/// the number of bytes plus one, or 0 if the packet was not sent.
 const SENT_LENGTH: &str = "length behind the network, plus one";
 
 /// The distance by which a call asks to move the start or end of the packet.
 struct Distance {
     /// Distance, sign-extended to 64 bits; meaningless unless `small` is set.
     value: Operand,
-    /// Condition that the distance is small enough that some packet's start or end could move this
-    /// far.
+    /// Condition that the distance is small enough to be possible. No packet's start or end can
+    /// move further.
     small: Operand,
 }
 
@@ -181,7 +185,8 @@ impl Lifter<'_> {
         self.since_sent(SENT_TAIL, behind)
     }
 
-    /// Returns the number of bytes after the packet in a buffer of `buffer` bytes.
+    /// Returns the number of bytes after the packet in a buffer of `buffer` bytes. `before` is the
+    /// number of bytes before the packet, and `length` its length.
     fn left(&mut self, buffer: u16, before: Operand, length: Operand) -> Operand {
         let emit = &mut self.ir.emit;
         let taken = emit.add(before, length);
@@ -290,7 +295,7 @@ impl Lifter<'_> {
         self.ir.emit.select(unsupported, word(0), length)
     }
 
-    /// Returns true if the drivers of all devices on the path support metadata.
+    /// Returns true if the drivers of all devices that receive the packet support metadata.
     fn supports_metadata(&self) -> bool {
         let others = !self.is_sent() || self.options.receive_after_network.supports_metadata;
         self.options.receive.supports_metadata && others

@@ -1,6 +1,7 @@
 //! Finds out how `bpf_trace_printk` and `bpf_trace_vprintk` print their arguments: as values, or as
 //! memory that they point to. This depends on the format (`bpf_bprintf_prepare` of
-//! `kernel/bpf/helpers.c`, Linux 6.18). The record of calls contains the printed data.
+//! `kernel/bpf/helpers.c`, Linux 6.18). When two programs are compared, their calls are recorded
+//! with the printed data.
 
 use std::collections::BTreeSet;
 
@@ -19,11 +20,11 @@ const NUMBERS: &[u8] = b"diuxXc";
 /// The way in which an argument is printed, which its conversion in the format determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PrintedArgument {
-    /// The value itself, a number or an address.
+    /// Printed as a value: a number or an address.
     Value,
-    /// A pointer to this many bytes.
+    /// A pointer to this many bytes of memory, which are printed.
     Memory(u32),
-    /// A pointer to text.
+    /// A pointer to a text, which is printed.
     Text,
 }
 
@@ -60,9 +61,9 @@ pub(super) fn printed_arguments(format: &[u8]) -> Option<Vec<PrintedArgument>> {
     Some(all)
 }
 
-/// Describes what a format prints if the format is known only at run time.
+/// The output of a format string that is known only at run time.
 pub(super) struct RuntimeFormat {
-    /// Number of arguments that the format prints, 64 bits.
+    /// Number of arguments that the format prints, as a 64-bit value.
     pub count: Operand,
     /// Condition that the format may print memory that an argument points to.
     pub prints_memory: Operand,

@@ -47,7 +47,7 @@ impl Lifter<'_> {
     }
 
     /// Returns the map that a call on a queue uses, and adds the cost of the call. Queues inside
-    /// maps of maps are not supported; the error starts with `what`.
+    /// maps of maps are not supported; `what` describes the call at the start of the error.
     fn queue(&mut self, at: ProgramPoint, what: &str) -> Result<MapOperand, Cause> {
         let map = self.map_in(1)?;
         self.call_cost(at, Some(map.def.kind));

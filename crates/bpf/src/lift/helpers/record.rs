@@ -22,10 +22,11 @@ use crate::lift::lifter::Lifter;
 use crate::lift::linked_code;
 use crate::lift::state::value::AbstractValue;
 
-/// Maximum number of bytes that are recorded for a pointer.
+/// Maximum number of bytes that are recorded for one pointer argument of a call.
 const MOST: u32 = 512;
 
-/// An argument that is recorded. The first number is the register that contains it.
+/// An argument of a helper call that is recorded. The first number is the register that contains
+/// the argument.
 #[derive(Clone, Copy)]
 enum Argument {
     /// The low 32 bits of the register.
@@ -256,8 +257,8 @@ impl Lifter<'_> {
         self.append_words(&[word(ATOMIC), word(operation), address]);
     }
 
-    /// Makes the run rely on the assumption that this call, which is not recorded, has equal
-    /// effects and results in both programs.
+    /// Makes the run rely on the assumption that a call of `name`, which is not recorded, has equal
+    /// effects and results in both compared programs.
     pub(in crate::lift) fn rely_on_equal(&mut self, name: &str) {
         if self.options.records_calls {
             self.rely(Operand::constant(1, 1), not_compared(name));
@@ -267,7 +268,7 @@ impl Lifter<'_> {
     /// Makes the run rely on the assumption that `bpf_perf_event_output` copies no packet bytes,
     /// which are not recorded.
     fn rely_on_no_packet(&mut self) {
-        /// `BPF_F_CTXLEN_MASK`.
+        /// `BPF_F_CTXLEN_MASK`: the bits of the flags that hold the number of packet bytes to copy.
         const LENGTH: u64 = 0xf_ffff << 32;
         let flags = self.ir.value(3);
         let emit = &mut self.ir.emit;
@@ -299,7 +300,7 @@ impl Lifter<'_> {
         self.append_words(&words);
     }
 
-    /// Appends words to the record of calls.
+    /// Appends one call, given as words, to the record of calls.
     fn append_words(&mut self, words: &[Operand]) {
         let Some(region) = self.ir.calls else { return };
         let base = self.ir.base(region);

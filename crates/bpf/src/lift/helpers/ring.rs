@@ -25,7 +25,7 @@ impl Lifter<'_> {
     /// Returns the size of a ring in bytes. It is a power of two and at least one page; the page
     /// size depends on the machine.
     fn ring_size(&mut self, map: &MapOperand) -> Operand {
-        /// Smallest and largest binary logarithm of the page size.
+        /// Binary logarithms of the smallest and of the largest page size.
         const PAGES: (u32, u32) = (12, 16);
         /// Binary logarithm of the maximum ring size (`RINGBUF_MAX_DATA_SZ` of 64-bit machines).
         const LARGEST: u32 = 36;
@@ -70,10 +70,11 @@ impl Lifter<'_> {
 /// Lifts `bpf_ringbuf_query(map, flags)`. The result is the size of the ring, or a position or fill
 /// level. Positions and fill levels are unknown because the reader and other CPUs change them.
 pub(super) fn query(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// Flags `BPF_RB_AVAIL_DATA` and `BPF_RB_RING_SIZE`, and the flags for the positions of
-    /// consumer and producer.
+    /// `BPF_RB_AVAIL_DATA`: asks for the number of unread bytes.
     const AVAIL_DATA: u64 = 0;
+    /// `BPF_RB_RING_SIZE`: asks for the size of the ring.
     const RING_SIZE: u64 = 1;
+    /// `BPF_RB_CONS_POS` and `BPF_RB_PROD_POS`: ask for the positions of consumer and producer.
     const POSITIONS: [u64; 2] = [2, 3];
     let map = lifter.ring()?;
     lifter.call_cost(at, None);
@@ -122,7 +123,7 @@ pub(super) fn reserve(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
 /// Lifts `bpf_ringbuf_output(map, data, size, flags)`, which returns 0, or an error if the ring is
 /// full or the flags are invalid.
 pub(super) fn output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// `BPF_RB_NO_WAKEUP` and `BPF_RB_FORCE_WAKEUP`.
+    /// The flags that the helper accepts: `BPF_RB_NO_WAKEUP` and `BPF_RB_FORCE_WAKEUP`.
     const FLAGS: u64 = 3;
     let map = lifter.ring()?;
     lifter.call_cost(at, None);

@@ -11,7 +11,7 @@ use crate::lift::ir::emit::{errno, word};
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// Largest interface index, and largest MTU.
+/// Upper bound on interface indices and on MTUs, which the kernel stores as `int`.
 const INT_MAX: u64 = i32::MAX as u64;
 
 /// Lifts `bpf_redirect(ifindex, flags)`, which accepts no flags in XDP programs.
@@ -32,7 +32,7 @@ pub(super) fn redirect(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), 
 pub(super) fn check_mtu(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// Upper bound on `hard_header_len` of `struct net_device`, which has 16 bits.
     const HEADER_MAX: u64 = u16::MAX as u64;
-    /// `BPF_MTU_CHK_RET_FRAG_NEEDED`.
+    /// `BPF_MTU_CHK_RET_FRAG_NEEDED`: the result if the packet is longer than the MTU allows.
     const FRAG_NEEDED: u64 = 1;
     lifter.call_cost(at, None);
     let packet = lifter.packet_length();
@@ -82,7 +82,7 @@ mod fib {
 const AF_INET: u64 = 2;
 const AF_INET6: u64 = 10;
 
-/// Names of the result codes, by number.
+/// Names of the result codes of `bpf_fib_lookup`, by number.
 const CODES: [&str; 10] = [
     "BPF_FIB_LKUP_RET_SUCCESS",
     "BPF_FIB_LKUP_RET_BLACKHOLE",
@@ -104,7 +104,7 @@ const NO_SRC_ADDR: u64 = 9;
 /// `BPF_FIB_LKUP_RET_*`, or an error. The routing table is unknown. The result code determines the
 /// fields that the kernel writes.
 pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// `BPF_FIB_LOOKUP_MASK`.
+    /// `BPF_FIB_LOOKUP_MASK`: the flags that the helper accepts.
     const FLAGS: u64 = 0x3f;
     lifter.call_cost(at, None);
     let (params, known) = (lifter.ir.value(2), lifter.state.regs[2]);

@@ -9,17 +9,18 @@ use crate::lift::lifter::Lifter;
 /// The way in which calls of a helper are lifted.
 #[derive(Clone, Copy)]
 pub(in crate::lift) enum Lift {
-    /// A function sets `r0` and applies the helper's effects.
+    /// This function sets `r0` and applies the helper's effects.
     Plain(fn(&mut Lifter<'_>, ProgramPoint) -> Result<(), Cause>),
     /// The call becomes a loop around a callback.
     Loop,
     /// The call becomes a jump to another program.
     TailCall,
-    /// Calls are not supported, for this reason.
+    /// Calls are not supported, for the reason that this text gives.
     Refused(&'static str),
 }
 
-/// A helper in the table.
+/// An entry of the table of helpers: a helper's number, the way to lift its calls, and a note for
+/// the documentation.
 pub(in crate::lift) struct Helper {
     pub number: i32,
     pub lift: Lift,

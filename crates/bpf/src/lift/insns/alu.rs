@@ -98,7 +98,7 @@ impl Lifter<'_> {
         Ok(class)
     }
 
-    /// Returns what is known about the result of an operation, as an abstract value.
+    /// Returns the abstract value of an operation's result, computed from those of the operands.
     fn alu_known(&self, width: Width, op: AluOp, dst: Register, src: Source) -> AbstractValue {
         let a = self.known(dst);
         let b = self.known_source(src);
@@ -162,12 +162,12 @@ impl Lifter<'_> {
         Ok("alu")
     }
 
-    /// Returns what is known about the value of a register.
+    /// Returns the abstract value of a register: the knowledge about its content at this point.
     pub(in crate::lift) fn known(&self, reg: Register) -> AbstractValue {
         self.state.regs[usize::from(reg.number())]
     }
 
-    /// Returns what is known about the value of an operand.
+    /// Returns the abstract value of an operand: the knowledge about its content at this point.
     pub(in crate::lift) fn known_source(&self, src: Source) -> AbstractValue {
         match src {
             Source::Reg(reg) => self.known(reg),
@@ -175,7 +175,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Sets a register to a value with the abstract value `known`.
+    /// Sets a register to a value, and its abstract value to `known`.
     pub(in crate::lift) fn set(
         &mut self,
         dst: Register,

@@ -7,7 +7,7 @@ use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
 impl Lifter<'_> {
-    /// Returns the condition of a jump as a single bit.
+    /// Emits the comparison of a conditional jump, and returns its result as a 1-bit value.
     pub(in crate::lift) fn comparison(
         &mut self,
         width: Width,
@@ -40,8 +40,9 @@ impl Lifter<'_> {
         if negated { emit.not(holds) } else { holds }
     }
 
-    /// Evaluates the condition of a jump while lifting. `None` unless both operands are constants
-    /// or addresses in the same stack frame, or a pointer is compared with null.
+    /// Evaluates the condition of a jump while lifting. Returns `None` if the outcome can differ
+    /// between runs. It is known if both operands are constants or addresses in the same stack
+    /// frame, or if a pointer is compared with null.
     pub(in crate::lift) fn decide(
         &self,
         width: Width,

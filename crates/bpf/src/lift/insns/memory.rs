@@ -11,8 +11,9 @@ use crate::lift::lifter::Lifter;
 use crate::lift::state::origin::Origin;
 use crate::lift::state::value::AbstractValue;
 
-/// Offsets of the packet pointers in the context, in bytes.
+/// Offset of the pointer to the packet's first byte in the context (`struct xdp_md`), in bytes.
 const DATA: i64 = start::DATA as i64;
+/// Offset of the pointer to the packet's end in the context (`struct xdp_md`), in bytes.
 const DATA_END: i64 = start::DATA_END as i64;
 
 impl Lifter<'_> {
@@ -141,8 +142,8 @@ impl Lifter<'_> {
         (value, result)
     }
 
-    /// Returns what is known about the result of a load. Something is known for packet pointers,
-    /// spilled registers and read-only data.
+    /// Returns the abstract value of a load's result. It is more precise than "unknown" for packet
+    /// pointers in the context, registers that were spilled to the stack, and read-only data.
     fn loaded(&self, address: AbstractValue, bytes: u8, signed: bool) -> AbstractValue {
         // Both fields of `struct xdp_md` are 32 bits wide; the kernel rewrites the accesses to
         // loads of pointers (`xdp_convert_ctx_access` of `net/core/filter.c`).

@@ -10,12 +10,13 @@ use std::collections::BTreeMap;
 use crate::lift::frame::STACK_BYTES;
 use crate::lift::ir::emit::{Emitter, word};
 
-/// Smallest and largest address of a region. Addresses are above null and small integers, and fit
-/// in the 32 bits that `struct xdp_md` has for packet addresses.
+/// Smallest address of a memory region, above null and small integers.
 const BASE_MIN: u64 = 1 << 24;
+/// Largest address of a memory region. It fits in the 32 bits that `struct xdp_md` has for packet
+/// addresses.
 const BASE_MAX: u64 = (1 << 31) - 1;
 
-/// The value that a register has at the start of a run.
+/// The value that a register of the lifted program has at the start of a run.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) enum StartValue {
     Zero,
@@ -23,7 +24,8 @@ pub(in crate::lift) enum StartValue {
     Unknown(InputId),
     /// The address of the packet's first byte.
     Packet,
-    /// The constant `of` minus the value of the input `without`.
+    /// The constant `of` minus the value of the input `without`. An example is the number of used
+    /// elements of a map: the capacity minus the number of free elements.
     Rest {
         of: u64,
         without: InputId,
@@ -34,26 +36,28 @@ pub(in crate::lift) enum StartValue {
 #[derive(Debug)]
 pub(in crate::lift) struct IrBuilder {
     pub emit: Emitter,
-    /// Registers for `r0` to `r5`, which all frames share.
+    /// Registers of the lifted program for `r0` to `r5`, which all stack frames share.
     scratch: [Reg; 6],
-    /// Registers for `r6` to `r9` and for the address of the stack frame, for each call depth.
+    /// Registers of the lifted program for `r6` to `r9` and for the address of the stack frame, for
+    /// each call depth.
     frames: Vec<[Reg; 5]>,
     /// Call depth of the active frame.
     depth: usize,
     pub regions: Vec<Region>,
-    /// Regions by name. The flag is true for regions of maps, whose names the program chooses.
+    /// Memory regions by name. The flag is true for regions of maps, whose names the program
+    /// chooses.
     by_name: BTreeMap<(bool, String), RegionId>,
     pub inputs: Vec<Input>,
     by_input: BTreeMap<String, InputId>,
-    /// Registers besides those of the BPF machine, by name.
+    /// Registers of the lifted program that do not stand for a BPF register, by name.
     extra: BTreeMap<String, Reg>,
     /// Registers that are set before the first instruction, with their values.
     pub started: BTreeMap<Reg, StartValue>,
     pub packet: RegionId,
     pub context: RegionId,
-    /// Region for the return code of the program.
+    /// Memory region for the return code of the program.
     pub result: RegionId,
-    /// Region for the record of calls, if calls are recorded.
+    /// Memory region for the record of calls; `None` if calls are not recorded.
     pub calls: Option<RegionId>,
 }
 
@@ -84,7 +88,7 @@ impl IrBuilder {
         ir
     }
 
-    /// Creates the region for the record of calls.
+    /// Creates the memory region for the record of calls.
     pub fn record_calls(&mut self) {
         let calls = self.region("calls", RegionKind::Stack);
         self.regions[calls.index()].content = Some(Vec::new());
@@ -109,7 +113,8 @@ impl IrBuilder {
         }
     }
 
-    /// Returns register `r0` to `r9` of the active frame.
+    /// Returns the register of the lifted program that holds BPF register `r0` to `r9` of the
+    /// active stack frame.
     pub fn reg(&self, number: u8) -> Reg {
         match number {
             0..=5 => self.scratch[usize::from(number)],
@@ -117,7 +122,7 @@ impl IrBuilder {
         }
     }
 
-    /// Returns the value of `r0` to `r10`.
+    /// Returns the value of BPF register `r0` to `r10` in the active stack frame.
     pub fn value(&mut self, number: u8) -> Operand {
         match number {
             10 => {
@@ -133,8 +138,8 @@ impl IrBuilder {
         self.frames[self.depth][4].into()
     }
 
-    /// Returns the region with this name and kind, creating it if necessary. Its base register
-    /// holds its address.
+    /// Returns the memory region with this name and kind, creating it if necessary. The region's
+    /// base register holds the address of its first byte.
     pub fn region(&mut self, name: &str, kind: RegionKind) -> RegionId {
         let key = (kind == RegionKind::Map, name.to_owned());
         if let Some(&region) = self.by_name.get(&key) {
@@ -147,12 +152,13 @@ impl IrBuilder {
         id
     }
 
-    /// Returns the address of a region's first byte.
+    /// Returns the address of the first byte of a memory region.
     pub fn base(&self, region: RegionId) -> Operand {
         self.regions[region.index()].base.into()
     }
 
-    /// Returns the address of item `number` in a region of items that are `1 << bits` bytes long.
+    /// Returns the address of item `number` in a memory region of items that are `1 << bits` bytes
+    /// long.
     pub fn item(&mut self, region: RegionId, number: impl Into<Operand>, bits: u64) -> Operand {
         let base = self.base(region);
         let number = self.emit.zero_extend(number, 64);
@@ -172,8 +178,8 @@ impl IrBuilder {
         id
     }
 
-    /// Returns the register with this name, creating it if necessary. It keeps its value across
-    /// blocks.
+    /// Returns the register with this name, creating it if necessary. The register keeps its value
+    /// across blocks.
     pub fn extra(&mut self, name: &str, width: u8) -> Reg {
         if let Some(&reg) = self.extra.get(name) {
             return reg;
@@ -183,7 +189,8 @@ impl IrBuilder {
         reg
     }
 
-    /// Returns a 1-bit register that holds a branch condition.
+    /// Returns a 1-bit register that holds a branch condition. A constant condition is copied to a
+    /// register.
     pub fn condition(&mut self, cond: Operand) -> Reg {
         match cond {
             Operand::Reg(reg) => reg,

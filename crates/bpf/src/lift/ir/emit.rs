@@ -6,19 +6,21 @@ use slowpath_ir::{
     Temporaries, ValueFormat,
 };
 
-/// Collects the operations of the current block.
+/// A collector of the micro-operations of the current block.
 #[derive(Debug, Default)]
 pub(in crate::lift) struct Emitter {
     /// Registers of the lifted program.
     pub regs: Vec<RegInfo>,
-    /// Descriptions of the drawn values.
+    /// Descriptions of the drawn values: unknown values that the program does not compute, such as
+    /// the time.
     pub draws: Draws,
     ops: Vec<OriginOp>,
     insn: u32,
-    /// Name of the current instruction's call, for descriptions of the values that it draws.
+    /// Name of the function that the current instruction calls, for descriptions of the unknown
+    /// values that the call yields.
     call: String,
-    /// True if drawn values are determined by the program's memory in a way that is not modelled;
-    /// see [`Draw::determined`].
+    /// True if the unknown values that are emitted now depend only on the program's memory, as a
+    /// checksum does, but are not computed; see [`Draw::determined`].
     pub computed: bool,
     temporaries: Temporaries,
 }
@@ -34,7 +36,7 @@ pub(in crate::lift) fn errno(number: i64) -> Operand {
 }
 
 impl Emitter {
-    /// Starts a block; all temporaries become available again.
+    /// Starts a block of the lifted program; all temporary registers become available again.
     pub fn begin_block(&mut self) {
         self.ops.clear();
         self.temporaries.begin_block();
@@ -97,8 +99,8 @@ impl Emitter {
         self.binary(BinaryOp::Or, a, b)
     }
 
-    /// Returns the number that represents the words of a key, and the address of the map if it is
-    /// given.
+    /// Returns a number that represents the words of a map key. If an address of the map is given,
+    /// the number represents the address and the words together.
     pub fn interned(&mut self, map_address: Option<Operand>, words: &[Operand]) -> Operand {
         let values: Vec<Operand> = map_address.into_iter().chain(words.iter().copied()).collect();
         let second = values.get(1).copied().unwrap_or(word(0));
@@ -118,8 +120,8 @@ impl Emitter {
         self.store(addr, value);
     }
 
-    /// Draws an unknown value from 0 to `max`, which may differ in each execution. Reports call it
-    /// `result` and print it in the format `reading`.
+    /// Emits an unknown value from 0 to `max`, which may differ each time the operation is
+    /// executed. Reports call it `result` and print it in the format `reading`.
     pub fn draw(&mut self, result: &str, reading: ValueFormat, width: u8, max: u64) -> Operand {
         self.draw_between(result, reading, width, (0, max))
     }
@@ -137,14 +139,15 @@ impl Emitter {
         self.unknown(draw, width, min, max)
     }
 
-    /// Reads an input, which is unknown but constant during a run.
+    /// Emits a read of an input: a value that is unknown but constant during a run.
     pub fn unknown_input(&mut self, input: InputId, width: u8) -> Operand {
         let dst = self.temp(width);
         self.push(Op::Input { dst, input });
         dst.into()
     }
 
-    /// Draws an unknown bit; reports print `names[0]` for 0 and `names[1]` for 1.
+    /// Emits an unknown bit; reports call it `result`, and print `names[0]` for 0 and `names[1]`
+    /// for 1.
     pub fn unknown_bit(&mut self, result: &str, names: &'static [&'static str; 2]) -> Operand {
         self.draw(result, ValueFormat::Names(names), 1, 1)
     }

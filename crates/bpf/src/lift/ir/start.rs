@@ -7,21 +7,23 @@ use crate::lift::ir::builder::{IrBuilder, StartValue};
 use crate::lift::ir::emit::word;
 use crate::lift::receive::{MAX_METADATA, METADATA_SUPPORT, METADATA_WORDS, Receive};
 
-/// Offsets of the fields of `struct xdp_md` (`uapi/linux/bpf.h`), in bytes.
+/// Offset of `data` in `struct xdp_md` (`uapi/linux/bpf.h`), in bytes; those of its other fields
+/// follow.
 pub(in crate::lift) const DATA: u64 = 0;
 pub(in crate::lift) const DATA_END: u64 = 4;
 pub(in crate::lift) const DATA_META: u64 = 8;
 pub(in crate::lift) const INGRESS_IFINDEX: u64 = 12;
 pub(in crate::lift) const RX_QUEUE_INDEX: u64 = 16;
 pub(in crate::lift) const EGRESS_IFINDEX: u64 = 20;
-/// Maximum values of the interface and queue fields.
+/// Maximum value of the interface indices in `struct xdp_md`.
 pub(in crate::lift) const IFINDEX_MAX: u64 = 0x7fff_ffff;
+/// Maximum value of the receive queue index in `struct xdp_md`.
 pub(in crate::lift) const RX_QUEUE_MAX: u64 = 0xffff;
 /// Maximum length of metadata in bytes.
 pub(in crate::lift) const METADATA: u64 = MAX_METADATA as u64;
 
 impl IrBuilder {
-    /// Returns the register with this name, and sets its value at the start of a run.
+    /// Returns the register with this name, and stores the value that it has at the start of a run.
     pub fn start(&mut self, name: &str, width: u8, value: StartValue) -> Reg {
         let reg = self.extra(name, width);
         self.started.insert(reg, value);

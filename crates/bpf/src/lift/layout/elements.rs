@@ -9,11 +9,12 @@ use crate::lift::layout::memory::{Keying, MapLayout, PRESENT};
 /// A map element, as far as the known bytes of memory determine it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// Number of the element, see [`MapLayout`].
+    /// Number that identifies the element in the map, see [`MapLayout`].
     pub number: u64,
-    /// Key, if the number determines it.
+    /// Key of the element; `None` if its number does not determine the key.
     pub key: Option<Vec<u8>>,
-    /// Address of the map that contains the element, if it is an inner map of a map of maps.
+    /// Address of the map that contains the element, if it is an inner map of a map of maps;
+    /// otherwise, or if the address is unknown, `None`.
     pub map_address: Option<u64>,
     /// For maps of maps, number of the map in this element, if known. Multiply it by the distance
     /// between elements to get the map's offset from the start of [`MapLayout::values`].

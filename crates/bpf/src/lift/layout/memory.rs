@@ -21,21 +21,23 @@ pub struct Layout {
     pub packet: RegionId,
     /// The context of the program, a `struct xdp_md`.
     pub context: RegionId,
-    /// Record of calls, if calls are recorded: the length of the record in bytes, then the record
-    /// as 8-byte numbers. Zero at the start.
+    /// Region that records helper calls and their arguments: the length of the record in bytes,
+    /// then the record as 8-byte numbers. The region is zero at the start; `None` if calls are not
+    /// recorded.
     pub calls: Option<RegionId>,
     /// Maps that the program uses.
     pub maps: Vec<MapLayout>,
 }
 
-/// The way in which keys determine the numbers of a map's elements.
+/// Rule by which a key determines the number of its map element. This number determines where the
+/// element is in the memory regions of the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keying {
-    /// The number is the key, an index below `max_entries`.
+    /// The element's number is its key, an index below `max_entries`.
     Index,
-    /// The number is the key, which has up to 4 bytes.
+    /// The element's number is its key, which has up to 4 bytes.
     Number,
-    /// The number is [`slowpath_ir::BinaryOp::Intern`] of the key's 8-byte words.
+    /// The element's number is [`slowpath_ir::BinaryOp::Intern`] of the key's 8-byte words.
     Interned,
 }
 
@@ -52,9 +54,10 @@ pub struct MapLayout {
     pub key_size: u32,
     /// Value size in bytes.
     pub value_size: u32,
-    /// The way in which keys determine the numbers of elements.
+    /// Rule by which a key determines the number of its element.
     pub keying: Keying,
-    /// Region of the values; the value of element `n` starts at byte `n << element_bits`.
+    /// Memory region with the values of all elements; the value of element `n` starts at byte `n <<
+    /// element_bits`.
     pub values: RegionId,
     /// Binary logarithm of the distance between values in [`MapLayout::values`].
     pub element_bits: u8,
@@ -62,7 +65,7 @@ pub struct MapLayout {
     /// exist.
     pub present: Option<RegionId>,
     /// Region with the position of each element in [`MapLayout::values`], four bytes for each.
-    /// Exists only if different numbers may stand for the same element. Examples are keys that find
+    /// Exists only if elements with different numbers may be the same. Examples are keys that find
     /// the same trie entry, and keys with the same map in a map of maps.
     pub identity: Option<RegionId>,
     /// Region that records moves of elements, eight bytes for each element: the exclusive-or of the
@@ -70,57 +73,61 @@ pub struct MapLayout {
     /// moves it.
     pub moved: Option<RegionId>,
     /// Region with the result of the first access to each element, one byte for each element. The
-    /// byte is 1 if the element was absent at the start, and 2 if it existed. At most `max_entries`
-    /// elements existed, whatever [`MapLayout::present`] contains.
+    /// byte is 1 if the element was absent at the start, and 2 if it existed; 0 before the first
+    /// access. At most `max_entries` elements are taken as existing, even if [`MapLayout::present`]
+    /// marks more.
     pub first_access: Option<RegionId>,
     /// Region with prefix lengths, for a trie with several lookups, two bytes for each key. They
     /// contain the length in bits of the longest entry that is a prefix of the key, plus one, or
     /// zero without such an entry. The elements of [`MapLayout::values`] are then the entries of
     /// the trie.
     pub prefix_lengths: Option<RegionId>,
-    /// Number of elements that can still be inserted at the start, if it is tracked.
+    /// Number of free elements at the start of the program: those that can be inserted before the
+    /// map is full. `None` if it is not tracked.
     pub free_elements: Option<FreeElements>,
-    /// Numbers of elements that the inner maps of a map of maps have at the start, if they are
-    /// tracked.
+    /// Numbers of elements that the inner maps of a map of maps contain at the start of the
+    /// program; `None` if they are not tracked.
     pub fill: Option<MapFill>,
-    /// Region with the sizes of arrays in an array of maps, if they differ, four bytes for each
-    /// map, in the order of [`MapFill`]. The bytes contain the exclusive-or of the size and the
-    /// object's `max_entries`.
+    /// Region with the sizes of the arrays in an array of maps, four bytes for each array, at the
+    /// same positions as in [`MapFill`]. A stored number is the exclusive-or of the size and the
+    /// object's `max_entries`. `None` if all arrays have the same size.
     pub sizes: Option<RegionId>,
     /// True if the layout represents all inner maps of a map of maps. The first word of a key is
     /// then the map's address.
     pub inner: bool,
 }
 
-/// Values in [`MapLayout::first_access`].
+/// Byte in [`MapLayout::first_access`] of an element that did not exist at the start.
 pub(in crate::lift) const ABSENT: u64 = 1;
 
 pub(in crate::lift) const PRESENT: u64 = 2;
 
-/// Input with the number of free elements of a map at the start.
+/// The number of elements that can be inserted into a map before it is full, when the program
+/// starts. It is an unknown input of the lifted program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FreeElements {
-    /// Number of free elements.
+    /// Unknown input of the lifted program that contains the number of free elements.
     pub free: InputId,
-    /// Maximum number of elements.
+    /// Maximum number of elements in the map.
     pub max_entries: u32,
 }
 
-/// The numbers of elements that the maps in a map of maps contain at the start. The region has four
-/// bytes for each map, at the position given by the number that represents the map
+/// The fill levels of the maps in a map of maps, which are their numbers of elements at the start.
+/// The region has four bytes for each map. The position is the number that represents the map
 /// ([`slowpath_ir::BinaryOp::Intern`] of its address and zero).
 ///
-/// A map of maps can contain maps of any size that the object does not define, but only their
-/// number of free elements matters. A fill level is therefore the number of elements that the map
-/// would have if its size were `max_entries`.
+/// The maps in a map of maps can have another size than the object defines. Only their number of
+/// free elements matters. A fill level is therefore the number of elements that the map would have
+/// if its size were `max_entries`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapFill {
-    /// Region of the fill levels.
+    /// Memory region that contains the fill levels, four bytes for each inner map.
     pub used: RegionId,
     /// Maximum number of elements in the object's definition.
     pub max_entries: u32,
-    /// Lower bound on fill levels, if maps are large enough for everything that a run can do.
-    /// Smaller stored numbers count as this bound, numbers above `max_entries` as `max_entries`.
+    /// Lower bound on fill levels. At this level, the map has room for everything that a run can
+    /// insert. A stored number below the bound stands for the bound, and a number above
+    /// `max_entries` for `max_entries`. `None` if all stored numbers are fill levels.
     pub least: Option<u32>,
 }
 
@@ -129,7 +136,7 @@ impl MapFill {
         Operand::constant(32, self.max_entries.into())
     }
 
-    /// Returns the number of elements for a number stored in the region.
+    /// Returns the fill level that a number stored in the region stands for.
     pub fn elements(&self, stored: u32) -> u32 {
         self.least.map_or(stored, |least| stored.clamp(least, self.max_entries))
     }

@@ -1,36 +1,37 @@
-//! Stores the numbers that are tracked for a map: in a register, or in memory for the inner maps of
-//! a map of maps.
+//! Stores the numbers that the model keeps for a map, such as the number of updates. They are in a
+//! register, or in memory for the inner maps of a map of maps.
 
 use slowpath_ir::{Emit, Operand, Reg, RegionId, RegionKind};
 
 use crate::lift::lifter::Lifter;
 use crate::lift::maps::operand::MapOperand;
 
-/// The place where a tracked 64-bit number is stored.
+/// Storage of a 64-bit number that the lifted program keeps for a map, such as the number of
+/// updates.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) enum Cell {
-    /// In a register.
     Register(Reg),
-    /// At an address.
+    /// In memory, at this address.
     Word(Operand),
 }
 
 impl Lifter<'_> {
-    /// Returns a memory region for a map that is zero at the start; `quantity` names what it
-    /// contains.
+    /// Returns a memory region for numbers that the model keeps for the map `map`. It is zero at
+    /// the start; `quantity` is part of its name.
     pub(in crate::lift) fn zeroed(&mut self, map: &str, quantity: &str) -> RegionId {
         let region = self.ir.region(&format!("{map}.{quantity}"), RegionKind::Map);
         self.ir.regions[region.index()].content = Some(Vec::new());
         region
     }
 
-    /// Returns the number that represents the inner map at an address.
+    /// Returns the number that represents an inner map of a map of maps, given the address of the
+    /// inner map.
     pub(in crate::lift) fn map_number(&mut self, map_address: Operand) -> Operand {
         self.ir.emit.interned(Some(map_address), &[])
     }
 
-    /// Returns the address of the 8-byte word for an element or slot in the region `quantity` of a
-    /// map, which is zero at the start.
+    /// Returns the address of the 8-byte word with index `number` in a region of the map.
+    /// `quantity` is the name of the region, which is zero at the start.
     pub(in crate::lift) fn word_of(
         &mut self,
         map: &MapOperand,
@@ -41,8 +42,8 @@ impl Lifter<'_> {
         self.ir.item(region, number, 3)
     }
 
-    /// Returns the place that stores the tracked number `quantity` of a map, which is zero at the
-    /// start.
+    /// Returns the storage of a number that the model keeps for a map, such as the number of
+    /// updates. `quantity` is its name. The number is zero at the start.
     pub(in crate::lift) fn cell(&mut self, map: &MapOperand, quantity: &str) -> Cell {
         match map.map_address {
             None => {
@@ -70,7 +71,6 @@ impl Lifter<'_> {
         }
     }
 
-    /// Writes a tracked number if the condition holds.
     pub(in crate::lift) fn write_if(&mut self, cond: Operand, cell: Cell, value: Operand) {
         let old = self.read(cell);
         let value = self.ir.emit.select(cond, value, old);

@@ -121,11 +121,11 @@ fn known(kind: MapKind) -> Option<&'static MapSupport> {
 pub enum EntryKeys {
     /// By an index below `max_entries`: every entry has a fixed position and is never evicted.
     Indices,
-    /// By key.
+    /// By a key of any value.
     Keys,
-    /// By position in the order of removal.
+    /// By position in the order of removal, as in queues and stacks.
     Order,
-    /// Not at all: a program cannot find entries again.
+    /// Entries have no identity: a program cannot find an entry again.
     None,
 }
 
@@ -169,7 +169,8 @@ pub(in crate::lift) fn class_of(def: &MapDef) -> Result<MapClass, Cause> {
     Ok(known.class)
 }
 
-/// Returns the binary logarithm of the distance between elements in bytes.
+/// Returns the binary logarithm of the distance in bytes between neighbouring elements in the
+/// memory of a map.
 pub(in crate::lift) fn element_bits(def: &MapDef, class: MapClass) -> u8 {
     let bytes = match class {
         MapClass::Maps | MapClass::Programs => 8,

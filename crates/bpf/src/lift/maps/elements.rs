@@ -11,9 +11,10 @@ use crate::lift::maps::operand::MapOperand;
 /// The map element that a key selects.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) struct ElementRef {
-    /// Condition that the key is in range; `None` if it always is.
+    /// Condition that the key is in range, such as an index below the size of an array; `None` if
+    /// it always is.
     pub in_range: Option<Operand>,
-    /// Number of the element, as a 32-bit number.
+    /// Number of the element, which gives its position in the map's memory; 32 bits.
     pub number: Operand,
 }
 
@@ -23,7 +24,7 @@ fn index_bits(max_entries: u32) -> u8 {
 }
 
 impl Lifter<'_> {
-    /// Returns the element for the key at an address.
+    /// Returns the map element with the key that is stored at the address `key`.
     pub(in crate::lift) fn element(&mut self, map: &MapOperand, key: Operand) -> ElementRef {
         let indexed = map.layout.keying == Keying::Index
             || (map.map_address.is_some()
@@ -64,7 +65,7 @@ impl Lifter<'_> {
         ElementRef { in_range: Some(in_range), number }
     }
 
-    /// Returns the region with the start sizes of the arrays in an array of maps.
+    /// Returns the memory region with the initial sizes of the arrays in an array of maps.
     pub(in crate::lift) fn start_sizes(&mut self, name: &str) -> RegionId {
         if self.options.contents.contains_key(name) {
             return self.zeroed(name, "size");
@@ -124,7 +125,7 @@ impl Lifter<'_> {
         words
     }
 
-    /// Returns the address of the value at a position of the region of values.
+    /// Returns the address of the value at a position in the region that contains the map's values.
     pub(in crate::lift) fn value_address(&mut self, map: &MapOperand, number: Operand) -> Operand {
         if let Operand::Const { value, .. } = number {
             let base = self.ir.base(map.layout.values);

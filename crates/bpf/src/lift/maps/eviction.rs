@@ -18,7 +18,7 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
-    /// Returns the place that stores the number of updates that looked for a free element.
+    /// Returns the storage of the number of updates so far that took a free element of the map.
     fn updates(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "updates")
     }
@@ -35,13 +35,14 @@ impl Lifter<'_> {
         Some(self.ir.emit.not(none))
     }
 
-    /// Returns the place that stores an upper bound on the number of elements that survived the
-    /// last update and were not accessed since. Returns `None` if it is not tracked.
+    /// Returns the storage of an upper bound on the number of elements that survived the last
+    /// update of a map and were not accessed since. Returns `None` if the bound is not tracked.
     fn survivors(&mut self, map: &MapOperand) -> Option<Cell> {
         map.tracking.seen.then(|| self.cell(map, "survivors"))
     }
 
-    /// Takes a free element if the condition holds, which may evict other elements.
+    /// Models that an update takes a free element of an LRU map if `cond` holds. This may evict
+    /// other elements.
     pub(in crate::lift) fn evict(&mut self, map: &MapOperand, cond: Operand) {
         let updates = self.updates(map);
         let before = self.read(updates);
@@ -54,7 +55,7 @@ impl Lifter<'_> {
         self.state.replace_elements(map.id);
     }
 
-    /// Marks the element as existing until the next update, if the condition holds.
+    /// Marks an element of an LRU map as existing until the next update, if the condition holds.
     pub(in crate::lift) fn keep(&mut self, map: &MapOperand, element: ElementRef, cond: Operand) {
         let updates = self.updates(map);
         let now = self.read(updates);

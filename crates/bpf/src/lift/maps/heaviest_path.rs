@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use slowpath_ir::{Block, BlockId};
 
-/// Assumed number of iterations of a loop. The exact number does not matter, because callers treat
-/// all larger numbers of calls alike.
+/// Number of iterations that is assumed for each loop. Callers compare the resulting number of
+/// calls with limits such as the size of a map.
 const ROUNDS: u64 = 1024;
 
 /// Returns the largest sum of block weights on any path. The weight of a block in a loop counts

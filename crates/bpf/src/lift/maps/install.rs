@@ -117,8 +117,8 @@ fn too_large(layout: &MapLayout) -> LiftError {
     LiftError::content(text, "up to 64 MiB of a map are kept")
 }
 
-/// Stores the values of entries at their positions in the list. Used for queues, and for tries,
-/// where lookups return the position of an entry.
+/// Stores the values of entries in the order of the list, each at the position of its index. Used
+/// for queues, and for tries, where lookups return the position of an entry.
 fn in_order(ir: &mut IrBuilder, layout: &MapLayout, content: &MapContent) -> Result<(), LiftError> {
     let mut bytes = Vec::new();
     for (place, entry) in (0u64..).zip(&content.entries) {
@@ -141,8 +141,7 @@ fn index_of(key: &[u8]) -> u32 {
     u32::from_le_bytes(bytes)
 }
 
-/// Assigns numbers to the maps that maps of maps contain. The maps of the object have the lowest
-/// numbers.
+/// Numbers for the maps that maps of maps contain. The maps of the object have the lowest numbers.
 pub(in crate::lift) struct MapNumbers<'a> {
     maps: &'a [MapDef],
     others: BTreeSet<&'a str>,
@@ -223,7 +222,8 @@ fn elements(
     }
 }
 
-/// Emits operations that store the fill levels and sizes of the inner maps of `outer`.
+/// Emits operations that store the initial numbers of elements and the sizes of the inner maps of
+/// `outer`.
 fn sizes(
     ir: &mut IrBuilder,
     (def, layout): (&MapDef, &MapLayout),
@@ -257,8 +257,8 @@ fn sizes(
     }
 }
 
-/// Returns the number of the element with a known key; `map_address` is given if `layout`
-/// represents several maps.
+/// Returns the number of the element with a known key. If `layout` represents all inner maps of a
+/// map of maps, `map_address` is the address of the inner map.
 fn number(
     emit: &mut Emitter,
     layout: &MapLayout,

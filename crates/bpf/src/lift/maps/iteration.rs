@@ -3,9 +3,9 @@
 //!
 //! The model counts elements. A run knows the number of existing elements that it has accessed
 //! (`alive`), and an upper bound on the number of other elements. The number of iterations is an
-//! unknown value: all alive elements and some others. Each iteration is for an existing element
-//! that this walk has not visited; runs that violate this are excluded. So a walk visits all alive
-//! elements, and afterwards no other elements remain.
+//! unknown value: all alive elements and some others. A walk is one iteration over the map. Each of
+//! its steps visits an existing element that it has not visited yet; runs that violate this are
+//! excluded. So a walk visits all alive elements, and afterwards no other elements remain.
 //!
 //! Callbacks can change the map. Deletions of elements that the walk has already visited do not
 //! disturb it. After any other insertion or deletion, the remaining iterations depend on positions
@@ -21,12 +21,14 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
-    /// Returns the place that stores the number of walks started on the map.
+    /// Returns the storage of the number of iterations over all elements of a map that the run has
+    /// started.
     fn walks(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "walks")
     }
 
-    /// Returns the place that stores the number of changes that disturb walks on the map.
+    /// Returns the storage of the number of changes of a map that disturb a running iteration over
+    /// its elements.
     fn disturbances(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "disturbances")
     }
@@ -59,8 +61,8 @@ impl Lifter<'_> {
         self.write_if(cond, cell, more);
     }
 
-    /// Starts a walk. Returns the number of iterations, and a condition that holds whenever the map
-    /// can have this many elements.
+    /// Starts an iteration over all elements of a map. Returns the number of iterations as an
+    /// unknown value, and the condition that the map can contain so many elements.
     pub(in crate::lift) fn begin_walk(
         &mut self,
         map: &MapOperand,
@@ -116,9 +118,10 @@ impl Lifter<'_> {
         (iterations, possible)
     }
 
-    /// Returns the condition that a walk was disturbed since it began. If it was, the run relies on
-    /// the assumption that the kernel visits the same elements. Returns `None` if the program
-    /// disturbs no walk. `disturbances_at_start` is the number of disturbances when the walk began.
+    /// Returns the condition that an iteration over a map was disturbed by a change since it began.
+    /// If it was, the run relies on the assumption that the kernel visits the same elements.
+    /// Returns `None` if the program changes no map while it iterates over it.
+    /// `disturbances_at_start` is the number of disturbances when the walk began.
     pub(in crate::lift) fn disturbed(
         &mut self,
         map: &MapOperand,
@@ -139,8 +142,8 @@ impl Lifter<'_> {
         Some(disturbed)
     }
 
-    /// Returns the condition that the next iteration of a walk can be for this element, and marks
-    /// the element as visited.
+    /// Returns the condition that the next step of an iteration over a map can visit this element,
+    /// and marks the element as visited.
     pub(in crate::lift) fn walk_to(&mut self, map: &MapOperand, element: ElementRef) -> Operand {
         if !map.tracking.walked {
             return Operand::constant(1, 1);

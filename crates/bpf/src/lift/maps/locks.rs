@@ -15,7 +15,7 @@ pub(in crate::lift) enum Lock {
     Perhaps,
 }
 
-/// Maximum nesting of types to examine.
+/// Maximum nesting depth of types in which locks are searched for.
 const DEPTH: u32 = 8;
 
 /// Returns whether the values of a map contain a lock.

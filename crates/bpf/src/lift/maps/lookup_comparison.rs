@@ -1,11 +1,13 @@
-//! Selects the lookups in a longest-prefix-match trie whose results are compared with each other.
+//! Selects the lookups in a longest-prefix-match trie whose results are compared with each other,
+//! because they must not contradict each other.
 
 use std::collections::BTreeSet;
 
 /// Size in bytes of the prefix length at the start of a key.
 pub(in crate::lift) const LENGTH_BYTES: u32 = 4;
 
-/// Maximum size in bytes of the keys' data, without prefix length, for lookups to be compared.
+/// Maximum size in bytes of a key without its prefix length. The results of lookups with longer
+/// keys are not compared with each other.
 const DATA_BYTES: u32 = 32;
 
 /// Maximum number of lookup instructions that are compared individually.
@@ -15,14 +17,15 @@ const SITES: usize = 8;
 /// [`LookupComparison::Last`].
 pub(in crate::lift) const LAST: u64 = 8;
 
-/// Lookups in a trie that are compared with each other.
+/// Selection of the lookups in a longest-prefix-match trie whose results are compared, because they
+/// must not contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum LookupComparison {
     /// The lookups that these instructions make; a run executes each instruction at most once.
     Sites(BTreeSet<u32>),
-    /// Each lookup is compared with this number of lookups before it.
+    /// Each lookup in a trie is compared with this number of lookups before it.
     Last(usize),
-    /// Lookups are not compared.
+    /// The results of lookups are not compared.
     None,
 }
 

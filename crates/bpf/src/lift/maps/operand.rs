@@ -21,9 +21,9 @@ pub(in crate::lift) struct MapOperand {
 }
 
 impl MapOperand {
-    /// Returns the maximum number of elements; `None` if the object does not determine it. Of the
-    /// maps in a map of maps, only arrays must have the size that the object defines
-    /// (`array_map_meta_equal`, `bpf_map_meta_equal`).
+    /// Returns the maximum number of elements; `None` if the object does not determine it. A map in
+    /// a map of maps may have another size than the object defines, unless it is an array without
+    /// the flag `BPF_F_INNER_MAP` (`array_map_meta_equal`, `bpf_map_meta_equal`).
     pub fn fixed_size(&self) -> Option<u32> {
         let same = self.def.kind == MapKind::ARRAY && self.def.flags & INNER_MAP == 0;
         let open = self.def.max_entries == 0 || (self.map_address.is_some() && !same);

@@ -18,17 +18,18 @@ use crate::lift::maps::operand::MapOperand;
 use crate::lift::maps::tracking::Tracking;
 use crate::maps::MapDef;
 
-/// Name of the region of [`MapFill`].
+/// Suffix of the name of the memory region that [`MapFill`] describes.
 const USED: &str = "used";
 
 impl Lifter<'_> {
-    /// Returns the place that stores the number of existing elements that the run has accessed;
-    /// `None` if it is not tracked.
+    /// Returns the storage of the number of existing map elements that the run has accessed; `None`
+    /// if it is not tracked.
     pub(in crate::lift) fn alive(&mut self, map: &MapOperand) -> Option<Cell> {
         map.tracking.walked.then(|| self.cell(map, "alive"))
     }
 
-    /// Decrements [`Lifter::alive`] if the condition holds.
+    /// Decrements the number of accessed existing elements ([`Lifter::alive`]) if the condition
+    /// holds.
     pub(in crate::lift) fn decrement_alive(&mut self, map: &MapOperand, deletes: Operand) {
         let Some(alive) = self.alive(map) else { return };
         let before = self.read(alive);
@@ -37,8 +38,8 @@ impl Lifter<'_> {
         self.write(alive, after);
     }
 
-    /// Increments [`Lifter::alive`] if the condition holds: the run inserts an element, or accesses
-    /// an existing one for the first time.
+    /// Increments the number of accessed existing elements ([`Lifter::alive`]) if the condition
+    /// holds: the run inserts an element, or accesses an existing one for the first time.
     pub(in crate::lift) fn increment_alive(&mut self, map: &MapOperand, adds: Operand) {
         let Some(alive) = self.alive(map) else { return };
         let before = self.read(alive);
@@ -47,9 +48,9 @@ impl Lifter<'_> {
         self.write(alive, more);
     }
 
-    /// Sets the values that the tracked numbers of a map have at the start. These are the number of
-    /// free elements, and the number of existing elements that the run has not accessed. Returns
-    /// the input that stands for the number of free elements, if it is unknown.
+    /// Sets the start values of two numbers that the model keeps for a map: its free elements, and
+    /// its existing elements that the run has not accessed. Returns the input that stands for the
+    /// number of free elements, if this is unknown.
     pub(in crate::lift) fn start_room(
         &mut self,
         def: &MapDef,
@@ -79,7 +80,8 @@ impl Lifter<'_> {
         Some(FreeElements { free, max_entries: def.max_entries })
     }
 
-    /// Sets the start value of a queue's fill level; returns the input that determines it.
+    /// Sets the number of elements that a queue has at the start; returns the input that determines
+    /// it.
     pub(in crate::lift) fn start_queue(
         &mut self,
         def: &MapDef,
@@ -100,7 +102,8 @@ impl Lifter<'_> {
         Some(FreeElements { free, max_entries: def.max_entries })
     }
 
-    /// Creates the tracked fill levels of the maps in a map of maps, if they are tracked.
+    /// Creates the memory region with the number of elements of each map in a map of maps; `None`
+    /// if these numbers are not tracked.
     pub(in crate::lift) fn start_fill(
         &mut self,
         def: &MapDef,
@@ -117,8 +120,9 @@ impl Lifter<'_> {
         Some(MapFill { used, max_entries: def.max_entries, least })
     }
 
-    /// Returns the description of the fill levels, the address of an inner map's fill level, and
-    /// the fill level itself as a 32-bit number. Returns `None` if fill levels are not tracked.
+    /// Returns the number of elements in an inner map of a map of maps: the layout of these
+    /// numbers, the address of this number, and its value with 32 bits. Returns `None` if the
+    /// numbers are not tracked.
     fn used(&mut self, map: &MapOperand) -> Option<(MapFill, Operand, Operand)> {
         let (fill, map_address) = (map.layout.fill?, map.map_address?);
         let number = self.map_number(map_address);
@@ -140,8 +144,8 @@ impl Lifter<'_> {
         Some(self.ir.extra(&format!("{}.room", map.layout.name), 64))
     }
 
-    /// Returns the condition that the map is full, so that the current key, which it does not
-    /// contain, cannot be inserted.
+    /// Returns the condition that an insertion fails because the map is full. The map does not
+    /// contain the key.
     pub(in crate::lift) fn full(&mut self, map: &MapOperand) -> Operand {
         // A map with a place for every possible key has room for an absent key.
         let keys = 1u64.checked_shl(8 * map.def.key_size);
@@ -187,8 +191,9 @@ impl Lifter<'_> {
         emit.copy(room, new_room);
     }
 
-    /// Returns the condition that an element exists. `exists` is what memory says about it. Of the
-    /// elements that the run accesses for the first time, no more exist than the map can hold.
+    /// Returns the condition that an element exists. `exists` is the condition that the map's
+    /// memory marks it as existing at the start. When the run accesses the element for the first
+    /// time, this mark is ignored if no more elements can exist besides the accessed ones.
     pub(in crate::lift) fn first_access(
         &mut self,
         map: &MapOperand,

@@ -2,10 +2,10 @@
 //! of `kernel/bpf/lpm_trie.c`).
 //!
 //! A lookup finds the longest entry that is a prefix of its key and not longer than the key. The
-//! key and the length of the found entry therefore identify the entry. One result constrains
-//! others: if the results of two lookups are prefixes of both keys, the results are equal. An empty
-//! result counts as a prefix of every key. Any results that satisfy this constraint are possible:
-//! the trie may contain exactly these entries. A trie has at most `max_entries` entries
+//! key and the length of the found entry therefore identify the entry. Results of lookups constrain
+//! each other: if the results of two lookups are prefixes of both keys, the results are equal. An
+//! empty result counts as a prefix of every key. Any results that satisfy this constraint are
+//! possible: the trie may contain exactly these entries. A trie has at most `max_entries` entries
 //! (`trie_update_elem`). Once a run has found this many, lookups of other keys find one of them or
 //! nothing.
 
@@ -17,10 +17,10 @@ use crate::lift::lifter::Lifter;
 use crate::lift::maps::lookup_comparison::{LAST, LENGTH_BYTES, LookupComparison};
 use crate::lift::maps::operand::MapOperand;
 
-/// The key of a lookup.
+/// The key of a lookup in a longest-prefix-match trie.
 #[derive(Clone)]
 struct Query {
-    /// Address of the map, for an inner map of a map of maps.
+    /// Address of the map if it is an inner map of a map of maps, otherwise `None`.
     map_address: Option<Operand>,
     /// Length of the key in bits, as a 64-bit number.
     length: Operand,
@@ -34,14 +34,14 @@ struct Found {
     query: Query,
     /// Length of the found entry in bits, plus one; zero for no entry.
     entry: Operand,
-    /// Condition that the run made the lookup, with a key of valid length.
+    /// Condition that the run has made this lookup, and that its key had a valid length.
     made: Operand,
 }
 
 impl Lifter<'_> {
-    /// Looks up the key at an address. Returns the number of the found entry, as a 32-bit number,
-    /// and the condition that a matching entry exists. Returns `None` if lookups in the trie are
-    /// not compared.
+    /// Looks up the key at an address in a trie. Returns the number of the found entry, as a 32-bit
+    /// number, and the condition that a matching entry exists. Returns `None` if lookups in the
+    /// trie are not compared.
     pub(in crate::lift) fn find_prefix(
         &mut self,
         map: &MapOperand,
@@ -96,8 +96,8 @@ impl Lifter<'_> {
         Some((number, found))
     }
 
-    /// Takes any result of a lookup and changes it, if necessary, so that it agrees with all
-    /// earlier results.
+    /// Changes the result `entry` of a lookup if it contradicts the results of the earlier lookups
+    /// in `before`, so that it agrees with all of them.
     fn agree_with_all(
         &mut self,
         map: &MapOperand,
@@ -112,8 +112,8 @@ impl Lifter<'_> {
         entry
     }
 
-    /// Returns `entry`, or "no entry" if the trie would have more than `max_entries` entries with
-    /// it.
+    /// Returns `entry`, or "no entry" if `entry` would give the trie more than `max_entries`
+    /// entries.
     fn if_there_is_room(&mut self, map: &MapOperand, query: &Query, entry: Operand) -> Operand {
         let Some(seen) = map.layout.first_access else { return entry };
         let number = self.entry_number(query, entry, map.def.key_size - LENGTH_BYTES);
@@ -125,8 +125,8 @@ impl Lifter<'_> {
         emit.select(too_many, word(0), entry)
     }
 
-    /// Returns the address of the byte that records the first access to an entry, and the condition
-    /// that no lookup has found the entry before.
+    /// Returns the address of the byte that records the first access to a trie entry, and the
+    /// condition that no lookup of the run has found this entry before.
     fn entry_note(&mut self, seen: RegionId, number: Operand) -> (Operand, Operand) {
         let base = self.ir.base(seen);
         let emit = &mut self.ir.emit;
@@ -137,7 +137,7 @@ impl Lifter<'_> {
         (note, first)
     }
 
-    /// Loads the key, whose data has `bytes` bytes, at an address.
+    /// Loads the key of a lookup from an address; its data has `bytes` bytes.
     fn query(&mut self, map: &MapOperand, key: Operand, bytes: u32) -> Query {
         let emit = &mut self.ir.emit;
         let length = emit.load(key, LENGTH_BYTES as u8);
@@ -185,8 +185,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Makes the run rely on the assumption that this lookup, which is not compared with earlier
-    /// ones, agrees with them.
+    /// Records that the run relies on an assumption: the result of this lookup agrees with those of
+    /// earlier lookups in the trie. Used if the results of lookups are not compared.
     pub(in crate::lift) fn look_up_alone(&mut self, map: &MapOperand) {
         if map.tracking.prefixes.is_none() {
             return;
@@ -197,8 +197,9 @@ impl Lifter<'_> {
         self.ir.emit.copy(before, Operand::constant(1, 1));
     }
 
-    /// Returns the stored result of a lookup instruction or slot; its words have the widths of
-    /// those of `like`.
+    /// Returns the key and result of an earlier lookup, which are stored in registers. `site` is
+    /// the number of its instruction or of its place in the list of recent lookups. The key's words
+    /// have the widths of those of `like`.
     fn stored_result(&mut self, map: &MapOperand, site: u32, like: &Query) -> Found {
         let length = self.site_register(map, site, "length", 64).into();
         let entry = self.site_register(map, site, "entry", 64).into();
@@ -239,8 +240,8 @@ impl Lifter<'_> {
         emit.copy(made, valid);
     }
 
-    /// Returns the entry that an earlier lookup found, if this entry and `entry` are both prefixes
-    /// of both keys; otherwise `entry`.
+    /// Returns the result of a lookup that agrees with an earlier one. It is the entry found
+    /// before, if this entry and `entry` are both prefixes of both keys; otherwise `entry`.
     fn agree(&mut self, query: &Query, entry: Operand, before: &Found) -> Operand {
         let mut differences = Vec::with_capacity(query.words.len());
         for (&a, &b) in query.words.iter().zip(&before.query.words) {
@@ -280,8 +281,9 @@ impl Lifter<'_> {
         self.ir.emit.or(none, covers)
     }
 
-    /// Returns the number of bits of word `number` that follow a prefix of `bits` bits, at most the
-    /// word's width. The result has the width of the word.
+    /// Returns the number of bits of the word `value` that come after a prefix of `bits` bits, at
+    /// most the word's width. `number` is the index of the word in the key. The result has the
+    /// width of the word.
     fn bits_after(&mut self, bits: Operand, number: u64, value: Operand) -> Operand {
         let emit = &mut self.ir.emit;
         let width = u64::from(emit.width(value));
@@ -295,8 +297,8 @@ impl Lifter<'_> {
         emit.extract(rest, 0, width as u8)
     }
 
-    /// Returns the number of an entry, which is the number of its key with all bits after the
-    /// prefix zero.
+    /// Returns the number of a trie entry. This is the number of its key, with zero for all bits
+    /// after the prefix.
     fn entry_number(&mut self, query: &Query, entry: Operand, bytes: u32) -> Operand {
         let emit = &mut self.ir.emit;
         let bits = emit.sub(entry, word(1));

@@ -15,7 +15,7 @@ use crate::lift::state::value::{AbstractValue, MapId};
 use crate::maps::{MapDef, MapKind};
 
 impl Lifter<'_> {
-    /// Returns the map in an argument register of a call.
+    /// Returns the map that a call receives in an argument register.
     pub(in crate::lift) fn map_in(&mut self, register: u8) -> Result<MapOperand, Cause> {
         let value = self.ir.value(register);
         match self.state.regs[usize::from(register)] {
@@ -51,7 +51,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the address of a section of global variables.
+    /// Returns the address of an object's section of global variables, which is a map.
     pub(in crate::lift) fn map_data(&mut self, map: u32) -> Result<Operand, Cause> {
         let def = self.map_def(map)?.clone();
         let class = class_of(&def)?;

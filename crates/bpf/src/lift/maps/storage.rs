@@ -1,8 +1,8 @@
 //! Models the positions of hash map elements in memory (`kernel/bpf/hashtab.c`).
 //!
 //! An update does not overwrite an element: another element takes its place in the table. The next
-//! insertion reuses the memory of a deleted element. A pointer to an old value keeps its address,
-//! where it finds the old bytes until another element reuses the memory.
+//! insertion reuses the memory of a deleted element. A pointer to an old value keeps its address.
+//! The old bytes stay there until another element reuses the memory.
 //!
 //! - `htab_map_update_elem` of a preallocated map uses the CPU's extra element for the new value;
 //!   the replaced element becomes the extra one (`alloc_htab_elem`).
@@ -14,9 +14,9 @@
 //!   (`bpf_lru_pop_free`, `__bpf_lru_list_shrink`).
 //! - Values of per-CPU maps, and values updated with `BPF_F_LOCK`, are overwritten in place.
 //!
-//! Slots are 64-bit numbers. At the start, the slot of an element is its number; larger slots
-//! belong to elements that are free at the start. For the tracked properties, see
-//! [`super::tracking`].
+//! A position in a map's memory is called a slot; it is a 64-bit number. At the start, the slot of
+//! an element is its number; larger slots belong to elements that are free at the start. For the
+//! tracked properties, see [`super::tracking`].
 
 use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 
@@ -27,9 +27,10 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 use crate::lift::state::value::AbstractValue;
 
-/// First slot that is free at the start: the CPU's extra element.
+/// First slot that no element has at the start: the CPU's extra element for replacements.
 const FREE: u64 = 1 << 32;
-/// Largest slot that an update can give to an element of an LRU map.
+/// Largest slot (position of a value in memory) that an update can give to an element of an LRU
+/// map.
 const ANY: u64 = 2 * FREE - 1;
 
 /// Conditions that describe the effect of an update of a map element.
@@ -39,23 +40,26 @@ pub(in crate::lift) struct Update {
     pub exists: Operand,
     /// The update succeeds.
     pub done: Operand,
-    /// An existing element would be overwritten in place.
+    /// The flags of the update (`BPF_F_LOCK`) demand that an existing element is overwritten in
+    /// place.
     pub in_place: Operand,
     /// The value is written to its slot, even if the update fails.
     pub written: Operand,
 }
 
-/// A slot for a new element, and the new values of tracked numbers if an element takes the slot.
+/// A free slot (position in the map's memory) for a new element. Also the values that numbers kept
+/// for the map get if an element takes this slot.
 struct Taken {
     slot: Operand,
     cells: Vec<(Cell, Operand)>,
 }
 
 impl Lifter<'_> {
-    /// Returns the slot with this number among those that are free at the start.
+    /// Returns a slot (position in the map's memory) that is free at the start, given its index
+    /// among the free slots.
     fn unused_slot(&mut self, map: &MapOperand, number: Operand) -> Operand {
-        /// Flag that marks a slot number, to distinguish it from other numbers that are combined
-        /// with a map's address.
+        /// Bit that distinguishes indices of free slots from other numbers that are combined with a
+        /// map's address.
         const OF_PLACE: u64 = 1 << 63;
         let Some(map_address) = map.map_address else {
             return self.ir.emit.add(number, word(FREE));
@@ -68,8 +72,9 @@ impl Lifter<'_> {
         emit.add(wide, word(FREE))
     }
 
-    /// Returns the slot of an element's value. This is the element's number, unless the element was
-    /// moved or different numbers may stand for the same element.
+    /// Returns the slot of an element's value, which is its position in the map's memory. This is
+    /// the element's number, unless the element was moved or different numbers may stand for the
+    /// same element.
     pub(in crate::lift) fn value_slot(&mut self, map: &MapOperand, element: ElementRef) -> Operand {
         if map.layout.moved.is_some() {
             let at = self.word_of(map, "moved", element.number);
@@ -86,7 +91,7 @@ impl Lifter<'_> {
         self.ir.emit.load(address, 4)
     }
 
-    /// Returns the slot to which an update writes the value.
+    /// Returns the slot (position in the map's memory) to which an update writes the new value.
     pub(in crate::lift) fn slot_for_update(
         &mut self,
         map: &MapOperand,
@@ -136,7 +141,7 @@ impl Lifter<'_> {
         slot
     }
 
-    /// Frees the slot of a deleted element if the condition holds.
+    /// Frees the memory slot of a deleted map element if the condition holds.
     pub(in crate::lift) fn release_slot(
         &mut self,
         map: &MapOperand,
@@ -149,8 +154,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns an unknown slot. If `written` is set, takes the slot from the element that owned it.
-    /// If `moves` is set, `element` becomes the new owner.
+    /// Returns an unknown slot (position in the map's memory). If `written` is set, takes the slot
+    /// from the element that owned it. If `moves` is set, `element` becomes the new owner.
     fn any_slot(
         &mut self,
         map: &MapOperand,
@@ -191,7 +196,8 @@ impl Lifter<'_> {
         slot
     }
 
-    /// Returns a free slot: the one that was freed last, otherwise one that was free at the start.
+    /// Returns a free slot in the map's memory: the slot that was freed last, otherwise a slot that
+    /// was free at the start.
     fn take_slot(&mut self, map: &MapOperand) -> Taken {
         let fresh = self.cell(map, "fresh");
         let used = self.read(fresh);
@@ -223,15 +229,16 @@ impl Lifter<'_> {
         Taken { slot, cells: vec![(fresh, next), (cell, last)] }
     }
 
-    /// Stores the new values of tracked numbers if the condition holds, because an element takes
-    /// the slot.
+    /// Stores new values of numbers that the model keeps for a map, if the condition holds. Called
+    /// when an element takes a slot in the map's memory.
     fn store_cells(&mut self, cells: Vec<(Cell, Operand)>, cond: Operand) {
         for (cell, value) in cells {
             self.write_if(cond, cell, value);
         }
     }
 
-    /// Returns the address of entry `number` in the list of freed slots.
+    /// Returns the address of entry `number` in the list of freed slots (positions in the map's
+    /// memory).
     fn freed_entry(&mut self, map: &MapOperand, number: Operand) -> Operand {
         let number = match map.map_address {
             Some(map_address) => self.ir.emit.interned(Some(map_address), &[number]),
@@ -250,8 +257,8 @@ impl Lifter<'_> {
         self.write_if(cond, cell, more);
     }
 
-    /// Returns the condition that an element still has its slot. `exists` is the condition that it
-    /// existed before; another element of an LRU map may have taken the slot.
+    /// Returns the condition that an element still has its slot in the map's memory. `exists` is
+    /// the condition that it existed before; another element of an LRU map may have taken the slot.
     pub(in crate::lift) fn keeps_slot(
         &mut self,
         map: &MapOperand,
@@ -273,8 +280,8 @@ impl Lifter<'_> {
         emit.and(exists, survives)
     }
 
-    /// Marks earlier pointers to values as old if an update with the flags `flags` can replace
-    /// elements.
+    /// Marks pointers to values, obtained before an update of the map, as old if an update with
+    /// these flags can replace elements.
     pub(in crate::lift) fn outdate(&mut self, map: &MapOperand, flags: AbstractValue) {
         /// Flags of an update that cannot replace an element (`BPF_NOEXIST`).
         const NOEXIST: AbstractValue = AbstractValue::Const(1);

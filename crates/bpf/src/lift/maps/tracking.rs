@@ -1,6 +1,6 @@
 //! Lists the properties of a map that lifting tracks besides the existence of elements. Tracking
-//! costs operations at every call and conditions in every query, so lifting tracks only properties
-//! that can affect the program ([`super::uses`]).
+//! adds operations to every call and conditions to every query of the solver. Lifting therefore
+//! tracks only properties that can affect the program ([`super::uses`]).
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,23 @@ use crate::lift::maps::lookup_comparison::LookupComparison;
 /// The properties of a map that lifting tracks; the default tracks none of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::lift) struct Tracking {
-    /// True to track the slots of elements, because the program uses pointers that it got before an
-    /// update or deletion.
+    /// True to track the slots of elements in memory, because the program uses pointers that it
+    /// obtained before an update or deletion.
     pub slots: bool,
-    /// True to track which freed slots are used again.
+    /// True to track the order in which the memory slots of deleted elements are used again.
     pub reuse: bool,
-    /// The number of free elements is tracked if this is not `None`; the value is an upper bound on
-    /// it at the start.
+    /// Upper bound on the number of free elements at the start of the program. `None` means that
+    /// the number of free elements is not tracked.
     pub room: Option<u32>,
-    /// True to track accessed keys, because a run may access more keys than the map has elements.
+    /// True to track the keys that a run has accessed, because it may access more keys than the map
+    /// can hold.
     pub seen: bool,
-    /// True to track the number of existing accessed elements, because the program iterates over
-    /// the map.
+    /// True to track the number of existing elements that a run has accessed, because the program
+    /// iterates over the map.
     pub walked: bool,
-    /// True to track insertions and deletions during iterations.
+    /// True to track insertions and deletions during iterations over the map.
     pub disturbed: bool,
-    /// True to track whether the program has changed the trie.
+    /// True to track whether the program has changed the map, which is a longest-prefix-match trie.
     pub changed: bool,
     /// The lookups in a trie whose results are compared with each other; `None` if none are
     /// compared.
@@ -50,5 +51,5 @@ impl Tracking {
     }
 }
 
-/// The tracked properties of each map, by the name of the map.
+/// The properties that lifting tracks for each map, by the name of the map.
 pub(in crate::lift) type TrackingPlan = BTreeMap<String, Tracking>;

@@ -12,7 +12,7 @@ use crate::lift::maps::operand::MapOperand;
 /// Size in bytes of the prefix length at the start of a key.
 const PREFIX_BYTES: usize = 4;
 
-/// Returns the prefix length in bits and the position in the list of each entry, sorted by prefix
+/// Returns the prefix length in bits and the index of each entry of a trie, sorted by prefix
 /// length.
 pub(in crate::lift) fn by_prefix(content: &MapContent) -> Vec<(u32, usize)> {
     let prefix = |entry: &MapEntry| {
@@ -28,8 +28,9 @@ pub(in crate::lift) fn by_prefix(content: &MapContent) -> Vec<(u32, usize)> {
 }
 
 impl Lifter<'_> {
-    /// Looks up the key at an address. Returns the position of the found entry, 32 bits, and the
-    /// condition that a matching entry exists; `None` if the content is unknown.
+    /// Looks up the key at an address in a trie with known content. Returns the position of the
+    /// found entry, as a 32-bit number, and the condition that a matching entry exists; `None` if
+    /// the content is unknown.
     pub(in crate::lift) fn find_in_trie(
         &mut self,
         map: &MapOperand,
@@ -82,8 +83,8 @@ impl Lifter<'_> {
         Some((position, self.ir.emit.and(found, valid)))
     }
 
-    /// Returns the condition that the prefix length of a key is not larger than its number of bits;
-    /// otherwise lookups fail.
+    /// Returns the condition that the prefix length of a key is at most the number of the key's
+    /// bits. Otherwise, lookups fail.
     pub(in crate::lift) fn prefix_fits(&mut self, map: &MapOperand, key: Operand) -> Operand {
         let bits = 8 * (map.def.key_size as usize).saturating_sub(PREFIX_BYTES);
         let emit = &mut self.ir.emit;

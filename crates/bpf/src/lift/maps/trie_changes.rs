@@ -25,7 +25,7 @@ impl Lifter<'_> {
 
     /// Returns the position of the element that a lookup finds in a trie that the run may have
     /// changed, and whether the lookup finds one. If the run has not changed the trie, these are
-    /// `place` and `found`. `fine` is set if the key's prefix length is valid.
+    /// `position` and `found`. `valid` is set if the key's prefix length is valid.
     pub(in crate::lift) fn find_in_changed_trie(
         &mut self,
         map: &MapOperand,
@@ -57,8 +57,8 @@ impl Lifter<'_> {
         (position, found)
     }
 
-    /// Returns an unknown bit that says whether the trie has an element with exactly the prefix
-    /// that an update or deletion passes.
+    /// Returns an unknown bit, which is 1 if the trie contains exactly the prefix to be updated or
+    /// deleted.
     fn has_prefix(&mut self, map: &MapOperand) -> Operand {
         let accessed = self.trie_accessed(map);
         let sentence =
@@ -76,7 +76,7 @@ impl Lifter<'_> {
         emit.copy(changed, now);
     }
 
-    /// Changes the trie and returns the result of an update with these flags.
+    /// Models an update of a trie with these flags, and returns the helper's result.
     pub(in crate::lift) fn update_trie(
         &mut self,
         map: &MapOperand,
@@ -107,7 +107,7 @@ impl Lifter<'_> {
         error
     }
 
-    /// Changes the trie and returns the result of a deletion.
+    /// Models a deletion from a trie, and returns the helper's result.
     pub(in crate::lift) fn delete_from_trie(&mut self, map: &MapOperand, key: Operand) -> Operand {
         let valid = self.prefix_fits(map, key);
         let exists = self.has_prefix(map);

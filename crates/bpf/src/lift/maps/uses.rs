@@ -1,5 +1,5 @@
-//! Selects the properties that are tracked for each map. For this, the program is first lifted
-//! without tracking.
+//! Selects the properties that are tracked for each map, from the uses of maps that a first lifting
+//! without tracking finds.
 //!
 //! Most programs look up an element and insert it if it is missing. They do not depend on the slots
 //! of elements or on the number of elements. A program that may depend on them is lifted again,
@@ -28,15 +28,16 @@ pub(in crate::lift) enum Access {
     Walk,
 }
 
-/// Uses of a map by a program.
+/// All uses of one map by a program.
 #[derive(Clone, Debug)]
 struct MapUsage {
     kind: MapKind,
     class: MapClass,
-    /// `max_entries`, if it is known and equal for all maps that this entry represents.
+    /// Maximum number of elements (`max_entries`), if it is known and equal for all maps that this
+    /// entry represents; otherwise `None`.
     entries: Option<u32>,
-    /// `max_entries` in the object's definition, for inner maps; an actual inner map can have
-    /// another size.
+    /// Maximum number of elements in the object's definition, for inner maps of a map of maps;
+    /// otherwise `None`. The inner maps of a running system can have other sizes.
     inner: Option<u32>,
     key_size: u32,
     sites: BTreeSet<(BlockId, InsnIdx, Access)>,
@@ -53,7 +54,6 @@ pub(in crate::lift) struct MapUses {
 }
 
 impl MapUses {
-    /// Records that a call, at an instruction of a block, accesses a map.
     pub fn note(&mut self, map: &MapOperand, (block, insn): (BlockId, InsnIdx), access: Access) {
         let name = &map.layout.name;
         let new = || MapUsage {
@@ -70,7 +70,8 @@ impl MapUses {
         self.names.entry(map.id).or_insert_with(|| name.clone());
     }
 
-    /// Records that the program accesses values of maps through pointers that may be old.
+    /// Records that the program accesses values of maps through pointers that it may have obtained
+    /// before an update or deletion.
     pub fn note_old(&mut self, maps: impl IntoIterator<Item = MapId>) {
         self.old.extend(maps);
     }
@@ -91,8 +92,9 @@ impl MapUses {
     }
 }
 
-/// Selects the properties that are tracked for one map. `old` is set if the program may use old
-/// pointers to the map's values; `content` is the map's content if it is known.
+/// Selects the properties that are tracked for one map. `old` is set if the program may use
+/// pointers to values that it obtained before an update or deletion; `content` is the map's content
+/// if it is known.
 fn tracking(
     used: &MapUsage,
     old: bool,

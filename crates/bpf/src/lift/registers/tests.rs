@@ -26,12 +26,13 @@ fn load(size: Size, dst: u8, base: u8, offset: i16) -> Insn {
     Insn::Load { size, signed: false, dst: r(dst), base: r(base), offset }
 }
 
-/// Number of instructions that [`of`] inserts before the body. They leave the context in `r9`, the
-/// start of the packet in `r6` and its end in `r7`, and check that the packet has at least 60
-/// bytes.
+/// Number of instructions that [`of`] inserts before the given ones. They leave the context in
+/// `r9`, the start of the packet in `r6` and its end in `r7`, and check that the packet has at
+/// least 60 bytes.
 const START: usize = 6;
 
-/// Returns the register values of a program with this body.
+/// Returns the register values of a program with the instructions `body`, after some that load the
+/// packet's start and end.
 fn of(body: &[Insn]) -> Registers {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/alaw2ulaw.bpf.o");
     let object = Object::parse(&std::fs::read(path).expect("the example")).expect("an object");

@@ -10,11 +10,11 @@ use crate::lift::state::frame_bytes::FrameBytes;
 use crate::lift::state::origin::{Origin, ValueLocation};
 use crate::lift::state::value::{AbstractValue, MapId};
 
-/// A point where paths merge, given by frame and slot.
+/// Start of code at which paths merge, given by stack frame and instruction slot.
 type MergePoint = (FrameId, usize);
 
-/// Joins `other` into `table`: keeps only the keys that are in both tables, each with the join of
-/// both values.
+/// Joins the table `other` into `table`: keeps only the keys that are in both tables. Each value
+/// becomes the join of both values.
 fn join_tables<K: Ord + Copy>(
     table: &mut BTreeMap<K, AbstractValue>,
     other: &BTreeMap<K, AbstractValue>,
@@ -29,22 +29,23 @@ fn join_tables<K: Ord + Copy>(
     });
 }
 
-/// Knowledge about registers and memory at a point of the program.
+/// Knowledge about registers and memory at a program point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::lift) struct AbstractState {
-    /// `r0` to `r10` of the current frame.
+    /// Abstract values of `r0` to `r10` in the current stack frame.
     pub regs: [AbstractValue; 11],
-    /// `r6` to `r9` of the callers' frames, outermost first.
+    /// Abstract values of `r6` to `r9` in the callers' stack frames, outermost first.
     pub saved: Vec<[AbstractValue; 4]>,
-    /// Spilled registers, by frame and offset from the frame pointer.
+    /// Abstract values of spilled registers, by call depth and offset from the frame pointer.
     spilled: BTreeMap<(u8, i64), AbstractValue>,
-    /// Abstract values of the arguments of calls that are lifted to several blocks, by the call's
-    /// point and the register number.
+    /// Abstract values that `r1` to `r5` had at the start of a call, by the call's program point
+    /// and the register number. Stored only for calls that become several basic blocks, such as
+    /// loops of helpers.
     pub arguments: BTreeMap<(ProgramPoint, usize), AbstractValue>,
-    /// Maps with elements that may have been replaced, deleted or evicted, so that earlier pointers
-    /// to their values may be old.
+    /// Maps whose elements may have been replaced, deleted or evicted, so that earlier pointers to
+    /// their values may be old.
     pub replaced: BTreeSet<MapId>,
-    /// Memory shared with other CPUs that the run has accessed.
+    /// Accesses of the run to memory that other CPUs can change.
     pub accessed: Accessed,
     /// Bytes of stack frames that the functions have written, outermost frame first.
     written: Vec<FrameBytes>,
@@ -72,8 +73,8 @@ impl AbstractState {
         self.written.get(usize::from(depth)).copied().unwrap_or_default()
     }
 
-    /// Returns the state after a tail call, in which another program replaces the function of the
-    /// innermost frame. Takes the state of the other frames from `self`.
+    /// Returns the state after a tail call: another program starts in the frame at this call depth.
+    /// Moves the state of the frames outside of it from `self` to the result.
     pub fn restarted(&mut self, depth: u8) -> AbstractState {
         let mut state = AbstractState::start();
         state.regs[10] = AbstractValue::Frame { depth, offset: Some(0) };
@@ -121,7 +122,8 @@ impl AbstractState {
         *self != before
     }
 
-    /// Returns true if the states differ in nothing but the registers of the current frame.
+    /// Returns true if both states have the same saved registers of callers, spilled registers and
+    /// call arguments. The registers of the current frame may differ.
     pub fn agrees_beyond_registers(&self, other: &AbstractState) -> bool {
         (&self.saved, &self.spilled, &self.arguments)
             == (&other.saved, &other.spilled, &other.arguments)
@@ -137,7 +139,6 @@ impl AbstractState {
         }
     }
 
-    /// Returns all abstract values of the state.
     fn all_mut(&mut self) -> impl Iterator<Item = &mut AbstractValue> {
         let saved = self.saved.iter_mut().flatten();
         let tables = self.spilled.values_mut().chain(self.arguments.values_mut());
@@ -157,8 +158,8 @@ impl AbstractState {
         }
     }
 
-    /// Stores the abstract values of `r1` to `r5` at the start of a call, for the call's later
-    /// blocks.
+    /// Stores the abstract values of `r1` to `r5` at the start of a call. Needed for calls that
+    /// become several basic blocks, such as loops of helpers.
     pub fn keep_arguments(&mut self, call: ProgramPoint) {
         for number in 1..6 {
             self.arguments.insert((call, number), self.regs[number]);
@@ -170,7 +171,8 @@ impl AbstractState {
         self.arguments.get(&(call, number)).copied().unwrap_or(AbstractValue::Unknown)
     }
 
-    /// Enters a function; `r6` to `r9` of its frame are uninitialised.
+    /// Models the entry of a called function at this call depth. The registers `r6` to `r9` are
+    /// uninitialised in its frame.
     pub fn call(&mut self, depth: u8) {
         self.saved.push([self.regs[6], self.regs[7], self.regs[8], self.regs[9]]);
         self.regs[6..10].fill(AbstractValue::Unknown);
@@ -180,7 +182,8 @@ impl AbstractState {
         self.begin_frame(depth);
     }
 
-    /// Returns from a function to the frame at this call depth; forgets `r1` to `r5`.
+    /// Models the return from a function to the caller's frame at this call depth. Forgets `r1` to
+    /// `r5`.
     pub fn ret(&mut self, depth: u8) {
         if let Some(saved) = self.saved.pop() {
             self.regs[6..10].copy_from_slice(&saved);
@@ -191,7 +194,7 @@ impl AbstractState {
         self.written.truncate(usize::from(depth) + 1);
     }
 
-    /// Applies a store of the low `bytes` bytes of `value` to `address`.
+    /// Models a store of the low `bytes` bytes of `value` at `address`.
     pub fn store(&mut self, address: AbstractValue, bytes: u8, value: AbstractValue) {
         match address {
             AbstractValue::Frame { depth, offset: Some(offset) } => {
@@ -212,7 +215,7 @@ impl AbstractState {
         self.spilled.retain(|&(of, at), _| of != depth || is_disjoint(at));
     }
 
-    /// Applies a write of unknown values to an unknown number of bytes from `address` on.
+    /// Models a write of unknown values to an unknown number of bytes, which starts at `address`.
     pub fn clobber(&mut self, address: AbstractValue) {
         match address {
             AbstractValue::Frame { depth, .. } => self.spilled.retain(|&(of, _), _| of != depth),
@@ -221,7 +224,7 @@ impl AbstractState {
         }
     }
 
-    /// Returns the abstract value of a load of `bytes` bytes from `address`.
+    /// Returns the abstract value that a load of `bytes` bytes from `address` has.
     pub fn load(&self, address: AbstractValue, bytes: u8) -> AbstractValue {
         match address {
             AbstractValue::Frame { depth, offset: Some(offset) } if bytes == 8 => {

@@ -6,17 +6,18 @@ use std::rc::Rc;
 
 use crate::lift::state::value::MapId;
 
-/// Describes the maps that other CPUs can change between two accesses of a run.
+/// The maps that other CPUs can change between two accesses of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interference {
     /// Names of maps that a path accesses again after another CPU may have changed them.
     pub maps: BTreeSet<String>,
-    /// Maps of [`Interference::maps`] whose memory a helper reads again through an argument. Even
-    /// with [`crate::lift::LiftOptions::interleaved`], such a read finds the unchanged values.
+    /// Maps of [`Interference::maps`] that a helper accesses again, because an argument points to
+    /// their values. The model assumes that these values have not changed, even with
+    /// [`crate::lift::LiftOptions::interleaved`].
     pub read_by_calls: BTreeSet<String>,
-    /// Maps of [`Interference::maps`] over which `bpf_for_each_map_elem` iterates, with the number
-    /// of iterations if no other CPU inserts elements. Further iterations are not modelled; their
-    /// number is unbounded.
+    /// Maps of [`Interference::maps`] over which `bpf_for_each_map_elem` iterates, with the maximum
+    /// number of iterations if no other CPU inserts elements. Iterations over elements that other
+    /// CPUs insert are not modelled.
     pub walks: BTreeMap<String, u32>,
 }
 
@@ -27,7 +28,7 @@ pub(in crate::lift) enum Shared {
     Bytes { map: MapId, from: i64, end: i64 },
     /// Bytes in the values of an unknown map.
     AnyBytes,
-    /// The set of elements that exist in a map.
+    /// The set of elements that exist in a map, not their values.
     Elements(MapId),
 }
 
@@ -44,7 +45,8 @@ impl Shared {
         }
     }
 
-    /// Returns true if this memory contains all memory of `other`.
+    /// Returns true if the memory that this value describes contains all memory that `other`
+    /// describes.
     fn covers(self, other: Shared) -> bool {
         match (self, other) {
             (
@@ -56,8 +58,8 @@ impl Shared {
     }
 }
 
-/// A set of shared memory. Byte ranges that overlap or touch are merged, so a program that accesses
-/// a large value field by field has few ranges.
+/// A set of memory that CPUs share. Overlapping or adjacent byte ranges are merged, so a program
+/// that accesses a large value field by field has few ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct SharedSet(BTreeSet<Shared>);
 
@@ -88,18 +90,18 @@ impl SharedSet {
     }
 }
 
-/// Shared memory that a run may have accessed, and memory that a held lock protects.
+/// Shared memory that a run may have accessed, and memory that it protects by a lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::lift) struct Accessed {
-    /// Memory accessed on some path.
+    /// Memory accessed on at least one path.
     any: Rc<SharedSet>,
-    /// If a lock is held: the map whose values it protects, and the bytes accessed on all paths
-    /// since the lock was taken.
+    /// If the run holds a lock: the map whose values it protects, and the bytes accessed on all
+    /// paths since the lock was taken.
     locked: Option<(MapId, Rc<BTreeSet<Shared>>)>,
 }
 
 impl Accessed {
-    /// Adds the accesses that a run may have made on another path to the same point.
+    /// Adds the accesses that another path makes before it reaches the same program point.
     pub fn join(&mut self, other: &Accessed) {
         if !Rc::ptr_eq(&self.any, &other.any) {
             for &access in &other.any.0 {
@@ -121,7 +123,6 @@ impl Accessed {
         }
     }
 
-    /// Records an access.
     pub fn note(&mut self, access: Shared) {
         self.add(access);
         if let (Some((locked, held)), Shared::Bytes { map, .. }) = (&mut self.locked, access)
@@ -143,12 +144,12 @@ impl Accessed {
         self.any.overlaps(access)
     }
 
-    /// Takes a lock that protects the values of this map; `None` for an unknown map.
+    /// Records that the run takes the lock that protects the values of a map; `None` if the map is
+    /// unknown.
     pub fn lock(&mut self, map: Option<MapId>) {
         self.locked = map.map(|map| (map, Rc::default()));
     }
 
-    /// Releases the lock.
     pub fn unlock(&mut self) {
         self.locked = None;
     }

@@ -9,8 +9,8 @@ use crate::lift::frame::{STACK_BYTES, UnitId};
 pub(in crate::lift) struct FrameBytes([u64; STACK_BYTES as usize / 64]);
 
 impl FrameBytes {
-    /// Returns the set of `bytes` bytes at an offset from the frame pointer; ignores bytes outside
-    /// the frame.
+    /// Returns the set of `bytes` bytes that start at an offset from the frame pointer. Ignores
+    /// bytes outside the frame.
     pub fn at(offset: i64, bytes: u64) -> Self {
         let start = offset.saturating_add(STACK_BYTES as i64);
         let end = start.saturating_add_unsigned(bytes);
@@ -37,7 +37,7 @@ impl FrameBytes {
         self.combined(other, |a, b| a & !b)
     }
 
-    /// Returns the offsets from the start of the frame of the 8-byte words that contain a byte of
+    /// Returns the offsets, from the start of the frame, of all 8-byte words that contain a byte of
     /// the set.
     pub fn words(self) -> impl Iterator<Item = u64> {
         let any = move |&at: &u64| self.0[at as usize / 64] >> (at % 64) & 0xff != 0;
@@ -46,10 +46,9 @@ impl FrameBytes {
 }
 
 /// Bytes that functions may read from their stack frames without writing them first (uninitialised
-/// reads), by unit and first slot of the function.
+/// reads). The key is the linked program (unit) and the first instruction slot of the function.
 pub(in crate::lift) type UninitReads = BTreeMap<(UnitId, usize), FrameBytes>;
 
-/// Returns the set of all bytes of a frame.
 pub fn all() -> FrameBytes {
     FrameBytes([u64::MAX; STACK_BYTES as usize / 64])
 }

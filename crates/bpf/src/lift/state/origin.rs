@@ -3,7 +3,7 @@
 
 use crate::lift::frame::FrameId;
 
-/// The place of a value in the abstract state, at a point where two paths merge.
+/// Location of a value in the abstract state, at a program point where two paths merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::lift) enum ValueLocation {
     /// A register, `r0` to `r10`.
@@ -12,18 +12,18 @@ pub(in crate::lift) enum ValueLocation {
     Saved(usize, usize),
     /// A stack slot, by call depth and offset from the frame pointer.
     Spilled(u8, i64),
-    /// An argument of a call that is lifted to several blocks, by the call's slot and the register
-    /// number.
+    /// An argument of a call that becomes several basic blocks, by the call's instruction slot and
+    /// the register number.
     Argument(usize, usize),
 }
 
 /// The address from which the offset of a pointer into the packet is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::lift) enum Origin {
-    /// The packet's first byte, as loaded from the context.
+    /// The packet's first byte (field `data` of the context).
     First,
-    /// The result of the addition at this slot of this frame.
+    /// The result of the addition instruction at a slot, in a stack frame.
     Sum(FrameId, usize),
-    /// One of several pointers, which were joined at the point (frame and slot) where paths merge.
+    /// The join of several pointers at a point where paths merge, given by frame and slot.
     Joined((FrameId, usize), ValueLocation),
 }

@@ -12,21 +12,19 @@
 
 use crate::lift::state::origin::Origin;
 
-/// Identifies the map that a call uses: a map of the object, or any inner map of a map of maps.
+/// Identifier of the map that a call uses: a map of the object, or any inner map of a map of maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::lift) struct MapId {
-    /// Index of the map, or of the map of maps.
+    /// Index of the map of the object, or of the map of maps.
     map: u32,
     inner: bool,
 }
 
 impl MapId {
-    /// Returns the identifier of a map of the object.
     pub fn of_object(map: u32) -> Self {
         MapId { map, inner: false }
     }
 
-    /// Returns the index of the map, or of the map of maps.
     pub fn number(self) -> u32 {
         self.map
     }
@@ -36,7 +34,6 @@ impl MapId {
         self.inner
     }
 
-    /// Returns the identifier of the inner maps of a map of maps.
     pub fn inner_of(map: u32) -> Self {
         MapId { map, inner: true }
     }
@@ -52,42 +49,42 @@ pub(in crate::lift) enum AbstractValue {
     Unknown,
     /// Any value that is not a pointer into a stack frame.
     NotStack,
-    /// This number.
+    /// A number that is the same on all paths.
     Const(u64),
-    /// The address of a map of the object.
+    /// The address of a map of the object, which is given by its index.
     Map(u32),
-    /// The address of one of several maps, or null. The low 64 bits represent maps of the object,
-    /// the high 64 bits the inner maps of maps of maps.
+    /// The address of one of several maps, or null. Each bit stands for a possible map: the low 64
+    /// bits for maps of the object, the high 64 bits for inner maps.
     OneOfMaps(u128),
-    /// The address of an inner map of this map of maps, or null.
+    /// The address of an inner map of a map of maps, which is given by its index, or null.
     InnerMap(u32),
     /// The address of a function, given by its index among the functions whose addresses the linked
     /// program takes.
     Function(u32),
-    /// One of several functions, with one bit for each index.
+    /// The address of one of several functions; bit `n` stands for the function with index `n`.
     OneOfFunctions(u128),
     /// An address in a stack frame, relative to the frame pointer.
     Frame {
-        /// Call depth of the frame.
+        /// Call depth of the frame; 0 for the program's entry function.
         depth: u8,
-        /// Offset in bytes from the frame pointer, if known.
+        /// Offset in bytes from the frame pointer; `None` if unknown.
         offset: Option<i64>,
     },
-    /// An address in the only element of a map.
+    /// An address in a section of global variables, which is the only element of a map.
     Data {
-        /// Index of the map.
+        /// Index of the map that contains the variables.
         map: u32,
-        /// Offset in bytes, if known.
+        /// Offset in bytes from the start of the section; `None` if unknown.
         offset: Option<i64>,
     },
-    /// An address in the context.
+    /// An address in the context (`struct xdp_md`).
     Context {
-        /// Offset in bytes.
+        /// Offset in bytes from the start of the context.
         offset: i64,
     },
     /// An address in the packet.
     Packet {
-        /// The address from which `offset` is counted.
+        /// Address from which `offset` is counted.
         origin: Origin,
         /// Distance in bytes from the origin.
         offset: i64,
@@ -96,11 +93,12 @@ pub(in crate::lift) enum AbstractValue {
     PacketEnd,
     /// An address in an element of a map, or null.
     MapValue {
-        /// Index of the map.
+        /// Index of the map that contains the element.
         map: u32,
-        /// Offset in bytes, if known.
+        /// Offset in bytes from the start of the element; `None` if unknown.
         offset: Option<i64>,
-        /// True if the element may have been replaced or deleted since the pointer was created.
+        /// True if the element may have been replaced or deleted since the program obtained the
+        /// pointer.
         old: bool,
     },
     /// Any value that is not a pointer into a stack frame, possibly a pointer into an element of an
@@ -171,8 +169,8 @@ impl AbstractValue {
         )
     }
 
-    /// Returns the possible functions as in [`AbstractValue::OneOfFunctions`]; `None` if they are
-    /// unknown.
+    /// Returns the set of functions that the value may be, in the bit format of
+    /// [`AbstractValue::OneOfFunctions`]. Returns `None` if they are unknown.
     fn functions(self) -> Option<u128> {
         match self {
             AbstractValue::Function(number) if number < u128::BITS => Some(1 << number),
@@ -181,7 +179,8 @@ impl AbstractValue {
         }
     }
 
-    /// Returns the possible maps as in [`AbstractValue::OneOfMaps`]; `None` if they are unknown.
+    /// Returns the set of maps that the value may be, in the bit format of
+    /// [`AbstractValue::OneOfMaps`]. Returns `None` if they are unknown.
     pub fn maps(self) -> Option<u128> {
         match self {
             AbstractValue::Map(map) if map < INNER => Some(1 << map),
@@ -191,7 +190,8 @@ impl AbstractValue {
         }
     }
 
-    /// Returns the map that the bit with this number represents in [`AbstractValue::OneOfMaps`].
+    /// Returns the address of the map for which the bit with this number stands in
+    /// [`AbstractValue::OneOfMaps`].
     pub fn of_bit(bit: u32) -> AbstractValue {
         if bit < INNER { AbstractValue::Map(bit) } else { AbstractValue::InnerMap(bit - INNER) }
     }
@@ -225,8 +225,8 @@ impl AbstractValue {
         }
     }
 
-    /// Returns true if the value is an address of which the region is still known after a number is
-    /// added.
+    /// Returns true if the value is an address, and an added number cannot change the memory region
+    /// to which it points.
     pub fn is_pointer(self) -> bool {
         matches!(
             self,
@@ -237,8 +237,8 @@ impl AbstractValue {
         )
     }
 
-    /// Returns the abstract value of the sum of a pointer and an unknown number. If it is a packet
-    /// pointer, `origin` is its origin.
+    /// Returns the abstract value of the sum of a pointer and an unknown number. If the pointer
+    /// points into the packet, `origin` is the origin of the sum.
     pub fn moved(self, origin: Origin) -> AbstractValue {
         match self {
             AbstractValue::Frame { depth, .. } => AbstractValue::Frame { depth, offset: None },

@@ -2,9 +2,10 @@
 //! The functions of [`crate::lift::helpers`] implement these guarantees;
 //! `crates/kernel/tests/elements.rs` and `helpers.rs` compare them with the running kernel.
 
-/// A row of the table: what the kernel guarantees for one call on maps of some types.
+/// A row of the table in `docs/support.md`: what the kernel guarantees for one call on maps of some
+/// types.
 pub(in crate::lift) struct Guarantee {
-    /// Name of the helper without `bpf_`.
+    /// Name of the called helper, without the prefix `bpf_`.
     pub call: &'static str,
     pub maps: &'static str,
     /// Result of a successful call.
@@ -25,7 +26,6 @@ const fn row(
     Guarantee { call, maps, result, errors, effect }
 }
 
-/// All rows of the table.
 #[rustfmt::skip]
 pub(in crate::lift) const GUARANTEES: &[Guarantee] = &[
     row("map_lookup_elem", "array, percpu_array", "the value of the index", "null exactly for indices from max_entries on", "none"),

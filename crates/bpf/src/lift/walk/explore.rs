@@ -21,12 +21,13 @@ use crate::{BpfProgram, Object};
 
 /// Maximum number of paths to a block that are followed separately.
 const PATHS: usize = 64;
-/// Number of blocks between two checks of the budget.
+/// Number of blocks between two checks of the time budget.
 const TURNS: u32 = 16;
 /// Number of lifted blocks after which the states of all paths are joined.
 const BLOCKS: usize = 20_000;
 
-/// Computes the abstract values of registers before each instruction of a program.
+/// Computes the abstract values of registers before each instruction of a program, along single
+/// paths.
 ///
 /// # Errors
 /// [`LiftError`], as for lifting the program.
@@ -91,7 +92,8 @@ pub(in crate::lift) fn explore(
     Ok(Registers::new(&before, &lifter.frames))
 }
 
-/// Returns true if `known` describes every concrete state that `state` describes.
+/// Returns true if the abstract state `known` describes every concrete state that `state`
+/// describes, so that `state` need not be followed.
 fn covers(known: &AbstractState, state: &AbstractState) -> bool {
     let covered = |(known, new): (&AbstractValue, &AbstractValue)| {
         known == new

@@ -16,23 +16,19 @@ use crate::lift::walk::incoming::{EdgeChange, IncomingStates};
 use crate::lift::walk::order::{Order, Place};
 use crate::lift::walk::unreachable::unreachable;
 
-/// Maximum number of blocks after inlining; larger programs are rejected.
+/// Maximum number of blocks after inlining of functions; larger programs are rejected.
 const MAX_BLOCKS: usize = 200_000;
 
-/// The lifted blocks of a program.
 pub(in crate::lift) struct Blocks {
-    /// Blocks by number; the first one is the entry.
+    /// All blocks; the index is the block number, and the first one is the entry.
     pub blocks: Vec<Block>,
-    /// Call depth of each block.
+    /// Call depth of each block, by block number.
     pub depths: Vec<u8>,
     /// Number of the block that starts at each point.
     pub ids: HashMap<ProgramPoint, BlockId>,
 }
 
-/// Lifts all reachable code.
-///
-/// # Errors
-/// [`LiftError`] for code that cannot be lifted, and for instructions without predecessors.
+/// Lifts all reachable code of a program.
 pub(in crate::lift) fn blocks(lifter: &mut Lifter<'_>) -> Result<Blocks, LiftError> {
     let mut walk = Fixpoint::default();
     let start = lifter.entry();
@@ -54,26 +50,27 @@ pub(in crate::lift) fn blocks(lifter: &mut Lifter<'_>) -> Result<Blocks, LiftErr
     Ok(Blocks { blocks, depths: walk.depths, ids: walk.ids })
 }
 
-/// State of the walk, with the blocks reached so far.
+/// State of a walk over the control flow of a program, with the blocks reached so far.
 #[derive(Default)]
 struct Fixpoint {
     /// Numbers of blocks by start point, in the order of discovery.
     ids: HashMap<ProgramPoint, BlockId>,
-    /// Joined states at the start of blocks.
+    /// Abstract states at the start of blocks, joined over all incoming edges.
     states: HashMap<ProgramPoint, AbstractState>,
     incoming: HashMap<ProgramPoint, IncomingStates>,
-    /// Blocks to lift, possibly again.
+    /// Blocks that must be lifted, for the first time or again, sorted by position in the order of
+    /// lifting.
     pending: BTreeSet<(Place, BlockId)>,
     order: Order,
-    /// Start point of each block, by the number of the block.
     points: Vec<ProgramPoint>,
     blocks: Vec<Option<Block>>,
     depths: Vec<u8>,
 }
 
 impl Fixpoint {
-    /// Returns the block at a point, adding it to the walk if it is new. `state` is the state at
-    /// the end of the predecessor at `from`; `from` is `None` for the start of the program.
+    /// Returns the number of the block that starts at a point, and adds the block if it is new.
+    /// `state` is the abstract state at the end of the predecessor, which starts at `from`. `from`
+    /// is `None` for the start of the program.
     fn reach(
         &mut self,
         lifter: &Lifter<'_>,
@@ -116,7 +113,8 @@ impl Fixpoint {
         Ok(id)
     }
 
-    /// Converts a lifted block to a block with edges, and adds its successors to the walk.
+    /// Converts a lifted block to a block whose edges lead to block numbers. Adds its successors to
+    /// the blocks to be lifted.
     fn block(
         &mut self,
         lifter: &mut Lifter<'_>,

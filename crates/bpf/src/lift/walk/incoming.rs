@@ -1,28 +1,30 @@
 //! Stores the abstract state at each incoming edge of a block.
 //!
 //! If a predecessor is lifted again, the state at its end can change. The edge then keeps only the
-//! new state: with both, a changed pointer would become one of two possible pointers.
+//! new state: joined with the earlier state, a changed pointer would become one of two possible
+//! pointers.
 
 use std::rc::Rc;
 
 use crate::lift::frame::{FrameId, ProgramPoint};
 use crate::lift::state::abstract_state::AbstractState;
 
-/// Number of changes of a block's incoming states after which their join also includes the earlier
-/// states. This guarantees termination.
+/// Number of changes after which the join of the states at a block's incoming edges also includes
+/// the previous join. From then on, states can only become less precise, which guarantees
+/// termination.
 const PATIENCE: u32 = 16;
 
-/// Changes that storing a new state at an edge causes.
+/// Result of storing an abstract state at an incoming edge of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum EdgeChange {
     Nothing,
-    /// The edge is new, and its state must be joined.
+    /// The edge is new, so its state must be joined with those at the block's other edges.
     Edge,
     /// The state at the edge differs from the earlier one.
     State,
 }
 
-/// States at the incoming edges of one block.
+/// Abstract states at all incoming edges of one block.
 #[derive(Debug, Default)]
 pub(in crate::lift) struct IncomingStates {
     /// The state at the end of each predecessor; `None` stands for the start of the program.
@@ -31,7 +33,7 @@ pub(in crate::lift) struct IncomingStates {
 }
 
 impl IncomingStates {
-    /// Stores the state at an edge and returns what has changed.
+    /// Stores the state at the edge from the predecessor `from`, and returns what has changed.
     pub fn add(&mut self, from: Option<ProgramPoint>, state: &Rc<AbstractState>) -> EdgeChange {
         let change = match self.edges.iter_mut().find(|(known, _)| *known == from) {
             Some((_, known)) if known == state => return EdgeChange::Nothing,
@@ -48,8 +50,8 @@ impl IncomingStates {
         change
     }
 
-    /// Returns the join of the states at all edges to the point `here`. `before` is the result of
-    /// the last join.
+    /// Returns the join of the states at all edges into the block at the merge point `here`.
+    /// `before` is the result of the last join.
     pub fn joined(&self, here: (FrameId, usize), before: Option<&AbstractState>) -> AbstractState {
         let before = before.filter(|_| self.changes > PATIENCE);
         let mut states = before.into_iter().chain(self.edges.iter().map(|(_, state)| &**state));

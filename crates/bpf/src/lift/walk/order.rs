@@ -1,8 +1,9 @@
 //! Computes the order in which blocks are lifted: reverse postorder, where the blocks of a called
 //! function are at the position of the call.
 //!
-//! A block is lifted after its predecessors, except for back edges of loops. In the order of
-//! discovery, a chain of a hundred unrolled rules would be lifted six times.
+//! A block is lifted after its predecessors, except for back edges of loops. If blocks were lifted
+//! in the order of discovery, many would be lifted several times: six times in a chain of a hundred
+//! unrolled rules.
 
 use std::collections::HashMap;
 
@@ -11,21 +12,22 @@ use crate::insn::Insn;
 use crate::lift::frame::{FrameId, Phase, ProgramPoint, UnitId};
 use crate::lift::lifter::Lifter;
 
-/// Position of a block in the order. It consists of the unit and rank of the instruction for each
-/// frame, outermost first, and then the step of the instruction.
+/// Position of a block in the order of lifting. It consists of one instruction for each stack
+/// frame, outermost first: the linked program (unit), and the rank in reverse postorder. The phase
+/// of the block's first instruction follows.
 pub(super) type Place = (Vec<(UnitId, usize)>, Phase);
 
-/// Computes the position of blocks in the order.
+/// Positions of blocks in the order in which they are lifted.
 #[derive(Default)]
 pub(super) struct Order {
-    /// Ranks of the slots of each unit.
+    /// Rank (position in reverse postorder) of the instruction at each slot, by linked program
+    /// (unit).
     ranks: HashMap<UnitId, Vec<usize>>,
-    /// Positions of the active calls, by frame.
+    /// For each frame, the positions of the calls that lead to it.
     calls: HashMap<FrameId, Vec<(UnitId, usize)>>,
 }
 
 impl Order {
-    /// Returns the position of the block at a point.
     pub fn place(&mut self, lifter: &Lifter<'_>, point: ProgramPoint) -> Place {
         let mut place = self.call(lifter, point.frame);
         let unit = lifter.frames.get(point.frame).unit;
@@ -33,8 +35,8 @@ impl Order {
         (place, point.phase)
     }
 
-    /// Returns, for each active call that leads to a frame, a position just before the call's
-    /// return point.
+    /// Returns the positions of all active calls that lead to a frame, outermost first. Each is
+    /// just before the position of the call's return point.
     fn call(&mut self, lifter: &Lifter<'_>, frame: FrameId) -> Vec<(UnitId, usize)> {
         if let Some(known) = self.calls.get(&frame) {
             return known.clone();
@@ -52,15 +54,16 @@ impl Order {
         place
     }
 
-    /// Returns the rank of an instruction; a slot outside the program comes last.
+    /// Returns the rank of an instruction, its position in reverse postorder. A slot outside the
+    /// program comes last.
     fn rank(&mut self, lifter: &Lifter<'_>, unit: UnitId, slot: usize) -> usize {
         let ranks = self.ranks.entry(unit).or_insert_with(|| ranks(lifter.code.program(unit)));
         ranks.get(slot).copied().unwrap_or(usize::MAX / 4)
     }
 }
 
-/// Returns the reverse postorder of a program's instructions, function by function. Jumps are
-/// visited first, so that loop bodies precede the code after the loop.
+/// Returns the position of each instruction of a program in reverse postorder, function by
+/// function. Jumps are visited first, so that loop bodies precede the code after the loop.
 fn ranks(program: &BpfProgram) -> Vec<usize> {
     let insns = &program.insns;
     let mut ranks = vec![0; insns.len()];
@@ -97,7 +100,6 @@ mod tests {
     use crate::Object;
     use crate::insn::Insn;
 
-    /// Tests programs without loops, whose blocks the compiler has reordered.
     #[test]
     fn instructions_come_after_their_predecessors() {
         for name in ["firewall.bpf.o", "chain/load_balancer.bpf.o", "flow_monitor.bpf.o"] {

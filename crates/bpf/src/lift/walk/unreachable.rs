@@ -1,4 +1,4 @@
-//! Searches for instructions that cannot be reached, whatever the conditions of jumps are. The
+//! Searches for instructions that cannot be reached, whatever way conditional jumps take. The
 //! kernel's verifier rejects programs with such instructions (`check_cfg` of
 //! `kernel/bpf/verifier.c`).
 

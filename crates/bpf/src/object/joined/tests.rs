@@ -21,7 +21,8 @@ fn join(objects: &[Object], shared: impl Fn((usize, usize), (usize, usize)) -> b
     Object::join(&parts, shared)
 }
 
-/// Returns the instruction that the joined object must have in place of an instruction of a part.
+/// Returns the instruction that the joined object must have in place of `insn`. `maps` are the
+/// indices that the maps of the original object have in the joined one.
 fn moved(insn: Insn, maps: &[usize]) -> Insn {
     match insn {
         Insn::LoadImm64 { dst, value: Imm64::Map(map) } => {

@@ -6,13 +6,13 @@ use super::functions::{Plan, Planned, called, kfunc};
 use crate::Object;
 use crate::insn::{Call, Imm64, Insn, encode};
 
-/// Section of subprograms.
+/// Name of the section that contains subprograms.
 const TEXT: &str = ".text";
 
-/// Position of each function in the sections of the file.
+/// Position of each function in the sections of a written object file.
 #[derive(Debug)]
 pub(super) struct Layout<'a> {
-    /// Sections in the order of writing, each with its functions.
+    /// Names of the sections in the order of writing, each with the indices of its functions.
     pub sections: Vec<(&'a str, Vec<usize>)>,
     /// For each function, the index of its section, and its offset in the section in bytes.
     pub places: Vec<(usize, u32)>,
@@ -40,8 +40,8 @@ impl<'a> Layout<'a> {
         Layout { sections, places }
     }
 
-    /// Collects records of all functions, by section. `records` returns the records of a function,
-    /// given its offset in the section.
+    /// Returns the records of each section's functions, such as source lines. `records` returns the
+    /// records of one function, given its offset in the section in bytes.
     pub fn by_section<T>(
         &self,
         plan: &Plan<'a>,
@@ -58,23 +58,23 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Target of a relocation.
+/// Target of a relocation in written code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target<'a> {
-    /// The map with this index, or its data.
+    /// The map with this index, or the address of its data.
     Map(usize),
     /// A call of the function with this index.
     Call(usize),
     /// The address of the global function with this index.
     Address(usize),
-    /// An address in the section with this index in the layout. The instruction contains the
-    /// offset.
+    /// An address in the section with this index in [`Layout::sections`]. The instruction contains
+    /// the offset.
     Section(usize),
     /// A call of a kernel function.
     Kernel(&'a str),
 }
 
-/// Code of a function.
+/// Code of one function in a written object.
 #[derive(Debug)]
 pub(super) struct Code<'a> {
     pub bytes: Vec<u8>,
@@ -82,8 +82,8 @@ pub(super) struct Code<'a> {
     pub relocations: Vec<(u64, Target<'a>)>,
 }
 
-/// Generates the code of a function. `callees` are the indices that the subprograms of its program
-/// have in the plan.
+/// Generates the code of a function. `callees` contains the indices, among all functions to write,
+/// of the subprograms of its program.
 pub(super) fn code<'a>(
     function: &Planned<'a>,
     object: &Object,

@@ -1,5 +1,5 @@
-//! The errors that occur when objects are written. Each message is one line that names the program,
-//! instruction or map.
+//! Defines the errors that occur when objects are written. Each message is one line that names the
+//! program, instruction or map.
 
 use thiserror::Error;
 
@@ -15,7 +15,7 @@ pub enum WriteError {
     /// A program does not have the form that linking produces.
     #[error("program {program}: {what}")]
     Program {
-        /// Name of the program.
+        /// Name of the faulty program.
         program: String,
         /// Description of the fault.
         what: String,
@@ -25,9 +25,9 @@ pub enum WriteError {
     Instruction {
         /// Name of the program.
         program: String,
-        /// Slot in the program.
+        /// Slot of the instruction in the program.
         insn: usize,
-        /// Section, instruction and source line, as text.
+        /// Position of the instruction in the source, as text: section, slot and source line.
         place: String,
         /// Description of the fault.
         what: String,

@@ -19,12 +19,9 @@ const POINTER: u32 = 2;
 /// Relocation type of a call (`R_BPF_64_32`).
 const CALL: u32 = 10;
 
-/// An ELF file under construction.
 pub(super) struct File<'a> {
     file: ElfFile<'static>,
-    /// Sections, by index in the layout.
     sections: Vec<SectionId>,
-    /// Function symbols, by index in the plan.
     functions: Vec<SymbolId>,
     /// Symbols for loads of map addresses, by index of the map in the object.
     maps: Vec<Option<SymbolId>>,
@@ -124,12 +121,10 @@ impl<'a> File<'a> {
         Ok(())
     }
 
-    /// Returns the symbol of a map.
     pub fn map(&self, number: usize) -> Option<SymbolId> {
         self.maps.get(number).copied().flatten()
     }
 
-    /// Returns the symbol of a function.
     pub fn function(&self, number: usize) -> Option<SymbolId> {
         self.functions.get(number).copied()
     }
@@ -163,12 +158,11 @@ impl<'a> File<'a> {
         symbol
     }
 
-    /// Returns the names of the kernel functions that the code calls.
+    /// Returns the names of the kernel functions that the code added so far calls.
     pub fn kernel_functions(&self) -> Vec<&'a str> {
         self.kernel.iter().map(|(name, _)| *name).collect()
     }
 
-    /// Adds a data section.
     pub fn add_data(&mut self, name: &str, content: &[u8]) {
         let section =
             self.file.add_section(Vec::new(), name.as_bytes().to_vec(), SectionKind::Data);
@@ -182,7 +176,6 @@ impl<'a> File<'a> {
         self.file.append_section_data(section, content, 8);
     }
 
-    /// Returns the bytes of the file.
     pub fn finish(self) -> Result<Vec<u8>, WriteError> {
         self.file.write().map_err(WriteError::file)
     }

@@ -13,30 +13,30 @@ use crate::BpfProgram;
 use crate::insn::{Call, Imm64, Insn};
 use crate::line_info::LineInfo;
 
-/// A function to write.
+/// A function that is written to the object file, shared by all programs with an equal copy.
 #[derive(Clone, Debug)]
 pub(super) struct Planned<'a> {
     /// A program that contains the function.
     pub program: &'a BpfProgram,
-    /// Index in [`BpfProgram::subprograms`].
+    /// Index of the function in [`BpfProgram::subprograms`].
     pub number: usize,
-    /// Name of the symbol.
     pub name: String,
-    /// Section of the program, if this is its entry function; `None` for `.text`.
+    /// Section of the program for an entry function; `None` for a subprogram, which is written to
+    /// `.text`.
     pub section: Option<&'a str>,
 }
 
-/// All functions to write.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
     /// Entry functions in the order of the programs, then subprograms.
     pub functions: Vec<Planned<'a>>,
-    /// For each program, the indices in `functions` of its subprograms.
+    /// For each program, the indices of its subprograms in `functions`.
     pub function_indices: Vec<Vec<usize>>,
 }
 
 impl Planned<'_> {
-    /// Returns the function's first slot in the program, and the slot after its last one.
+    /// Returns the first instruction slot of the function in its program, and the slot after its
+    /// last one.
     pub fn range(&self) -> (usize, usize) {
         range(self.program, self.number)
     }
@@ -52,11 +52,11 @@ fn range(program: &BpfProgram, number: usize) -> (usize, usize) {
     (program.subprograms[number].first, end)
 }
 
-/// The content of a function without the functions that it calls. Functions can be equal only if
-/// their keys are equal.
+/// Content of a function, except for the identity of the functions that it calls. Functions can be
+/// equal only if their keys are equal.
 #[derive(PartialEq, Eq, Hash)]
 struct FunctionKey<'a> {
-    /// Index of the program, for an entry function, which is never shared.
+    /// Index of the program for an entry function, which is never shared; `None` for a subprogram.
     entry: Option<usize>,
     name: &'a str,
     global: bool,
@@ -66,7 +66,7 @@ struct FunctionKey<'a> {
     lines: &'a [Option<LineInfo>],
 }
 
-/// Returns the functions to write for these programs.
+/// Returns all functions to write for these programs, with equal copies merged.
 pub(super) fn plan<'a>(programs: &[&'a BpfProgram]) -> Result<Plan<'a>, WriteError> {
     programs.iter().try_for_each(|program| check(program))?;
     let copies: Vec<(usize, usize)> = (0..programs.len())
@@ -130,7 +130,8 @@ fn numbered<T: Eq + std::hash::Hash>(items: impl Iterator<Item = T>) -> Vec<usiz
     items.map(&mut number).collect()
 }
 
-/// Checks that a program has the form that [`BpfProgram`] promises, and that it can be written.
+/// Checks that a program is consistent, as [`BpfProgram`] requires, and has no unresolved
+/// instructions.
 fn check(program: &BpfProgram) -> Result<(), WriteError> {
     let slots = program.insns.len();
     let firsts: Vec<usize> = program.subprograms.iter().map(|s| s.first).collect();
@@ -192,7 +193,8 @@ fn targets_of(program: &BpfProgram, number: usize) -> Result<Vec<usize>, WriteEr
     (first..end).filter_map(|slot| called(program, slot).transpose()).collect()
 }
 
-/// Returns the index of the function that an instruction calls or takes the address of.
+/// Returns the index of the function that an instruction calls or takes the address of; `None` for
+/// other instructions.
 pub(super) fn called(program: &BpfProgram, slot: usize) -> Result<Option<usize>, WriteError> {
     let is_reference = matches!(
         program.insns[slot],
@@ -235,7 +237,7 @@ fn function_key(program: &BpfProgram, p: usize, number: usize) -> FunctionKey<'_
     }
 }
 
-/// Returns the name of the kernel function with this index.
+/// Returns the name of the kernel function with this index in the program; `None` if there is none.
 pub(super) fn kfunc(program: &BpfProgram, id: i32) -> Option<&str> {
     program.kfuncs.get(usize::try_from(id).ok()?).map(String::as_str)
 }

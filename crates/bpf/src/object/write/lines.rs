@@ -6,11 +6,11 @@ use crate::btf::{LineRecord, StringId, Strings};
 use crate::insn::Insn;
 use crate::line_info::LineInfo;
 
-/// Largest line number that the format can store.
+/// Largest line number that BTF line records can store.
 const LAST: u32 = (1 << 22) - 1;
 
-/// Returns the records of each section; an empty list if no line is known. Adds their texts to
-/// `strings`.
+/// Returns the source line records of each section; an empty list if no line is known. Adds the
+/// texts of the records to `strings`.
 pub(super) fn lines(
     plan: &Plan,
     layout: &Layout,
@@ -26,8 +26,8 @@ pub(super) fn lines(
     layout.by_section(plan, |function, offset| of_function(function, offset, strings))
 }
 
-/// Returns the records of a function: one at its start, which the kernel requires, and one wherever
-/// the line changes. An unknown line has number 0.
+/// Returns the source line records of a function: one at its start, which the kernel requires, and
+/// one wherever the line changes. An unknown line has number 0.
 fn of_function(function: &Planned, offset: u32, strings: &mut Strings) -> Vec<LineRecord> {
     let (first, end) = function.range();
     let program = function.program;

@@ -11,37 +11,37 @@ use crate::btf::{Kind, SecVar, TypeId};
 use crate::maps::{MapDef, MapKind, Variable, definition, is_data_section};
 use crate::{Object, SlotRef};
 
-/// Size in bytes of a pointer in the file.
+/// Size in bytes of a pointer in the object file.
 const POINTER: u32 = 8;
 
-/// A definition in `.maps`.
+/// A map definition that is written to the section `.maps`.
 #[derive(Clone, Debug)]
 pub(super) struct Defined {
     /// Index of the map in the object.
     pub map: usize,
-    /// Name of the symbol.
+    /// Name of the symbol for the map.
     pub name: String,
-    /// Offset in the section, in bytes.
+    /// Offset of the definition in the section, in bytes.
     pub offset: u32,
-    /// Size in bytes.
+    /// Size of the definition in bytes.
     pub size: u32,
-    /// Initialised slots: for each, the offset in the section and the program or map in the slot.
+    /// Initial elements of the map, each as the offset at which its pointer is stored in the
+    /// section, and the program or map to which it points.
     pub slots: Vec<(u32, SlotRef)>,
 }
 
-/// A section of global data.
+/// A section of global data that is written to the object file.
 #[derive(Clone, Debug)]
 pub(super) struct Data<'a> {
     /// Index of the map in the object.
     pub map: usize,
-    /// Name of the section.
     pub section: String,
     pub content: &'a [u8],
-    /// Variables of the section, each with true if it is visible in other files.
+    /// Variables of the section, each with true if its symbol is global.
     pub variables: Vec<(&'a Variable, bool)>,
 }
 
-/// All maps to write.
+/// All map definitions and data sections to write.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Maps<'a> {
     pub defined: Vec<Defined>,
@@ -98,8 +98,9 @@ pub(super) fn plan<'a>(object: &'a Object, types: &mut Types<'a>) -> Result<Maps
     Ok(maps)
 }
 
-/// Returns the names of the maps in the written object, in the order of the maps. Pinned maps keep
-/// their names, because other objects find them by name. Global data has the names of its sections.
+/// Returns the names of the maps in the written object, in the order of [`Object::maps`]. Pinned
+/// maps keep their names, because other objects find them by name. Global data has the names of its
+/// sections.
 pub(super) fn names(object: &Object) -> Vec<String> {
     let mut taken = Names::default();
     let mut names_by_map = vec![String::new(); object.maps.len()];
@@ -143,7 +144,8 @@ fn original(types: &Types, def: &MapDef, used: &[TypeId]) -> Option<(TypeId, Typ
     )
 }
 
-/// Returns true if the definition `read` equals `def` after it gets the slots of `def`.
+/// Returns true if the definition `read` is equal to `def` when it gets the initial elements of
+/// `def`.
 fn matches_definition(read: &MapDef, def: &MapDef) -> bool {
     let slots = def.slots.last().map_or(0, |(slot, _)| slot.saturating_add(1));
     let filled = MapDef {
@@ -161,8 +163,8 @@ fn matches_definition(read: &MapDef, def: &MapDef) -> bool {
     inner && filled == MapDef { inner: None, ..def.clone() }
 }
 
-/// Creates a structure that defines the map; returns it with the offset of its member `values` in
-/// bytes, if it has this member.
+/// Creates the BTF structure that defines a map. Also returns the offset of its member `values` in
+/// bytes; `None` without this member.
 fn defined(types: &mut Types, def: &MapDef) -> Result<(TypeId, Option<u32>), WriteError> {
     if def.kind == MapKind(0) {
         return Err(WriteError::map(&def.name, "its definition has no type"));
@@ -227,8 +229,8 @@ fn section_name(def: &MapDef, taken: &[String]) -> String {
     std::iter::once(valid.clone()).chain(numbered).find(free).unwrap_or(valid)
 }
 
-/// Returns the variables of a section of global data, each with true if it is global. Adds the
-/// section to the types if the types describe its variables.
+/// Returns the variables of a section of global data, each with true if its symbol is global. Adds
+/// the section to the types if the types describe its variables.
 fn describe<'a>(
     object: &'a Object,
     types: &mut Types<'a>,
@@ -269,8 +271,8 @@ fn describe<'a>(
     variables
 }
 
-/// Returns the variables of a section with their offsets in the file and their names. `None` if an
-/// offset is unknown, or if variables overlap.
+/// Returns the BTF variables of a section, with the offsets and names that they have in the object.
+/// `None` if an offset is unknown, or if variables overlap.
 fn placed<'n>(
     types: &Types,
     vars: &[SecVar],

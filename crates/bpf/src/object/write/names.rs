@@ -1,8 +1,7 @@
-//! Chooses names that loaders and the kernel accept.
+//! Chooses names for functions and maps that loaders and the kernel accept.
 
 use std::collections::HashSet;
 
-/// Names in use.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     taken: HashSet<String>,

@@ -70,7 +70,6 @@ impl<'a> Types<'a> {
         known.unwrap_or_else(|| self.btf.add(name, Kind::Int(ty)))
     }
 
-    /// Creates a pointer to a type.
     pub fn pointer(&mut self, to: TypeId) -> TypeId {
         self.btf.add("", Kind::Ptr(to))
     }
@@ -81,13 +80,14 @@ impl<'a> Types<'a> {
         self.pointer(array)
     }
 
-    /// Creates an array of `len` elements of type `element`, or of `int` if it is `None`.
+    /// Creates the type of an array with `len` elements of type `element`, or of `int` if `element`
+    /// is `None`.
     pub fn array(&mut self, len: u32, element: Option<TypeId>) -> TypeId {
         let index = self.int();
         self.btf.add("", Kind::Array { element: element.unwrap_or(index), index, len })
     }
 
-    /// Creates an unnamed structure whose members are pointers.
+    /// Creates the type of an unnamed structure whose members are all pointers.
     pub fn structure(&mut self, size: u32, members: &[(&str, TypeId)]) -> TypeId {
         let mut raw = Vec::with_capacity(members.len());
         for (place, (name, ty)) in members.iter().enumerate() {
@@ -102,21 +102,22 @@ impl<'a> Types<'a> {
         self.btf.add("", Kind::FuncProto { ret: TypeId::VOID, params: Vec::new() })
     }
 
-    /// Returns the type number of a global variable with this name and type. This is `known` if it
-    /// matches, otherwise a new one.
+    /// Returns the BTF number of a global variable with this name and type. This is `known` if that
+    /// variable matches, otherwise a new number.
     pub fn variable(&mut self, name: &str, ty: TypeId, known: Option<TypeId>) -> TypeId {
         let wanted = Kind::Var { ty, linkage: VarLinkage::Global };
         let same = |id: &TypeId| *self.btf.kind(*id) == wanted && self.btf.type_name(*id) == name;
         known.filter(same).unwrap_or_else(|| self.btf.add(name, wanted))
     }
 
-    /// Adds a section with these variables, which must be sorted by offset.
+    /// Adds a data section (`BTF_KIND_DATASEC`) with these variables, which must be sorted by
+    /// offset.
     pub fn section(&mut self, name: &str, size: u32, vars: Vec<SecVar>) {
         self.btf.add(name, Kind::DataSec { size, vars });
     }
 
-    /// Returns the type of a function with this name; `known` is its original type. A function
-    /// without original type gets no parameters and an integer result.
+    /// Returns the type of a function with this name; `known` is its type in the original object. A
+    /// function without such a type gets no parameters and an integer result.
     pub fn function(&mut self, name: &str, known: Option<TypeId>, global: bool) -> TypeId {
         let proto = known.and_then(|id| match self.btf.kind(id) {
             Kind::Func { proto, .. } => Some(*proto),
@@ -170,7 +171,8 @@ impl<'a> Types<'a> {
         Ok(())
     }
 
-    /// Returns the variables of all sections with this name, one list for each section.
+    /// Returns the variables of all sections with this name in the original types, one list for
+    /// each section.
     pub fn original_sections(&self, name: &str) -> Vec<&'a [SecVar]> {
         let Some(btf) = self.original else { return Vec::new() };
         let variables = |(id, ty): (TypeId, &'a crate::btf::Type)| match &ty.kind {
@@ -181,8 +183,8 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Returns a function that looks up the original type of a function by section and slot, or else by
-/// name.
+/// Returns a closure that looks up the type of a function in the original object, by section and
+/// slot or else by name.
 pub(super) fn function_types(object: &Object) -> impl Fn(&str, usize, &str) -> Option<TypeId> {
     let mut by_name: HashMap<&str, TypeId> = HashMap::new();
     for (id, ty) in object.btf.iter().flat_map(|btf| btf.types()) {

@@ -10,13 +10,13 @@ use slowpath_bpf::insn::{Call, Insn};
 use super::bounds::OperandBounds;
 use crate::firmware::{ETHERNET_HEADER, MAX_HEAD_CUT, MAX_HEAD_GROWTH, MIN_FRAME};
 
-/// Number of bytes that can be removed from the start of the shortest packet, and so from every
-/// packet.
+/// Number of bytes that can be removed from the start of the shortest possible packet, and
+/// therefore from every packet.
 const ALWAYS_REMOVABLE: i32 = MIN_FRAME as i32 - ETHERNET_HEADER as i32;
 
-/// Returns the slot of a call of `bpf_xdp_adjust_head` for which no check is needed. The program
-/// must contain no other call of this helper. The distance must be a constant that is valid for
-/// every packet.
+/// Returns the index of a call of `bpf_xdp_adjust_head` for which the card needs no check. The
+/// program must contain no other call of this helper. The distance must be a constant that is valid
+/// for every packet.
 pub(in crate::codegen) fn unchecked(
     program: &BpfProgram,
     live: &BTreeSet<usize>,

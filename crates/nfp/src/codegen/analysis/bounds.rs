@@ -1,6 +1,6 @@
-//! Bounds of instruction operands, from the range analysis of the lifted program. They replace the
-//! facts that the kernel's verifier passes to the driver: `umin_src`, `umax_src`, `umin_dst` and
-//! `umax_dst` of `struct nfp_insn_meta`, and the known bits of operands of atomic additions.
+//! Computes bounds of instruction operands by range analysis of the lifted program. They replace
+//! the values that the kernel's verifier passes to the driver: `umin_src`, `umax_src`, `umin_dst`
+//! and `umax_dst` of `struct nfp_insn_meta`, and the known bits of operands of atomic additions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,29 +15,30 @@ use slowpath_stop::{Reason, Stop};
 /// The possible values of an instruction's two operands, over all paths to it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::codegen) struct OperandBounds {
-    /// Values of the left operand, which is also the destination.
+    /// Values of the left operand, which is also the destination; `None` if they are unknown.
     pub dst: Option<Domain>,
-    /// Values of the right operand.
+    /// Values of the right operand; `None` if they are unknown.
     pub src: Option<Domain>,
 }
 
 impl OperandBounds {
-    /// Returns the largest value of the left operand.
+    /// Returns the largest possible value of the left operand.
     pub fn dst_max(&self) -> u64 {
         self.dst.map_or(u64::MAX, |dst| dst.hi())
     }
 
-    /// Returns the smallest and the largest value of the right operand.
+    /// Returns the smallest and the largest possible value of the right operand.
     pub fn src(&self) -> (u64, u64) {
         self.src.map_or((0, u64::MAX), |src| (src.lo(), src.hi()))
     }
 }
 
-/// Results of the range analysis of a program.
+/// Results of the range analysis of a program: reachable instructions and operand bounds.
 pub(in crate::codegen) struct RangeFacts {
-    /// Slots that can be reached.
+    /// Indices of the instructions that can be reached.
     pub live: BTreeSet<usize>,
-    /// Possible operand values by slot, for instructions whose code depends on them.
+    /// Possible operand values by instruction index, for instructions whose compiled code depends
+    /// on them.
     pub bounds: BTreeMap<usize, OperandBounds>,
 }
 
@@ -59,7 +60,7 @@ impl RangeFacts {
     }
 }
 
-/// Returns the slots that the kernel's verifier visits.
+/// Returns the indices of the instructions that the kernel's verifier visits.
 fn live(
     program: &BpfProgram,
     lifted: &Lifted,
@@ -78,8 +79,9 @@ fn live(
     live
 }
 
-/// Returns the blocks that end with a comparison of pointers. The verifier decides no such
-/// comparison, but the range analysis can, because it knows that pointers are not null.
+/// Returns the basic blocks that end with a comparison of pointers. The analysis must keep both
+/// branches of these, as the verifier does. Range analysis would decide some, because it knows that
+/// pointers are not null.
 fn pointer_comparisons(
     program: &BpfProgram,
     lifted: &Lifted,
@@ -93,7 +95,7 @@ fn pointer_comparisons(
     of_pointers.map(|(number, _)| BlockId::from(number)).collect()
 }
 
-/// Returns true if the instruction compares a value that is not known to be a number.
+/// Returns true if the instruction at index `slot` is a branch that compares a possible pointer.
 fn compares_pointers(program: &BpfProgram, registers: &Registers, slot: usize) -> bool {
     let Some(&Insn::Branch { dst, src, .. }) = program.insns.get(slot) else { return false };
     let pointer = |register: Register| {
@@ -143,7 +145,7 @@ fn bounds(
     found
 }
 
-/// Returns the operands whose bounds the compiler needs, if the instruction has such operands.
+/// Returns the operands of an instruction, if the compiler needs their bounds.
 fn operands(insn: &Insn) -> Option<(Register, Source)> {
     match *insn {
         Insn::Alu { dst, src, .. } => Some((dst, src)),
@@ -157,8 +159,8 @@ fn operands(insn: &Insn) -> Option<(Register, Source)> {
     }
 }
 
-/// The registers of the lifted program that contain `r0` to `r9`, by name. The name of a register
-/// also contains the call depth.
+/// Variables of the lifted program, the form in which it is analysed, for the BPF registers `r0` to
+/// `r9`. They are found by name; names of `r6` to `r9` in called functions contain the call depth.
 struct RegisterNames {
     regs: BTreeMap<String, Reg>,
 }

@@ -14,14 +14,14 @@ use crate::codegen::helpers;
 const RETURN_ADDRESS: u32 = 4;
 /// Size in bytes of the saved registers `r6` to `r9` in the frame of a called function.
 const SAVED_REGISTERS: u32 = 32;
-/// Lowest offset in a frame, in bytes. An access at an unknown offset is treated as an access at
-/// this offset.
+/// Lowest offset in a stack frame, in bytes from the frame pointer. An access at an unknown offset
+/// is treated as an access at this offset.
 const LOWEST: i64 = -512;
 
-/// A function of the program, and its use of the stack.
+/// A function of the program being compiled, and its use of the stack.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::codegen) struct Function {
-    /// First slot.
+    /// Index of the function's first instruction.
     pub first: usize,
     /// Size in bytes of the function's stack frame, including the return address and saved
     /// registers.
@@ -30,8 +30,8 @@ pub(in crate::codegen) struct Function {
     pub saves_registers: bool,
 }
 
-/// Returns the functions of a program. The main function comes first. `live` contains the slots
-/// that the kernel's verifier visits.
+/// Returns the functions of a program, with the main function first. `live` contains the indices of
+/// the instructions that the kernel's verifier visits.
 pub(in crate::codegen) fn functions(
     program: &BpfProgram,
     registers: &Registers,
@@ -57,8 +57,8 @@ pub(in crate::codegen) fn bytes_for_calls(saves_registers: bool) -> u32 {
     RETURN_ADDRESS + if saves_registers { SAVED_REGISTERS } else { 0 }
 }
 
-/// Returns the depth of each function's stack frame in bytes. The key is the first slot of the
-/// function.
+/// Returns the depth of each function's stack frame in bytes, by the index of the function's first
+/// instruction.
 fn depths(
     program: &BpfProgram,
     registers: &Registers,
@@ -87,8 +87,8 @@ fn depths(
     depths
 }
 
-/// Returns true if `r6` to `r9` is in the destination field of the instruction. This includes the
-/// base register of a store, as in the driver.
+/// Returns true if one of `r6` to `r9`, which calls preserve, is in the destination field of the
+/// instruction. This includes the base register of a store, as in the driver.
 pub(in crate::codegen) fn names_saved_register(insn: &Insn) -> bool {
     let dst = match *insn {
         Insn::Alu { dst, .. }

@@ -1,5 +1,5 @@
-//! Finds 32-bit results whose upper half must be set to zero, because an instruction reads them as
-//! 64 bits.
+//! Finds instructions with a 32-bit result whose upper half must be set to zero, because a later
+//! instruction reads 64 bits.
 //!
 //! The kernel's verifier passes this fact to the driver (`zext_dst`); its function `is_reg64`
 //! defines reads of 64 bits. The analysis computes reaching definitions over the linked program.
@@ -14,22 +14,24 @@ use slowpath_stop::{Reason, Stop, Ticker};
 
 use crate::codegen::facts::Facts;
 
-/// The stop condition is checked after this many slots.
+/// Number of visited instructions between two checks of the stop condition.
 const SLOTS: u32 = 16;
 
-/// For each of `r0` to `r9`, the slots whose 32-bit results the register may contain.
+/// For each of `r0` to `r9`, the indices of the instructions whose 32-bit result the register may
+/// contain.
 type Definitions = [BTreeSet<usize>; 10];
 
-/// Results of the analysis.
+/// Results of the search for 32-bit results that are later read as 64 bits.
 pub(in crate::codegen) struct ZeroExtension {
-    /// Slots of instructions whose 32-bit result is later read as 64 bits.
+    /// Indices of instructions whose 32-bit result is later read as 64 bits.
     pub needed: BTreeSet<usize>,
-    /// Slots of instructions whose destination may contain a 32-bit result before, with a non-zero
-    /// upper half.
+    /// Indices of instructions whose destination register may contain, before they execute, a
+    /// 32-bit result with a non-zero upper half.
     pub unextended: BTreeSet<usize>,
 }
 
-/// Analyses a program.
+/// Finds the 32-bit results of a program that are later read as 64 bits. `facts` gives what the
+/// kernel's verifier knows about each instruction, such as types of registers.
 pub(in crate::codegen) fn analyze(
     program: &BpfProgram,
     facts: &dyn Facts,
@@ -67,7 +69,7 @@ impl Analysis<'_> {
         self.entering.iter().filter_map(before).collect()
     }
 
-    /// Returns true if the driver always sets the upper half of the result to zero.
+    /// Returns true if the driver always sets the upper half of this instruction's result to zero.
     fn clears(&self, slot: usize) -> bool {
         matches!(
             self.program.insns.get(slot),
@@ -75,7 +77,8 @@ impl Analysis<'_> {
         )
     }
 
-    /// Executes the instruction at a slot. Returns the slots whose state at entry has changed.
+    /// Applies the instruction at index `slot` to the analysis state before it. Returns the indices
+    /// of the instructions for which the state before them has changed.
     fn step(&mut self, slot: usize) -> Vec<usize> {
         let (Some(&insn), Some(mut state)) =
             (self.program.insns.get(slot), self.entering.get(&slot).cloned())
@@ -122,8 +125,8 @@ impl Analysis<'_> {
         goals.into_iter().filter_map(|(to, state)| self.enter(to, state)).collect()
     }
 
-    /// Adds a state to the state at the entry of a slot. Returns the slot if this has changed
-    /// anything.
+    /// Merges a state into the state at the entry of the instruction `slot`. Returns `slot` if this
+    /// has changed anything.
     fn enter(&mut self, slot: usize, state: Definitions) -> Option<usize> {
         if !self.facts.is_live(slot) {
             return None;
@@ -140,13 +143,15 @@ impl Analysis<'_> {
         (after > before).then_some(slot)
     }
 
-    /// Returns the first slot of the function that contains the given slot.
+    /// Returns the index of the first instruction of the function that contains the given
+    /// instruction.
     fn function(&self, slot: usize) -> usize {
         self.program.function_of(slot).map_or(0, |function| function.first)
     }
 
-    /// Returns the state after each call of a function, when the function returns. `exit` is the
-    /// slot of the return. Each state comes with the slot after the call.
+    /// Returns the analysis state after each call of the function whose return instruction is at
+    /// index `exit`. `state` is the state at that return. Each result has the index of the
+    /// instruction after the call.
     fn leave(&self, exit: usize, state: &Definitions) -> Vec<(usize, Definitions)> {
         let function = self.function(exit);
         let calls = self.program.insns.iter().enumerate().filter(|(at, insn)| {
@@ -161,8 +166,9 @@ impl Analysis<'_> {
         calls.filter_map(after_call).collect()
     }
 
-    /// Returns the slot after a call, with its state. The state combines all returns of the called
-    /// function that the analysis has reached. Returns `None` if it has reached none.
+    /// Returns the index of the instruction after the call at index `call`, with the analysis state
+    /// there. The state combines all returns of the called function that the analysis has reached
+    /// so far. Returns `None` if it has reached none.
     fn returned(&self, call: usize, insn: Insn) -> Option<(usize, Definitions)> {
         let function = insn.function_target(call)?;
         let mut after = self.caller_registers(call)?;
@@ -179,7 +185,8 @@ impl Analysis<'_> {
         returns.then_some((call + 1, after))
     }
 
-    /// Returns the definitions in the registers that a call preserves. `r0` to `r5` have none.
+    /// Returns the 32-bit results that may be in the registers after a call. The sets of `r0` to
+    /// `r5`, which calls do not preserve, are empty.
     fn caller_registers(&self, call: usize) -> Option<Definitions> {
         let mut state = self.entering.get(&call)?.clone();
         state[0..6].iter_mut().for_each(BTreeSet::clear);
@@ -226,7 +233,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Returns the width with which a store reads its value. It is 64 bits if the value is a
+    /// Returns the width with which a store reads its value. It is 64 bits if the value may be a
     /// pointer.
     fn stored_width(&self, slot: usize, size: Size, base: Register, src: Source) -> Width {
         let Source::Reg(src) = src else { return Width::W64 };

@@ -9,8 +9,8 @@ use super::{divide, multiply, shift};
 use crate::codegen::annotated::AnnotatedInsn;
 use crate::{AluOp, Operand, Shift, ShiftAmount, ShiftKind};
 
-/// Emits an arithmetic instruction (RFC 9669, section 4.1). `depth` is the distance in bytes from
-/// the first byte of the frame to the frame pointer.
+/// Emits an arithmetic instruction of BPF (RFC 9669, section 4.1). `depth` is the distance in bytes
+/// from the first byte of the stack frame to the frame pointer.
 pub(super) fn alu(
     asm: &mut Assembler,
     insn: &AnnotatedInsn,
@@ -51,7 +51,7 @@ pub(super) fn alu(
     }
 }
 
-/// Returns the operator for the low word and the operator for the high word.
+/// Returns the card's operators for the low word and for the high word of a 64-bit operation.
 fn words(op: BpfOp) -> (AluOp, AluOp) {
     match op {
         BpfOp::Add => (AluOp::Add, AluOp::AddCarry),
@@ -66,8 +66,8 @@ fn with_register(asm: &mut Assembler, dst: u8, op: AluOp, src: u8) {
     asm.alu(Dst::Both(dst), a(dst), op, b(src));
 }
 
-/// Emits an operation with a constant. A bitwise operation with only zeros or only ones needs no
-/// operand, or no instruction at all.
+/// Emits an operation of a register with a constant. A bitwise operation with only zeros or only
+/// ones needs no operand, or no instruction at all.
 fn with_constant(asm: &mut Assembler, dst: u8, op: AluOp, value: u32) {
     let both_banks = Dst::Both(dst);
     match (op, value) {
@@ -109,7 +109,7 @@ fn mov(asm: &mut Assembler, width: Width, dst: Register, src: Source, depth: u32
     }
 }
 
-/// Emits `dst = -dst`.
+/// Emits code for `dst = -dst`.
 pub(super) fn negate(asm: &mut Assembler, insn: &AnnotatedInsn, width: Width, dst: Register) {
     let number = pair(dst);
     asm.alu(Dst::Both(number), imm(0), AluOp::Sub, b(number));
@@ -119,7 +119,8 @@ pub(super) fn negate(asm: &mut Assembler, insn: &AnnotatedInsn, width: Width, ds
     }
 }
 
-/// Loads a 64-bit constant. If both words are equal, the high word is copied from the low one.
+/// Emits code that loads a 64-bit constant. If both words are equal, the high word is copied from
+/// the low one.
 pub(super) fn constant64(asm: &mut Assembler, dst: Register, value: u64) {
     let (number, low, high) = (pair(dst), value as u32, (value >> 32) as u32);
     asm.constant(Dst::Both(number), low);
@@ -130,7 +131,7 @@ pub(super) fn constant64(asm: &mut Assembler, dst: Register, value: u64) {
     }
 }
 
-/// Reverses the order of the bytes in a word.
+/// Emits code that writes the word `src` with reversed bytes to register `dst` of both banks.
 fn swap_word(asm: &mut Assembler, src: Operand, dst: u8) {
     asm.field(Dst::Both(dst), 0b1111, src, rotated(8));
     asm.field(Dst::Both(dst), 0b0101, a(dst), rotated(16));
@@ -140,7 +141,7 @@ fn rotated(bits: u8) -> Option<Shift> {
     Some(Shift { kind: ShiftKind::RotateRight, amount: ShiftAmount::Bits(bits) })
 }
 
-/// Converts a register from the byte order of the host to network byte order.
+/// Emits code that converts a register from the byte order of the host to network byte order.
 pub(super) fn to_network_order(asm: &mut Assembler, size: Size, dst: Register) {
     let number = pair(dst);
     match size {

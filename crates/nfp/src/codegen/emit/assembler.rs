@@ -1,5 +1,5 @@
-//! Collects the instructions of the card that are emitted, such as moves, loads of constants, and
-//! branches whose targets are set later. It uses the registers of the driver's ABI
+//! Collects the instructions of the card that the code generator emits, such as moves, loads of
+//! constants, and branches whose targets are set later. Uses the registers of the driver's ABI
 //! ([`crate::abi`]).
 
 use crate::abi;
@@ -8,37 +8,37 @@ use crate::{
     ShiftAmount, ShiftKind,
 };
 
-/// Largest constant in an operand of `alu`, `mul_step` and `local_csr_wr`.
+/// Largest constant that can be an operand of `alu`, `mul_step` and `local_csr_wr`.
 const UNRESTRICTED_MAX: u32 = 0xff;
-/// Largest constant in an operand of other instructions.
+/// Largest constant that can be an operand of other instructions.
 const RESTRICTED_MAX: u32 = 0x7f;
 
-/// Returns the register of bank A with this number.
+/// Returns the general-purpose register of bank A with this number.
 pub(super) fn a(number: u8) -> Operand {
     Operand::Gpr(Bank::A, number)
 }
 
-/// Returns the register of bank B with this number.
+/// Returns the general-purpose register of bank B with this number.
 pub(super) fn b(number: u8) -> Operand {
     Operand::Gpr(Bank::B, number)
 }
 
-/// Returns a constant operand.
 pub(super) fn imm(value: u32) -> Operand {
     Operand::Immediate(value)
 }
 
-/// Returns a transfer register.
 pub(super) fn xfer(number: u8) -> Operand {
     Operand::Xfer(number)
 }
 
-/// Returns a word of local memory, relative to a base register.
+/// Returns a word of local memory as an operand. `word` counts from the address in base register
+/// `index`.
 pub(super) fn local(index: u8, word: u8) -> Operand {
     Operand::Local { index, access: LocalAccess::Word(word) }
 }
 
-/// The word of local memory at base register 3. The base register then advances by one word.
+/// The word of local memory that base register 3 points to. An access then advances the base
+/// register by one word.
 pub(super) const LOCAL_INCREMENT: Operand =
     Operand::Local { index: 3, access: LocalAccess::Increment };
 
@@ -49,16 +49,14 @@ pub(super) const IMM_BOTH: Dst = Dst::Both(abi::SCRATCH[1]);
 /// Scratch registers for addresses, one in each bank.
 pub(super) const ADDRESS_A: Operand = Operand::Gpr(Bank::A, abi::SCRATCH[0]);
 pub(super) const ADDRESS_B: Operand = Operand::Gpr(Bank::B, abi::SCRATCH[0]);
-/// Register with the return address of a function.
 pub(super) const RETURN: Operand = abi::RETURN_ADDRESS;
-/// Register with the address of the stack's first byte.
 pub(super) const STACK: Operand = abi::STACK;
-/// Register with the packet's length in bytes.
 pub(super) const LENGTH: Operand = abi::PACKET_LENGTH;
-/// Register with the address of the array map in units of 256 bytes (the paper's firmware).
+/// Register with the address of the array map in units of 256 bytes, for the firmware of the
+/// throughput-guarantees paper.
 pub(super) const MAP: Operand = abi::ARRAY_MAP;
-/// Packet vector (`enum pkt_vec` of the driver): the packet's length in word 0, its address in word
-/// 2.
+/// Words of the packet vector (`enum pkt_vec` of the driver), which describes the packet to the
+/// program. Word 0 is the packet's length, and word 2 its address.
 pub(super) const VECTOR_LENGTH: Operand =
     Operand::Local { index: abi::PACKET_VECTOR_BASE, access: LocalAccess::Word(0) };
 pub(super) const VECTOR_POINTER: Operand =
@@ -68,12 +66,12 @@ pub(super) const VECTOR_QUEUE_SET: Operand =
 pub(super) const VECTOR_QUEUE: Operand =
     Operand::Local { index: abi::PACKET_VECTOR_BASE, access: LocalAccess::Word(6) };
 
-/// The place to which an instruction writes its result.
+/// The destination of an instruction's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dst {
-    /// No destination: the result is discarded.
+    /// No destination, because the result is discarded.
     None,
-    /// One register or word of local memory.
+    /// One register or one word of local memory.
     One(Operand),
     /// The register with this number, in both banks.
     Both(u8),
@@ -99,12 +97,12 @@ impl From<Operand> for Dst {
     }
 }
 
-/// The target of a branch. Its number is set after all instructions are emitted.
+/// The target of a branch. Its index in the listing is known after all instructions are emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Label {
-    /// An instruction of the listing.
+    /// The instruction of the listing with this index.
     Insn(usize),
-    /// The first instruction emitted for a slot of the BPF program.
+    /// The first instruction emitted for the BPF instruction with this index.
     Slot(usize),
     /// The subroutine that saves `r6` to `r9`.
     SaveRegisters,
@@ -112,7 +110,7 @@ pub(super) enum Label {
     RestoreRegisters,
 }
 
-/// An instruction that refers to a label whose number is not known yet.
+/// An emitted instruction that refers to a label whose index is not known yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fixup {
     /// Index of the instruction whose constant or branch target is replaced.
@@ -120,20 +118,20 @@ pub(super) struct Fixup {
     pub label: Label,
 }
 
-/// The instructions of the card that were emitted so far.
+/// The instructions of the card that the code generator has emitted so far.
 #[derive(Debug, Default)]
 pub(super) struct Assembler {
     pub insns: Vec<Insn>,
-    /// For each instruction, the BPF slot that it implements; `None` for the code around the
-    /// program.
+    /// For each emitted instruction, the index of the BPF instruction that it implements; `None`
+    /// for the code around the program.
     pub origins: Vec<Option<usize>>,
-    /// The slot for which instructions are emitted at the moment.
+    /// Index of the BPF instruction for which instructions are emitted at the moment.
     pub origin: Option<usize>,
     pub fixups: Vec<Fixup>,
 }
 
 impl Assembler {
-    /// Returns the number of the next instruction.
+    /// Returns the index that the next emitted instruction will have.
     pub fn here(&self) -> usize {
         self.insns.len()
     }
@@ -152,13 +150,13 @@ impl Assembler {
         self.alu(dst, Operand::None, AluOp::B, src);
     }
 
-    /// Copies bank B of `src` to both banks of `dst`.
+    /// Emits a copy of register `src` of bank B to register `dst` of both banks.
     pub fn mov_reg(&mut self, dst: u8, src: u8) {
         self.mov(Dst::Both(dst), b(src));
     }
 
-    /// Emits an instruction before an indirect shift. The low bits of `amount` become the distance
-    /// of the shift.
+    /// Emits the instruction that must precede an indirect shift. The low bits of `amount` become
+    /// the distance of the shift.
     pub fn shift_by(&mut self, amount: Operand) {
         self.alu(Dst::None, amount, AluOp::Or, imm(0));
     }
@@ -184,24 +182,25 @@ impl Assembler {
         });
     }
 
-    /// Shifts register `src` of bank B, and writes the result to register `dst` of both banks.
+    /// Emits a shift of register `src` of bank B, whose result goes to register `dst` of both
+    /// banks.
     pub fn shifted(&mut self, dst: u8, src: u8, kind: ShiftKind, amount: ShiftAmount) {
         self.shift(Dst::Both(dst), Operand::None, AluOp::B, b(src), kind, amount);
     }
 
-    /// Shifts a 64-bit number to the right, and writes its low word to register `dst` of both
-    /// banks. The high word is in bank A of `high`, and the low word in bank B of `low`.
+    /// Emits a right shift of a 64-bit number, whose low word goes to register `dst` of both banks.
+    /// The high word is in bank A of `high`, and the low word in bank B of `low`.
     pub fn double_shift(&mut self, dst: u8, high: u8, low: u8, amount: ShiftAmount) {
         self.push(Insn::DblShf { dst: a(dst), a: a(high), b: b(low), amount, both_banks: true });
     }
 
-    /// Shifts register `src` of bank B to the right, and writes the result to register `dst` of
-    /// both banks. The upper bits become the sign of the previous ALU result.
+    /// Emits a right shift of register `src` of bank B, whose result goes to register `dst` of both
+    /// banks. The upper bits become the sign of the previous ALU result.
     pub fn arithmetic_shift(&mut self, dst: u8, src: u8, amount: ShiftAmount) {
         self.push(Insn::Asr { dst: a(dst), b: b(src), amount, both_banks: true });
     }
 
-    /// Loads a constant, in two instructions if necessary (`wrp_immed` of the driver).
+    /// Emits the load of a constant, in two instructions if necessary (`wrp_immed` of the driver).
     pub fn constant(&mut self, dst: impl Into<Dst>, value: u32) {
         let dst = dst.into();
         let packed = packed(value).map(|(half, shift)| (u32::from(half), shift));
@@ -230,14 +229,14 @@ impl Assembler {
         }
     }
 
-    /// Returns a constant as an operand of `alu`. If it is too large, loads it into a scratch
-    /// register.
+    /// Returns a constant as an operand of `alu`. If it is too large, emits its load into `scratch`
+    /// and returns that register.
     pub fn operand(&mut self, value: u32, scratch: Operand) -> Operand {
         self.within(value, UNRESTRICTED_MAX, scratch)
     }
 
-    /// Returns a constant as an operand of instructions other than `alu`. If it is too large, loads
-    /// it into a scratch register.
+    /// Returns a constant as an operand of instructions other than `alu`. If it is too large, emits
+    /// its load into `scratch` and returns that register.
     pub fn restricted(&mut self, value: u32, scratch: Operand) -> Operand {
         self.within(value, RESTRICTED_MAX, scratch)
     }
@@ -250,13 +249,14 @@ impl Assembler {
         scratch
     }
 
-    /// Replaces bytes of `dst` by those of `src` after a shift. `mask` selects the bytes.
+    /// Emits an instruction that replaces the bytes of `dst` that `mask` selects by those of `src`
+    /// after a shift.
     pub fn field(&mut self, dst: impl Into<Dst>, mask: u8, src: Operand, shift: Option<Shift>) {
         self.load_field(dst.into(), mask, src, shift, false);
     }
 
-    /// Writes bytes of `src` to `dst` after a shift, and sets all other bytes of `dst` to zero.
-    /// `mask` selects the bytes.
+    /// Emits an instruction that writes the bytes of `src` that `mask` selects to `dst` after a
+    /// shift. It sets all other bytes of `dst` to zero.
     pub fn field_clear(
         &mut self,
         dst: impl Into<Dst>,
@@ -277,14 +277,14 @@ impl Assembler {
         self.push(Insn::LdField { dst: operand, mask, src, shift, clear, both_banks });
     }
 
-    /// Moves `count` bytes of `src`, starting at byte `from`, to the low bytes of `dst`. Sets the
-    /// other bytes of `dst` to zero.
+    /// Emits an instruction that moves `count` bytes of `src`, starting at byte `from`, to the low
+    /// bytes of `dst`. It sets the other bytes of `dst` to zero.
     pub fn subpart(&mut self, dst: impl Into<Dst>, src: Operand, count: u8, from: u8) {
         self.field_clear(dst, low_bytes(count), src, bytes(ShiftKind::Right, from));
     }
 
-    /// Moves the low `count` bytes of `src` to `dst`, starting at byte `to`. Keeps the other bytes
-    /// of `dst`.
+    /// Emits an instruction that moves the low `count` bytes of `src` to `dst`, starting at byte
+    /// `to`. It keeps the other bytes of `dst`.
     pub fn or_subpart(&mut self, dst: impl Into<Dst>, src: Operand, count: u8, to: u8) {
         self.field(dst, (low_bytes(count) << to) & 0xf, src, bytes(ShiftKind::Left, to));
     }
@@ -314,7 +314,8 @@ impl Assembler {
         }
     }
 
-    /// Sets a base register of local memory. The new value takes effect three cycles later.
+    /// Emits a write of a base register of local memory. The new value takes effect three cycles
+    /// later.
     pub fn local_base(&mut self, index: u8, src: Operand) {
         self.push(Insn::LocalCsrWr { index, src });
     }
@@ -324,7 +325,7 @@ impl Assembler {
         self.push(Insn::Branch { condition, target: 0, defer });
     }
 
-    /// Emits a branch that leaves the program.
+    /// Emits a branch that leaves the program, to an exit or to the firmware.
     pub fn leave(&mut self, condition: BranchCondition, target: u32, defer: u8) {
         self.push(Insn::Branch { condition, target, defer });
     }
@@ -334,7 +335,7 @@ impl Assembler {
         self.push(Insn::BranchBit { src, bit, set: true, target: 0, defer: 0 });
     }
 
-    /// Loads the number of a label's instruction into a register.
+    /// Emits the load of a label's instruction index into a register.
     pub fn address_of(&mut self, dst: Operand, label: Label) {
         self.fixups.push(Fixup { at: self.here(), label });
         self.push(Insn::Immed { dst, value: 0, shift: 0, both_banks: false });
@@ -360,7 +361,7 @@ fn low_bytes(count: u8) -> u8 {
     ((1u16 << count.min(4)) - 1) as u8
 }
 
-/// Returns a shift by whole bytes. Returns `None` for zero bytes.
+/// Returns a shift by whole bytes, or `None` for zero bytes.
 pub(super) fn bytes(kind: ShiftKind, count: u8) -> Option<Shift> {
     (count > 0).then_some(Shift { kind, amount: ShiftAmount::Bits(8 * count) })
 }

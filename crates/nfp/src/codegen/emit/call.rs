@@ -8,7 +8,7 @@ use crate::codegen::analysis::frames::Function;
 use crate::firmware::FRAME_ALIGN;
 use crate::{AluOp, BranchCondition, Insn};
 
-/// Emits a call of a function. The caller's frame has `depth` bytes.
+/// Emits a call of one of the program's own functions. The caller's stack frame has `depth` bytes.
 pub(super) fn call(asm: &mut Assembler, depth: u32, callee: Function) {
     let depth = depth.next_multiple_of(FRAME_ALIGN);
     let to = Label::Slot(callee.first);
@@ -26,8 +26,8 @@ pub(super) fn call(asm: &mut Assembler, depth: u32, callee: Function) {
     }
 }
 
-/// Moves the stack pointer by `depth` bytes. Returns false if `depth` is zero, so that no code is
-/// needed.
+/// Emits code that moves the stack pointer by `depth` bytes. Returns false if `depth` is zero, so
+/// that no code is needed.
 fn move_frame(asm: &mut Assembler, depth: u32, direction: AluOp) -> bool {
     if depth == 0 {
         return false;
@@ -38,13 +38,13 @@ fn move_frame(asm: &mut Assembler, depth: u32, direction: AluOp) -> bool {
     true
 }
 
-/// Emits the first instructions of a function, which store the return address at the start of its
-/// frame.
+/// Emits the first instructions of a called function, which store the return address at the start
+/// of its stack frame.
 pub(super) fn enter(asm: &mut Assembler) {
     asm.mov(local(0, 0), RETURN);
 }
 
-/// Emits the last instructions of a function, which return to its caller.
+/// Emits the last instructions of a called function, which return to its caller.
 pub(super) fn leave(asm: &mut Assembler, function: Function) {
     if function.saves_registers {
         asm.branch(BranchCondition::Always, Label::RestoreRegisters, 1);

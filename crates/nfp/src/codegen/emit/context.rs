@@ -9,14 +9,15 @@ use super::assembler::{
 use super::pair::pair;
 use crate::{AluOp, BranchCondition, ShiftAmount, ShiftKind};
 
-/// Largest queue number that fits into the firmware's field.
+/// Largest queue number that fits into the 8-bit queue field of the firmware.
 const QUEUES: u32 = 0xff;
-/// Value that the field gets for larger queue numbers (`NFP_NET_RXR_MAX`).
+/// Value of the firmware's queue field for queue numbers that do not fit (`NFP_NET_RXR_MAX`).
 const NO_QUEUE: u32 = 64;
-/// Number of the flag bit that says that a queue is selected.
+/// Number of the flag bit that tells the firmware that the program has selected a queue.
 const SELECTED: u8 = 4;
 
-/// Loads the address of the packet's first byte or, if `end` is true, of the packet's end.
+/// Emits code that loads the address of the packet's first byte or, if `end` is true, of the
+/// packet's end.
 pub(super) fn load(asm: &mut Assembler, dst: Register, end: bool) {
     let number = pair(dst);
     if end {

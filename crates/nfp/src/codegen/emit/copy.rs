@@ -1,5 +1,6 @@
-//! Emits memory copies: one read, then one or two writes. The loaded register must also get the
-//! value that the last load of the BPF program gives it (`nfp_cpp_memcpy` of the driver).
+//! Emits memory copies: one read, then one or two writes. They replace several loads and stores.
+//! The loaded register must also get the value that the last load of the BPF program gives it
+//! (`nfp_cpp_memcpy` of the driver).
 
 use slowpath_bpf::insn::{Register, Size};
 
@@ -9,11 +10,12 @@ use super::pair::pair;
 use crate::codegen::annotated::Copy;
 use crate::{Address, MemCommand};
 
-/// Largest number of bytes that a command transfers without an indirect length.
+/// Largest number of bytes that a memory command transfers without an indirect length.
 const DIRECT: u8 = 32;
 
-/// Copies `copy.length` bytes, starting at `base` plus `offset`. `size` is the size of the loads
-/// that the copy replaces, and `dst` is their destination.
+/// Emits a copy of `copy.length` bytes, starting at `base` plus `offset`. `size` is the size of the
+/// loads that the copy replaces, and `dst` is their destination. `from_element` is true if the
+/// bytes come from a map element.
 pub(super) fn copy(
     asm: &mut Assembler,
     copy: Copy,
@@ -78,8 +80,8 @@ fn write(asm: &mut Assembler, length: u8, base: u8, offset: i16) {
     }
 }
 
-/// Sets the loaded register to the value of the last load that the copy replaces, as the driver
-/// does.
+/// Emits code that sets the loaded register to the value of the last load that the copy replaces,
+/// as the driver does.
 fn last_loaded(asm: &mut Assembler, length: u8, descending: bool, size: Size, dst: u8) {
     let words = length.div_ceil(4);
     let first = match (descending, size) {

@@ -1,13 +1,14 @@
-//! Emits a division by a constant as a multiplication by its reciprocal (`wrp_div_imm` of the
-//! driver).
+//! Emits a division by a constant as a multiplication by its reciprocal (`wrp_div_imm` of the Linux
+//! NFP driver).
 
 use super::assembler::{Assembler, Dst, IMM_A, IMM_B, IMM_BOTH, a, imm};
 use super::multiply;
 use crate::codegen::reciprocal::{Reciprocal, chosen, chosen_exponent};
 use crate::{AluOp, ShiftAmount, ShiftKind};
 
-/// Divides the low word of a register pair by a constant. The high word must be zero, and stays
-/// zero. The driver must generate correct code for this constant.
+/// Emits code that divides the low word of a register pair by a constant. The high word must be
+/// zero, and stays zero. The divisor must not be one for which the driver generates wrong code
+/// (`reciprocal::is_wrong`).
 pub(super) fn divide(asm: &mut Assembler, number: u8, divisor: u32) {
     let (dst, word) = (Dst::Both(number), a(number));
     if divisor > 1 << 31 {

@@ -1,6 +1,6 @@
 //! Emits the code around a program: its start, the conversion of its result for the firmware, and
 //! the subroutines that save registers around calls (`nfp_intro`, `nfp_outro_xdp`,
-//! `nfp_push_callee_registers`, `nfp_pop_callee_registers` of the driver).
+//! `nfp_push_callee_registers`, `nfp_pop_callee_registers` of the Linux NFP driver).
 
 use super::assembler::{
     Assembler, Dst, IMM_B, LENGTH, Label, RETURN, VECTOR_LENGTH, a, b, imm, local,
@@ -8,27 +8,29 @@ use super::assembler::{
 use crate::firmware::{MAX_PACKET, MAX_RESULT};
 use crate::{AluOp, BranchCondition, FIRST_EXIT, Insn, Operand, Shift, ShiftAmount, ShiftKind};
 
-/// For XDP_ABORTED, XDP_DROP, XDP_PASS and XDP_TX, one byte each with the firmware's action and
-/// statistics (`nfp_outro_xdp`).
+/// The firmware's action and statistics codes for the XDP results 0 to 3 (`XDP_ABORTED`,
+/// `XDP_DROP`, `XDP_PASS`, `XDP_TX`). Each code is one byte, the first in the lowest byte
+/// (`nfp_outro_xdp`).
 const RESULTS: u32 = 0x4411_2282;
 const ABORTED: u32 = 0x82;
-/// Number of instructions that the card prefetches (`NFP_USTORE_PREFETCH_WINDOW`).
+/// Number of instructions that the SmartNIC prefetches (`NFP_USTORE_PREFETCH_WINDOW`).
 const PREFETCHED: usize = 8;
 
-/// Emits a branch that ends the program. When the driver loads the program, it sets the target: the
-/// code after the program, or the next packet.
+/// Emits a branch that leaves the program, with `defer` delay slots. The driver sets its target
+/// when it loads the program: the code after the program, or the next packet.
 pub(super) fn leave(asm: &mut Assembler, defer: u8) {
     asm.leave(BranchCondition::Always, FIRST_EXIT, defer);
 }
 
-/// Extracts the packet's length from word 0 of the packet vector.
+/// Emits code that extracts the packet's length from word 0 of the packet vector, which is the
+/// firmware's description of a packet.
 pub(super) fn start(asm: &mut Assembler) {
     asm.constant(LENGTH, MAX_PACKET.into());
     asm.alu(LENGTH, LENGTH, AluOp::And, VECTOR_LENGTH);
 }
 
-/// Converts `r0` to the value that the firmware expects in `gprA_0`. Unknown results count as
-/// aborted.
+/// Emits code that converts BPF's `r0` to the value that the firmware expects in `gprA_0`. Results
+/// that the firmware does not know count as aborted.
 pub(super) fn end(asm: &mut Assembler) {
     let upper_half = Some(Shift { kind: ShiftKind::Left, amount: ShiftAmount::Bits(16) });
     let aborted = asm.here();
@@ -48,8 +50,9 @@ pub(super) fn end(asm: &mut Assembler) {
     asm.field(a(0), 0b1100, b(2), upper_half);
 }
 
-/// Emits the subroutine that saves `r6` to `r9` after the return address. It continues at the
-/// address in the scratch register. Returns the index of its first instruction.
+/// Emits the subroutine that saves `r6` to `r9` to the stack, after the return address. It then
+/// jumps to the address in the scratch register. Returns the index of the first emitted
+/// instruction.
 pub(super) fn push_registers(asm: &mut Assembler) -> usize {
     let first = asm.here();
     for (word, number) in (1..).zip(12..20) {
@@ -60,7 +63,7 @@ pub(super) fn push_registers(asm: &mut Assembler) -> usize {
 }
 
 /// Emits the subroutine that restores `r6` to `r9` and returns to the caller. Returns the index of
-/// its first instruction.
+/// the first emitted instruction.
 pub(super) fn pop_registers(asm: &mut Assembler) -> usize {
     let first = asm.here();
     for (word, number) in (1..).zip(12..20) {
@@ -70,17 +73,18 @@ pub(super) fn pop_registers(asm: &mut Assembler) -> usize {
     first
 }
 
-/// Emits the return if `number` is the register before the last three. The instructions for the
-/// last three registers fill the delay slots.
+/// Emits the return instruction if `number` is the fourth to last register to copy. The copies of
+/// the last three registers then fill the delay slots of the return.
 fn return_after(asm: &mut Assembler, number: u8, address: Operand) {
-    /// Low word of `r8`.
+    /// Number of the register with the low word of `r8`, after which three registers remain to be
+    /// copied.
     const LAST_BEFORE: u8 = 16;
     if number == LAST_BEFORE {
         asm.push(Insn::Return { src: address, defer: 3 });
     }
 }
 
-/// Fills the card's prefetch window after the program.
+/// Emits `nop` instructions after the program, as many as the SmartNIC prefetches.
 pub(super) fn padding(asm: &mut Assembler) {
     asm.nops(PREFETCHED);
 }

@@ -1,7 +1,7 @@
 //! Emits calls of kernel helpers. A call becomes inline code or a call of the stock firmware. For
-//! the array map of the paper's firmware, it becomes an address computation (`adjust_head`,
-//! `adjust_tail`, `map_call_stack_common`, `nfp_get_prandom_u32`, `nfp_perf_event_output` of the
-//! driver).
+//! the array map of the firmware of Krude et al. (CoNEXT 2021), a look-up becomes an address
+//! computation (`adjust_head`, `adjust_tail`, `map_call_stack_common`, `nfp_get_prandom_u32`,
+//! `nfp_perf_event_output` of the Linux NFP driver).
 
 use slowpath_bpf::insn::helper::{
     GET_PRANDOM_U32, MAP_UPDATE_ELEM, PERF_EVENT_OUTPUT, XDP_ADJUST_HEAD, XDP_ADJUST_TAIL,
@@ -21,7 +21,7 @@ use crate::{AluOp, BranchCondition, FIRST_EXIT, Insn, ShiftAmount, ShiftKind};
 /// The error number `-EINVAL`, as a word.
 const EINVAL: u32 = -22i32 as u32;
 
-/// Emits a helper call.
+/// Emits code for the call of the kernel helper `number` at a slot of the program.
 pub(super) fn call(
     asm: &mut Assembler,
     program: &AnnotatedProgram<'_>,
@@ -44,7 +44,7 @@ pub(super) fn call(
     }
 }
 
-/// Register with the low word of the distance argument, `r2`.
+/// Register with the low word of `r2`, the helper's argument for the distance in bytes.
 const DISTANCE: u8 = 4;
 
 fn result(asm: &mut Assembler, low: u32, high: u32) {
@@ -103,7 +103,8 @@ fn random(asm: &mut Assembler) {
     result(asm, 0, 0);
 }
 
-/// Returns false if base register 0 already points to the key, otherwise true.
+/// Returns true if base register 0 has to be set before a map look-up, because it does not already
+/// point to the key in the stack.
 fn key_needs_base(program: &AnnotatedProgram<'_>, slot: usize, depth: u32) -> bool {
     match program.registers.before(slot, 2) {
         RegisterValue::Stack { offset, .. } => {
@@ -124,7 +125,7 @@ fn restore_local_base(asm: &mut Assembler) {
 }
 
 /// Computes the address of an element in an array map. The index is shifted by the element size,
-/// which is a power of two, and then masked (the paper's patch of the driver).
+/// which is a power of two, and then masked (as in the driver that Krude et al. patched).
 fn look_up(asm: &mut Assembler, program: &AnnotatedProgram<'_>, slot: usize, depth: u32) {
     let RegisterValue::Map(number) = program.registers.before(slot, 1) else { return };
     let Some(map) = program.map(number) else { return };

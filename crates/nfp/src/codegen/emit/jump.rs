@@ -1,5 +1,5 @@
 //! Emits comparisons and conditional jumps (`jeq_imm`, `jne_imm`, `jset_imm`, `cmp_imm`, `cmp_reg`,
-//! `wrp_test_reg` of the driver).
+//! `wrp_test_reg` of the Linux NFP driver).
 
 use slowpath_bpf::insn::{Condition, Register, Source, Width};
 
@@ -8,7 +8,7 @@ use super::pair::pair;
 use crate::codegen::annotated::AnnotatedInsn;
 use crate::{AluOp, BranchCondition, Operand};
 
-/// Emits a jump to a slot of the program. It is taken if the condition holds.
+/// Emits a conditional jump to the BPF instruction at slot `target`.
 pub(super) fn branch(
     asm: &mut Assembler,
     insn: &AnnotatedInsn,
@@ -96,7 +96,8 @@ fn equal(asm: &mut Assembler, width: Width, left: u8, right: u8, label: Label) {
     asm.branch(BranchCondition::Equal, label, 0);
 }
 
-/// Emits branches that are taken if the result of the operation is not zero, for one of the words.
+/// Emits a branch to `label` that is taken if `left op right` is not zero. For 64-bit operands,
+/// there is a branch for each word.
 fn any_word(asm: &mut Assembler, width: Width, left: u8, op: AluOp, right: u8, label: Label) {
     let words = if width == Width::W32 { 1 } else { 2 };
     for word in 0..words {

@@ -1,5 +1,5 @@
 //! Emits multiplications of 32-bit words or 16-bit half words, which take several steps
-//! (`wrp_mul_u16`, `wrp_mul_u32` of the driver).
+//! (`wrp_mul_u16`, `wrp_mul_u32` of the Linux NFP driver).
 
 use slowpath_bpf::insn::{Register, Source, Width};
 
@@ -43,7 +43,8 @@ pub(super) fn multiply(
     }
 }
 
-/// Multiplies two words. If the high word of the product has a destination, it is computed as well.
+/// Emits a multiplication of two 32-bit words. Stores the low word of the product to `low`, and the
+/// high word to `high` if that is given.
 pub(super) fn words(
     asm: &mut Assembler,
     high: Option<Dst>,
@@ -62,8 +63,8 @@ pub(super) fn words(
     }
 }
 
-/// Multiplies two 16-bit numbers. The product is one word. The high word of the register pair is
-/// zero and stays zero.
+/// Emits a multiplication of two 16-bit numbers, and stores the 32-bit product to `low`. The high
+/// word of the register pair is zero and stays zero.
 fn half_words(asm: &mut Assembler, low: Dst, left: Operand, right: Operand) {
     for step in [MulStep::Start, MulStep::Step16x16First, MulStep::Step16x16Second] {
         asm.mul_step(left, right, step);

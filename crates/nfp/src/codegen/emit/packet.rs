@@ -1,6 +1,6 @@
 //! Emits loads and stores of packet bytes, loads of map elements, and atomic additions
-//! (`mem_ldx_data*`, `mem_ldx_emem`, `data_ld_host_order*`, `data_st*_host_order` of the driver).
-//! The memory commands transfer little-endian words.
+//! (`mem_ldx_data*`, `mem_ldx_emem`, `data_ld_host_order*`, `data_st*_host_order` of the Linux NFP
+//! driver). The memory commands transfer little-endian words.
 
 use slowpath_bpf::insn::{Register, Size};
 
@@ -9,18 +9,19 @@ use super::pair::{pair, zero_extend};
 use crate::codegen::annotated::{AnnotatedInsn, PacketCache};
 use crate::{Address, AluOp, MemCommand, Operand};
 
-/// Bytes of a word.
+/// Size of a word of the SmartNIC in bytes.
 const WORD: u8 = 4;
 /// Largest number of words that a command transfers without an indirect length.
 const DIRECT_WORDS: u8 = 8;
 
-/// Returns the ALU result that overrides the length of the next command. Bit 7 enables the
+/// Returns the ALU result that overrides the length of the next memory command. Bit 7 enables the
 /// override, and bits 8 to 12 are the count minus one (`CMD_OVE_LEN`, `CMD_OV_LEN`).
 pub(super) fn length_override(count: u8) -> u32 {
     1 << 7 | u32::from(count.wrapping_sub(1) & 0x1f) << 8
 }
 
-/// Emits a load from the packet.
+/// Emits a load of packet bytes, from memory or from transfer registers that an earlier read
+/// filled.
 pub(super) fn load(
     asm: &mut Assembler,
     insn: &AnnotatedInsn,
@@ -59,7 +60,7 @@ pub(super) fn load_element(
     host_order(asm, insn, size, dst, address);
 }
 
-/// Computes the 40-bit address of an element plus an offset (`addr40_offset`).
+/// Emits code that computes the 40-bit address of a map element plus an offset (`addr40_offset`).
 pub(super) fn element(asm: &mut Assembler, base: Register, offset: Operand) -> Address {
     let low = pair(base);
     if offset == imm(0) {
@@ -91,7 +92,7 @@ fn host_order(
     zero_extend(asm, insn, number);
 }
 
-/// Emits a read that fetches all bytes for a group of loads.
+/// Emits one read that fetches the packet bytes of a group of loads.
 fn fetch(asm: &mut Assembler, base: Register, cache: PacketCache) {
     let offset = asm.restricted(i32::from(cache.start) as u32, IMM_B);
     let length = cache.end.wrapping_sub(cache.start) as u8;
@@ -104,8 +105,8 @@ fn fetch(asm: &mut Assembler, base: Register, cache: PacketCache) {
     asm.mem(MemCommand::Read32Swap, 0, address, words, indirect);
 }
 
-/// Emits a load of bytes that an earlier read has put into transfer registers. `from` is the first
-/// byte.
+/// Emits a load of packet bytes that an earlier read has put into transfer registers. `from` is the
+/// index of the first loaded byte in these registers.
 fn cached(asm: &mut Assembler, insn: &AnnotatedInsn, size: Size, dst: Register, from: u8) {
     let (low, high) = (Dst::Both(pair(dst)), Dst::Both(pair(dst) + 1));
     let (count, first, skipped) = (size.bytes(), from / WORD, from % WORD);
@@ -140,7 +141,6 @@ fn cached(asm: &mut Assembler, insn: &AnnotatedInsn, size: Size, dst: Register, 
     asm.or_subpart(high, word(2), rest, in_first);
 }
 
-/// Emits a store to the packet.
 pub(super) fn store(asm: &mut Assembler, size: Size, base: Register, offset: i16, src: Register) {
     let offset = asm.restricted(i32::from(offset) as u32, IMM_B);
     let words = size.bytes().div_ceil(WORD);
@@ -151,7 +151,7 @@ pub(super) fn store(asm: &mut Assembler, size: Size, base: Register, offset: i16
     asm.mem(MemCommand::Write8Swap, 0, address, size.bytes(), false);
 }
 
-/// Emits an atomic addition to a word of an element (`mem_xadd`). If the added value is known to
+/// Emits an atomic addition to a word of a map element (`mem_xadd`). If the added value is known to
 /// have at most 16 bits, it is a part of the command. If it is known to be larger, it comes from
 /// transfer registers. If neither is known, the code decides when it runs.
 pub(super) fn add(
@@ -165,9 +165,11 @@ pub(super) fn add(
     use super::assembler::{ADDRESS_B, Label};
     use crate::{BranchCondition, Insn};
     const HALF: u64 = 0xffff;
-    /// Code in bits 3 to 5 of the previous ALU result: its upper half word is the addend.
+    /// Bits 3 to 5 of the operand of `indirect_ref`: the upper half word of this operand is the
+    /// number to add.
     const DATA: u32 = 2 << 3;
-    /// Count field of a 4-byte addition. With bit 2 set as well, the addition has 8 bytes.
+    /// Count field of the operand of `indirect_ref` for an addition of 4 bytes. With bit 2 set as
+    /// well, the addition has 8 bytes.
     const COUNT_4: u32 = 8;
     let double = size == Size::DW;
     let (value, unknown) = insn.bounds.src.map_or((0, u64::MAX), |src| {

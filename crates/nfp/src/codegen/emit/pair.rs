@@ -1,4 +1,4 @@
-//! Pairs of the card's 32-bit registers, each of which holds a 64-bit BPF register with the low
+//! Pairs of the SmartNIC's 32-bit registers, each of which holds a 64-bit BPF register with the low
 //! word first.
 
 use slowpath_bpf::insn::Register;
@@ -11,7 +11,8 @@ pub(super) fn pair(register: Register) -> u8 {
     2 * register.number()
 }
 
-/// Sets the upper half of a 32-bit result to zero if an instruction reads it.
+/// Emits code that sets the high word of a 32-bit result to zero, unless no instruction reads the
+/// high word.
 pub(super) fn zero_extend(asm: &mut Assembler, insn: &AnnotatedInsn, number: u8) {
     if insn.zero_extends {
         asm.constant(Dst::Both(number + 1), 0);

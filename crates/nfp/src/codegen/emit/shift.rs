@@ -107,7 +107,8 @@ fn move_shifted(asm: &mut Assembler, dst: u8, src: u8, kind: ShiftKind, amount: 
     }
 }
 
-/// Emits an arithmetic right shift. It fills with the sign of the previous ALU result.
+/// Emits an arithmetic right shift of a word. The bits that are shifted in are the sign of the
+/// previous ALU result.
 fn right_signed(asm: &mut Assembler, low: u8, amount: u8) {
     let high = low + 1;
     let all = ShiftAmount::Bits(31);
@@ -143,8 +144,8 @@ fn word_by_register(asm: &mut Assembler, op: BpfOp, number: u8, src: u8) {
     }
 }
 
-/// For amounts below 32, shifts the word that gets bits from the other word. This comes first,
-/// while the other word is still unchanged.
+/// Emits the shift of one word of a pair by less than 32 bits: the word that receives bits from the
+/// other word. It is shifted first, while the other word is still unchanged.
 fn receiving_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let high = low + 1;
     if op == BpfOp::Lsh {
@@ -157,13 +158,14 @@ fn receiving_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     }
 }
 
-/// For amounts below 32, shifts the word that gets no bits from the other word.
+/// Emits the shift of one word of a pair by less than 32 bits: the word that receives no bits from
+/// the other word.
 fn other_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let word = if op == BpfOp::Lsh { low } else { low + 1 };
     word_by_register(asm, op, word, src);
 }
 
-/// Shifts both words if the amount is 32 or more.
+/// Emits the shift of both words of a pair by 32 bits or more.
 fn by_32_or_more(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let high = low + 1;
     match op {

@@ -1,6 +1,6 @@
 //! Emits loads and stores of stack variables, which are in local memory. Their words are addressed
 //! relative to a base register. Base register 0 points to the frame, and base register 3 is set for
-//! the access (`mem_op_stack`, `wrp_lmem_load`, `wrp_lmem_store` of the driver).
+//! the access (`mem_op_stack`, `wrp_lmem_load`, `wrp_lmem_store` of the Linux NFP driver).
 
 use super::assembler::{Assembler, Dst, IMM_A, IMM_B, LOCAL_INCREMENT, STACK, a, b, local};
 use super::pair::zero_extend;
@@ -16,7 +16,6 @@ const NEAR: i64 = 64;
 /// offset replaces the low bits of the address.
 const WINDOW: i64 = 32;
 
-/// Direction of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::codegen) enum Direction {
     Load,
@@ -26,23 +25,23 @@ pub(in crate::codegen) enum Direction {
 /// A load or store of stack bytes.
 pub(super) struct Access {
     pub direction: Direction,
-    /// Number of bytes.
+    /// Number of bytes that are loaded or stored.
     pub size: u8,
     /// Number of the low register in the pair that is loaded or stored.
     pub register: u8,
-    /// Distance in bytes from the first byte of the frame.
+    /// Offset of the first accessed byte from the first byte of the function's stack frame.
     pub place: i64,
     /// Register pair that contains an address, and the instruction's offset from this address.
-    /// `None` if the place is the same on all paths and lies in the function's own frame.
+    /// `None` if the accessed bytes are at a constant offset in the function's own stack frame.
     pub pointer: Option<(u8, i16)>,
 }
 
-/// A part of an access that lies in one word and one register.
+/// A part of a stack access: consecutive bytes in one word of local memory and in one register.
 struct Piece {
     register: u8,
-    /// Position of the part's first byte in the register.
+    /// Index of the part's first byte in the register.
     byte: u8,
-    /// Distance in bytes from the base register.
+    /// Offset in bytes from the address in the base register.
     place: i64,
     size: u8,
     first: bool,
@@ -50,12 +49,12 @@ struct Piece {
     last: bool,
 }
 
-/// The way in which the words of an access are addressed.
+/// Addressing of the words of a stack access in local memory.
 #[derive(Clone, Copy)]
 struct WordAddressing {
     /// Base register of local memory, 0 or 3.
     base: u8,
-    /// True if the base register moves on after each word.
+    /// True if accesses increment the base register, so that it points to the next word.
     advances: bool,
 }
 
@@ -127,7 +126,7 @@ fn pieces(
     Ok(())
 }
 
-/// Returns the offset of the word that contains the part.
+/// Returns the offset, in words, of the part's word from the base register.
 fn word(piece: &Piece) -> Result<u8, Cause> {
     let word = u8::try_from(piece.place / 4).ok().filter(|word| *word <= 15);
     word.ok_or_else(|| {
@@ -136,7 +135,7 @@ fn word(piece: &Piece) -> Result<u8, Cause> {
     })
 }
 
-/// Returns true if base register 3 moves on after this part (`should_inc` of the driver).
+/// Returns true if the access to this part increments base register 3 (`should_inc` of the driver).
 fn advances(piece: &Piece, words: WordAddressing) -> bool {
     words.advances && piece.new_register && !piece.last
 }
@@ -148,12 +147,12 @@ fn whole_word(piece: &Piece, words: WordAddressing) -> Result<Operand, Cause> {
     Ok(local(words.base, word(piece)?))
 }
 
-/// Returns a mask that selects the bytes of the part, if its first byte is at `byte`.
+/// Returns a byte mask with as many bytes as the part has, starting at byte `byte`.
 fn mask(piece: &Piece, byte: u8) -> u8 {
     ((1 << piece.size) - 1) << byte
 }
 
-/// Returns the shift that moves byte `from` to byte `to`.
+/// Returns the shift that moves byte `from` to byte `to`; `None` if they are equal.
 fn aligned(from: u8, to: u8) -> Option<Shift> {
     let (kind, distance) =
         if from < to { (ShiftKind::Left, to - from) } else { (ShiftKind::Right, from - to) };

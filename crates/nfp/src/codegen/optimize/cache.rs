@@ -9,10 +9,10 @@ use crate::codegen::access::memory_operand;
 use crate::codegen::annotated::{AnnotatedInsn, PacketCache};
 use crate::codegen::facts::Facts;
 
-/// Maximum number of bytes that one read fetches.
+/// Maximum number of packet bytes that one read fetches.
 const LARGEST: i32 = 64;
 
-/// A group of loads that share one read.
+/// A group of packet loads that share one read.
 struct Group {
     /// Slot of the first load.
     first: usize,

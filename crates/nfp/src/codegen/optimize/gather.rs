@@ -7,7 +7,7 @@ use slowpath_bpf::lift::RegisterValue;
 use crate::codegen::annotated::{AnnotatedInsn, Copy};
 use crate::codegen::facts::Facts;
 
-/// Maximum number of bytes that one command can transfer.
+/// Maximum number of bytes that one memory copy can transfer.
 const LARGEST: i32 = 128;
 
 /// A load, and the store after it that stores the loaded value.
@@ -23,7 +23,7 @@ struct Pair {
     to_offset: i32,
 }
 
-/// Consecutive pairs that one memory copy can replace.
+/// Consecutive pairs of loads and stores that one memory copy can replace.
 struct Chain {
     head: Pair,
     last: Pair,
@@ -63,7 +63,7 @@ pub(super) fn gather(insns: &mut [AnnotatedInsn], facts: &dyn Facts) {
     }
 }
 
-/// Returns the pair that starts at a slot, if any.
+/// Returns the load at a slot and the store after it, if together they copy bytes to the packet.
 fn pair(insns: &[AnnotatedInsn], facts: &dyn Facts, slot: usize) -> Option<Pair> {
     let (first, second) = (insns.get(slot)?, insns.get(slot + 1)?);
     let Insn::Load { size, signed: false, dst, base: from, offset: from_offset } = first.insn
@@ -120,7 +120,7 @@ fn overlaps(facts: &dyn Facts, head: &Pair, pair: &Pair) -> bool {
     ascending || descending
 }
 
-/// Replaces a chain by a memory copy, if it contains more than one pair.
+/// Replaces a chain of loads and stores by a memory copy, if it contains more than one pair.
 fn finish(insns: &mut [AnnotatedInsn], chain: &Chain) {
     if chain.pairs < 2 {
         return;

@@ -1,5 +1,5 @@
-//! Checks that the card supports the helper calls of a program and their arguments
-//! (`nfp_bpf_check_helper_call`, `nfp_bpf_stack_arg_ok` of the driver).
+//! Checks that the SmartNIC supports the helper calls of a program and their arguments
+//! (`nfp_bpf_check_helper_call`, `nfp_bpf_stack_arg_ok` of the Linux NFP driver).
 
 use slowpath_bpf::insn::helper::{
     GET_PRANDOM_U32, MAP_DELETE_ELEM, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, PERF_EVENT_OUTPUT,
@@ -13,7 +13,7 @@ use crate::codegen::annotated::AnnotatedProgram;
 use crate::codegen::refusal::Cause;
 use crate::firmware::MapAbi;
 
-/// Returns the reason why the card does not support a helper call, as an error.
+/// Returns the reason why the SmartNIC does not support a helper call, as an error.
 pub(super) fn check(
     program: &AnnotatedProgram<'_>,
     slot: usize,
@@ -50,7 +50,8 @@ pub(super) fn check(
 }
 
 fn perf_output(flags: RegisterValue, data: RegisterValue) -> Result<(), Cause> {
-    /// `BPF_F_CURRENT_CPU`, which is also the mask of the index in the flags.
+    /// The helper flag `BPF_F_CURRENT_CPU`. It is also the mask of the flag bits that hold an index
+    /// in the map.
     const CURRENT: u64 = 0xffff_ffff;
     match flags {
         RegisterValue::Constant(flags) if flags & CURRENT == CURRENT => {}

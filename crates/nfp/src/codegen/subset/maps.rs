@@ -1,5 +1,5 @@
-//! Checks that the card supports the maps of a program and the accesses to their elements
-//! (`nfp_bpf_map_alloc`, `nfp_bpf_map_mark_used` of the driver).
+//! Checks that the SmartNIC supports the maps of a program and the accesses to their elements
+//! (`nfp_bpf_map_alloc`, `nfp_bpf_map_mark_used` of the Linux NFP driver).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::codegen::refusal::{Cause, OTHER_TARGET};
 use crate::firmware::{MAX_ARRAY, MapAbi};
 
 /// The way in which a program uses a word of a map's value. Each word can have only one use,
-/// because the card stores counters in another byte order.
+/// because the SmartNIC stores counters in another byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Read,
@@ -27,7 +27,8 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    /// Finds the maps that a program uses. The uses of words are recorded later.
+    /// Finds the maps that a program uses, without the uses of their words, which
+    /// [`record_use`] adds.
     pub fn of(program: &AnnotatedProgram<'_>) -> Self {
         let live = (0..program.insns.len()).filter(|&slot| program.is_live(slot));
         let named = live.filter_map(|slot| match program.insns[slot].insn {
@@ -87,8 +88,8 @@ pub(super) fn map_supported(
     }
 }
 
-/// Checks that a map can be the one array map of the paper's firmware (`nfp_bpf_map_alloc` of its
-/// driver).
+/// Checks that a map can be the one array map of the firmware of Krude et al. (CoNEXT 2021), as
+/// `nfp_bpf_map_alloc` of its driver does.
 fn array(program: &AnnotatedProgram<'_>, map: &MapDef, uses: &Uses) -> Result<(), Cause> {
     let MapDef { name, kind, key_size, value_size, max_entries, flags, .. } = map;
     let mut all = uses.maps.iter().filter_map(|&map| program.map(map));

@@ -78,8 +78,8 @@ impl Facts for Analysis<'_> {
         Some(other.offset?.wrapping_sub(one.offset?)).filter(|_| together)
     }
 
-    /// Returns the number of argument registers that a call reads. Returns 0 if the card does not
-    /// support the call.
+    /// Returns the number of argument registers that a helper call reads. Returns 0 if the SmartNIC
+    /// does not support the helper.
     fn arguments(&self, slot: usize, number: i32) -> u8 {
         let state = self.states[slot].as_ref();
         let variable =
@@ -94,8 +94,8 @@ impl Facts for Analysis<'_> {
         if accepts { helpers::arguments(number) } else { 0 }
     }
 
-    /// Returns true if a store writes 64 bits. This also holds for code that replaces stores that
-    /// the card refuses.
+    /// Returns true if a store reads all 64 bits of its source register. Code that stands in for a
+    /// store that the SmartNIC does not support does so, too.
     fn stores_whole(&self, slot: usize, base: Register, src: Register) -> bool {
         let Some(state) = &self.states[slot] else { return false };
         let accepted = matches!(state.register(base).kind, Kind::Packet | Kind::Stack);
@@ -104,7 +104,7 @@ impl Facts for Analysis<'_> {
 }
 
 impl Value {
-    /// Returns true if the card refuses a load at `offset` bytes from this pointer.
+    /// Returns true if the SmartNIC does not support a load at `offset` bytes from this pointer.
     pub fn refuses_loads(&self, offset: i16) -> bool {
         match (self.kind, &self.origin) {
             (Kind::Stack, _) => self.varies,

@@ -10,21 +10,22 @@ use super::code::Code;
 use super::transfer::{Entry, State, analyze};
 use super::value::{Kind, NUMBER, Origin, Value, WORD_BYTES, split_place};
 
-/// Maximum number of rounds. Each round follows values through one more call. The kernel allows
-/// eight nested frames.
+/// Maximum number of rounds of the analysis. Each round follows values through one more call. The
+/// kernel allows eight nested frames.
 const ROUNDS: u32 = 32;
-/// Size limit of a frame in bytes.
+/// Maximum size of a stack frame in bytes.
 const FRAME: i64 = 512;
 
 /// The values with which functions are called, and those that they return, by function name.
 #[derive(Default, PartialEq)]
 struct CallValues {
     arguments: BTreeMap<String, [Value; 5]>,
-    /// Values in the frames of callers when a function starts, by place.
+    /// Values in stack frames of callers when a function starts, by function name and stack
+    /// position ([`Value::place`]).
     stacks: BTreeMap<String, BTreeMap<i64, Value>>,
     results: BTreeMap<String, Value>,
-    /// Values that a function writes to the frames of callers, by place. `None` if a value is
-    /// unknown.
+    /// Values that a function writes to stack frames of callers, by function name and stack
+    /// position ([`Value::place`]). `None` if a value is unknown.
     written: BTreeMap<String, BTreeMap<i64, Option<Value>>>,
 }
 
@@ -70,7 +71,8 @@ pub(super) fn analyze_all(
 }
 
 impl CallValues {
-    /// Adds the values that a call passes to the called function, or that a return passes back.
+    /// Records the values that flow between functions at an instruction: arguments at a call,
+    /// results and written values at an exit. Other instructions record nothing.
     fn add(
         &mut self,
         code: &Code<'_>,
@@ -111,7 +113,7 @@ impl CallValues {
     }
 }
 
-/// Returns the value of an argument register as the called function sees it.
+/// Returns the value of an argument register at a call, expressed in terms of the called function.
 fn argument(state: &State, register: usize) -> Value {
     let value = &state.registers[register];
     match value.kind {
@@ -129,7 +131,8 @@ fn argument(state: &State, register: usize) -> Value {
 }
 
 impl Value {
-    /// Returns the value for use in another function. Pointers get the origin `origin`.
+    /// Returns the value for use in another function: pointers into the packet or a map element get
+    /// the origin `origin` and the offset 0.
     fn rebased(&self, origin: Origin) -> Self {
         match self.kind {
             Kind::Packet | Kind::Element => Value { origin, offset: Some(0), ..self.clone() },
@@ -137,7 +140,8 @@ impl Value {
         }
     }
 
-    /// Returns the result of a function, or a value that it writes, for use in its caller.
+    /// Returns a function's result, or a value that it writes to a caller's frame, for use in the
+    /// caller.
     fn as_result(&self, origin: Origin) -> Self {
         match (self.kind, &self.origin) {
             (Kind::Stack, Origin::Passed { .. }) => self.clone(),
@@ -146,7 +150,7 @@ impl Value {
         }
     }
 
-    /// Returns a value that covers two values from different calls or returns.
+    /// Returns an abstract value that covers two values from different calls or returns.
     fn merged(&self, other: &Self) -> Self {
         if self == other {
             return self.clone();
@@ -167,7 +171,7 @@ impl Value {
         self.or_null(other).unwrap_or_else(|| self.mixed(other, Origin::Several))
     }
 
-    /// Returns a value that covers two stack pointers from different calls.
+    /// Returns an abstract value that covers two stack pointers from different calls.
     fn join_stack(&self, other: &Self) -> Self {
         let varies = self.varies || other.varies;
         let pointer =
@@ -194,8 +198,8 @@ impl Value {
     }
 }
 
-/// Returns the values in stack frames to which the arguments of a call point. Places are those in
-/// the called function.
+/// Returns the values in stack frames that the arguments of a call point to. Keys are stack
+/// positions ([`Value::place`]) in the called function.
 fn stack_arguments(state: &State) -> BTreeMap<i64, Value> {
     let mut found = BTreeMap::new();
     for register in 1..6 {
@@ -213,8 +217,8 @@ fn stack_arguments(state: &State) -> BTreeMap<i64, Value> {
     found
 }
 
-/// Returns the values that a function has changed in stack frames to which its arguments point, by
-/// place.
+/// Returns the values that a function has changed in stack frames of callers, by stack position
+/// ([`Value::place`]).
 fn written(state: &State, stack: &BTreeMap<i64, Value>) -> BTreeMap<i64, Option<Value>> {
     let places = state.stack.keys().chain(stack.keys());
     let changed = places
@@ -236,8 +240,8 @@ fn join_written(
     places.map(|place| (*place, both(place))).collect()
 }
 
-/// Returns a value for each of the five argument registers. If none is given, the register holds
-/// any number.
+/// Returns values for all five argument registers. Registers without a value in `values` hold any
+/// number.
 pub(super) fn arguments(values: Vec<Value>) -> [Value; 5] {
     let mut all = [const { NUMBER }; 5];
     for (to, value) in all.iter_mut().zip(values) {

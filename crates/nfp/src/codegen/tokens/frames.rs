@@ -1,5 +1,5 @@
 //! Computes the layout of stack frames as the code generator would choose it. Accesses that the
-//! card cannot compile are assumed to be replaced by other accesses.
+//! SmartNIC cannot compile are assumed to be replaced by other accesses.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,20 @@ use crate::codegen::analysis::frames::{Function, bytes_for_calls, names_saved_re
 use crate::codegen::facts::Facts;
 use crate::firmware::MAX_STACK;
 
-/// Lowest offset from each pointer argument that a function accesses, by function and register.
+/// Lowest offset that a function accesses through each pointer argument, by function name and
+/// number of the argument register.
 type Touched<'a> = BTreeMap<&'a str, BTreeMap<u8, i64>>;
 
-/// The frame of a function.
+/// Layout of a function's stack frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub function: Function,
-    /// Size in bytes without the extra bytes that stand-ins read.
+    /// Size in bytes, not counting stack bytes that only stand-in code uses. Such code replaces
+    /// accesses that the SmartNIC does not support.
     pub without_stand_ins: i64,
 }
 
 impl Analysis<'_> {
-    /// Returns the frames of all functions.
     pub fn frames(&self) -> Vec<Frame> {
         let touched: Touched<'_> = self
             .code
@@ -102,14 +103,14 @@ impl Analysis<'_> {
     }
 }
 
-/// Returns true if the driver cannot compile an access to a caller's frame. `place` is the distance
-/// in bytes from the first byte of the function's own frame. The driver computes the remainder of a
-/// negative distance as if it were positive.
+/// Returns true if the driver cannot compile an access to a caller's stack frame. `place` is the
+/// offset in bytes from the first byte of the function's own frame. The driver computes the
+/// remainder of a negative offset as if it were positive.
 pub(super) fn is_refused(place: i64) -> bool {
     place < 0 && place % WORD_BYTES != 0
 }
 
-/// Returns the register that an atomic operation writes.
+/// Returns the register that an atomic operation writes; `None` if it writes none.
 fn fetched(insn: &Insn) -> Option<Register> {
     match *insn {
         Insn::Atomic { op: AtomicOp::Cmpxchg, .. } => Some(Register::R0),
@@ -118,7 +119,8 @@ fn fetched(insn: &Insn) -> Option<Register> {
     }
 }
 
-/// Returns the number of stack bytes down to the lowest offset that a function's instructions name.
+/// Returns the number of stack bytes down to the lowest offset from the frame pointer that a
+/// function's instructions contain.
 fn named_bytes(insns: &[Insn]) -> u32 {
     let mut lowest = 0;
     // Registers with a copy of the frame pointer.

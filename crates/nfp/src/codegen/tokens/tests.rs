@@ -66,7 +66,7 @@ fn call(offset: i32) -> Line {
 
 const EXIT: Line = Line::Insn(Insn::Exit);
 
-/// Returns a program of these functions, with the entry function first.
+/// Builds a program from the instructions of its functions, with the entry function first.
 fn program(functions: Vec<Vec<Line>>) -> UnlinkedProgram {
     let (mut insns, mut variables, mut subprograms) = (Vec::new(), BTreeMap::new(), Vec::new());
     for (number, lines) in functions.into_iter().enumerate() {
@@ -114,7 +114,8 @@ fn described(functions: Vec<Vec<Line>>) -> Vec<Vec<Token>> {
     found.into_iter().map(|(_, tokens)| tokens).collect()
 }
 
-/// Returns the words of each instruction of a program that has one function.
+/// Returns the token of each instruction of a program with one function, with words separated by
+/// spaces.
 fn words(lines: Vec<Line>) -> Vec<String> {
     let found = described(vec![lines]).remove(0);
     found.into_iter().map(|token| token.words.join(" / ")).collect()

@@ -13,17 +13,17 @@ use super::code::Code;
 use super::value::{Cell, Kind, NUMBER, Origin, Value, split_place};
 use crate::codegen::helpers;
 
-/// Upper limit of packet lengths in bytes.
+/// Upper limit of packet lengths in bytes that the analysis assumes.
 const LONGEST: u64 = (1 << 16) - 1;
 /// Number of joins at an instruction after which bounds that still grow are widened.
 const JOINS_BEFORE_WIDENING: u32 = 4;
 
-/// Abstract values before an instruction.
+/// Abstract values of registers and stack slots before an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct State {
     /// Values of `r0` to `r10`.
     pub registers: [Value; 11],
-    /// Values of doublewords of stack frames, by place.
+    /// Known values of 8-byte stack slots, by stack position ([`Value::place`]).
     pub stack: BTreeMap<i64, Value>,
 }
 
@@ -45,7 +45,8 @@ impl State {
         }
     }
 
-    /// Sets `size` bytes of the stack to a value; `None` makes them unknown.
+    /// Sets `size` stack bytes at the stack position `place` ([`Value::place`]) to a value; `None`
+    /// makes them unknown.
     fn put(&mut self, place: i64, size: i64, value: Option<Value>) {
         self.stack.retain(|&at, _| at + 8 <= place || place + size <= at);
         if let Some(value) = value {
@@ -70,12 +71,12 @@ impl State {
 pub(super) struct Entry<'a> {
     /// Values of `r1` to `r5`.
     pub arguments: &'a [Value; 5],
-    /// Values in frames of callers, by place.
+    /// Known values in stack frames of callers, by stack position ([`Value::place`]).
     pub stack: &'a BTreeMap<i64, Value>,
     /// Results of functions, by name.
     pub results: &'a BTreeMap<String, Value>,
-    /// Values that functions write to callers' frames, by function name and place; `None` if
-    /// unknown.
+    /// Values that functions write to callers' stack frames, by function name and stack position
+    /// ([`Value::place`]); `None` if a value is unknown.
     pub written: &'a BTreeMap<String, BTreeMap<i64, Option<Value>>>,
 }
 
@@ -383,7 +384,7 @@ fn arithmetic(slot: usize, (width, op): (Width, AluOp), left: &Value, right: &Va
     }
 }
 
-/// Returns the result of arithmetic on numbers.
+/// Returns the result of arithmetic on numbers, or an upper bound of it.
 fn numbers(op: AluOp, left: &Value, right: &Value, width: Width) -> Value {
     use AluOp::{Add, And, Div, Lsh, Mod, Mul, Or, Rsh, Sub, Xor};
     if matches!(op, Add | Sub) && (left.kind, right.kind) != (Kind::Number, Kind::Number) {

@@ -8,34 +8,37 @@ use std::rc::Rc;
 
 use slowpath_bpf::lift::{Offset, RegisterValue};
 
-/// Kind of a value.
+/// Kind of an abstract value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Number,
-    /// A value whose kind differs between paths.
+    /// A value that may be a number or a pointer of any kind, as it differs between paths.
     Unknown,
-    /// The argument of a program, with pointers into the packet.
+    /// A pointer to the context, the program's argument with the pointers `data` and `data_end`.
     Context,
     Packet,
     PacketEnd,
     Map,
-    /// State that is reached through pointers.
+    /// A pointer to state that the SmartNIC can access, such as an element of a map.
     Element,
-    /// A global variable, or state that the card cannot access.
+    /// A pointer to a global variable, or to other state that the SmartNIC cannot access.
     Global,
-    /// A constant variable.
+    /// A pointer to a constant variable of the object, such as a table.
     Table,
     Stack,
-    /// The result of a helper that returns pointers to state of the kernel.
+    /// The result of a helper that returns pointers to kernel state, or another value that is not a
+    /// pointer to memory of the SmartNIC.
     Returned,
-    /// A value loaded from state. Memory that it points to is state, too.
+    /// A value loaded from state, such as a map element. If it is a pointer, it points to state,
+    /// too.
     Inner,
-    /// A field of the context that the card lacks, which may be a pointer into the packet.
+    /// The value of a context field that the SmartNIC does not provide. It may be a pointer into
+    /// the packet.
     Field,
 }
 
 impl Kind {
-    /// Returns the word for the kind in tokens.
+    /// Returns the token's word for this kind of value.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Number => "number",
@@ -75,33 +78,36 @@ pub(super) enum Origin {
         data: i64,
         end: i64,
     },
-    /// An object that describes a packet.
+    /// An object that describes a packet, such as `struct rte_mbuf`.
     Descriptor,
-    /// The function's own frame.
+    /// The function's own stack frame.
     Frame,
-    /// An unknown place in a caller's frame.
+    /// An unknown position in a caller's stack frame.
     Caller,
-    /// A place in a caller's frame: the place that `register` points to at the function's start.
-    /// `start` is the lowest distance of this place from the caller's frame address over all calls.
+    /// A position in a caller's stack frame: the address that the argument `register` contains at
+    /// the function's start. `start` is the lowest offset of this address from the caller's frame
+    /// pointer over all calls; `None` if unknown.
     Passed {
         register: u8,
         start: Option<i64>,
     },
-    /// A symbol of the object.
+    /// A variable, map or function of the object, by its symbol name.
     Symbol(Rc<str>),
-    /// Result of the call at a slot.
+    /// The pointer that the call at this slot returns.
     Call(usize),
-    /// Result of an addition at a slot.
+    /// The pointer that results from the addition at this slot.
     Moved(usize),
-    /// A register or stack slot at an instruction where paths meet.
+    /// The pointer in a register or stack slot at the instruction at this slot, where control-flow
+    /// paths meet.
     Joined(usize, Cell),
-    /// A pointer that a function receives, by argument register or by place in a caller's frame.
+    /// A pointer that the function received in this argument register, or at this stack position
+    /// ([`Value::place`]) in a caller's frame.
     Argument(i64),
-    /// A pointer that a called function wrote to this place.
+    /// A pointer that a called function wrote to this stack position ([`Value::place`]).
     Written(i64),
-    /// A field of a descriptor.
+    /// The field at this offset in bytes of an object that describes a packet.
     Field(i64),
-    /// One of several origins in other functions.
+    /// One of several origins, because calls or returns pass different pointers.
     Several,
 }
 
@@ -112,26 +118,28 @@ pub(super) enum Cell {
     Stack(i64),
 }
 
-/// Size in bytes of a word of the card's stack.
+/// Size in bytes of a word of the SmartNIC's stack memory.
 pub(super) const WORD_BYTES: i64 = 4;
-/// Distance between the places of two pointer arguments. Every frame is smaller.
+/// Difference between the stack positions ([`Value::place`]) that two consecutive argument
+/// registers point to. It is larger than any stack frame.
 const REGISTER_SPACING: i64 = 1 << 16;
 
-/// Abstract value.
+/// Abstract value of a register or of 8 bytes of the stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Value {
     pub kind: Kind,
     pub origin: Origin,
-    /// Distance from the origin in bytes, or the value of a number. `None` if unknown.
+    /// Distance in bytes from `origin` for a pointer, the value for a number. `None` if unknown.
     pub offset: Option<i64>,
     /// Largest value of a number.
     pub high: u64,
-    /// True if the offset varies so that the card cannot access the element or stack variable.
+    /// True if a pointer's offset varies between executions in such a way that the SmartNIC cannot
+    /// access the map element or stack variable.
     pub varies: bool,
-    /// True if the pointer has several possible stack places with the same alignment. `offset` is
-    /// that of the lowest place.
+    /// True if the pointer can point to several stack positions, all with the same alignment.
+    /// `offset` is that of the lowest one.
     pub several: bool,
-    /// Map that contains the element.
+    /// Name of the map that contains the element to which the value points; `None` if unknown.
     pub map: Option<Rc<str>>,
 }
 
@@ -151,12 +159,11 @@ impl Value {
         Value { kind, ..NUMBER }
     }
 
-    /// Returns a number up to `high`.
+    /// Returns an unknown number between 0 and `high`.
     pub fn up_to(high: u64) -> Self {
         Value { high, ..NUMBER }
     }
 
-    /// Returns a known number.
     pub fn constant(value: u64) -> Self {
         Value { offset: Some(value as i64), high: value, ..NUMBER }
     }
@@ -170,8 +177,8 @@ impl Value {
         self.kind == Kind::Number && self.offset == Some(0)
     }
 
-    /// Returns the kind of memory that an access through the value reaches on the card;
-    /// [`Kind::Returned`] if it reaches none.
+    /// Returns the kind of memory that an access through this value reaches on the SmartNIC.
+    /// Returns [`Kind::Returned`] if it reaches none.
     pub fn card_pointee(&self) -> Kind {
         match self.kind {
             Kind::Element if self.varies => Kind::Global,
@@ -183,7 +190,8 @@ impl Value {
         }
     }
 
-    /// Returns the kind of memory that the value points to in the program.
+    /// Returns the kind of memory that the value points to, whether or not the SmartNIC can access
+    /// it.
     pub fn pointee(&self) -> Kind {
         match self.kind {
             Kind::Field | Kind::PacketEnd => Kind::Packet,
@@ -192,7 +200,7 @@ impl Value {
         }
     }
 
-    /// Returns the 32 low bits.
+    /// Returns the value's low 32 bits as a number, as after a 32-bit operation.
     pub fn narrowed(&self) -> Self {
         const WORD: u64 = u32::MAX as u64;
         match (self.kind, self.offset) {
@@ -207,9 +215,10 @@ impl Value {
         Value { offset: self.offset.map(|offset| offset.wrapping_add(distance)), ..self }
     }
 
-    /// Returns the place that a pointer into the stack plus `offset` points to; `None` if unknown.
-    /// Places in the function's own frame count from its address. Places that argument registers
-    /// point to have numbers far above, by register.
+    /// Returns the stack position of the pointer plus `offset`; `None` if unknown. In the
+    /// function's own frame, this is the offset from the frame pointer. In a caller's frame, it is
+    /// the number of the argument register times [`REGISTER_SPACING`], plus the offset from the
+    /// address in this register.
     pub fn place(&self, offset: i64) -> Option<i64> {
         let from = self.offset.filter(|_| self.kind == Kind::Stack && !self.several)?;
         match self.origin {
@@ -221,7 +230,8 @@ impl Value {
         }
     }
 
-    /// Returns true if the card's helpers accept the pointer as the address of a stack variable.
+    /// Returns true if the SmartNIC's helpers accept the pointer as the address of a stack
+    /// variable.
     pub fn is_variable(&self) -> bool {
         let aligned = self.offset.is_some_and(|offset| offset.rem_euclid(WORD_BYTES) == 0);
         self.kind == Kind::Stack && !self.varies && aligned
@@ -235,7 +245,8 @@ impl Value {
         }
     }
 
-    /// Returns the distance of an access from a caller's frame address, if known.
+    /// Returns the offset of an access from the frame pointer of the caller whose frame it
+    /// accesses; `None` if unknown. The address is this pointer plus `offset`.
     pub fn in_caller(&self, offset: i16) -> Option<i64> {
         match self.origin {
             Origin::Passed { start, .. } if self.kind == Kind::Stack => {
@@ -245,7 +256,7 @@ impl Value {
         }
     }
 
-    /// Returns the value in terms of the code generator.
+    /// Returns the value in the representation that the code generator uses.
     pub fn as_register(&self) -> RegisterValue {
         let offset = self.offset.map_or(Offset::Unknown, Offset::Constant);
         match self.kind {
@@ -266,8 +277,8 @@ impl Value {
         }
     }
 
-    /// Returns the join of two values where paths meet. With `widen`, bounds that grow become those
-    /// of the width.
+    /// Returns the join of two values where paths meet. With `widen`, a bound that grows becomes
+    /// the largest number of 32 or 64 bits.
     pub fn join(&self, other: &Self, at: Origin, widen: bool) -> Self {
         if self == other {
             return self.clone();
@@ -309,7 +320,8 @@ impl Value {
         if self.is_null() { Some(other.clone()) } else { other.is_null().then(|| self.clone()) }
     }
 
-    /// Returns the join of values of different kinds: state if both are state, else unknown.
+    /// Returns the join of two values of different kinds. This is [`Kind::Global`] if both point to
+    /// state, else [`Kind::Unknown`].
     pub fn mixed(&self, other: &Self, origin: Origin) -> Self {
         if self.kind.is_state() && other.kind.is_state() {
             Value::pointer(Kind::Global, origin, None)
@@ -318,8 +330,8 @@ impl Value {
         }
     }
 
-    /// Returns the join of two stack pointers with the same origin. The card can access both places
-    /// through the pointer if they have the same alignment.
+    /// Returns the join of two stack pointers with the same origin but different offsets. The
+    /// SmartNIC can access both positions through one pointer if they have the same alignment.
     fn one_of_places(&self, other: &Self) -> Self {
         let (Some(one), Some(two)) = (self.offset, other.offset) else {
             return Value::pointer(Kind::Stack, self.origin.clone(), None);
@@ -329,8 +341,8 @@ impl Value {
     }
 }
 
-/// Splits a place into the argument register that points to it and the distance from there.
-/// Register 0 stands for the function's own frame.
+/// Splits a stack position ([`Value::place`]) into the argument register that points to the frame
+/// and the offset from its address. Register 0 stands for the function's own frame.
 pub(super) fn split_place(place: i64) -> (i64, i64) {
     let register = (place + REGISTER_SPACING / 2).div_euclid(REGISTER_SPACING);
     (register, place - register * REGISTER_SPACING)

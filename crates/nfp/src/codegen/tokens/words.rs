@@ -12,7 +12,7 @@ use super::value::{Kind, Origin, Value};
 use crate::codegen::annotated::{AnnotatedInsn, Copy, PacketCache};
 use crate::codegen::emit::{self, Direction};
 
-/// Limits of classes of constants.
+/// Largest constant of the class `small`: those that fit into operands with 7 bits.
 const SMALL: u64 = 127;
 const BYTE: u64 = 255;
 const HALF: u64 = 65535;
@@ -21,11 +21,12 @@ const WORD: u64 = u32::MAX as u64;
 /// A description of an instruction as a list of words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// The words. The first one is the operation, and the others are its properties.
+    /// The words: first the operation, such as `load`, then its properties.
     pub words: Vec<String>,
-    /// Number of instructions of the card that follows from lengths and places alone.
+    /// Number of those SmartNIC instructions that follow from access lengths and stack offsets
+    /// alone, for example one per word of a copy. Models predict only the other instructions.
     pub pieces: u32,
-    /// The memory that the instruction accesses, if it accesses any.
+    /// The kind of memory that the instruction accesses; `None` if it accesses none.
     pub pointee: Option<&'static str>,
 }
 
@@ -35,18 +36,19 @@ fn words<const N: usize>(words: [&str; N]) -> Words {
     words.map(str::to_owned).to_vec()
 }
 
-/// Describes the instructions of a function.
+/// Describes the BPF instructions of a function as tokens.
 pub(super) struct Describer<'a> {
     pub analysis: &'a Analysis<'a>,
-    /// Instructions of the program with their copies and shared reads.
+    /// Annotated instructions of the program, with memory copies and shared reads of the packet.
     pub insns: &'a [AnnotatedInsn],
     pub frames: &'a [Frame],
-    /// Frame of the function.
+    /// Stack frame of the function that is described.
     pub frame: Frame,
 }
 
 impl Describer<'_> {
-    /// Describes the instructions at `first..end`, without second slots.
+    /// Describes the instructions at `first..end`, without the second slots of 16-byte
+    /// instructions.
     pub fn all(&self, first: usize, end: usize) -> Vec<Token> {
         let mut saves_context = first == 0;
         let slots =
@@ -82,7 +84,7 @@ impl Describer<'_> {
         Some(state.map_or(Kind::Unknown, |state| state.register(base).pointee()).name())
     }
 
-    /// Returns the number of the card's instructions that depend on lengths and places alone.
+    /// Returns the value of [`Token::pieces`] for an instruction.
     fn pieces(&self, slot: usize, insn: Insn) -> u32 {
         let annotated = &self.insns[slot];
         if let Some(copy) = annotated.copy {
@@ -257,7 +259,7 @@ fn arithmetic(
     }
 }
 
-/// Returns the words for a load from memory other than the stack.
+/// Returns the token's words for a load from memory other than the stack.
 fn loaded(
     (size, signed): (Size, bool),
     base: &Value,
@@ -299,7 +301,8 @@ fn loaded(
     words(["fetched", &bits, &skipped, zeros, length, restricted_class(start.into())])
 }
 
-/// Returns the words for a copy of bytes to the packet. `from` is the lowest offset that it reads.
+/// Returns the token's words for a copy of bytes to the packet. `from` is the lowest offset that
+/// the copy reads.
 fn copy(copy: &Copy, base: &Value, size: Size, from: i16) -> Words {
     let length = match copy.length {
         0..=8 => "tiny",
@@ -346,7 +349,7 @@ fn atomic(op: AtomicOp) -> &'static str {
     }
 }
 
-/// Returns the class of a shift's distance.
+/// Returns the token's word for the amount of a shift: a constant, or the value of a register.
 fn amount_class(constant: Option<i64>, register: &Value) -> &'static str {
     let number = register.offset.filter(|_| register.kind == Kind::Number);
     let Some(amount) = constant.or(number) else {
@@ -361,7 +364,8 @@ fn amount_class(constant: Option<i64>, register: &Value) -> &'static str {
     }
 }
 
-/// Returns the size class of the number that an atomic operation adds, and that of its offset.
+/// Returns the token's words for the number that an atomic operation adds, and for the offset of
+/// its address.
 fn addend_class(value: &Value, offset: i16) -> [&'static str; 2] {
     let size = match value.offset.filter(|_| value.kind == Kind::Number) {
         Some(number) if number as u64 <= HALF => "small",
@@ -377,8 +381,8 @@ fn addend_class(value: &Value, offset: i16) -> [&'static str; 2] {
     [size, place]
 }
 
-/// Returns the words for an arithmetic operand: a register, or a constant by the number of
-/// instructions that load it.
+/// Returns the token's words for an arithmetic operand: a constant, or `None` for a register.
+/// Constants are classified by the number of instructions that load them.
 fn operand(constant: Option<i64>) -> Words {
     match constant {
         None => words(["register"]),
@@ -390,7 +394,7 @@ fn sign(value: i64) -> &'static str {
     if value < 0 { "negative" } else { "positive" }
 }
 
-/// Returns the class of a constant operand of `alu`, which can hold any byte.
+/// Returns the token's word for a constant operand of `alu`, which can encode any byte.
 fn operand_class(value: i64) -> &'static str {
     match constant_class(value) {
         "byte" => "small",
@@ -398,7 +402,7 @@ fn operand_class(value: i64) -> &'static str {
     }
 }
 
-/// Returns the class of a constant by the number of instructions that load it.
+/// Returns the token's word for a constant, which tells how many instructions load it.
 fn constant_class(value: i64) -> &'static str {
     let value = value as u64 & WORD;
     let packed = |word: u64| [0, 8, 16].iter().any(|shift| (word >> shift & HALF) << shift == word);
@@ -412,12 +416,12 @@ fn constant_class(value: i64) -> &'static str {
     }
 }
 
-/// Returns the class of an offset from a base register.
+/// Returns the token's word for the offset of an address from a base register.
 fn offset_class(offset: i64) -> &'static str {
     if offset == 0 { "0" } else { restricted_class(offset) }
 }
 
-/// Returns the class of a constant in a restricted operand, which can hold up to 127.
+/// Returns the token's word for a constant in a restricted operand, which can encode up to 127.
 fn restricted_class(offset: i64) -> &'static str {
     if (0..=SMALL as i64).contains(&offset) { "small" } else { constant_class(offset) }
 }

@@ -34,7 +34,7 @@ pub(in crate::lift) enum FirmwareCall {
 }
 
 impl FirmwareCall {
-    /// Returns the firmware function that a branch to this number calls.
+    /// Returns the firmware function that a branch to this number calls; `None` if it calls none.
     pub fn at(target: u32) -> Option<Self> {
         Some(match i32::try_from(target.checked_sub(FIRST_EXIT)?).ok()? {
             helper::MAP_LOOKUP_ELEM => FirmwareCall::MapLookup,
@@ -45,7 +45,7 @@ impl FirmwareCall {
         })
     }
 
-    /// Returns the name for messages.
+    /// Returns the function's name in messages.
     pub fn name(self) -> &'static str {
         match self {
             FirmwareCall::MapLookup => "map_lookup",
@@ -84,16 +84,17 @@ pub(super) fn has_returns(listing: &Listing) -> bool {
     listing.insns().any(|insn| matches!(insn, Insn::Return { .. }))
 }
 
-/// Returns the instruction numbers that the delay slots of a call load. First comes the return
-/// address. If the call goes through the subroutine that saves registers, the called function
-/// follows.
+/// Returns the instruction numbers that the delay slots of a call load into registers: the return
+/// address and, for calls through the subroutine that saves registers, the called function. Returns
+/// nothing if the branch is not a call.
 pub(super) fn link_registers(listing: &Listing, slots: Range<usize>) -> impl Iterator<Item = u32> {
     let back = loaded(listing, slots.clone(), RETURN_ADDRESS);
     let onward = back.and_then(|_| loaded(listing, slots, CALLEE_ADDRESS));
     back.into_iter().chain(onward)
 }
 
-/// Returns the constant that the delay slots load into a register, if there is one.
+/// Returns the constant that instructions in the delay slots load into a register; `None` if they
+/// load none.
 fn loaded(listing: &Listing, slots: Range<usize>, register: Operand) -> Option<u32> {
     let writes = |insn: &&Insn| match (insn.destination(), register) {
         (Some((dst, _)), _) if dst == register => true,
@@ -107,21 +108,22 @@ fn loaded(listing: &Listing, slots: Range<usize>, register: Operand) -> Option<u
     }
 }
 
-/// Identifies the call string of a block in the list of call strings.
+/// Index of a call string in [`CallStrings`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::lift) struct CallStringId(usize);
 
 impl CallStringId {
-    /// The call string of blocks that are not part of a call.
+    /// The empty call string, for blocks outside of called functions.
     pub const MAIN: CallStringId = CallStringId(0);
 }
 
-/// The calls that have not returned yet at a block.
+/// A call string: the calls that have not returned yet when a block runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct CallString {
-    /// Numbers of the instructions to which these calls return. The innermost call comes last.
+    /// Numbers of the instructions to which the calls return. The innermost call comes last.
     return_addresses: Vec<u32>,
-    /// Number of the function at which the subroutine that saves registers continues.
+    /// Number of the called function's first instruction, while the subroutine that saves registers
+    /// runs. `None` elsewhere.
     callee: Option<u32>,
 }
 
@@ -159,8 +161,8 @@ impl CallStrings {
         Ok(id)
     }
 
-    /// Returns the call string after an unconditional branch, which may be a call. `slots` are its
-    /// delay slots.
+    /// Returns the call string after an unconditional branch. If the branch is a call, this is
+    /// `from` with one more call. `slots` are the delay slots of the branch.
     pub fn called(
         &mut self,
         listing: &Listing,
@@ -182,7 +184,8 @@ impl CallStrings {
         self.id(call_string)
     }
 
-    /// Returns the call string after a return, and the instruction at which it continues.
+    /// Returns the call string after the return instruction `rtn[src]`, and the number of the next
+    /// instruction.
     pub fn returned(
         &mut self,
         from: CallStringId,

@@ -11,8 +11,8 @@ use super::BasicBlock;
 use crate::lift::delayed_effects::PendingBase;
 use crate::{Insn, Listing};
 
-/// Searches all paths after a block for an instruction that uses a base register of local memory
-/// too early: before a write of the register has taken effect. Returns the first such instruction.
+/// Searches the paths after a block for an instruction that uses a base register of local memory
+/// before a write of it takes effect. Returns the number of the first such instruction.
 pub(in crate::lift) fn local_user_behind(
     listing: &Listing,
     block: &BasicBlock,
@@ -26,7 +26,8 @@ pub(in crate::lift) fn local_user_behind(
     ways.map(|(_, next)| next).find_map(|next| local_user(listing, next, left, index))
 }
 
-/// Searches `count` instructions, starting at `number`. `count` is at most three.
+/// Returns the first of `count` instructions from `number` on that uses the base register `index`.
+/// `count` is at most three.
 fn local_user(listing: &Listing, number: usize, count: usize, index: u8) -> Option<usize> {
     let insn = listing.numbered().get(number).filter(|_| count > 0)?.insn;
     if uses(&insn, index) {

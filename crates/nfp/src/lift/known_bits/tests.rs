@@ -25,7 +25,7 @@ fn evaluate(op: BinaryOp, a: u64, b: u64) -> u64 {
     }
 }
 
-/// The known bits of a result hold for all values of the unknown operand bits.
+/// Checks that computed known bits are right for all values of the operands' unknown bits.
 #[test]
 fn known_bits_are_right() {
     use BinaryOp::{Add, And, Concat, Lshr, Or, Shl, Sub, Xor};
