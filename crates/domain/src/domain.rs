@@ -35,10 +35,10 @@ pub struct Domain {
     ones: u64,
     lo: u64,
     hi: u64,
-    /// Greatest member whose sign bit is zero, or the greatest member if all members have the same
-    /// sign.
+    /// Greatest member whose sign bit is zero. If all members have the same sign bit, the greatest
+    /// member.
     max_nonnegative: u64,
-    /// Least member whose sign bit is one, or the least member if all members have the same sign.
+    /// Least member whose sign bit is one. If all members have the same sign bit, the least member.
     min_negative: u64,
 }
 
@@ -96,8 +96,8 @@ impl Domain {
         Self::reduced(width, zeros & m, ones & m, 0, m).unwrap_or(Self::full(width))
     }
 
-    /// Returns the domain of certain values from `lo` to `hi`: those whose bits in `zeros` are zero
-    /// and whose bits in `ones` are one. `None` if there are none.
+    /// Returns the domain of the values from `lo` to `hi` whose bits in `zeros` are zero and whose
+    /// bits in `ones` are one. Returns `None` if no value fits.
     pub fn reduced(width: u8, zeros: u64, ones: u64, lo: u64, hi: u64) -> Option<Self> {
         let top = 1u64 << (width - 1);
         let positive = Half::new(lo, hi.min(top - 1));
@@ -125,8 +125,9 @@ impl Domain {
             .unwrap_or(Self::full(width))
     }
 
-    /// Returns the domain of the values in either half whose bits in `zeros` are zero and whose
-    /// bits in `ones` are one. `None` if there are none.
+    /// Returns the domain of the values in two intervals that have zeros at the bits in `zeros` and
+    /// ones at those in `ones`. Values in `positive` have sign bit zero, those in `negative` sign
+    /// bit one. Returns `None` if no value fits.
     fn from_halves(
         width: u8,
         zeros: u64,

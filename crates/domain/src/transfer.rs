@@ -1,6 +1,6 @@
-//! Applies operators to [`Domain`]s. The functions are called transfer functions. For all members
-//! of the operands, the result of the operator is a member of the returned domain, which may
-//! contain further values. Exhaustive tests on small widths check this.
+//! Applies operators to [`Domain`]s, with one transfer function for each operator. For all members
+//! of the operands, the result of the operator is a member of the returned domain. The domain may
+//! contain more values. Exhaustive tests on small widths check this.
 //!
 //! Functions for operators whose bounds depend on signs process non-negative and negative members
 //! separately ([`signs`]) and join the results.
@@ -21,8 +21,7 @@ pub use sums::{add, mul, neg, sub};
 
 use crate::{Domain, mask, sign_extend};
 
-/// The least and the greatest member among the members with one sign; the members between them do
-/// not matter.
+/// The members of a domain that have the same sign bit, by the least and the greatest of them.
 #[derive(Clone, Copy)]
 struct Signed {
     lo: u64,
@@ -53,21 +52,21 @@ fn signs(a: Domain) -> impl Iterator<Item = Signed> + Clone {
     parts.into_iter().flatten().map(move |(lo, hi)| Signed { lo, hi, width })
 }
 
-/// Applies `of` to the members of each sign and joins the results.
+/// Applies `of` to the negative and to the non-negative members of a domain and joins the results.
 fn by_sign(a: Domain, of: impl Fn(Signed) -> Domain) -> Domain {
     let parts = signs(a).map(of).reduce(|all, part| all.join(&part));
     parts.unwrap_or(Domain::full(a.width()))
 }
 
-/// Applies `of` to each pair of signs of the two operands and joins the results.
+/// Applies `of` to each combination of signs of the two operands and joins the results.
 fn by_signs(a: Domain, b: Domain, of: impl Fn(Signed, Signed) -> Domain) -> Domain {
     let pairs = signs(a).flat_map(|x| signs(b).map(move |y| (x, y)));
     let parts = pairs.map(|(x, y)| of(x, y)).reduce(|all, part| all.join(&part));
     parts.unwrap_or(Domain::full(a.width()))
 }
 
-/// Returns the intersection of two results that each contain all results of the same operation. It
-/// is therefore never empty.
+/// Returns the intersection of two domains that each contain all possible results of one operation.
+/// The intersection is therefore never empty.
 fn both(a: Domain, b: Domain) -> Domain {
     a.meet(&b).unwrap_or(a)
 }

@@ -1,6 +1,6 @@
-//! Tests that compare the results of transfer functions with the best possible results, for pairs
-//! of all 4-bit intervals, signed intervals and known bits. The shares of best results may rise but
-//! must not fall.
+//! Compares the results of transfer functions with the best possible results, for pairs of all
+//! 4-bit intervals, signed intervals and known bits. For each operator, the percentage of best
+//! results must not fall below a minimum.
 
 use slowpath_domain::{Domain, mask, sign_extend, transfer};
 
@@ -39,7 +39,7 @@ fn signed(value: u64) -> i64 {
 type Binary = (&'static str, fn(Domain, Domain) -> Domain, fn(u64, u64) -> u64, usize);
 
 /// For each operator: its name, its transfer function, the operator on numbers, and the minimum
-/// share of best results in percent.
+/// percentage of results that are the best possible.
 const BINARY: &[Binary] = &[
     ("and", transfer::and, |a, b| a & b, 99),
     ("or", transfer::or, |a, b| a | b, 99),

@@ -1,6 +1,7 @@
-//! Computes terms that describe values on all paths of a program at once. Each phi becomes a choice
-//! between the values on its arcs, by the conditions under which the arcs are taken (gated single
-//! assignment: Ottenstein, Ballance and MacCabe, "The program dependence web", PLDI 1990).
+//! Computes terms that describe values on all paths of a program at once. Each phi (a value that
+//! depends on the incoming arc) becomes a choice between the values on its arcs. Its conditions are
+//! those under which the arcs are taken (gated single assignment: Ottenstein, Ballance and MacCabe,
+//! "The program dependence web", PLDI 1990).
 //!
 //! A single query about such a term covers all paths. Terms are shared and stay about as large as
 //! the program. Memory is read byte by byte where no single store determines the value.
@@ -23,10 +24,10 @@ use slowpath_smt::{Node, TermId};
 use slowpath_stop::Ticker;
 use std::collections::BTreeSet;
 
-/// Constants below this number are null, or null plus the offset of a field. Programs do not access
-/// memory there.
+/// Constants below this number are treated as null pointers, or as null plus the offset of a field.
+/// Programs do not access memory there.
 const NULL_PAGE: u64 = 4096;
-/// Maximum number of locations that one access may have.
+/// Maximum number of locations that one memory access may have.
 const MAX_PLACES: usize = 32;
 /// Number of steps between checks of the stop condition.
 const TURNS: u32 = 32;
@@ -38,17 +39,18 @@ pub struct AllPaths {
     /// runs that reach the node.
     arrivals: HashMap<NodeId, Vec<(ArcId, TermId)>>,
     resolved: HashMap<TermId, TermId>,
-    /// Results of reads as one value; `None` if the bytes were not written by a single store.
+    /// Cache of reads of several bytes as one value; `None` if no single store wrote all the bytes.
     read: HashMap<(MemId, Location, u8), Option<TermId>>,
     ticker: Ticker,
 }
 
-/// A value that must be computed.
+/// A value that has to be computed first, before the value that depends on it.
 #[derive(Clone, Copy, Debug)]
 enum Need {
     /// The value of a term.
     Term(TermId),
-    /// The value of this number of bytes at a location, read as one value.
+    /// The value of several bytes at a location in a memory state, read as one value. The `u8` is
+    /// the number of bytes.
     Read(MemId, Location, u8),
 }
 
@@ -56,7 +58,7 @@ enum Need {
 #[derive(Clone, Copy)]
 enum Written {
     Value(TermId),
-    /// The bytes become zero; the term is their number.
+    /// The bytes become zero. The term is the number of these bytes.
     Zeros(TermId),
 }
 
@@ -104,7 +106,7 @@ impl AllPaths {
     ///
     /// # Errors
     ///
-    /// As [`resolve`](Self::resolve).
+    /// The errors of [`resolve`](Self::resolve).
     pub fn content(
         &mut self,
         executor: &mut Executor,
@@ -134,7 +136,7 @@ impl AllPaths {
     ///
     /// # Errors
     ///
-    /// As [`resolve`](Self::resolve).
+    /// The errors of [`resolve`](Self::resolve).
     pub fn writers(
         &mut self,
         executor: &mut Executor,
@@ -203,7 +205,7 @@ impl AllPaths {
         places.ok_or_else(off_path)
     }
 
-    /// Computes a value, after computing all values that it depends on.
+    /// Computes the value `root`, after computing all values that it depends on.
     fn find(&mut self, executor: &mut Executor, root: Need) -> Result<(), ExecError> {
         let mut work = vec![root];
         while let Some(&need) = work.last() {
@@ -248,7 +250,7 @@ impl AllPaths {
     }
 
     /// Computes the value of a term if the values that it depends on are known. Otherwise adds the
-    /// missing ones to `work` and returns `None`.
+    /// missing values to `work` and returns `None`.
     fn term(
         &mut self,
         executor: &mut Executor,
@@ -302,7 +304,8 @@ impl AllPaths {
         choice(executor, &resolved.collect::<Vec<_>>())
     }
 
-    /// Performs a load whose address or memory state depends on the path.
+    /// Returns the value of a load whose address or memory state differs between paths. If required
+    /// values are missing, adds them to `work` and returns `None`.
     fn load(
         &mut self,
         executor: &mut Executor,
@@ -323,8 +326,8 @@ impl AllPaths {
         Ok(choice(executor, &values))
     }
 
-    /// Reads consecutive bytes. If a single store wrote them all, reads them as one value,
-    /// otherwise byte by byte.
+    /// Reads `bytes` consecutive bytes: as one value if a single store wrote them all, otherwise
+    /// byte by byte. If required values are missing, adds them to `work` and returns `None`.
     fn together(
         &mut self,
         executor: &mut Executor,
@@ -402,8 +405,8 @@ impl AllPaths {
     }
 }
 
-/// Returns the error for a value that is not defined on any of the taken arcs. This is a defect of
-/// the caller.
+/// Returns the error for a value that is not defined on any of the incoming arcs, because of a
+/// defect of the caller.
 fn off_path() -> ExecError {
     ExecError::OffPath { term: "a value".to_owned() }
 }

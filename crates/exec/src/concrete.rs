@@ -17,7 +17,7 @@ use slowpath_ir::{
 use std::collections::{BTreeSet, HashMap};
 use thiserror::Error;
 
-/// The edge over which a run left a block.
+/// The edge over which a run left a basic block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Taken {
     /// The block that the run left.
@@ -46,17 +46,17 @@ pub struct Run {
     pub interned: HashMap<(u64, u64), u32>,
     /// Number of [`Op::Unknown`] operations that the run executed.
     pub unknowns: usize,
-    /// The reliances that the run depends on.
+    /// Assumptions on which the run relies although they may not hold ([`Op::Rely`]).
     pub relied: BTreeSet<RelianceId>,
-    /// True if the run ended in [`Destination::Never`]. The initial state then contradicts
-    /// something that the device guarantees.
+    /// True if the run ended in [`Destination::Never`]. The initial state then contradicts a
+    /// guarantee of the device.
     pub impossible: bool,
 }
 
 /// The reason why a run could not be completed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConcreteError {
-    /// A load or store uses an address that belongs to no region.
+    /// A load or store uses an address outside all memory regions.
     #[error("instruction .{insn}: address {address:#x} is in no memory region")]
     Stray {
         /// Number of the instruction.
@@ -64,7 +64,7 @@ pub enum ConcreteError {
         /// The accessed address.
         address: u64,
     },
-    /// An operation sets more bytes to zero than any device has.
+    /// An operation sets more bytes to zero than a packet or any other region can have.
     #[error("instruction .{insn} clears {bytes} bytes")]
     Cleared {
         /// Number of the instruction.
@@ -178,14 +178,14 @@ struct Core<'a> {
     /// regions.
     points: Vec<Option<RegionId>>,
     written: ByteMap,
-    /// For each byte of memory that is a part of a stored address, the region into which the
-    /// address points.
+    /// For each byte in memory that is a part of a stored address, the memory region into which
+    /// that address points.
     spilled: FxHashMap<(RegionId, u64), RegionId>,
     /// For each region, the width and the value of its base address; `None` until the prologue has
     /// set it.
     bases: Vec<Option<(u8, u64)>>,
     numbers: Numbers<'a>,
-    /// Number of values that the run has drawn so far.
+    /// Number of [`Op::Unknown`] operations that the run has executed so far.
     unknowns: usize,
     relied: BTreeSet<RelianceId>,
     /// Region and offset of each load from a watched region.

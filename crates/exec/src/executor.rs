@@ -1,4 +1,4 @@
-//! Executes blocks symbolically: registers and memory contain terms instead of numbers.
+//! Executes basic blocks symbolically: registers and memory contain terms instead of numbers.
 //!
 //! Where paths meet, their states are merged. If a register has different values on them, it
 //! becomes a new variable, and each incoming arc determines the variable's value (a gated phi,
@@ -54,10 +54,11 @@ impl SymbolicState {
 /// A variable whose value depends on the path.
 #[derive(Clone, Debug)]
 pub(crate) enum PathVariable {
-    /// A value that differs between the arcs into `node`; `incoming` has the value for each arc.
+    /// A value that differs between the arcs into `node`. `incoming` lists the arcs, each with its
+    /// value.
     Phi { node: NodeId, incoming: Vec<(ArcId, TermId)> },
-    /// A load for which no single value is valid on all paths. Its region differs between paths, or
-    /// it may read from a store whose region differs.
+    /// The result of a load that no single term describes on all paths. The memory region of the
+    /// load, or of a store that it may read from, differs between paths.
     Deferred { memory: MemId, address: TermId, bytes: u8, insn: u32 },
 }
 
@@ -73,28 +74,31 @@ pub struct Executor {
     pub(crate) arrays: Vec<ArrayId>,
     /// Initial content of each region; `None` if [`Start`] does not state it.
     pub(crate) initial: Vec<Option<InitialByte>>,
-    /// Cache of memory reads.
     pub(crate) reads: HashMap<(MemId, Location, Read), Result<TermId, Missing>>,
-    /// See [`Start::volatile`].
+    /// True if other programs or CPUs may change shared memory at any time (see
+    /// [`Start::volatile`]).
     pub(crate) volatile: bool,
     /// Cache of `locate_access`: the location to which each address points, or `None` if the term
     /// does not show it.
     pub(crate) located: HashMap<TermId, Option<Location>>,
-    /// Addresses whose location was not found. Each has the maximum number of nested choices that
-    /// the failed attempt followed.
+    /// Addresses for which no location was found, each with the maximum depth of nested choices
+    /// (if-then-else terms) that the search covered.
     pub(crate) unlocated: HashMap<TermId, u32>,
     pub(crate) insn: u32,
-    /// Values drawn in the prologue, in order.
+    /// Values that [`Op::Unknown`] operations in the prologue returned, in order of execution.
     drawn_first: Vec<TermId>,
-    /// Values drawn in each block instance, in order.
+    /// Values that [`Op::Unknown`] operations returned in each basic block instance, in order of
+    /// execution.
     drawn: HashMap<NodeId, Vec<TermId>>,
-    /// Values drawn in the block that is being executed.
+    /// Values that [`Op::Unknown`] operations have returned in the block that is being executed.
     draws: Vec<TermId>,
-    /// For each block instance, the reliances and the conditions under which a run relies on them.
+    /// For each basic block instance, assumptions on which a run may rely ([`Op::Rely`]). The 1-bit
+    /// term is set if the run relies on the assumption.
     relied: HashMap<NodeId, Vec<(RelianceId, TermId)>>,
-    /// Reliances of the block that is being executed.
+    /// Assumptions that the block being executed may rely on, each with its condition.
     reliances: Vec<(RelianceId, TermId)>,
-    /// Values that the next draws return. If there are none, draws return new unknowns.
+    /// Values that the next [`Op::Unknown`] operations shall return, in order. If the list is
+    /// empty, they return new unknowns.
     pub(crate) expected: VecDeque<TermId>,
     inputs: Vec<TermId>,
     live_in: Vec<Vec<Reg>>,
@@ -102,7 +106,7 @@ pub struct Executor {
     live_out: Vec<Vec<Reg>>,
     /// Values of the registers in the block that is being executed.
     pub(crate) regs: Vec<Option<TermId>>,
-    /// Registers that have a value in `regs`.
+    /// Registers that have a value in `regs`, that is, not `None`.
     held: Vec<Reg>,
     ticker: Ticker,
 }
@@ -209,7 +213,8 @@ impl Executor {
         &self.program
     }
 
-    /// Returns the term of the packet's length in bytes.
+    /// Returns the term of the packet's length in bytes. Returns `None` if the program has no such
+    /// input.
     pub fn packet_length(&self) -> Option<TermId> {
         self.program.packet_length.map(|input| self.inputs[input.index()])
     }
@@ -224,19 +229,20 @@ impl Executor {
         self.arrays[region.index()]
     }
 
-    /// Returns the variables that the block instance at `node` drew ([`Op::Unknown`]), in order of
-    /// execution. If only one value is possible, the variable is a constant.
+    /// Returns the results of the [`Op::Unknown`] operations in the block instance at `node`, in
+    /// order of execution. A result with only one possible value is a constant.
     pub fn unknowns(&self, node: NodeId) -> &[TermId] {
         self.drawn.get(&node).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the reliances of the block instance at `node` ([`Op::Rely`]). Each has a 1-bit term
-    /// that is 1 if the run relies on it.
+    /// Returns the assumptions that the block instance at `node` may rely on ([`Op::Rely`]). Each
+    /// has a 1-bit term that is 1 if the run relies on the assumption.
     pub fn reliances(&self, node: NodeId) -> &[(RelianceId, TermId)] {
         self.relied.get(&node).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the variables that the prologue drew, in order of execution.
+    /// Returns the results of the [`Op::Unknown`] operations in the prologue, in order of
+    /// execution.
     pub fn prologue_unknowns(&self) -> &[TermId] {
         &self.drawn_first
     }
@@ -283,7 +289,7 @@ impl Executor {
         Ok(condition)
     }
 
-    /// Returns the registers in `live` with their current values.
+    /// Returns those of the registers in `live` that have a value, with this value.
     fn keep(&self, live: &[Reg]) -> Rc<Vec<(Reg, TermId)>> {
         let value = |&reg: &Reg| self.regs[reg.index()].map(|value| (reg, value));
         Rc::new(live.iter().filter_map(value).collect())
@@ -513,7 +519,8 @@ impl Executor {
         }
     }
 
-    /// Returns the next expected value if its domain lies within `domain`, otherwise a new unknown.
+    /// Returns the result of an [`Op::Unknown`] operation. This is the next value in `expected` if
+    /// its possible values lie within `domain`, otherwise a new unknown.
     fn draw(&mut self, domain: Domain) -> TermId {
         // A value outside of this draw's domain belongs to another draw.
         if let Some(next) = self.expected.pop_front()

@@ -22,27 +22,27 @@ use slowpath_smt::{Domain, TermId, TermPool};
 
 use std::rc::Rc;
 
-/// Maximum number of different values on the arcs of a merge that are remembered for the merged
-/// value. If there are more, none is.
+/// Maximum number of different values for which a merge is recorded as a fact: the merged value
+/// equals one of them. With more values, no fact is recorded.
 const MAX_ARMS: usize = 4;
 
-/// A set of facts about terms that hold together.
+/// A set of facts about terms (intervals and known bits) that hold together.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     map: FactMap,
     history: Option<Rc<Change>>,
 }
 
-/// A change in a history of facts: one added fact, with a link to the previous change.
+/// An entry of a history of facts: one added fact, with a link to the entry before it.
 #[derive(Debug)]
 struct Change {
     term: TermId,
-    /// All facts after this change.
+    /// All facts after this entry.
     after: FactMap,
     depth: u32,
     before: Option<Rc<Change>>,
-    /// A link to an earlier change. From any change, few such links lead to any earlier one (Myers,
-    /// "An applicative random-access stack", 1983).
+    /// A link to an entry further back. From any entry, a logarithmic number of links leads to any
+    /// earlier one (Myers, "An applicative random-access stack", 1983).
     jump: Option<Rc<Change>>,
 }
 
@@ -93,7 +93,8 @@ impl Facts {
         (fact.lo == fact.hi).then_some(fact.lo)
     }
 
-    /// Returns the smallest value that the facts leave for `term`, and the reasons for this bound.
+    /// Returns the smallest value that the facts leave for `term`, and the tags of the conditions
+    /// that cause this bound.
     pub fn at_least(&self, pool: &TermPool, term: TermId) -> (u64, Reasons) {
         let plain = pool.domain(term).lo();
         match self.get(term) {
@@ -165,7 +166,8 @@ impl Facts {
         self.insert(merged, fact);
     }
 
-    /// Returns the facts that hold on all of the given paths, without reasons.
+    /// Returns the facts that hold on all of the given paths. They no longer name the conditions
+    /// from which they follow.
     pub fn join(ways: &[&Facts]) -> Facts {
         let Some((first, others)) = ways.split_first() else { return Facts::new() };
         let shared = others
@@ -202,7 +204,7 @@ fn depth(history: &Option<Rc<Change>>) -> u32 {
     history.as_ref().map_or(0, |change| change.depth)
 }
 
-/// Returns the latest change that is part of both histories.
+/// Returns the latest entry that is part of both histories of facts, or `None` if there is none.
 fn common<'a>(
     mut a: Option<&'a Rc<Change>>,
     mut b: Option<&'a Rc<Change>>,

@@ -19,13 +19,12 @@ const WORDS: u64 = u64::BITS as u64;
 pub(crate) enum Footprint {
     /// All bytes of all regions.
     Anywhere,
-    /// For each region, a set of words; regions are in ascending order. Bit `i` stands for all
-    /// words whose number is `i` modulo 64.
+    /// For each region, a set of 8-byte words; regions are in ascending order. Bit `i` stands for
+    /// all words whose number is `i` modulo 64.
     Words(Rc<[(RegionId, u64)]>),
 }
 
 impl Footprint {
-    /// Returns the empty footprint.
     pub fn empty() -> Self {
         Footprint::Words(Rc::new([]))
     }

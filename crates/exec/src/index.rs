@@ -3,7 +3,7 @@
 use slowpath_ir::index_type;
 
 index_type!(
-    /// A node of the unrolled graph: an instance of a block, where states can merge.
+    /// A node of the unrolled graph: an instance of a basic block, at which states can merge.
     NodeId
 );
 index_type!(

@@ -32,10 +32,10 @@ pub struct Written {
     pub insn: u32,
 }
 
-/// The reason why the value of a variable differs between paths.
+/// Cause of a variable's dependence on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Varying<'a> {
-    /// States merge at `node`; the value depends on the arc taken.
+    /// Paths merge at `node`, and the value depends on the arc over which a path arrives.
     Merged {
         /// Node of the merge.
         node: NodeId,
@@ -49,7 +49,8 @@ pub enum Varying<'a> {
 
 impl Executor {
     /// Returns the reason why a variable's value depends on the path. Returns `None` for terms that
-    /// do not depend on the path by themselves, such as inputs and drawn values.
+    /// do not depend on the path by themselves, such as inputs and results of
+    /// [`slowpath_ir::Op::Unknown`].
     pub fn path_dependence(&self, term: TermId) -> Option<Varying<'_>> {
         let Node::Var(var) = *self.pool.node(term) else { return None };
         Some(match self.path_variables.get(&var)? {
@@ -69,13 +70,13 @@ impl Executor {
     }
 
     /// Returns the location to which an address points, if the term shows it. If the address is a
-    /// choice between pointers, ignores null among them.
+    /// choice between pointers, null pointers among them are ignored.
     pub fn location(&mut self, address: TermId) -> Option<Location> {
         self.locate_access(address)
     }
 
-    /// Returns the stores on the path to a state, oldest first. Returns `None` if paths meet on the
-    /// way, or if an operation sets bytes to zero there.
+    /// Returns the stores on the path to a state, oldest first. Returns `None` if several paths
+    /// merge before the state, or if an operation on the path sets bytes to zero.
     pub fn stores(&self, state: &SymbolicState) -> Option<Vec<Stored>> {
         let mut stores = Vec::new();
         let mut memory = state.memory;
@@ -94,7 +95,7 @@ impl Executor {
     }
 
     /// Returns the stores and the operations that set bytes to zero on the path to a state, oldest
-    /// first. Returns `None` if paths meet on the way.
+    /// first. Returns `None` if several paths merge before the state.
     pub fn written(&self, state: &SymbolicState) -> Option<Vec<Written>> {
         let mut written = Vec::new();
         let mut memory = state.memory;
@@ -129,8 +130,8 @@ impl Executor {
         Some(self.load(state.memory, address, bytes))
     }
 
-    /// Merges states at the end of the program, where no register is live. The number of `node`
-    /// must differ from those of all other nodes.
+    /// Merges the states in which paths leave the program, where no register is live. `node` must
+    /// be a new node, with a number that no other node has.
     pub fn merge_exits(
         &mut self,
         node: NodeId,
@@ -148,9 +149,9 @@ impl Executor {
         SymbolicState { regs: Rc::default(), memory, facts }
     }
 
-    /// Sets the values that the next draws ([`slowpath_ir::Op::Unknown`]) return, in order, instead
-    /// of new unknowns. If the width or domain of a value does not fit a draw, the draw returns a
-    /// new unknown.
+    /// Sets the values that the next [`slowpath_ir::Op::Unknown`] operations return, in order,
+    /// instead of new unknowns. If the width or domain of a value does not fit an operation, the
+    /// operation returns a new unknown.
     pub fn expect_draws(&mut self, terms: impl IntoIterator<Item = TermId>) {
         self.expected = terms.into_iter().collect::<VecDeque<TermId>>();
     }

@@ -9,8 +9,8 @@ use crate::read::{Missing, Read};
 use slowpath_ir::{RegionId, RegionKind};
 use slowpath_smt::{Domain, TermId};
 
-/// Maximum number of stores that one read may possibly have to take into account. If there are
-/// more, the read is resolved for each path separately.
+/// Maximum number of stores that may have written the bytes of one read. If there are more, the
+/// read gets a value only once a single path is chosen.
 const MAX_CANDIDATES: usize = 8;
 /// Maximum number of memory states that one read visits.
 const MAX_LOOKED_AT: u32 = 256;
@@ -71,8 +71,8 @@ impl Executor {
     /// them. A pointer that was reassembled from single bytes would lose its region.
     ///
     /// Where paths meet, the values on the arcs are read first and then merged. Uses a work list
-    /// instead of recursion, because a path can meet others as many times as it has block
-    /// instances.
+    /// instead of recursion, because the number of nested merges can be as large as the number of
+    /// block instances.
     fn read(&mut self, memory: MemId, at: Location, read: Read) -> Result<TermId, Missing> {
         let footprint = self.footprint(at, read.bytes());
         let memory = self.memory.skip(memory, &footprint);
@@ -243,16 +243,17 @@ impl Executor {
     }
 }
 
-/// The point at which a read ends that visits stores from the newest to the oldest.
+/// The result of following the chain of stores back, from the newest to the oldest, during a read.
 enum Found {
     Value(TermId),
     Missing(Missing),
-    /// Paths meet here, so the value depends on the arc, unless one of the stores in `guarded`
-    /// wrote it.
+    /// Several memory states merge here. The value depends on the incoming arc, unless one of the
+    /// stores in `guarded` wrote the bytes.
     Merge {
         node: NodeId,
         incoming: Vec<(ArcId, MemId)>,
-        /// Conditions and values of stores that may have written the bytes, newest first.
+        /// Newer stores that may have written the bytes, newest first, each as a condition and the
+        /// stored value.
         guarded: Vec<(TermId, TermId)>,
     },
 }

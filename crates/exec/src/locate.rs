@@ -13,11 +13,11 @@ use slowpath_smt::{Node, TermId};
 
 /// Constants below this number are null, or null plus the offset of a field.
 const NULL_PAGE: u64 = 4096;
-/// Maximum number of choices between an address and its pointer. Each helper call that moves the
-/// packet's start adds one choice, and so does each later merge of paths.
+/// Maximum number of nested choices (if-then-else) around the pointer in an address. Each helper
+/// call that moves the packet's start adds one choice, and so does each later merge of paths.
 const MAX_CHOICES: u32 = 48;
-/// Maximum number of alternative pointers of one address. Also the maximum nesting of sums around a
-/// pointer.
+/// Maximum number of pointers among which the value of one address is chosen. `MAX_NESTED` is the
+/// maximum nesting of sums around a pointer.
 const MAX_POINTERS: usize = 256;
 const MAX_NESTED: u32 = 3;
 
@@ -66,8 +66,8 @@ impl Executor {
         None
     }
 
-    /// Returns the offset of an address from a base that concatenates a term with a constant. In
-    /// the address, the constant may have been combined with the offset.
+    /// Returns the offset of `address` from `base` if the base is the concatenation of a term with
+    /// a constant. Simplification may have merged this constant with the offset in the address.
     fn behind_known(
         &mut self,
         base: TermId,
@@ -91,7 +91,7 @@ impl Executor {
         None
     }
 
-    /// Returns the location of an access. Unlike [`locate`](Self::locate), ignores null, and
+    /// Returns the location of a memory access. Unlike [`locate`](Self::locate), ignores null, and
     /// accepts choices between addresses in one region.
     pub(crate) fn locate_access(&mut self, address: TermId) -> Option<Location> {
         if let Some(&known) = self.located.get(&address) {
@@ -138,8 +138,8 @@ impl Executor {
         None
     }
 
-    /// Splits a term that is a choice: returns the condition and both values. A zero-extended
-    /// choice between low halves, as in addresses stored in 32 bits, also counts as a choice.
+    /// If a term is a choice (if-then-else), returns its condition and both values. A choice whose
+    /// values are zero-extended, as in addresses stored in 32 bits, counts as well.
     fn choice(&mut self, term: TermId) -> Option<(TermId, TermId, TermId)> {
         let (zeros, low) = match *self.pool.node(term) {
             Node::Ite(condition, then, other) => return Some((condition, then, other)),
@@ -217,7 +217,8 @@ impl Executor {
         (!regions.is_empty()).then_some(regions)
     }
 
-    /// Returns the values that a choice or phi may have, or `None` for other terms.
+    /// If a term is a choice (if-then-else) or a phi, returns the values among which it chooses;
+    /// otherwise `None`.
     fn alternatives(&self, pointer: TermId) -> Option<Vec<TermId>> {
         match *self.pool.node(pointer) {
             Node::Ite(_, then, other) => Some(vec![then, other]),

@@ -1,5 +1,5 @@
-//! Symbolic memory: a chain of stores, shared by all regions, in which states merge where paths
-//! meet.
+//! Symbolic memory: a chain of stores that all regions share. Where paths meet, their memory states
+//! merge.
 //!
 //! An address whose region is known is a region and an offset. In programs that the verifier
 //! accepts, all regions are known (the segmented memory model of "throughput guarantees", § 5.5).
@@ -20,10 +20,10 @@ use std::rc::Rc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemId(pub(crate) u32);
 
-/// The place to which an address points.
+/// The memory to which an address points: an offset in a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
-    /// The region that contains the place.
+    /// The region that contains the memory.
     pub region: RegionId,
     /// Offset from the region's first byte, as wide as an address.
     pub offset: TermId,
@@ -32,12 +32,11 @@ pub struct Location {
 /// The operation that produced a memory state.
 #[derive(Clone, Debug)]
 pub(crate) enum MemNode {
-    /// No operation: memory has its initial content.
+    /// Initial content of memory, before any operation.
     Initial,
     /// `value` was stored in the state `prev`, little-endian.
     Store {
         prev: MemId,
-        /// The address as a term.
         address: TermId,
         /// Location to which the address points, if it is known and equal on every path.
         location: Option<Location>,
@@ -48,7 +47,6 @@ pub(crate) enum MemNode {
     /// `bytes` bytes of the state `prev` were set to zero.
     Clear {
         prev: MemId,
-        /// The address as a term.
         address: TermId,
         /// Location to which the address points, if it is known and equal on every path.
         location: Option<Location>,
@@ -57,7 +55,7 @@ pub(crate) enum MemNode {
         /// Number of the instruction, for messages.
         insn: u32,
     },
-    /// The memory states that arrive at a node, one for each arc.
+    /// Merge of the memory states that arrive at a node, one over each arc.
     Merge { node: NodeId, incoming: Rc<[(ArcId, MemId)]> },
 }
 
@@ -68,11 +66,12 @@ struct Entry {
     depth: u32,
     /// Immediate dominator: the latest earlier state on all paths to this state.
     dominator: MemId,
-    /// Bytes written since the dominator.
+    /// Superset of the bytes written since the dominator.
     written: Footprint,
-    /// A dominator at least one level up in the tree, for fast searches.
+    /// A dominator further up in the tree (at least the immediate one), so that searches can skip
+    /// levels.
     jump: MemId,
-    /// Bytes written since `jump`.
+    /// Superset of the bytes written since `jump`.
     jumped: Footprint,
 }
 
@@ -125,8 +124,8 @@ impl MemPool {
         self.push(node, prev, written)
     }
 
-    /// Returns the state at a node where paths meet. `incoming` has the state that arrives over
-    /// each arc.
+    /// Returns the memory state at a node where paths meet. `incoming` has the state that arrives
+    /// over each arc.
     pub fn merge(&mut self, node: NodeId, incoming: Rc<[(ArcId, MemId)]>) -> MemId {
         let Some(&(_, first)) = incoming.first() else { return Self::INITIAL };
         let mut written = Footprint::empty();
@@ -151,8 +150,8 @@ impl MemPool {
         MemId((self.entries.len() - 1) as u32)
     }
 
-    /// Returns the latest state that all paths to `a` and all paths to `b` pass. Adds the bytes
-    /// written since this state, on the way to `a` or `b`, to `written`.
+    /// Returns the common dominator of `a` and `b`: the latest state through which all paths to
+    /// both of them pass. Adds the bytes that may have been written since then to `written`.
     fn common_dominator(&self, mut a: MemId, mut b: MemId, written: &mut Footprint) -> MemId {
         // At equal depth, both jumps have equal length. If both lead to the same state, the common
         // dominator may be closer, so take a single step. Each step adds the writes that it passes.

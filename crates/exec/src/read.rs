@@ -1,7 +1,7 @@
 //! Describes reads of symbolic memory that must be valid on all paths, and the reasons why such
 //! reads fail.
 
-/// The way in which a read combines stored bytes.
+/// A read of symbolic memory, by the way in which it combines bytes that stores wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Read {
     /// Reads this number of bytes as one value; one store must have written all of them.
@@ -23,7 +23,8 @@ impl Read {
 /// The reason why no single value of a read is valid on all paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Missing {
-    /// Several stores, or none, wrote the bytes. A read of each single byte may still succeed.
+    /// The bytes were written by several stores, or by none. A read of each byte by itself may
+    /// still succeed.
     Split,
     /// Stores to unknown regions, or too many stores, may have written the bytes.
     Unknown,

@@ -1,5 +1,5 @@
-//! Computes the values of terms along one path: replaces each phi by the value that arrives over
-//! the path's arc.
+//! Computes the values of terms along one path. Where control flow merges, a term contains a phi;
+//! it is replaced by the value that arrives over the arc of the graph that the path takes.
 //!
 //! Paths with a common prefix share work. A value depends only on a prefix of the path, and stays
 //! known as long as this prefix does not change.
@@ -14,8 +14,8 @@ use slowpath_smt::{Node, TermId};
 use slowpath_stop::Ticker;
 use std::collections::BTreeSet;
 
-/// Length of the prefix of the path that a value depends on, in arcs; 0 if the value is the same on
-/// every path.
+/// Length of the prefix of the path that a value depends on, as a number of arcs of the unrolled
+/// control-flow graph; 0 if the value is the same on every path.
 type Level = u32;
 
 /// Number of terms resolved between checks of the stop condition.
@@ -36,9 +36,10 @@ pub struct Resolver {
 /// The values and arcs that a load depends on, on the current path.
 #[derive(Clone, Debug, Default)]
 struct Origin {
-    /// Terms of the addresses and of the stored values.
+    /// Terms of the addresses and stored values that determine what the load reads.
     terms: Vec<TermId>,
-    /// Positions on the path of the arcs over which memory states arrived.
+    /// Positions on the path of those arcs that determine the memory state which the load reads.
+    /// They lead to nodes where paths with different memory states merge.
     positions: Vec<Level>,
 }
 
@@ -301,7 +302,8 @@ impl Resolver {
         Ok((to, count, level.max(count_level)))
     }
 
-    /// Returns the memory state that arrives over the current path at a node where paths meet.
+    /// Returns the memory state at `node`, where paths merge, for the arc over which the current
+    /// path enters it.
     fn arriving_memory(
         &self,
         node: NodeId,

@@ -12,16 +12,17 @@ pub type InitialByte = Rc<dyn Fn(&mut TermPool, TermId) -> TermId>;
 /// Terms, inputs and memory content with which an execution starts.
 #[derive(Clone, Default)]
 pub struct Start {
-    /// The term pool. The executor owns it. To execute two programs over the same terms, callers
-    /// exchange [`Executor::pool`](crate::Executor::pool) between the executors.
+    /// The term pool, which the executor owns. To execute two programs over the same terms, callers
+    /// move the pool from the first executor to the second one, see
+    /// [`Executor::pool`](crate::Executor::pool).
     pub pool: TermPool,
-    /// Values of inputs. They must have the width of the input and lie within its limits. Inputs
-    /// that are not listed become new unknowns.
+    /// Values of inputs, as terms. A term must have the width of the input and lie within its
+    /// limits. Each input that is not listed becomes a new unknown value.
     pub inputs: HashMap<InputId, TermId>,
     /// Initial content of regions. A region that is not listed has the content that the program
     /// states, or unknown content.
     pub initial: HashMap<RegionId, InitialByte>,
     /// True if other programs or CPUs may change shared memory at any time. Each load from shared
-    /// memory, or from an unknown region, then returns a new unknown.
+    /// memory, or from an unknown region, then returns a new unknown value.
     pub volatile: bool,
 }

@@ -1,4 +1,5 @@
-//! Tests two executions that start from the same terms, and the states at the end of their paths.
+//! Tests that two executions with the same initial terms compute the same terms, and tests the
+//! states at the end of their paths.
 
 use crate::straight;
 
@@ -15,8 +16,8 @@ fn execute(program: Program, start: Start, draws: &[TermId]) -> (Executor, Symbo
     (executor, state)
 }
 
-/// Adds operations to a program: a packet byte and a drawn value are added. The sum goes to a
-/// register, and its low 16 bits to the packet.
+/// Emits code that adds a byte of the packet and an unknown value of at most 255. The code puts the
+/// sum in a register, and stores its low 16 bits in the packet.
 fn sum(build: &mut BlockBuilder<'_>) {
     let read = packet(build, 4, 1);
     let drawn = build.unknown(DrawId(0), 64, 0, 255);

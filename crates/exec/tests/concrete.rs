@@ -1,4 +1,5 @@
-//! Tests concrete runs with interned pairs, drawn values and tables.
+//! Tests concrete execution of operations that identify pairs of values by numbers (`Intern`),
+//! yield unknown values, or read tables of constants.
 
 use crate::straight;
 
@@ -6,7 +7,7 @@ use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{BinaryOp, BlockBuilder, DrawId, Emit, InputId, Operand, Reg, RegionId};
 use straight::{CONTENT, HASH_REGION, TABLE, VALUES, element, k, look_up, program};
 
-/// Runs a program in which the general registers get the values that `body` returns.
+/// Runs a program that copies the values that `body` returns to the registers [`VALUES`].
 fn run<const N: usize>(
     environment: &Environment,
     body: impl FnOnce(&mut BlockBuilder<'_>) -> [Operand; N],

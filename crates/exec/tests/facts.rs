@@ -1,5 +1,6 @@
-//! Tests that facts are correct: each contradiction follows from its reasons, and each bound holds.
-//! The tests try all assignments of two small variables.
+//! Tests the conclusions that `Facts` draws from path conditions: each contradiction follows from
+//! the conditions given as its reasons, and each bound holds. The tests try all assignments of two
+//! small variables.
 
 use proptest::prelude::*;
 use slowpath_exec::Facts;

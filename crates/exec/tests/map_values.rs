@@ -1,5 +1,6 @@
-//! Tests addresses of map values: interned keys, null, and choices between positions in an element.
-//! Also tests drawn values and tables.
+//! Tests symbolic loads and stores at addresses of map values. Such an address can depend on a key
+//! (`Intern`), be null, or be one of several positions in an element. Also tests unknown values and
+//! tables of constants.
 
 use crate::straight;
 

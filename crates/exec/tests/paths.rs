@@ -1,4 +1,5 @@
-//! Tests states that merge where paths meet, and the values in them on single paths.
+//! Tests how program states merge where paths meet, and which values the merged terms have on
+//! single paths.
 
 use slowpath_exec::{ArcId, ExecError, Executor, NodeId, Resolver};
 use slowpath_ir::{
@@ -72,7 +73,8 @@ fn diamond(bodies: [Body; 4]) -> Program {
     program
 }
 
-/// Executes such a program. Returns the executor and the condition at the end of the program.
+/// Executes a program of [`diamond`], and merges the two paths at its last block. Returns the
+/// executor and the branch condition of that block.
 fn execute(program: Program) -> (Executor, TermId) {
     let (mut executor, start) = Executor::new(Rc::new(program)).expect("starts");
     let mut top = start;
@@ -93,7 +95,7 @@ fn execute(program: Program) -> (Executor, TermId) {
     (executor, condition)
 }
 
-/// Returns the path over block 1 (`side` 0) or block 2 (`side` 1).
+/// Returns the path through block 1 (`side` 0) or block 2 (`side` 1).
 fn path(side: u32) -> Vec<(ArcId, NodeId)> {
     vec![(ArcId(side), NodeId(side + 1)), (ArcId(side + 2), NodeId(3))]
 }

@@ -1,4 +1,4 @@
-//! Helps front ends to append micro-operations without naming temporaries.
+//! Helps front ends to append micro-operations to a block without naming temporary registers.
 
 use crate::op::mask;
 use crate::{BinaryOp, DrawId, InputId, InsnIdx, Op, Operand, OriginOp, Reg, RegInfo, RelianceId};
@@ -36,13 +36,13 @@ impl Emit for BlockBuilder<'_> {
     }
 }
 
-/// Something to which micro-operations can be appended. A front end implements the three required
-/// methods, on which the other methods build.
+/// Receiver of micro-operations. A front end implements the three required methods, on which the
+/// other methods build.
 ///
 /// The caller must choose correct widths; [`Program::validate`](crate::Program::validate) checks
 /// them.
 pub trait Emit {
-    /// Appends an operation.
+    /// Appends a micro-operation.
     fn push(&mut self, op: Op);
 
     /// Allocates a register of `width` bits for a result.
@@ -155,8 +155,9 @@ pub trait Emit {
         dst.into()
     }
 
-    /// Appends an operation that yields any value from `min` to `max`, and returns the new register
-    /// that holds it. `draw` identifies the value in reports.
+    /// Appends an operation that yields any value from `min` to `max` (unsigned, both included),
+    /// and returns the new register that holds it. `draw` is the number of the value's description
+    /// for reports.
     fn unknown(&mut self, draw: DrawId, width: u8, min: u64, max: u64) -> Operand {
         let dst = self.temp(width);
         self.push(Op::Unknown { dst, min, max, draw });
@@ -181,8 +182,8 @@ pub trait Emit {
         self.push(Op::Clear { addr: addr.into(), bytes: bytes.into() });
     }
 
-    /// Appends an operation which states that, if `cond` is set, the run relies on the assumption
-    /// `on`.
+    /// Appends an operation that records an assumption: if the 1-bit operand `cond` is 1, the run
+    /// relies on the assumption `on`. Results for such a path mention the assumption.
     fn rely(&mut self, cond: Operand, on: RelianceId) {
         self.push(Op::Rely { cond, on });
     }

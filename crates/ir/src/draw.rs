@@ -1,28 +1,28 @@
-//! Describes the values that a program draws, such as times and random numbers, because no
-//! operation computes them. The names and formats here are used in reports and do not affect the
-//! meaning or cost of a program.
+//! Describes the values that a program draws: values that no operation computes, such as times and
+//! random numbers. The names and formats here are used in reports and do not affect the meaning or
+//! cost of a program.
 
 use crate::{DrawId, InputId};
 use std::collections::HashMap;
 
-/// Describes the value of an [`Op::Unknown`](crate::Op::Unknown) for reports: where it comes from,
-/// and how it is printed.
+/// Description of the value of an [`Op::Unknown`](crate::Op::Unknown) for reports: where it comes
+/// from, and how it is printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Draw {
     /// Origin of the value: the name of a function outside of the program, or an
     /// instruction.
     pub call: String,
-    /// Name of the result, to distinguish it from other results of the same source.
+    /// Name of the result, to distinguish it from other results of the same call.
     pub result: String,
-    /// Format of the value.
+    /// Format of the value in reports.
     pub reading: ValueFormat,
     /// True if the value depends only on the arguments, as a checksum does, but the front end does
-    /// not compute it. Some drawn values are then impossible, so a path that depends on the value
-    /// relies on it being possible.
+    /// not compute it. The analysis then also considers values that cannot occur, so it may find a
+    /// path that no run takes.
     pub determined: bool,
 }
 
-/// Format of a drawn value in reports.
+/// Format in reports of a value that a program draws, such as a time or a random number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ValueFormat {
     /// Unsigned number.
@@ -34,23 +34,24 @@ pub enum ValueFormat {
     Bytes,
     /// 0, or a positive error number. The program sees the negative of this number.
     Error,
-    /// Time of a clock in nanoseconds. Each drawn value is the time since the previous one. The
-    /// reported time is the value of this input plus all values drawn from this clock so far.
+    /// Time of a clock in nanoseconds. Each drawn value is the time since the previous reading.
+    /// Reports show the sum: the value of this input, plus all values drawn from the clock so far.
     Time(InputId),
-    /// Index into these signed numbers; reports show the number, or the error that it stands for.
+    /// Index into this list of signed numbers. Reports show the number at the index, or the name of
+    /// the error if the number is an error code.
     OneOf(&'static [i64]),
-    /// Index into these names, from 0.
+    /// Index into these names, from 0; reports show the selected name.
     Names(&'static [&'static str]),
 }
 
-/// Table of draws for front ends that build a program; equal draws share one entry.
+/// Table of [`Draw`]s for front ends that build a program; equal draws share one entry.
 #[derive(Clone, Debug, Default)]
 pub struct Draws {
     ids: HashMap<Draw, DrawId>,
 }
 
 impl Draws {
-    /// Returns the number of a draw, adding the draw if it is new.
+    /// Returns the number of a draw in the table. Adds the draw if it is new.
     pub fn id(&mut self, draw: Draw) -> DrawId {
         let next = DrawId::from(self.ids.len());
         *self.ids.entry(draw).or_insert(next)

@@ -8,14 +8,14 @@
 use crate::{Block, BlockId, LoopId, Program};
 use thiserror::Error;
 
-/// A natural loop.
+/// A natural loop: a strongly connected set of blocks with a single entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
     /// The only block through which paths enter the loop.
     pub header: BlockId,
     /// All blocks of the loop in reverse postorder, inner loops included.
     pub blocks: Vec<BlockId>,
-    /// The enclosing loop, if any.
+    /// The enclosing loop; `None` for an outermost loop.
     pub parent: Option<LoopId>,
 }
 
@@ -39,7 +39,7 @@ pub struct FlowGraph {
     pub order: Vec<BlockId>,
     /// Loops; an outer loop comes before the loops that it contains.
     pub loops: Vec<Loop>,
-    /// The innermost loop of each block.
+    /// The innermost loop of each block, by block number; `None` for blocks outside of loops.
     pub innermost: Vec<Option<LoopId>>,
 }
 
@@ -74,25 +74,25 @@ impl FlowGraph {
     }
 }
 
-/// State of a block during one search for components. A search resets only the blocks that it
-/// visits. Otherwise, each of many small loops in a large program would cost time in proportion to
-/// the program's size.
+/// State of a block during one search for strongly connected components. A search resets only the
+/// blocks that it visits. Otherwise, each of many small loops in a large program would cost time in
+/// proportion to the program's size.
 #[derive(Clone, Copy, Default)]
 struct Visit {
     allowed: bool,
-    /// Number in the order of visits, from 1; 0 if not visited.
+    /// Number of the block in the order of visits, from 1; 0 if not visited.
     number: usize,
     low: usize,
     on_stack: bool,
 }
 
-/// State of the search for loops.
+/// State of the search for the loops of a program.
 struct Search<'a> {
     program: &'a Program,
     successors: Vec<Vec<usize>>,
-    /// Reachable predecessors of each block.
+    /// Predecessors of each block, without blocks that no path from the entry reaches.
     predecessors: Vec<Vec<usize>>,
-    /// Position of each block in the reverse postorder.
+    /// Position of each block in the reverse postorder, by block number.
     position: Vec<usize>,
     visits: Vec<Visit>,
 }

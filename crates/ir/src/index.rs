@@ -18,8 +18,10 @@ macro_rules! index_type {
         }
 
         impl From<usize> for $name {
+            /// Converts a position in the table to an index.
+            ///
             /// # Panics
-            /// Panics if the index does not fit in 32 bits.
+            /// Panics if the position does not fit in 32 bits.
             fn from(value: usize) -> Self {
                 $name(u32::try_from(value).expect("table index fits in 32 bits"))
             }
@@ -28,39 +30,40 @@ macro_rules! index_type {
 }
 
 index_type!(
-    /// An instruction of the original program, by its number in the listing or object.
+    /// Number of an instruction of the original program, in its listing or object.
     InsnIdx
 );
 index_type!(
-    /// A virtual register.
+    /// Number of a virtual register.
     Reg
 );
 index_type!(
-    /// A basic block.
+    /// Number of a basic block.
     BlockId
 );
 index_type!(
-    /// An unknown value of the environment, such as the packet length, a base address or an
-    /// uninitialised register.
+    /// Number of an input: an unknown value of the environment, such as the packet length, a base
+    /// address or an uninitialised register.
     InputId
 );
 index_type!(
-    /// The description of a drawn value for reports.
+    /// Number of an entry in [`Program::draws`](crate::Program::draws), which describes a value
+    /// that a program draws, such as a time.
     DrawId
 );
 index_type!(
-    /// An assumption that a run relies on although it is not certain.
+    /// Number of an assumption that a run can rely on although it is not certain to hold.
     RelianceId
 );
 index_type!(
-    /// A memory region.
+    /// Number of a memory region.
     RegionId
 );
 index_type!(
-    /// A cost class, priced by the target.
+    /// Number of a cost class: a kind of work to which the cost model of a target assigns a price.
     CostClassId
 );
 index_type!(
-    /// A loop of the control-flow graph.
+    /// Number of a loop of the control-flow graph.
     LoopId
 );

@@ -1,4 +1,5 @@
-//! Finds the inputs that decide the path of a run, by a forward taint analysis without a solver.
+//! Finds the inputs that can decide which path a run takes, by a forward taint analysis without a
+//! solver.
 //!
 //! The analysis follows registers from operation to operation, but collects the facts about memory
 //! over all stores of the program. It tracks memory at a constant distance from the base of a
@@ -12,12 +13,13 @@ use crate::{
     Reg, RegionId, Terminator,
 };
 
-/// Number of inputs that one pass tracks; each has one bit of a mask.
+/// Number of inputs that one pass of the analysis tracks; each has one bit of a mask.
 const TOGETHER: usize = 64;
-/// Number of the first region that shares its bit with all later ones.
+/// Number of the last bit in masks of memory regions. The region with this number shares the bit
+/// with all later regions.
 const LAST_REGION: usize = 63;
 
-/// Inputs, and the regions that contain their values.
+/// Inputs to track, each with the region whose bytes contain its value.
 pub type Sources<'a> = &'a [(InputId, RegionId)];
 
 /// Returns the inputs in `sources` that may influence a branch or a condition that a run relies on.
@@ -38,12 +40,12 @@ pub fn decisive_inputs(program: &Program, sources: Sources<'_>) -> Vec<InputId> 
 /// The inputs that one value depends on, and the memory that it may point to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Fact {
-    /// Inputs that the value depends on.
+    /// Mask of the tracked inputs that the value depends on.
     inputs: u64,
-    /// Regions that the value may point into.
+    /// Mask of the regions that the value may point into.
     regions: u64,
-    /// If the value is an address at a constant distance from the base of a region: the region and
-    /// the distance.
+    /// Region and constant distance from its base in bytes, if the value is an address of this
+    /// form; otherwise `None`.
     place: Option<(RegionId, u64)>,
 }
 
@@ -53,7 +55,8 @@ impl Fact {
         Fact { inputs: self.inputs | other.inputs, regions: self.regions | other.regions, place }
     }
 
-    /// Returns the fact for a computed result, which is not an address at a constant distance.
+    /// Returns the fact about a result computed from this value: it depends on the same inputs and
+    /// regions, but its distance from a base is unknown.
     fn computed(self) -> Fact {
         Fact { place: None, ..self }
     }
@@ -62,17 +65,18 @@ impl Fact {
 type State = HashMap<Reg, Fact>;
 
 struct Analysis {
-    /// The bit that stands for each tracked input.
+    /// Bit that stands for each tracked input in the masks of facts.
     bits: HashMap<InputId, u64>,
-    /// Facts about memory at constant distances, by region and word.
+    /// Facts about stored values at constant distances from the base of a region, by region and
+    /// 8-byte word.
     words: HashMap<(u8, u64), Fact>,
-    /// Facts about values stored at other distances, by region.
+    /// Facts about stored values at unknown distances from the base of a region, by region.
     anywhere: [Fact; TOGETHER],
-    /// Facts about all values stored to each region.
+    /// Facts about all values stored to each region, by region.
     all: [Fact; TOGETHER],
-    /// Inputs that decide a branch or a reliance.
+    /// Mask of the tracked inputs that decide a branch, or whether a run relies on an assumption.
     decisive: u64,
-    /// True if the facts about memory or `decisive` have grown.
+    /// True if the facts about memory or `decisive` have grown since the last pass over the blocks.
     changed: bool,
 }
 
@@ -229,7 +233,8 @@ impl Analysis {
         }
     }
 
-    /// Adds a stored value to the facts about a word of a region, or about the whole region.
+    /// Adds a stored value to the facts about a word of a region. With `None`, the value may be
+    /// anywhere in the region.
     fn record_store(&mut self, region: u8, word: Option<u64>, value: Fact) {
         let cell = match word {
             Some(word) => self.words.entry((region, word)).or_default(),
@@ -243,7 +248,7 @@ impl Analysis {
     }
 }
 
-/// Returns the words of a region that an access covers.
+/// Returns the numbers of the 8-byte words of a region that an access covers.
 fn words(offset: u64, bytes: u64) -> impl Iterator<Item = u64> {
     (0..bytes).map(move |byte| offset.wrapping_add(byte) >> 3)
 }
@@ -255,8 +260,8 @@ fn fact(state: &State, operand: Operand) -> Fact {
     }
 }
 
-/// Adds the facts about live registers in `state` to the state at the start of a block. Returns
-/// true if this changed the state at the start of the block.
+/// Adds the facts about live registers in `state` to `into`, the state at the start of a block.
+/// Returns true if this changed `into`.
 fn merge(into: &mut Option<State>, state: &State, liveness: &Liveness, block: BlockId) -> bool {
     let live = liveness.live_in(block);
     let new = live.filter_map(|reg| Some((reg, *state.get(&reg)?)));

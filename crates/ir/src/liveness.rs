@@ -14,9 +14,10 @@ use crate::{BlockId, Operand, Program, Reg, Terminator};
 pub struct Liveness {
     /// Registers that are live at the start of at least one block, in ascending order.
     carried: Vec<Reg>,
-    /// Number of words in each set of these registers.
+    /// Number of 64-bit words in each set of `live_in`, which has one bit for each register in
+    /// `carried`.
     words: usize,
-    /// Sets of live registers at the start of all blocks, one after the other.
+    /// Sets of live registers at the start of all blocks, one set after the other.
     live_in: Vec<u64>,
 }
 
@@ -95,7 +96,7 @@ impl Liveness {
     }
 }
 
-/// Number of a register that is not live at the start of any block.
+/// Marker for a register that is not live at the start of any block, in place of its number.
 const NONE: u32 = u32::MAX;
 
 fn insert(set: &mut [u64], number: u32) {
@@ -104,15 +105,16 @@ fn insert(set: &mut [u64], number: u32) {
     }
 }
 
-/// The last block that read a register, and the last one that wrote it; blocks are numbered from 1.
+/// Numbers of the last block that read a register, and of the last block that wrote it. Blocks are
+/// numbered from 1; 0 means none.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     read: u32,
     written: u32,
 }
 
-/// A scan of the blocks. Block numbers distinguish old marks from new ones, so that no marks are
-/// cleared between blocks.
+/// A scan of the blocks of a program, one after the other. For each register, it stores the numbers
+/// of blocks, so that nothing has to be cleared between blocks.
 struct Scan {
     seen: Vec<Seen>,
     block: u32,

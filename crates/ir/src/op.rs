@@ -10,9 +10,9 @@ pub enum Operand {
     Reg(Reg),
     /// A constant; bits above `width` are zero.
     Const {
-        /// The value.
+        /// Value of the constant.
         value: u64,
-        /// Its width in bits, 1 to 64.
+        /// Width of the constant in bits, 1 to 64.
         width: u8,
     },
 }
@@ -79,21 +79,21 @@ pub enum BinaryOp {
     Intern,
 }
 
-/// A micro-operation.
+/// A micro-operation: one step of what an instruction does, on registers or memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// `dst = src`.
     Copy {
-        /// Destination.
+        /// Register for the result.
         dst: Reg,
-        /// Source of the same width.
+        /// Source operand of the same width as `dst`.
         src: Operand,
     },
     /// `dst = a op b`.
     Binary {
         /// The operator.
         op: BinaryOp,
-        /// Destination.
+        /// Register for the result.
         dst: Reg,
         /// Left operand.
         a: Operand,
@@ -102,37 +102,37 @@ pub enum Op {
     },
     /// `dst = ~src`.
     Not {
-        /// Destination.
+        /// Register for the result.
         dst: Reg,
-        /// Source of the same width.
+        /// Source operand of the same width as `dst`.
         src: Operand,
     },
     /// `dst = src[lo + width(dst) - 1 : lo]`.
     Extract {
-        /// Destination.
+        /// Register for the result; its width is the number of bits to extract.
         dst: Reg,
-        /// Source.
+        /// Operand to extract bits from.
         src: Operand,
         /// Lowest bit to extract.
         lo: u8,
     },
     /// Zero extension to the width of `dst`.
     ZeroExtend {
-        /// Destination.
+        /// Register for the result.
         dst: Reg,
-        /// Source, at most as wide.
+        /// Operand to extend, at most as wide as `dst`.
         src: Operand,
     },
     /// Sign extension to the width of `dst`.
     SignExtend {
-        /// Destination.
+        /// Register for the result.
         dst: Reg,
-        /// Source, at most as wide.
+        /// Operand to extend, at most as wide as `dst`.
         src: Operand,
     },
     /// `dst = if cond { then } else { other }`.
     Select {
-        /// Destination.
+        /// Register for the result.
         dst: Reg,
         /// Condition, 1 bit.
         cond: Operand,
@@ -143,15 +143,15 @@ pub enum Op {
     },
     /// `dst` = the value of an input, which is constant during a run.
     Input {
-        /// Destination.
+        /// Register for the value.
         dst: Reg,
-        /// The input.
+        /// Input to read.
         input: InputId,
     },
     /// `dst` = any value from `min` to `max` (unsigned, both included), which may differ in each
     /// execution. Models reads of a clock and random numbers.
     Unknown {
-        /// Destination.
+        /// Register for the value.
         dst: Reg,
         /// Smallest value; fits the width of `dst`.
         min: u64,
@@ -162,23 +162,23 @@ pub enum Op {
     },
     /// `dst` = `width(dst) / 8` bytes at `addr`, little-endian.
     Load {
-        /// Destination.
+        /// Register for the loaded value; its width is a multiple of 8.
         dst: Reg,
-        /// A pointer.
+        /// Address of the first byte.
         addr: Operand,
     },
     /// The bytes at `addr` become `value`, little-endian.
     Store {
-        /// A pointer.
+        /// Address of the first byte.
         addr: Operand,
-        /// The value; its width is a multiple of 8.
+        /// Value to store; its width is a multiple of 8.
         value: Operand,
     },
-    /// Sets the `bytes` bytes at `addr` to zero; their number is a run-time value.
+    /// Sets the `bytes` bytes at `addr` to zero; `bytes` is a run-time value.
     Clear {
-        /// A pointer.
+        /// Address of the first byte.
         addr: Operand,
-        /// Number of bytes; as wide as the pointer.
+        /// Number of bytes; the operand is as wide as the address.
         bytes: Operand,
     },
     /// States that the run relies on an assumption if the condition holds: if the assumption is
@@ -186,7 +186,7 @@ pub enum Op {
     Rely {
         /// Condition, 1 bit.
         cond: Operand,
-        /// The assumption.
+        /// Number of the assumption in [`Program::reliances`](crate::Program::reliances).
         on: RelianceId,
     },
 }
@@ -229,10 +229,10 @@ impl Op {
     }
 }
 
-/// A micro-operation, with the instruction that it is a part of.
+/// A micro-operation, with the instruction of the original program that it is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OriginOp {
-    /// The micro-operation.
+    /// The micro-operation itself.
     pub op: Op,
     /// The instruction that contains the micro-operation.
     pub insn: InsnIdx,

@@ -1,4 +1,5 @@
-//! Describes facts that hold for every packet that reaches a program, before its first instruction.
+//! Describes facts that hold for every packet that reaches a program, before the program's first
+//! instruction.
 //!
 //! Each fact concerns only the bytes and the length of one packet, so a few comparisons at a
 //! program's entry can check it. Facts form a lattice: [`PacketFacts::join`] keeps the facts that
@@ -6,12 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The bits of a byte whose values are known.
+/// The bits of a packet byte whose values are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KnownBits {
     /// Mask of the known bits; not zero.
     pub mask: u8,
-    /// Values of the known bits; the other bits are zero.
+    /// Values of the known bits; all other bits are zero.
     pub value: u8,
 }
 
@@ -27,7 +28,7 @@ impl KnownBits {
         KnownBits { mask: u8::MAX, value: byte }
     }
 
-    /// Returns the byte if all its bits are known.
+    /// Returns the byte if all its bits are known, otherwise `None`.
     pub fn constant(self) -> Option<u8> {
         (self.mask == u8::MAX).then_some(self.value)
     }
@@ -43,7 +44,7 @@ impl KnownBits {
     }
 }
 
-/// Adjacent bytes of a packet.
+/// A byte range of a packet, which can be read as one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Field {
     /// Offset in bytes from the packet's first byte.
@@ -65,17 +66,18 @@ impl Field {
     }
 }
 
-/// Facts that hold for every arriving packet. Facts about bytes apply only to packets that have
-/// these bytes.
+/// Facts that hold for every packet that reaches a program. Facts about bytes apply only to packets
+/// that are long enough to have these bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketFacts {
-    /// Smallest length in bytes, without the frame check sequence.
+    /// Smallest length of a packet in bytes, without the frame check sequence.
     pub min_length: u16,
-    /// Largest length in bytes, without the frame check sequence.
+    /// Largest length of a packet in bytes, without the frame check sequence.
     pub max_length: u16,
-    /// Bits that are the same in all packets, by the offset of their byte.
+    /// Bits that have the same value in all packets, by the offset of their byte from the packet's
+    /// start.
     pub bits: BTreeMap<u16, KnownBits>,
-    /// Possible values of fields, in network byte order.
+    /// All possible values of fields, in network byte order.
     pub values: BTreeMap<Field, BTreeSet<u64>>,
     /// Pairs of fields of the same size with equal values; the first field starts before the
     /// second.
@@ -94,12 +96,13 @@ impl PacketFacts {
         }
     }
 
-    /// Returns the byte at an offset if all its bits are known.
+    /// Returns the packet byte at an offset if all its bits are known, otherwise `None`.
     pub fn byte(&self, offset: u16) -> Option<u8> {
         self.bits.get(&offset)?.constant()
     }
 
-    /// Returns the number in a field, in network byte order, if all its bytes are known.
+    /// Returns the value of a field, in network byte order, if all its bytes are known, otherwise
+    /// `None`.
     pub fn constant(&self, field: Field) -> Option<u64> {
         let mut number = 0;
         for offset in usize::from(field.offset)..field.end() {
@@ -134,8 +137,8 @@ impl PacketFacts {
             && equal.iter().all(are_equal)
     }
 
-    /// Returns the facts that hold for the packets of both descriptions, such as the packets that
-    /// arrive over two edges.
+    /// Returns the facts that hold both for the packets of `self` and for those of `other`. Used
+    /// where packets can reach a program from two different programs.
     #[must_use]
     pub fn join(&self, other: &PacketFacts) -> PacketFacts {
         let bits = self
@@ -155,7 +158,7 @@ impl PacketFacts {
         }
     }
 
-    /// Returns all facts of both descriptions together; `None` if they contradict each other.
+    /// Returns all facts of `self` and `other` together; `None` if they contradict each other.
     #[must_use]
     pub fn meet(&self, other: &PacketFacts) -> Option<PacketFacts> {
         let mut facts = self.clone();

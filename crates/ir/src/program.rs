@@ -1,5 +1,5 @@
-//! Defines programs, which consist of tables of instructions, blocks, registers, inputs, regions
-//! and cost classes.
+//! Defines programs of the intermediate representation. They consist of tables of instructions,
+//! blocks, registers, inputs, regions and cost classes.
 
 use crate::{BlockId, CostClassId, Draw, InputId, InsnIdx, OriginOp, Reg, RegionId};
 
@@ -15,18 +15,18 @@ pub struct SourceLocation {
 /// One instruction of the original program, for reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// The instruction as text, in the style of its disassembler.
+    /// The instruction as text, in the style of the disassembler of its instruction set.
     pub text: String,
-    /// Source line, if known.
+    /// Source line; `None` if the object has no debug information for the instruction.
     pub source: Option<SourceLocation>,
 }
 
-/// A virtual register.
+/// Name and width of a virtual register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegInfo {
-    /// Name for error messages.
+    /// Name of the register for error messages.
     pub name: String,
-    /// Width in bits, 1 to 64.
+    /// Width of the register in bits, 1 to 64.
     pub width: u8,
 }
 
@@ -44,13 +44,13 @@ pub enum InputKind {
 /// An unknown value of the environment, which is constant during one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// Name for error messages.
+    /// Name of the input for error messages.
     pub name: String,
-    /// Width in bits, 1 to 64.
+    /// Width of the input in bits, 1 to 64.
     pub width: u8,
-    /// Smallest possible value.
+    /// Smallest possible value of the input.
     pub min: u64,
-    /// Largest possible value.
+    /// Largest possible value of the input.
     pub max: u64,
     /// The quantity that the input stands for.
     pub kind: InputKind,
@@ -69,12 +69,13 @@ pub enum RegionKind {
     Map,
 }
 
-/// A memory region.
+/// A memory region: memory of one kind at an unknown address, such as the packet, the stack or a
+/// map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
     /// Name for reports, such as `packet`, `stack`, `dram` or the name of a map.
     pub name: String,
-    /// Kind of memory.
+    /// Kind of memory, for reports.
     pub kind: RegionKind,
     /// Register that holds the address of the region's first byte. Only the operations before the
     /// first instruction (the prologue) write it. Its width is the width of addresses into this
@@ -85,37 +86,37 @@ pub struct Region {
     pub content: Option<Vec<u8>>,
 }
 
-/// One unit of work, for which the target has a price.
+/// One unit of work, to which the cost model of the target assigns a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CostEvent {
     /// The instruction that does the work.
     pub insn: InsnIdx,
-    /// Cost class of the work.
+    /// Kind of the work, which determines its price.
     pub class: CostClassId,
 }
 
-/// Target of a control transfer.
+/// Target of an edge of the control-flow graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Destination {
     /// Another block.
     Block(BlockId),
-    /// The end of the program. The number identifies the exit; for listings, it is the branch
-    /// target.
+    /// The end of the program. The number distinguishes the exits of a program; for programs in
+    /// assembly listings, it is the branch target.
     Exit(u32),
     /// No target, because a run that takes this edge contradicts a guarantee of the device.
     Never,
 }
 
-/// An edge out of a block, with the costs of the branch and its delay slots.
+/// An edge out of a block, with the costs of the branch instruction and its delay slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// Target of the edge.
+    /// Block or exit to which the edge leads.
     pub target: Destination,
     /// Work that is done on this edge, in order, after the block's own work.
     pub costs: Vec<CostEvent>,
 }
 
-/// End of a block.
+/// The last operation of a block, which selects the edge along which a run continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Terminator {
     /// Continues along the only edge.
@@ -151,18 +152,20 @@ impl Terminator {
     }
 }
 
-/// A basic block.
+/// A basic block of micro-operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// First instruction; reports identify the block by its number.
+    /// First instruction of the block; reports identify the block by the number of this
+    /// instruction.
     pub first: InsnIdx,
     /// Instructions that the block executes, in order, including delay slots.
     pub insns: Vec<InsnIdx>,
-    /// Micro-operations of the instructions.
+    /// Micro-operations of the block's instructions, in order.
     pub ops: Vec<OriginOp>,
-    /// Work that the instructions of the block do, in order, without the branch.
+    /// Work that the instructions of the block do, in order. The work of the branch at the end is
+    /// in its edges.
     pub costs: Vec<CostEvent>,
-    /// The jump or branch at the end.
+    /// The jump or branch at the end of the block.
     pub terminator: Terminator,
 }
 
@@ -185,32 +188,32 @@ pub struct VisitLimit {
 /// A program: one entry function of one object. The default program is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
-    /// Name for reports.
+    /// Name of the program for reports.
     pub name: String,
-    /// The original instructions.
+    /// Instructions of the original listing or object.
     pub insns: Vec<Instruction>,
     /// Virtual registers.
     pub regs: Vec<RegInfo>,
-    /// Unknown values of the environment.
+    /// Unknown values of the environment, such as the packet's length.
     pub inputs: Vec<Input>,
-    /// Descriptions of the values that the program draws.
+    /// Descriptions of the values that the program draws, such as times and random numbers.
     pub draws: Vec<Draw>,
     /// Memory regions.
     pub regions: Vec<Region>,
-    /// Names of the cost classes, as targets know them.
+    /// Names of the cost classes, by which the cost model of a target finds their prices.
     pub cost_classes: Vec<String>,
     /// Operations before the first instruction, which set the initial state of registers and
     /// memory. Every register must be defined by the prologue or by a block before it is used.
     pub prologue: Vec<OriginOp>,
     /// Basic blocks.
     pub blocks: Vec<Block>,
-    /// The first block.
+    /// The block at which a run starts, after the prologue.
     pub entry: BlockId,
-    /// The packet's length, if the program can read it.
+    /// Input that stands for the packet's length; `None` if the program cannot read the length.
     pub packet_length: Option<InputId>,
-    /// Assumptions of the front end, one sentence for each.
+    /// Assumptions that the front end made when it built the program, one sentence for each.
     pub assumptions: Vec<String>,
-    /// Assumptions that single runs can rely on, one sentence for each; see
+    /// Assumptions on which only some runs rely, one sentence for each; see
     /// [`Op::Rely`](crate::Op::Rely).
     pub reliances: Vec<String>,
     /// Limits that the device sets on the number of times that blocks run.

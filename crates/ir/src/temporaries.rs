@@ -1,5 +1,6 @@
-//! Provides temporary registers that several blocks share. Without sharing, a program of many
-//! blocks would have hundreds of thousands of temporaries, which would enlarge every liveness set.
+//! Provides temporary registers that the blocks of a program share. Without sharing, a program of
+//! many blocks would have hundreds of thousands of temporaries, which would enlarge every liveness
+//! set.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +9,19 @@ use crate::{Reg, RegInfo};
 /// A pool of registers for results that no later block reads.
 #[derive(Clone, Debug, Default)]
 pub struct Temporaries {
-    /// The registers of each width in bits, and how many of them the current block uses.
+    /// Registers of the pool, by width in bits, with the number of registers that the current block
+    /// uses.
     pools: BTreeMap<u8, (Vec<Reg>, usize)>,
 }
 
 impl Temporaries {
-    /// Starts a new block, which can use all temporaries again.
+    /// Starts a new block, which can use all registers of the pool again.
     pub fn begin_block(&mut self) {
         self.pools.values_mut().for_each(|(_, used)| *used = 0);
     }
 
-    /// Returns a temporary of `width` bits that the current block does not use yet. Appends a new
-    /// register to `regs`, the registers of the program, if all are in use.
+    /// Returns a temporary register of `width` bits that the current block does not use yet.
+    /// Appends a new register to `regs`, the registers of the program, if all are in use.
     pub fn take(&mut self, regs: &mut Vec<RegInfo>, width: u8) -> Reg {
         let (pool, used) = self.pools.entry(width).or_default();
         *used += 1;

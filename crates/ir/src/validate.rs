@@ -1,4 +1,5 @@
-//! Checks that a program is well formed. Later stages rely on the checked properties.
+//! Checks that a program of the intermediate representation is well formed. Later stages rely on
+//! the checked properties.
 
 use crate::{BinaryOp, Destination, Draw, Op, Operand, OriginOp, Program, Terminator, ValueFormat};
 use thiserror::Error;
@@ -8,7 +9,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("internal error in the lifted program at instruction {insn}: {what}")]
 pub struct ValidateError {
-    /// The instruction whose operations are malformed.
+    /// Number of the instruction whose operations are malformed.
     pub insn: u32,
     /// Description of the defect.
     pub what: String,
@@ -49,7 +50,7 @@ impl Program {
         Ok(())
     }
 
-    /// Returns true if the draw's format can show all values of this width up to `max`.
+    /// Returns true if the report format of `draw` can show all values of `width` bits up to `max`.
     fn is_presentable(&self, draw: &Draw, width: u8, max: u64) -> bool {
         match draw.reading {
             ValueFormat::Number | ValueFormat::Error => true,

@@ -1,5 +1,5 @@
-//! Tests that compare loops and liveness of random programs with direct implementations of their
-//! definitions.
+//! Compares the loops and live registers that the crate computes for random programs with direct
+//! implementations of their definitions.
 
 use crate::common;
 
@@ -38,7 +38,7 @@ fn successors(program: &Program, block: usize) -> Vec<usize> {
     program.blocks[block].terminator.successors().map(BlockId::index).collect()
 }
 
-/// Returns true if a path of at least one edge within `blocks` leads from `from` to `to`.
+/// Returns true if a path of at least one edge leads from `from` to `to` without leaving `blocks`.
 fn leads(program: &Program, blocks: &[usize], from: usize, to: usize) -> bool {
     let mut seen = vec![false; program.blocks.len()];
     let mut work = successors(program, from);
@@ -96,8 +96,8 @@ proptest! {
         }
     }
 
-    /// Checks that exactly those operations are kept whose result is read by a later kept
-    /// operation, a branch or another block.
+    /// Checks that dead operations are removed. Exactly those operations stay whose result is read
+    /// by a later kept operation, a branch or another block.
     #[test]
     fn dead_operations_are_removed(program in any_program()) {
         let mut less = program.clone();
@@ -125,8 +125,8 @@ proptest! {
         }
     }
 
-    /// Checks that a loop consists of all blocks that reach each other without the headers of
-    /// enclosing loops, and that it has one entry.
+    /// Checks that each loop consists of blocks that can reach each other without the headers of
+    /// enclosing loops. Also checks that each loop has one entry.
     #[test]
     fn loops_are_strongly_connected(program in any_program()) {
         let entered = |members: &[usize]| -> Vec<usize> {

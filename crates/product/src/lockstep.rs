@@ -38,19 +38,20 @@ use slowpath_smt::{SolverError, TermId};
 /// The result of executing two programs in lockstep: all runs of both programs, joined at their
 /// ends.
 pub struct Lockstep {
-    /// For each program, one path that stands for all its runs. It contains the final state,
-    /// conditions, reliances, and the greatest number of instructions that any run executes.
+    /// For each program, one path that stands for all its runs. It contains the final state, the
+    /// conditions and uncertain assumptions of the runs, and the greatest number of instructions
+    /// that any run executes.
     pub paths: [Path; 2],
     /// Greatest number of instructions that the second program executes in addition to those of the
     /// first program, for the same packet.
     pub max_extra_instructions: u64,
-    /// Number of join points, including the start.
+    /// Number of points at which runs were joined, including the start of the programs.
     pub join_points: usize,
 }
 
 /// Executes both programs in lockstep from their start, for packets that fulfil `conditions`. The
-/// first program holds the term pool before and after the call. The inner `Err` is the reason why
-/// the execution could not be completed.
+/// first program holds the shared pool of terms before and after the call. If the execution cannot
+/// be completed, the result is an inner `Err` with the reason.
 ///
 /// # Errors
 /// If the solver contradicts itself.
@@ -86,7 +87,8 @@ impl Runs<'_, '_> {
         Err(Failed::Why("no packet gets to the end of both programs".into()))
     }
 
-    /// Puts a program at its start, before its first block.
+    /// Returns the runs of the program with index `which` before its first block, in a state in
+    /// which `conditions` hold. Afterwards this program holds the term pool.
     fn start(&mut self, which: usize, conditions: &[TermId]) -> Cursor {
         self.move_pool_to(which);
         let side = &self.sides[which];

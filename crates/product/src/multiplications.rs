@@ -1,10 +1,10 @@
 //! Rewrites products and quotients so that the solver need not reason about products.
 //!
-//! Code for the card divides by a constant through a multiplication with its reciprocal.
-//! [`Multiplications::quotients`] replaces such a term by the equal quotient. Both programs may
-//! hash the same products, but use different slices of them. [`Multiplications::unknowns`] replaces
-//! each product by an unknown. Unknowns allow more values than products, so only a contradiction is
-//! a valid result.
+//! Code for SmartNICs divides by a constant through a multiplication with its reciprocal.
+//! [`Multiplications::quotients`] replaces a term of this form by the equal quotient. Two compared
+//! programs may also compute the same product and use different bits of it, for example in a hash
+//! function. [`Multiplications::unknowns`] replaces each product by an unknown. Unknowns allow more
+//! values than products, so only the result "unsatisfiable" is valid for the original conditions.
 //!
 //! Source: Granlund and Montgomery, "Division by invariant integers using multiplication" (PLDI
 //! 1994), theorem 4.2, for a known greatest dividend.
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 /// shifts and additions.
 const SMALL: u64 = 1 << 8;
 
-/// Rewrites terms with products, and remembers each rewritten term.
+/// A rewriter of terms with products, which remembers each rewritten term.
 #[derive(Default)]
 pub(crate) struct Multiplications {
     /// Rewritten terms by their original terms. They contain quotients instead of products with
@@ -33,8 +33,7 @@ struct Quotient {
 }
 
 impl Multiplications {
-    /// Returns conditions that mean the same, but contain quotients instead of products with
-    /// reciprocals.
+    /// Returns equivalent conditions that contain quotients instead of products with reciprocals.
     pub fn quotients(&mut self, pool: &mut TermPool, conditions: &[TermId]) -> Vec<TermId> {
         conditions.iter().map(|&condition| self.quotient(pool, condition)).collect()
     }

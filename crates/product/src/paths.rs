@@ -23,9 +23,10 @@ pub struct Path {
     pub state: SymbolicState,
     /// Conditions that all hold if a packet takes the path.
     pub conditions: Vec<TermId>,
-    /// Values that the program draws on the path, in order.
+    /// Terms for the unknown values that the program draws on the path, such as the time, in order.
     pub draws: Vec<TermId>,
-    /// Reliances of the path ([`Op::Rely`]). Each has a term that is 1 if the path relies on it.
+    /// Uncertain assumptions of the path ([`Op::Rely`]), each with a term that is 1 if the path
+    /// relies on it.
     pub reliances: Vec<(RelianceId, TermId)>,
     /// Number of instructions that the path executes.
     pub instructions: u64,
@@ -51,9 +52,9 @@ impl Path {
 
 /// The next result of enumerating paths.
 pub enum NextPath {
-    /// A path.
+    /// The next path.
     Path(Box<Path>),
-    /// Some paths could not be followed, for this reason.
+    /// Some paths are missing in the enumeration, for this reason.
     Gap(String),
     /// The enumeration stopped early, for this reason.
     Stopped(&'static str),
@@ -68,7 +69,7 @@ struct Prefix {
     conditions: Vec<TermId>,
     draws: Vec<TermId>,
     reliances: Vec<(RelianceId, TermId)>,
-    /// Counters of [`DrawSource`] at the end of the prefix.
+    /// Counters that [`DrawSource`] keeps of the unknown values drawn so far.
     counts: Vec<u32>,
     /// Values of inputs for which the prefix is taken; `None` if the solver could not decide
     /// whether such values exist.
@@ -79,20 +80,20 @@ struct Prefix {
     instructions: u64,
 }
 
-/// The blocks that come after a block on a path.
+/// The continuation of a path after a block.
 enum Continuation {
     On(Box<Prefix>),
-    /// No packet gets past the block.
+    /// The path ends after this block, because no packet can continue on it.
     None,
     Gap(String),
 }
 
-/// Chooses the terms that a program draws ([`Op::Unknown`]). It gives two programs the same term
-/// where their draws correspond.
+/// A source of terms for the unknown values that programs draw ([`Op::Unknown`]), such as the time.
+/// Two programs get the same term where their draws correspond.
 pub trait DrawSource {
-    /// Returns the terms that the operations of a block draw, in order. If the result is too short
-    /// or a term does not fit, the operation draws a new unknown. `counts` contains the counters of
-    /// the path before the block; it is empty at the start of the path.
+    /// Returns the terms for the unknown values that a block draws, in order. If the result is too
+    /// short or a term does not fit, the operation draws a new unknown. `counts` contains the
+    /// counters of the path before the block; it is empty at the start of the path.
     fn draws(&mut self, side: &mut Side, block: BlockId, counts: &mut Vec<u32>) -> Vec<TermId>;
 
     /// Returns the counters of both programs after several paths have joined. `ways` contains both
@@ -117,7 +118,7 @@ impl DrawSource for FixedDraws {
     }
 }
 
-/// Enumerates the paths of one program.
+/// An enumeration of the paths of one program.
 pub struct PathEnumerator {
     work: Vec<Prefix>,
     /// Inputs for which each model of a path must have values.

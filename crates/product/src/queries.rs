@@ -11,14 +11,14 @@ use std::time::Duration;
 /// Maximum number of solver steps for a query; they take about 10 s. The time of a query is also
 /// limited to a quarter of the remaining time.
 const LONGEST: u64 = 80_000_000;
-/// Each query may take at least this long, unless less time is left in total.
+/// Minimum time limit of each query, unless less time is left in total.
 const LEAST: Duration = Duration::from_millis(200);
 
 /// Maximum number of solver steps for a quick query; they take about 2 s. The query whether a path
 /// is possible is quick, because it may stay undecided. A quick query also gets at most an eighth
 /// of the remaining time. Each earlier undecided query halves both limits.
 const QUICK_STEPS: u64 = 16_000_000;
-/// Maximum number of times that these limits are halved.
+/// Maximum number of times that the limits of a quick query are halved.
 const HALVES: u32 = 6;
 
 /// Answer of the solver to the question whether conditions can hold together.
@@ -34,7 +34,7 @@ pub enum Answer {
 /// Limits of one query.
 #[derive(Clone, Copy)]
 struct Limit {
-    /// Solver steps.
+    /// Maximum number of solver steps.
     steps: u64,
     /// Time limit; `None` if the total time is unlimited.
     time: Option<Duration>,
@@ -50,7 +50,7 @@ pub struct Queries<'a> {
 }
 
 impl<'a> Queries<'a> {
-    /// Returns the condition that ends all queries.
+    /// Returns the stop request, which ends all queries.
     pub fn stop(&self) -> &Stop {
         self.stop
     }
@@ -65,7 +65,7 @@ impl<'a> Queries<'a> {
         }
     }
 
-    /// Adds conditions to all further queries.
+    /// Adds conditions that must also hold in all later queries.
     pub fn assume(&mut self, conditions: impl IntoIterator<Item = TermId>) {
         self.assumed.extend(conditions);
     }
@@ -127,7 +127,8 @@ impl<'a> Queries<'a> {
         })
     }
 
-    /// Returns the limits of a quick query if `undecided_queries` queries stayed undecided before.
+    /// Returns the limits of a quick query after `undecided_queries` queries that the solver could
+    /// not decide. Each of them halves the limits.
     fn soon(&self, undecided_queries: u32) -> Limit {
         let halves = undecided_queries.min(HALVES);
         let time = self.stop.remaining().map(|left| left / 8 / (1 << halves));

@@ -11,14 +11,14 @@ use std::rc::Rc;
 pub struct Side {
     /// The executor of the program.
     pub executor: Executor,
-    /// State after the program's prologue.
+    /// Symbolic state after the program's prologue, before its first block.
     pub start: SymbolicState,
-    /// Simplifies values that are still open after execution along a single path.
+    /// Simplifies terms that symbolic execution left unresolved, such as loads, along one path.
     pub resolver: Resolver,
-    /// Simplifies values that are still open after paths were joined; `None` if no paths are
-    /// joined.
+    /// Simplifies terms that symbolic execution left unresolved, on all joined paths together;
+    /// `None` if each path is executed on its own.
     pub joined: Option<AllPaths>,
-    /// Number of blocks that were executed and of joins, for new numbers.
+    /// Number of block executions and joins so far. The next of them gets this number.
     points: u32,
 }
 

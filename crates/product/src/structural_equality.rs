@@ -24,14 +24,14 @@ const MAX_PAIRS: u32 = 200_000;
 /// Two terms that may be equal while all conditions hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TermPair {
-    /// The terms.
+    /// The two terms to compare.
     pub terms: (TermId, TermId),
-    /// Conditions (1 bit each) under which both surrounding terms have these two terms as their
-    /// values.
+    /// Conditions, terms of 1 bit each, under which the equality matters. They select these two
+    /// terms in the choices ("if ... else") of larger terms that are compared.
     pub conditions: Vec<TermId>,
 }
 
-/// Compares terms, and remembers which pairs are equal.
+/// A comparison of terms that remembers which pairs are equal.
 #[derive(Debug)]
 pub struct StructuralEquality {
     /// For each pair of terms, sets of conditions. The terms are equal if all conditions of any set
@@ -42,8 +42,9 @@ pub struct StructuralEquality {
     open: HashMap<TermPair, u32>,
     /// Innermost pairs that were not found equal, for the solver.
     undecided: Vec<TermPair>,
-    /// Number of terms that may still be visited, and number of pairs that may still be compared.
+    /// Number of terms that the comparisons may still visit.
     terms_left: usize,
+    /// Number of pairs that the comparisons may still compare.
     pairs_left: u32,
 }
 

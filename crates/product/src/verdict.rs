@@ -8,13 +8,13 @@ const MAX_REASONS: usize = 20;
 
 /// Result of comparing both programs for the packets that take one path.
 pub enum Equivalence {
-    /// Both programs do the same.
+    /// Both programs provably have the same effects for all these packets.
     Proved,
     /// The solver could not decide for all packets of the path.
     Undecided,
     /// The programs differ for some packet, as running both of them confirms.
     Differs,
-    /// The comparison was stopped early.
+    /// The comparison was stopped before it could decide.
     Stopped,
 }
 

@@ -1,4 +1,5 @@
-//! Stores the states at the start of blocks, reduced to the values that are still read.
+//! Stores the abstract states at the start of basic blocks, reduced to the values that the block or
+//! its successors read.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 /// limits the size of states in programs with long chains of computations.
 const DEPTH: usize = 6;
 
-/// State at the start of a block.
+/// Abstract state at the start of a block: the values of registers and of tracked memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// Value numbers of registers, ascending by register.
@@ -22,7 +23,8 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// Reduces a state to the values that a block needs. `live` are the registers that the block
-    /// and its successors read; `values` are the state's values, possibly refined.
+    /// and its successors read. `values` replaces the state's table of values; a branch condition
+    /// may have restricted them.
     pub fn of(state: &AbstractState, values: &[NumberedValue], live: &[Reg]) -> Self {
         let regs = live.iter().filter_map(|&reg| Some((reg, state.regs[reg.index()]?)));
         let mut regs: Vec<(Reg, ValueNumber)> = regs.collect();
@@ -68,7 +70,7 @@ impl Entry {
         Entry { regs, cells, values: kept }
     }
 
-    /// Expands the entry into a full state.
+    /// Returns the full abstract state that this reduced state stands for.
     pub fn state(&self, program: &Program) -> AbstractState {
         let mut state = AbstractState::unknown(program);
         state.values = self.values.clone();
@@ -97,9 +99,9 @@ impl Entry {
         }
     }
 
-    /// Returns a state that holds whenever one of both states holds. Registers and cells share a
-    /// value number if they share one in both states. With `thresholds`, values of `self` are
-    /// widened and definitions are dropped.
+    /// Returns a state that holds whenever one of both states holds. Registers and memory cells
+    /// share a value number if they share one in both states. With `thresholds`, values of `self`
+    /// are widened and definitions are dropped.
     pub fn join(&self, other: &Entry, thresholds: Option<&[u64]>) -> Entry {
         let mut join = Join {
             a: &self.values,

@@ -6,7 +6,6 @@ use slowpath_ir::BinaryOp;
 use crate::value::{Origin, Value};
 use crate::value_number::{Arg, Def, NumberedValue};
 
-/// Returns the value of an operand.
 pub(crate) fn value_of(values: &[NumberedValue], arg: Arg) -> Value {
     match arg {
         Arg::Number(id) => values[id as usize].value,

@@ -45,7 +45,7 @@ pub(crate) struct Solution {
 struct Fixpoint<'a> {
     program: &'a Program,
     setting: Setting<'a>,
-    /// True for blocks whose branch condition is treated as undecided.
+    /// True for blocks after which both edges are followed, even if the branch condition is known.
     undecided: Vec<bool>,
     kept: Vec<Vec<Reg>>,
     graph: Graph,
@@ -256,8 +256,8 @@ impl<'a> Fixpoint<'a> {
     }
 }
 
-/// Returns the values of a state if the condition `cond` has the value `value`; `None` if it cannot
-/// have this value.
+/// Returns the values of a state, restricted to runs in which the condition `cond` has the value
+/// `value`. Returns `None` if it cannot have this value.
 fn refined(state: &AbstractState, cond: ValueNumber, value: u64) -> Option<Vec<NumberedValue>> {
     if !state.values[cond as usize].value.domain.contains(value) {
         return None;

@@ -34,8 +34,8 @@ impl Graph {
         Graph { order, position, incoming, heads }
     }
 
-    /// Returns the blocks from which a back edge to `head` can be reached without passing through
-    /// `head`.
+    /// Returns the blocks of the loop with this head: those from which a path leads to a back edge
+    /// to `head` without passing through `head`.
     pub fn blocks_of_loop(&self, head: usize) -> Vec<usize> {
         let mut found = vec![head];
         let mut seen = vec![false; self.position.len()];

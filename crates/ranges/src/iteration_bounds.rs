@@ -18,7 +18,7 @@ use crate::ranges::Ranges;
 use crate::state::AbstractState;
 use crate::value::Value;
 
-/// A place that keeps its value between iterations: a register, or bytes in memory.
+/// A storage location that keeps its value between iterations: a register, or bytes in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Slot {
     Reg(Reg),
@@ -26,12 +26,12 @@ enum Slot {
     Cell(RegionId, i64, u8),
 }
 
-/// A value, described by its distance from the value that a slot had at the start of the iteration,
-/// modulo 2^`bits`.
+/// A value, described by its distance from the value that a register or memory cell had at the
+/// start of the iteration, modulo 2^`bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Movement {
     from: Slot,
-    /// Minimum and maximum distance from the slot's value.
+    /// Minimum and maximum distance from the value at the start of the iteration.
     lo: i128,
     hi: i128,
     bits: u8,
@@ -49,8 +49,7 @@ impl Movement {
     }
 }
 
-/// The distance that each tracked slot has moved since the start of the iteration, at one point of
-/// it.
+/// For each tracked register or memory cell, its movement since the start of the iteration.
 type Moves = BTreeMap<Slot, Movement>;
 
 /// Returns, for each loop, how often its header can be executed each time the loop is entered.
@@ -135,7 +134,8 @@ impl IterationBounds<'_> {
         enclosing == Some(id)
     }
 
-    /// Returns the slots that may bound the iterations: registers that the loop writes, and memory.
+    /// Returns the registers and memory cells that may bound the iterations: registers that the
+    /// loop writes, and all tracked memory.
     fn slots(&self, current_loop: &Loop, start: &AbstractState) -> Moves {
         let program = self.setting.program;
         let ops = current_loop.blocks.iter().flat_map(|&block| &program.block(block).ops);
@@ -151,7 +151,7 @@ impl IterationBounds<'_> {
             .collect()
     }
 
-    /// Forgets the slots that an inner loop may change.
+    /// Forgets the registers and memory cells that an inner loop may change.
     fn forget(&self, inner: &Loop, moves: &mut Moves) {
         let program = self.setting.program;
         for origin in inner.blocks.iter().flat_map(|&block| &program.block(block).ops) {
@@ -166,8 +166,8 @@ impl IterationBounds<'_> {
         }
     }
 
-    /// Applies a store: forgets the slots that it may overwrite, and tracks the stored value.
-    /// Stores to maps are not tracked, because other CPUs write there as well.
+    /// Applies a store: forgets the memory cells that it may overwrite, and tracks the stored
+    /// value. Stores to maps are not tracked, because other CPUs write there as well.
     fn store(
         &self,
         state: &AbstractState,
@@ -193,7 +193,8 @@ impl IterationBounds<'_> {
         }
     }
 
-    /// Applies the operations of a block to the slots. Returns false if the block is unreachable.
+    /// Applies the operations of a block to the movements. Returns false if the block is
+    /// unreachable.
     fn run(&self, block: BlockId, moves: &mut Moves) -> bool {
         let program = self.setting.program;
         let Some(mut state) = self.ranges.state(program, block) else { return false };
@@ -204,7 +205,7 @@ impl IterationBounds<'_> {
         true
     }
 
-    /// Applies an operation to the slots; `state` is the state before it.
+    /// Applies an operation to the movements; `state` is the state before the operation.
     fn step(&self, op: &Op, state: &AbstractState, moves: &mut Moves) {
         let of = |operand| match operand {
             Operand::Reg(reg) => moves.get(&Slot::Reg(reg)).copied(),
@@ -264,7 +265,7 @@ fn joined(a: &Moves, b: &Moves) -> Moves {
     both.collect()
 }
 
-/// Returns the value that a slot has in a state; `None` if it is unknown.
+/// Returns the value that a register or memory cell has in a state; `None` if it is unknown.
 fn value(state: &AbstractState, slot: Slot) -> Option<Value> {
     let number = match slot {
         Slot::Reg(reg) => state.regs[reg.index()]?,
@@ -297,14 +298,14 @@ fn address_range(state: &AbstractState, addr: Operand) -> Option<(RegionId, i64,
     Some((origin.region, lo, hi))
 }
 
-/// Returns the cell that an access reads or writes, if its address is known.
+/// Returns the memory cell that an access reads or writes; `None` if its address is not constant.
 fn cell(state: &AbstractState, addr: Operand, bytes: u8) -> Option<Slot> {
     let (region, lo, hi) = address_range(state, addr)?;
     (lo == hi).then_some(Slot::Cell(region, lo, bytes))
 }
 
-/// Returns the maximum number of iterations if each iteration moves a slot as `moved` says, and the
-/// slot's value is always within the bounds of `value`.
+/// Returns the maximum number of iterations if each iteration moves a register or memory cell by
+/// the distance `moved`, and its value always stays within the bounds of `value`.
 fn steps(value: Value, moved: Movement) -> Option<u64> {
     let span = |domain: &Domain| {
         let unsigned = i128::from(domain.hi()) - i128::from(domain.lo());

@@ -10,10 +10,10 @@ use crate::state::{AbstractState, Cell};
 use crate::value::Value;
 use crate::value_number::{Arg, Def, ValueNumber};
 
-/// Maximum distance of tracked bytes from a region's base.
+/// Maximum distance of tracked bytes from a region's base, in bytes.
 const REACH: i64 = 1 << 28;
 
-/// Maximum number of cells in a state.
+/// Maximum number of memory cells that a state tracks.
 const MAX_CELLS: usize = 512;
 
 impl AbstractState {
@@ -62,7 +62,7 @@ impl AbstractState {
         pieces.collect()
     }
 
-    /// Returns the value number of the concatenation of adjacent pieces.
+    /// Returns the value number of the concatenation of adjacent pieces of memory cells.
     fn assembled(
         &mut self,
         setting: &Setting,
@@ -101,7 +101,8 @@ impl AbstractState {
         self.values[number as usize].value.domain.as_constant() == Some(0)
     }
 
-    /// Stores a value at an address.
+    /// Applies a store to the tracked memory: forgets the bytes that it may overwrite, and tracks
+    /// the stored value.
     pub(crate) fn store(&mut self, setting: &Setting, addr: Arg, value: ValueNumber) {
         let bytes = self.values[value as usize].value.domain.width() / 8;
         let Some((region, lo, hi)) = self.location(addr) else {
@@ -132,7 +133,7 @@ impl AbstractState {
         self.remember_if(setting, Cell { region, offset: lo, bytes, number: value });
     }
 
-    /// Forgets all bytes of the region that an address points into.
+    /// Forgets what is known about all bytes of the region that an address points into.
     pub(crate) fn forget(&mut self, addr: Arg) {
         match self.location(addr) {
             Some((region, ..)) => self.cells.retain(|cell| cell.region != region),
@@ -167,7 +168,7 @@ impl AbstractState {
     }
 }
 
-/// A part of a cell.
+/// A part of a memory cell that an access touches.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     cell: Cell,

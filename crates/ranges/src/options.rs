@@ -31,7 +31,7 @@ pub struct Options<'a> {
     pub undecided: &'a [BlockId],
 }
 
-/// Program and options, as each analysis step needs them.
+/// The program and the memory model, which every step of the analysis needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting<'a> {
     pub program: &'a Program,

@@ -78,12 +78,11 @@ impl Ranges {
         })
     }
 
-    /// Returns the memory model of the analysis.
     pub(crate) fn memory(&self) -> MemoryModel {
         self.memory
     }
 
-    /// Returns the state at the start of the block, or `None` if the block is unreachable.
+    /// Returns the abstract state at the start of the block, or `None` if the block is unreachable.
     pub(crate) fn state(&self, program: &Program, block: BlockId) -> Option<AbstractState> {
         Some(self.entries[block.index()].as_ref()?.state(program))
     }
@@ -116,9 +115,9 @@ impl Ranges {
         }
     }
 
-    /// Returns a list with true for each register whose value is dead at the start of the block.
-    /// Also returns the changes of this list at operations, from last to first, so that a forward
-    /// walk can repeat them.
+    /// Returns, for each register, true if its value is dead at the start of the block. Also
+    /// returns the changes of this list by the block's operations, the last operation first. With
+    /// them, a walk through the block can update the list.
     fn dead_at_start(&self, program: &Program, block: BlockId) -> (Vec<bool>, Vec<Change>) {
         let block = program.block(block);
         let mut dead: Vec<bool> = self.keep.iter().map(|keep| !keep).collect();

@@ -11,7 +11,7 @@ use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 /// Maximum number of passes over the table of values, each first down and then up.
 const ROUNDS: usize = 3;
 
-/// Says that the facts contradict each other, so that no run reaches this point.
+/// A contradiction between the known facts: no run reaches the program point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Impossible;
 

@@ -24,7 +24,7 @@ impl Cell {
         self.offset + i64::from(self.bytes)
     }
 
-    /// Returns region, offset and size.
+    /// Returns the region of the cell, and its offset and size in bytes.
     pub fn location(&self) -> (RegionId, i64, u8) {
         (self.region, self.offset, self.bytes)
     }
@@ -39,7 +39,7 @@ pub struct AbstractState {
     widths: Vec<u8>,
     /// True for dead registers, which are not read before they are written.
     pub(crate) dead: Vec<bool>,
-    /// Cells sorted by location, without overlaps.
+    /// Memory cells sorted by location, without overlaps.
     pub(crate) cells: Vec<Cell>,
     pub(crate) values: Vec<NumberedValue>,
 }
@@ -97,7 +97,6 @@ impl AbstractState {
         }
     }
 
-    /// Returns the value of an operand.
     pub(crate) fn value_of(&self, arg: Arg) -> Value {
         value_of(&self.values, arg)
     }

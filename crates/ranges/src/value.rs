@@ -7,9 +7,9 @@ use slowpath_ir::RegionId;
 /// An address as an offset from the first byte of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// The region.
+    /// The memory region that the address points into.
     pub region: RegionId,
-    /// Offset from the first byte in bytes, modulo the width of addresses.
+    /// Offset in bytes from the region's first byte, modulo the width of addresses.
     pub offset: Domain,
     /// True if the value may also be the number zero.
     pub or_null: bool,
@@ -18,7 +18,7 @@ pub struct Origin {
 /// A set of numbers, with their offsets if all of them are addresses in one region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value {
-    /// Possible numbers.
+    /// The set of numbers that the value can be.
     pub domain: Domain,
     /// Region and offsets, if all numbers are addresses in one region (or zero).
     pub origin: Option<Origin>,

@@ -16,7 +16,7 @@ pub(crate) type ValueNumber = u32;
 /// Operand of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arg {
-    /// A value with a smaller number.
+    /// Another value, given by its value number, which is smaller than that of the defined value.
     Number(ValueNumber),
     /// A constant and its width in bits.
     Const(u64, u8),
@@ -25,24 +25,23 @@ pub(crate) enum Arg {
 /// Definition of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Def {
-    /// No known definition.
+    /// The value was not computed by a known operation.
     Unknown,
-    /// `a op b`.
+    /// Result of a binary operation: `a op b`.
     Binary(BinaryOp, Arg, Arg),
-    /// `~a`.
+    /// Bitwise complement of the operand: `~a`.
     Not(Arg),
-    /// The bits of the operand from this bit upwards, as many as the result has.
+    /// Bits of the operand from the bit with this index upwards, as many as the result is wide.
     Extract(Arg, u8),
-    /// Zero extension.
+    /// Zero extension of the operand.
     ZeroExtend(Arg),
-    /// Sign extension.
+    /// Sign extension of the operand.
     SignExtend(Arg),
     /// The second operand if the first one is 1, otherwise the third.
     Select(Arg, Arg, Arg),
 }
 
 impl Def {
-    /// Returns the operands.
     pub fn args(&self) -> impl Iterator<Item = Arg> {
         let list = match *self {
             Def::Unknown => [None, None, None],
@@ -70,7 +69,6 @@ impl Def {
     }
 }
 
-/// A value with its definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NumberedValue {
     pub value: Value,

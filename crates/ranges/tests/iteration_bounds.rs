@@ -15,7 +15,7 @@ enum Test {
     NotEqual,
 }
 
-/// Form of the loop.
+/// Form of a tested loop: the place of its test, and of its counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Shape {
     /// `while (i < n) i += step`

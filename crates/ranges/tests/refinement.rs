@@ -9,8 +9,8 @@ use support::program::{Builder, k};
 const YES: BlockId = BlockId(1);
 const NO: BlockId = BlockId(2);
 
-/// Analyses a program that branches on the result of `of` to block 1 or block 2, which both read
-/// `reads`.
+/// Analyses a program that branches to block 1 or block 2. `of` emits the branch condition, and
+/// both blocks read the registers `reads`.
 fn branch(
     mut program: Builder,
     reads: &[Reg],

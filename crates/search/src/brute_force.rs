@@ -1,8 +1,8 @@
 //! Finds all satisfiable paths of a program by checking each path separately. Tests compare the
 //! search with this reference.
 //!
-//! The reference uses the same symbolic execution and solver as the search. It does not use
-//! nogoods, facts or bounds.
+//! The reference uses the same symbolic execution and solver as the search. Unlike the search, it
+//! does not learn from unsatisfiable paths, and it does not bound costs.
 
 use crate::SearchError;
 use crate::costs::CostGraph;
@@ -15,16 +15,16 @@ use slowpath_target::CostVector;
 /// A path that some packet takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrutePath {
-    /// Arcs of the path.
+    /// Arcs of the path through the unrolled program, in order.
     pub path: Vec<ArcId>,
-    /// Cost of the path, including the fixed cost per packet.
+    /// Cost of the path for each component of the device, including the fixed cost per packet.
     pub cost: CostVector,
     /// Length of the shortest packet that takes the path, in bytes.
     pub length: u32,
 }
 
-/// Returns all satisfiable paths in no particular order. Takes exponential time, so it suits only
-/// small programs.
+/// Returns all paths that some packet takes, in no particular order. `packets` is the range of
+/// packet lengths in bytes. Takes exponential time, so it suits only small programs.
 ///
 /// # Errors
 /// Fails if execution or the solver fails, and if the solver gives up.

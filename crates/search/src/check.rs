@@ -1,9 +1,10 @@
 //! Checks whether some packet takes a given path, and finds the shortest such packet.
 //!
-//! A check first tries facts, which need no solver. Then it asks the solver once, with one
-//! assumption for each branch condition. If no packet takes the path, the solver names the
-//! conditions that contradict each other. The resulting nogood contains the arcs of these
-//! conditions, and the arcs that determine the values in them.
+//! A check first derives facts about values from the branch conditions, which needs no solver. Then
+//! it asks the solver once, with one assumption for each branch condition. If no packet takes the
+//! path, the solver names the conditions that contradict each other. The result is a nogood, a set
+//! of arcs that no packet takes together. It contains the arcs of these conditions, and the arcs
+//! that determine the values in them.
 
 use crate::SearchError;
 use crate::dag::Head;
@@ -30,14 +31,14 @@ pub enum PathCheck {
         /// Branch conditions on the path as terms over inputs; all are 1 in the model.
         conditions: Vec<TermId>,
     },
-    /// No packet of the permitted lengths takes the path. Each nogood is a sufficient reason on its
-    /// own.
+    /// No packet of the permitted lengths takes the path. Each nogood is a set of arcs of the path
+    /// that no packet takes together, so each alone is a proof.
     Conflict(Vec<Nogood>),
-    /// The solver gave up, for this reason.
+    /// The solver gave up for this reason, so it is unknown whether a packet takes the path.
     Unknown(String),
 }
 
-/// A checker for paths of one unrolled program.
+/// A checker that decides for paths of one unrolled program whether some packet takes them.
 pub struct PathChecker<S> {
     solver: S,
     resolver: Resolver,
@@ -45,21 +46,22 @@ pub struct PathChecker<S> {
     options: SearchOptions,
 }
 
-/// Maximum number of solver calls for minimising one nogood.
+/// Maximum number of solver calls for minimising one nogood, a set of arcs that no packet takes
+/// together.
 const MINIMISE_BUDGET: usize = 40;
 
-/// Maximum number of conditions in a conflict for which the checker looks for repetitions elsewhere
-/// on the path.
+/// Maximum number of conditions in a contradiction for which the checker looks for the same
+/// contradiction in other places, such as other loop iterations.
 const MAX_REPEATED: usize = 8;
 
-/// Maximum number of positions on a path at which the checker looks for a repetition of one
-/// conflict.
+/// Maximum number of other places on the path, such as loop iterations, at which the checker looks
+/// for the same contradiction.
 const MAX_REPEATS: usize = 512;
 
-/// The distinct branch conditions of a path.
+/// The distinct branch conditions that a packet must meet to take a path.
 #[derive(Debug, Default)]
 pub(crate) struct Conditions {
-    /// Distinct terms that must be 1.
+    /// Branch conditions as terms, all different, that must have the value 1.
     pub terms: Vec<TermId>,
     /// For each term, the position on the path of the first arc that requires it.
     pub positions: Vec<u32>,
@@ -71,12 +73,13 @@ impl<S: Solver> PathChecker<S> {
         PathChecker { solver, resolver: Resolver::new(), min_packet, options }
     }
 
-    /// Returns the solver.
+    /// Returns the solver, for example to read its statistics.
     pub fn solver(&self) -> &S {
         &self.solver
     }
 
-    /// Enables or disables brief checks; see [`Solver::set_brief`].
+    /// Enables or disables brief checks, for which the solver spends less effort; see
+    /// [`Solver::set_brief`].
     pub(crate) fn set_brief(&mut self, brief: bool) {
         self.solver.set_brief(brief);
     }
@@ -104,7 +107,7 @@ impl<S: Solver> PathChecker<S> {
         Ok(terms)
     }
 
-    /// Moves the resolver to a path.
+    /// Moves the resolver, which computes the values of terms along one path, to another path.
     fn follow(&mut self, unrolled: &Unrolled, path: &[ArcId]) {
         let step = |&arc: &ArcId| match unrolled.dag[arc].head {
             Head::Node(node) => Some((arc, node)),
@@ -176,9 +179,10 @@ impl<S: Solver> PathChecker<S> {
         self.with_length(unrolled, path, &conditions, length, (least, max_length))
     }
 
-    /// Returns a small set of reliances that suffices for taking a path. Replaces the model and the
-    /// conditions of `found` by those of a run that takes the same path and relies on nothing else.
-    /// The packet of this run is not longer than the packet before.
+    /// Returns a small set of reliances (assumptions about the device on which single runs depend)
+    /// that suffices for taking a path. Replaces the model and the conditions of `found` by those
+    /// of a run that takes the same path and relies on nothing else. The packet of this run is not
+    /// longer than the packet before.
     ///
     /// # Errors
     ///
@@ -258,7 +262,7 @@ impl<S: Solver> PathChecker<S> {
         Ok(true)
     }
 
-    /// Returns the minimum length of the packets that the search considers, in bytes.
+    /// Returns the minimum length in bytes of the packets for which paths are checked.
     pub(crate) fn min_packet(&self) -> u32 {
         self.min_packet
     }
@@ -276,8 +280,8 @@ impl<S: Solver> PathChecker<S> {
     }
 
     /// Handles a path with a condition that cannot be executed symbolically. Returns a conflict if
-    /// the conditions before it already exclude the path. If some packet meets them, returns the
-    /// error.
+    /// the conditions before that condition already exclude the path. If some packet meets them,
+    /// returns `error`.
     fn check_unexecutable(
         &mut self,
         unrolled: &mut Unrolled,
@@ -355,7 +359,7 @@ impl<S: Solver> PathChecker<S> {
 
     /// Finds the shortest packet that meets the conditions and has at least `lowest` bytes, by
     /// binary search. `model` is a packet that meets the conditions. Returns the length in bytes
-    /// and the packet, or the reason if the solver gives up.
+    /// and the packet. The inner error is the reason why the solver gave up.
     pub(crate) fn shorten(
         &mut self,
         unrolled: &mut Unrolled,
@@ -383,7 +387,7 @@ impl<S: Solver> PathChecker<S> {
     }
 
     /// Asks the solver for a packet that meets the conditions. `at_most` contains the term for the
-    /// packet length, and the maximum length. If given, this limit is the last assumption.
+    /// packet length, and its maximum value. If given, this limit is the last assumption.
     pub(crate) fn ask(
         &mut self,
         unrolled: &mut Unrolled,
@@ -395,7 +399,7 @@ impl<S: Solver> PathChecker<S> {
         Ok(self.solver.check(&mut unrolled.executor.pool, &assumptions)?)
     }
 
-    /// Returns a conflict for conditions that no packet of any length meets.
+    /// Returns [`PathCheck::Conflict`] for a path whose conditions no packet of any length meets.
     fn impossible(
         &mut self,
         unrolled: &mut Unrolled,
@@ -406,9 +410,10 @@ impl<S: Solver> PathChecker<S> {
         Ok(PathCheck::Conflict(self.conflict(unrolled, path, conditions, core, None)?))
     }
 
-    /// Returns nogoods for conditions that no packet meets, or no packet shorter than the length in
-    /// `shortest`. `core` contains the indices of contradictory assumptions; the length limit is
-    /// the last assumption.
+    /// Returns nogoods, sets of arcs that no packet takes together, for contradictory conditions.
+    /// With `shortest`, the conditions contradict each other only for packets shorter than this
+    /// length. `core` contains the indices of contradictory assumptions; the length limit is the
+    /// last assumption.
     pub(crate) fn conflict(
         &mut self,
         unrolled: &mut Unrolled,
@@ -438,11 +443,11 @@ impl<S: Solver> PathChecker<S> {
         Ok(nogoods)
     }
 
-    /// Searches for the same conflict elsewhere on the path. Other iterations of a loop often take
-    /// the same branches in the same direction, and fail for the same reason.
+    /// Searches for contradictions like a known one elsewhere on a path. Other iterations of a loop
+    /// often take the same branches in the same direction, and fail for the same reason.
     ///
-    /// `positions` are the positions of the known conflict's conditions. The solver confirms each
-    /// further conflict before it is added to `nogoods`.
+    /// `positions` are the positions of the contradictory conditions. The solver confirms each new
+    /// contradiction before its nogood is added to `nogoods`.
     fn find_repeated_conflicts(
         &mut self,
         unrolled: &mut Unrolled,
@@ -499,7 +504,8 @@ impl<S: Solver> PathChecker<S> {
     }
 
     /// Returns the arcs that determine the conditions at the given positions of the path. If the
-    /// option `generalise` is off, returns all arcs up to the last of these positions.
+    /// option [`SearchOptions::generalise`] is off, returns all arcs up to the last of these
+    /// positions.
     fn arcs(&self, unrolled: &Unrolled, path: &[ArcId], positions: &[u32]) -> Vec<ArcId> {
         if !self.options.generalise {
             let last = positions.iter().max().map_or(0, |&last| last as usize + 1);

@@ -1,10 +1,10 @@
 //! The cost automaton, a graph from which the exact cost of every path can be computed.
 //!
-//! The price of work may depend on the work before it, for example on the last memory access. The
+//! The cost of an operation may depend on earlier ones, for example on the last memory access. The
 //! part of the past that matters is called the context. A state of the automaton is a node of the
 //! unrolled program together with a context. Contexts are few, and each step from a state has a
-//! constant cost. The longest path through the states is therefore exact. The paper over-estimates
-//! the costs of edges instead ("throughput guarantees", § 5.2 "Edge Costs"), and corrects the
+//! constant cost. The longest path through the states is therefore exact. The paper "throughput
+//! guarantees" over-estimates the costs of edges instead (§ 5.2 "Edge Costs"), and corrects the
 //! estimate later.
 
 use crate::dag::{Arc, Dag, Head};
@@ -12,30 +12,32 @@ use slowpath_exec::{ArcId, NodeId};
 use slowpath_ir::Program;
 use slowpath_target::{Context, CostModel, CostVector};
 
-/// Number that stands for the target state of transitions that leave the program.
+/// Target of transitions that leave the program, in place of the number of a state.
 pub(crate) const EXIT: u32 = u32::MAX;
 
-/// A step from one state to the next.
+/// A step from one state of the cost automaton to the next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transition {
     /// Arc of the unrolled program that the transition follows.
     pub arc: ArcId,
     /// State that the transition leads to.
     pub next: u32,
-    /// Number of a transition with the same cost in the graph from which this one was derived.
+    /// Index of a transition in the original graph. The new transition has the same cost as this
+    /// one.
     pub cost: u32,
 }
 
 /// The unrolled program as a graph of states and transitions, with the exact cost of each
-/// transition.
+/// transition. A state is a node of the program together with the part of the past that affects
+/// costs.
 #[derive(Clone, Debug)]
 pub struct CostGraph {
     /// Index of each state's first transition, in topological order of states. One more entry marks
     /// the end.
     first: Vec<u32>,
-    /// Arc of each transition.
+    /// Arc of the unrolled program that each transition follows.
     arcs: Vec<ArcId>,
-    /// Target state of each transition.
+    /// Target state of each transition; [`EXIT`] if it leaves the program.
     next: Vec<u32>,
     /// For each component, the cost of each transition in ticks.
     costs: Vec<Vec<u64>>,
@@ -49,14 +51,16 @@ pub struct Scratch {
     choice: Vec<u32>,
 }
 
-/// A node with the number of one of its cost contexts.
+/// A node of the unrolled program, and the index of one of the contexts (the part of the past that
+/// affects costs) in which runs reach it.
 type ContextOf = (NodeId, u32);
 
-/// Marks a state from which no exit can be reached.
+/// Cost that marks a state from which no exit can be reached.
 const UNREACHABLE: u64 = u64::MAX;
 
 impl CostGraph {
-    /// Computes the cost of every arc in every context in which a run can reach it.
+    /// Computes the cost of every arc of the unrolled program, in every cost context in which a run
+    /// can reach the arc.
     pub fn new(dag: &Dag, program: &Program, model: &CostModel) -> Self {
         let mut contexts: Vec<Vec<Context>> = vec![Vec::new(); dag.nodes.len()];
         let mut transitions: Vec<(ArcId, Option<ContextOf>, CostVector)> = Vec::new();
@@ -109,7 +113,8 @@ impl CostGraph {
         }
     }
 
-    /// Creates a graph for one component from its lists. Its paths have no fixed cost.
+    /// Creates a cost graph for a single component, without a fixed cost per packet. The arguments
+    /// are the lists of the fields with these names; `cost` is in ticks.
     #[cfg(test)]
     pub(crate) fn of_parts(
         first: Vec<u32>,
@@ -120,7 +125,7 @@ impl CostGraph {
         CostGraph { first, arcs, next, costs: vec![cost], overhead: CostVector::zero(1) }
     }
 
-    /// Returns the number of states.
+    /// Returns the number of states of the cost automaton.
     pub fn states(&self) -> usize {
         self.first.len() - 1
     }
@@ -130,8 +135,8 @@ impl CostGraph {
         self.costs.len()
     }
 
-    /// Creates a graph with other states and the costs of this one. Each of the new `transitions`
-    /// names a transition of this graph that has the same cost.
+    /// Creates a graph with new states and transitions. The field `cost` of each new transition is
+    /// the index of a transition of this graph that has the same cost.
     pub(crate) fn with_states(&self, first: Vec<u32>, transitions: &[Transition]) -> CostGraph {
         let cost_of =
             |costs: &Vec<u64>| transitions.iter().map(|s| costs[s.cost as usize]).collect();
@@ -144,7 +149,6 @@ impl CostGraph {
         }
     }
 
-    /// Returns the transition with this index.
     pub(crate) fn transition(&self, transition: usize) -> Transition {
         Transition {
             arc: self.arcs[transition],
@@ -153,7 +157,6 @@ impl CostGraph {
         }
     }
 
-    /// Returns the cost of a transition on a component, in ticks.
     pub(crate) fn cost(&self, component: usize, transition: usize) -> u64 {
         self.costs[component][transition]
     }
@@ -169,8 +172,8 @@ impl CostGraph {
     }
 
     /// Returns the path with the highest cost on `component` among the paths that use only allowed
-    /// arcs, with its cost in ticks. The cost includes the fixed cost per packet. Takes time linear
-    /// in the number of states and transitions.
+    /// arcs, with its cost in ticks. Returns `None` if these arcs reach no exit. The cost includes
+    /// the fixed cost per packet. Takes time linear in the number of states and transitions.
     pub fn longest(
         &self,
         component: usize,
@@ -216,8 +219,8 @@ impl CostGraph {
         Some((total.saturating_add(self.overhead[component]), path))
     }
 
-    /// Returns, for each arc, the highest cost on `component` of the arc together with the rest of
-    /// the path, in ticks. `arcs` is the number of arcs.
+    /// Returns, for each arc, the highest cost on `component` of any path from this arc to an exit,
+    /// in ticks. `arcs` is the number of arcs.
     pub(crate) fn max_cost_from(
         &self,
         component: usize,

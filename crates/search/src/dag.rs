@@ -6,20 +6,20 @@ use slowpath_ir::BlockId;
 use slowpath_smt::TermId;
 use std::ops::Index;
 
-/// A copy of a block in the unrolled program. Nodes are numbered so that all arcs lead to larger
-/// numbers; node 0 is the entry.
+/// A copy of a basic block in the unrolled program. Nodes are numbered so that all arcs lead to
+/// larger numbers; node 0 is the entry.
 #[derive(Clone, Debug)]
 pub struct DagNode {
-    /// Block of the program that the node is a copy of.
+    /// Block of the original program of which the node is a copy.
     pub block: BlockId,
     /// Arcs that leave the node. They lead to nodes with larger numbers.
     pub out: Vec<ArcId>,
 }
 
-/// Target of an arc.
+/// Target of an arc in the unrolled program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// A node.
+    /// A node of the unrolled program.
     Node(NodeId),
     /// An exit of the program, by its number.
     Exit(u32),
@@ -33,21 +33,21 @@ pub struct Arc {
     pub tail: NodeId,
     /// Node or exit that the arc leads to.
     pub head: Head,
-    /// Index of the edge in the block's terminator.
+    /// Index of the arc's edge in the terminator of the block that the arc leaves.
     pub edge: usize,
-    /// Branch condition, and the value of the condition for which a run takes this arc. `None` on
-    /// jumps, and on branches of which the other arc is impossible.
+    /// Branch condition, and the value of the condition for which a run takes this arc. `None` for
+    /// jumps, and for branches whose other arc no run can take.
     pub condition: Option<(TermId, bool)>,
     /// Lower bound for the length of packets that take this arc, in bytes.
     pub min_length: u32,
 }
 
-/// The unrolled program.
+/// The unrolled program: an acyclic graph with one copy of a block for each loop iteration.
 #[derive(Clone, Debug, Default)]
 pub struct Dag {
-    /// Block instances in topological order.
+    /// Copies of blocks, in topological order.
     pub nodes: Vec<DagNode>,
-    /// Arcs in topological order of their tails.
+    /// Arcs in topological order of the nodes that they leave.
     pub arcs: Vec<Arc>,
 }
 
@@ -60,7 +60,7 @@ impl Dag {
         self.nodes.iter().enumerate().map(|(index, node)| (NodeId(index as u32), node))
     }
 
-    /// Returns true if no other arc leaves the node that `arc` leaves.
+    /// Returns true if `arc` is the only arc that leaves its tail node.
     pub fn is_only_way(&self, arc: ArcId) -> bool {
         self[self[arc].tail].out.len() == 1
     }

@@ -4,8 +4,8 @@
 //! A prefix that no packet takes is not extended. So the work is at most the number of satisfiable
 //! paths times their length, however many unsatisfiable paths exist. Most steps need no solver. A
 //! packet that is known to take the prefix also takes one of the next arcs. Facts or nogoods rule
-//! out most other arcs. Best-first search would have to split its sets at every path found, so it
-//! suits only the slowest few paths.
+//! out most other arcs. The best-first search of this crate splits a set of paths whenever it finds
+//! a path. It therefore suits only the slowest few paths.
 
 use crate::SearchError;
 use crate::check::{Conditions, PathChecker, with_length};
@@ -19,63 +19,65 @@ use slowpath_smt::{
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// A node on the current path.
+/// A node on the path that the enumeration currently extends.
 #[derive(Debug)]
 struct Visit {
     /// Outgoing arcs that the enumeration has not followed yet.
     untried: Vec<ArcId>,
-    /// Facts implied by the conditions up to this node.
+    /// Facts about values that follow from the branch conditions up to this node.
     facts: Facts,
-    /// Number of conditions on the way to this node.
+    /// Number of branch conditions on the path up to this node.
     conditions: usize,
-    /// Values of inputs for which a run reaches this node; `None` if the solver could not decide.
+    /// Values of inputs for which a run reaches this node; `None` if the solver could not decide
+    /// whether there are any.
     model: Option<Rc<Model>>,
 }
 
-/// State of the enumeration.
+/// State of a depth-first enumeration of all satisfiable paths.
 #[derive(Debug, Default)]
 pub(crate) struct Enumeration {
     visits: Vec<Visit>,
-    /// Arcs between the visited nodes.
+    /// Arcs of the current path.
     path: Vec<ArcId>,
     steps: Vec<(ArcId, NodeId)>,
     conditions: Conditions,
-    /// For each arc, whether the path contains it.
+    /// For each arc of the program, true if the current path contains it.
     taken: Vec<bool>,
-    /// The model that was last used to evaluate terms, with the values computed so far.
+    /// The model (values of inputs) that was last used to evaluate terms, with the values of terms
+    /// computed so far.
     evaluated: (Rc<Model>, EvaluatorCache),
-    /// For each condition, the unknowns in it that cannot be zero.
+    /// For each branch condition, the unknowns in it that cannot be zero.
     not_zero: HashMap<TermId, Vec<VarId>>,
-    /// Reason why some path could not be decided, if any.
+    /// Reason why the solver could not decide some path; `None` if all paths were decided.
     undecided: Option<String>,
-    /// For each arc, the highest cost of the arc together with the rest of the path. `None` if arcs
-    /// may be followed in any order.
+    /// For each arc, the highest cost of any path from this arc to an exit, in ticks. `None` if
+    /// arcs may be followed in any order.
     max_cost_from: Option<Vec<u64>>,
 }
 
-/// Result of one step of the enumeration.
+/// Result of one step of the enumeration of paths.
 #[derive(Debug)]
 pub(crate) enum Progress {
     /// The enumeration continues; this step found nothing to report.
     Working,
-    /// The step tried to extend the prefix, but no packet takes the longer prefix.
+    /// The step tried to extend the prefix of a path by an arc, but no packet takes the longer
+    /// prefix.
     Impossible,
-    /// A satisfiable path: length in bytes and content of its shortest packet.
+    /// A satisfiable path, with the length in bytes and the content of its shortest packet.
     Path { length: u32, model: Model },
     /// All paths have been enumerated.
     Complete,
-    /// All paths have been enumerated, but some could not be decided.
+    /// All paths have been enumerated, but the solver could not decide some paths, for this reason.
     Undecided(String),
 }
 
-/// Result of following an arc.
+/// Result of extending the current path by an arc.
 enum StepOutcome {
     Possible(Visit),
     Impossible,
 }
 
 impl Enumeration {
-    /// Creates an enumeration of the paths of a graph.
     pub fn new(unrolled: &Unrolled) -> Self {
         let mut start =
             Enumeration { taken: vec![false; unrolled.dag.arcs.len()], ..Enumeration::default() };
@@ -90,8 +92,8 @@ impl Enumeration {
     }
 
     /// Creates an enumeration that follows the most expensive arc of each node first.
-    /// `max_cost_from` contains, for each arc, the highest cost of the arc together with the rest
-    /// of the path.
+    /// `max_cost_from` contains, for each arc, the highest cost of any path from this arc to an
+    /// exit.
     pub fn heaviest_first(unrolled: &Unrolled, max_cost_from: Vec<u64>) -> Self {
         let mut start =
             Enumeration { max_cost_from: Some(max_cost_from), ..Enumeration::new(unrolled) };
@@ -103,29 +105,30 @@ impl Enumeration {
     }
 
     /// Sorts the outgoing arcs of a node so that the most expensive one is last. The enumeration
-    /// follows the last arc first. Does nothing if the costs are not known.
+    /// follows the last arc first. Does nothing if the enumeration has no costs of arcs.
     fn order(&self, ways: &mut [ArcId]) {
         if let Some(max_cost_from) = &self.max_cost_from {
             ways.sort_by_key(|arc| max_cost_from[arc.index()]);
         }
     }
 
-    /// Returns the arcs of the path reported by [`Progress::Path`].
+    /// Returns the arcs of the path that the last step reported as [`Progress::Path`].
     pub fn path(&self) -> &[ArcId] {
         &self.path
     }
 
-    /// Returns the conditions of the path reported by [`Progress::Path`].
+    /// Returns the branch conditions of the path that the last step reported as [`Progress::Path`].
     pub fn conditions(&self) -> &[TermId] {
         &self.conditions.terms
     }
 
-    /// Returns true if some path could not be decided.
+    /// Returns true if the solver could not decide some path.
     pub fn is_undecided(&self) -> bool {
         self.undecided.is_some()
     }
 
-    /// Tries to extend the current prefix by one arc, for packets of at most `max_length` bytes.
+    /// Tries to extend the current prefix of a path by one arc, for packets of at most `max_length`
+    /// bytes.
     ///
     /// # Errors
     ///
@@ -169,8 +172,8 @@ impl Enumeration {
         }
     }
 
-    /// Extends the prefix by an arc: updates conditions and facts, and finds a packet that takes
-    /// the longer prefix.
+    /// Extends the current prefix of a path by an arc: updates conditions and facts, and searches
+    /// for a packet that takes the longer prefix.
     fn enter<S: Solver>(
         &mut self,
         unrolled: &mut Unrolled,
@@ -314,8 +317,9 @@ impl Enumeration {
         }
     }
 
-    /// Learns a size lemma that explains the minimum length `shortest` of the path's packets, in
-    /// bytes. The facts alone do not show this length. The lemma may apply to other paths as well.
+    /// Learns a size lemma: a set of arcs that only packets of at least `shortest` bytes take
+    /// together. It explains why the current path needs this length, and may apply to other paths
+    /// as well.
     fn learn_length<S: Solver>(
         &self,
         unrolled: &mut Unrolled,
@@ -332,7 +336,6 @@ impl Enumeration {
         Ok(())
     }
 
-    /// Removes the last arc from the path.
     fn leave(&mut self) {
         if let Some(arc) = self.path.pop() {
             self.taken[arc.index()] = false;

@@ -25,7 +25,7 @@ pub enum SearchError {
          {iterations} iterations); state one: --unroll N@.{location}"
     )]
     UnboundedLoop {
-        /// First instruction of the loop's header.
+        /// Number of the first instruction in the loop's header.
         location: u32,
         /// Number of iterations unrolled before giving up.
         iterations: u32,
@@ -36,23 +36,23 @@ pub enum SearchError {
          iterations); limit it: --unroll N@.{location}"
     )]
     LoopTooLarge {
-        /// First instruction of the loop's header.
+        /// Number of the first instruction in the loop's header.
         location: u32,
-        /// Maximum number of nodes.
+        /// Maximum number of blocks in an unrolled program.
         nodes: usize,
-        /// Number of iterations unrolled before giving up.
+        /// Number of iterations that were unrolled before giving up.
         iterations: u32,
     },
     /// The program is too large, even without loops.
     #[error("the unrolled program is larger than {nodes} blocks")]
     TooLarge {
-        /// Maximum number of nodes.
+        /// Maximum number of blocks in an unrolled program.
         nodes: usize,
     },
     /// The user limits a loop at an instruction that is not part of any loop.
     #[error("there is no loop around .{location}, which --unroll names")]
     NoLoopAt {
-        /// Number of the instruction.
+        /// Number of the instruction that is outside of all loops.
         location: u32,
     },
     /// The stop condition became true before the analysis was complete.

@@ -19,29 +19,32 @@ use crate::dag::Dag;
 use product::Product;
 use slowpath_exec::ArcId;
 
-/// A set of nogoods, and the graph of the paths that contain none of them.
+/// A graph of the paths that contain none of the folded nogoods. A nogood is a set of arcs that no
+/// packet takes together.
 #[derive(Debug)]
 pub struct Folded {
     graph: CostGraph,
-    /// The graph with the nogoods in its states; `None` before the first nogood.
+    /// The graph whose states record partly matched nogoods; `None` before the first nogood is
+    /// added.
     product: Option<Product>,
-    /// Maximum number of states.
+    /// Maximum number of states of the graph with nogoods.
     max_states: usize,
 }
 
-/// Number of states that is always permitted, even for a small graph.
+/// Number of states that the graph with nogoods may always have, even if the graph without them is
+/// small.
 const FEW_STATES: usize = 4_096;
-/// Permitted number of additional states for each state of the graph without nogoods.
+/// Number of additional states that folding may add for each state of the graph without nogoods.
 const GROWTH: usize = 8;
 
 impl Folded {
-    /// Creates a set without nogoods.
+    /// Creates a folded graph that does not exclude any nogoods yet.
     pub fn new(graph: CostGraph) -> Self {
         let max_states = FEW_STATES + GROWTH * graph.states();
         Folded { graph, product: None, max_states }
     }
 
-    /// Returns the graph of all paths that contain none of the nogoods.
+    /// Returns the graph of all paths that contain none of the added nogoods.
     pub fn graph(&self) -> &CostGraph {
         &self.graph
     }

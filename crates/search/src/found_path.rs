@@ -7,9 +7,9 @@ use slowpath_target::CostVector;
 /// A path that some packet takes.
 #[derive(Debug)]
 pub struct FoundPath {
-    /// Arcs of the path.
+    /// Arcs of the path through the unrolled program, in order.
     pub path: Vec<ArcId>,
-    /// Cost of the path, including the fixed cost per packet.
+    /// Cost of the path for each component of the device, including the fixed cost per packet.
     pub cost: CostVector,
     /// Length of the shortest packet that takes the path, in bytes.
     pub length: u32,

@@ -1,4 +1,4 @@
-//! Computes one formula for all runs that leave the program over certain arcs.
+//! Computes one formula for all runs that leave the program over certain exit arcs.
 //!
 //! A run reaches a node if it reaches the node's immediate dominator and then takes a path from
 //! there to the node. The second condition is called the node's gate. It does not depend on
@@ -13,34 +13,36 @@ use crate::unroll::Unrolled;
 use slowpath_exec::{AllPaths, ArcId, NodeId, SymbolicState};
 use slowpath_smt::TermId;
 
-/// Maximum number of arcs that are listed as the causes of one gate.
+/// Maximum number of branch arcs that are listed for one gate condition.
 const MAX_ABOUT: usize = 256;
 
 /// All runs that leave the program over certain exits, merged into one formula.
 pub struct Gated {
-    /// Computes values of terms over all these runs.
+    /// Resolver that computes values of terms for all merged runs together.
     pub paths: AllPaths,
-    /// State of registers and memory at the exits, merged over all these runs.
+    /// Symbolic state of registers and memory at the exits, merged over all runs that reach one of
+    /// them.
     pub state: SymbolicState,
-    /// Conditions in program order. A run ends at one of these exits if all of them hold.
+    /// Conditions in program order. A run leaves over one of the exits if all conditions hold.
     pub gates: Vec<Gate>,
 }
 
 /// One of the conditions that a run must satisfy to reach the exits.
 #[derive(Clone, Debug)]
 pub struct Gate {
-    /// The condition as a 1-bit term.
+    /// The condition as a 1-bit term over inputs.
     pub term: TermId,
-    /// Branch arcs that the condition depends on.
+    /// Branch arcs that the condition depends on; at most 256 are listed.
     pub arcs: Vec<ArcId>,
 }
 
-/// The immediate dominator of a node, and the node's gate.
+/// The immediate dominator of a node, and the node's gate: the condition for reaching the node from
+/// there.
 #[derive(Clone, Copy, Debug)]
 struct Reached {
-    /// Immediate dominator; for the entry, the entry itself.
+    /// Index of the immediate dominator; for the entry node, its own index.
     dominator: usize,
-    /// Number of nodes on the chain of dominators above this node.
+    /// Number of nodes that dominate this node, other than itself.
     depth: u32,
     /// Condition under which a run reaches the node, if it reaches the dominator.
     gate: TermId,
@@ -101,16 +103,16 @@ impl Gated {
     }
 }
 
-/// State of the computation of gates.
+/// State of the computation of gates, node by node.
 struct GateBuilder {
     paths: AllPaths,
     reached: Vec<Option<Reached>>,
-    /// Branch arcs that each node's gate depends on.
+    /// Branch arcs that the gate of each node depends on.
     branch_arcs: Vec<Vec<ArcId>>,
 }
 
 impl GateBuilder {
-    /// Computes the dominator and the gate of a node from its incoming arcs.
+    /// Computes the immediate dominator and the gate of a node from its incoming arcs.
     fn reach(
         &mut self,
         unrolled: &mut Unrolled,
@@ -171,7 +173,7 @@ impl GateBuilder {
         Ok(executor.pool.and(before, condition))
     }
 
-    /// Returns the closest common dominator of two nodes.
+    /// Returns the closest node that dominates both nodes.
     fn common(&self, mut a: usize, mut b: usize) -> usize {
         while a != b {
             let depth = |node: usize| self.reached[node].map_or(0, |reached| reached.depth);

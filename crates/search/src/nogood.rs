@@ -13,30 +13,31 @@ pub const ANY_LENGTH: u32 = u32::MAX;
 /// A set of arcs that no packet shorter than a given length takes together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nogood {
-    /// Arcs of the nogood, in ascending order.
+    /// Arcs that no packet shorter than `below` takes together, in ascending order.
     pub arcs: Vec<ArcId>,
-    /// Length in bytes. Shorter packets cannot take all arcs together.
+    /// Packet length in bytes. Packets shorter than this cannot take all arcs together.
     pub below: u32,
-    /// True if the nogood is folded into the graph, so that no path of the graph contains it.
+    /// True if the search graph was changed so that none of its paths contains the nogood.
     pub folded: bool,
 }
 
 impl Nogood {
-    /// Creates a nogood that is not folded.
+    /// Creates a nogood that is not yet excluded from the search graph.
     pub fn new(arcs: Vec<ArcId>, below: u32) -> Self {
         Nogood { arcs, below, folded: false }
     }
 }
 
-/// All nogoods of a program. They hold for all components and metrics.
+/// All learnt nogoods of a program. They hold for all components and metrics.
 #[derive(Clone, Debug, Default)]
 pub struct Nogoods {
     all: Vec<Nogood>,
     by_arc: Vec<Vec<u32>>,
-    /// For each arc, the nogoods that watch it. Each nogood watches two of its arcs: if all its
-    /// arcs except one are required, at least one of the two is required.
+    /// For each arc, the indices of the nogoods that watch it. Each nogood watches two of its arcs,
+    /// like clauses in SAT solvers. If paths must take all its arcs but one, they must take at
+    /// least one of the watched arcs.
     watched: Vec<Vec<u32>>,
-    /// For each arc, the least length of packets that take it, in bytes.
+    /// For each arc, a lower bound for the length of packets that take it, in bytes.
     unit: Vec<u32>,
     activity: Vec<u32>,
     counts: Vec<u32>,
@@ -66,7 +67,7 @@ impl Nogoods {
         self.all.is_empty()
     }
 
-    /// Adds a nogood.
+    /// Adds a learnt nogood.
     pub fn add(&mut self, mut nogood: Nogood) {
         nogood.arcs.sort_unstable();
         nogood.arcs.dedup();
@@ -100,8 +101,8 @@ impl Nogoods {
         self.unit[arc.index()] > length || self.by_arc[arc.index()].iter().any(all)
     }
 
-    /// Returns a length that every packet on the path has at least, in bytes. The length follows
-    /// from the size lemmas.
+    /// Returns a lower bound for the length in bytes of packets that take the path. It follows from
+    /// the size lemmas, which are nogoods for packets below a certain length.
     pub fn least_length(&mut self, path: &[ArcId]) -> u32 {
         let mut least = 0;
         for &arc in path {
@@ -119,7 +120,7 @@ impl Nogoods {
         least
     }
 
-    /// Resets the counters of the nogoods that have arcs on a path.
+    /// Resets the numbers of their arcs on the path, for all nogoods that have arcs on it.
     fn forget(&mut self, path: &[ArcId]) {
         for &arc in path {
             for &index in &self.by_arc[arc.index()] {
@@ -133,14 +134,14 @@ impl Nogoods {
         &self.unit
     }
 
-    /// Returns the number of nogoods that contain an arc. The search branches on arcs with high
-    /// numbers first.
+    /// Returns the number of nogoods that contain an arc. The search branches on arcs in many
+    /// nogoods first.
     pub fn activity(&self, arc: ArcId) -> u32 {
         self.activity[arc.index()]
     }
 
-    /// Returns a nogood that excludes a path for packets of `length` bytes. Prefers folded nogoods,
-    /// then nogoods with few arcs.
+    /// Returns a nogood that excludes a path for packets of `length` bytes, or `None` if there is
+    /// none. Prefers nogoods that are folded into the search graph, then nogoods with few arcs.
     pub fn violated(&mut self, path: &[ArcId], length: u32) -> Option<&Nogood> {
         let mut found: Option<u32> = None;
         for &arc in path {
@@ -163,13 +164,13 @@ impl Nogoods {
         found.map(|index| &self.all[index as usize])
     }
 
-    /// Returns the arcs of the nogood with this number.
     pub(crate) fn arcs(&self, index: u32) -> &[ArcId] {
         &self.all[index as usize].arcs
     }
 
-    /// Returns nogoods that exclude a path for packets of `length` bytes, as ascending numbers.
-    /// Omits folded nogoods and nogoods with more than `max_arcs` arcs.
+    /// Returns the numbers of nogoods that exclude a path for packets of `length` bytes, in
+    /// ascending order. Omits nogoods that the search graph excludes, and nogoods with more than
+    /// `max_arcs` arcs.
     pub(crate) fn unfolded_in(&mut self, path: &[ArcId], length: u32, max_arcs: usize) -> Vec<u32> {
         let mut found = Vec::new();
         for &arc in path {

@@ -1,37 +1,40 @@
 //! Options that select the techniques of the search. By default all are used; experiments disable
 //! some of them to measure their benefit.
 
-/// Selects when the search tries all values of inputs, in case only few inputs matter.
+/// Options for enumerating inputs: running the program on all combinations of inputs, if only few
+/// inputs matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputEnumeration {
     /// Inputs are never enumerated.
     Never,
-    /// After the search has taken some steps, it alternates with the enumeration.
+    /// The search and the enumeration alternate, after the search has taken some steps.
     Interleaved,
     /// The enumeration runs first. The search runs only if there are too many inputs to enumerate.
     First,
 }
 
-/// Selects optional techniques. They do not change results, only the time that the search takes.
+/// Selection of optional techniques. They do not change results, only the time that the search
+/// takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchOptions {
-    /// True to generalise nogoods: reduce them to the arcs that cause the conflict, minimise them,
-    /// and search for them in other iterations of loops. Otherwise a nogood is the whole path up to
-    /// the conflict.
+    /// True to generalise nogoods: reduce them to the arcs that cause a contradiction, minimise
+    /// them, and search for similar ones in other loop iterations. Otherwise, a nogood is the whole
+    /// path up to the contradiction.
     pub generalise: bool,
-    /// True to derive conflicts and packet lengths from facts about terms, without a solver.
+    /// True to derive contradictions and packet lengths from facts about terms (known bits and
+    /// intervals), without a solver.
     pub facts: bool,
     /// True to guess a packet for a path before asking a solver.
     pub guess: bool,
-    /// True to remove paths with known nogoods from the graph (folding).
+    /// True to remove paths with known nogoods from the search graph (folding).
     pub fold: bool,
-    /// True to improve bounds with Lagrange multipliers of nogoods.
+    /// True to improve bounds by Lagrangian relaxation, which prices nogoods with multipliers.
     pub relax: bool,
-    /// Selects when inputs are enumerated.
+    /// Option that decides when the program is run on all combinations of inputs.
     pub inputs: InputEnumeration,
-    /// Number of operations after which input enumeration gives up.
+    /// Number of operations after which the enumeration of inputs gives up.
     pub max_operations: u64,
-    /// Component to which the search is restricted; `None` for all components.
+    /// Index of the component to which the search is restricted; `None` for all components.
     pub only_component: Option<usize>,
 }
 

@@ -16,32 +16,33 @@ use crate::nogood::Nogoods;
 use slowpath_exec::ArcId;
 use slowpath_stop::Stop;
 
-/// Maximum number of arcs of a nogood that gets a multiplier.
+/// Maximum number of arcs of a nogood for it to get a Lagrange multiplier.
 const MAX_ARCS: usize = 6;
-/// Maximum number of multipliers raised in one call.
+/// Maximum number of times that one call raises a Lagrange multiplier.
 const MAX_RAISES: usize = 512;
 
-/// Marks a state from which no exit can be reached.
+/// Cost that marks a state from which no exit can be reached.
 const UNREACHABLE: i64 = i64::MIN;
 
-/// The Lagrange multipliers for one component and size class. Each arc's cost is reduced by the sum
-/// of the multipliers of its nogoods.
+/// The effect of all Lagrange multipliers for one component and one minimum packet length. The cost
+/// of each arc is reduced by the multipliers of its nogoods.
 #[derive(Clone, Debug)]
 pub(crate) struct Relaxation {
     component: usize,
-    /// For each arc, the amount by which its cost is reduced, in ticks.
+    /// For each arc, the sum of the multipliers by which its cost is reduced, in ticks.
     discount: Vec<i64>,
-    /// Credit added to the cost of every path, in ticks.
+    /// Credit that is added to the reduced cost of every path, in ticks.
     credit: i64,
 }
 
-/// The relaxation of one size class, with a schedule that decides when to raise its multipliers.
+/// The Lagrangian relaxation for one minimum packet length, with a schedule that decides when to
+/// raise its multipliers.
 #[derive(Clone, Debug)]
 pub(crate) struct Ascent {
     pub relaxation: Relaxation,
-    /// Number of sets split since the last attempt to raise multipliers.
+    /// Number of sets of paths that were split since the last attempt to raise multipliers.
     splits: u32,
-    /// Number of splits that must pass before the next attempt.
+    /// Number of splits that must pass before the next attempt to raise multipliers.
     patience: u32,
 }
 
@@ -49,26 +50,27 @@ pub(crate) struct Ascent {
 const MAX_PATIENCE: u32 = 1 << 16;
 
 impl Ascent {
-    /// Creates an ascent without multipliers.
+    /// Creates a relaxation in which all multipliers are zero, with its schedule.
     pub fn new(component: usize, arcs: usize) -> Self {
         Ascent { relaxation: Relaxation::new(component, arcs), splits: 0, patience: 1 }
     }
 
-    /// Counts a split. Returns true if the search should first try to raise multipliers.
+    /// Counts the split of a set of paths. Returns true if the search should first try to raise
+    /// multipliers.
     pub fn is_due(&mut self) -> bool {
         self.splits += 1;
         self.splits > self.patience
     }
 
-    /// Records whether an attempt raised multipliers. After each failure, the next attempt comes
-    /// later.
+    /// Records whether an attempt to raise multipliers succeeded. After each failure, the next
+    /// attempt comes later.
     pub fn tried(&mut self, raised: bool) {
         self.splits = 0;
         self.patience = if raised { 1 } else { (4 * self.patience).min(MAX_PATIENCE) };
     }
 }
 
-/// Buffers of the dynamic programs, reused between calls.
+/// Buffers for computing longest paths at reduced cost, reused between calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RelaxationScratch {
     best: Vec<i64>,
@@ -76,13 +78,14 @@ pub(crate) struct RelaxationScratch {
 }
 
 impl Relaxation {
-    /// Creates a relaxation without multipliers for a graph with `arcs` arcs.
+    /// Creates a relaxation in which all multipliers are zero, for a graph with `arcs` arcs.
     pub fn new(component: usize, arcs: usize) -> Self {
         Relaxation { component, discount: vec![0; arcs], credit: 0 }
     }
 
-    /// Returns an upper bound in ticks for paths over allowed arcs that contain no nogood. The
-    /// bound includes the fixed cost per packet. Returns `None` if the allowed arcs form no path.
+    /// Returns an upper bound in ticks for the cost of paths that use only allowed arcs and contain
+    /// no nogood. The bound includes the fixed cost per packet. Returns `None` if the allowed arcs
+    /// form no path.
     pub fn bound(
         &self,
         graph: &CostGraph,
@@ -158,7 +161,7 @@ impl Relaxation {
         Some(longest + self.credit)
     }
 
-    /// Returns the cost of a transition minus the reduction for its arc.
+    /// Returns the cost of a transition minus the multipliers of all nogoods that contain its arc.
     fn reduced_cost(&self, graph: &CostGraph, transition: usize, arc: ArcId) -> i64 {
         let cost = i64::try_from(graph.cost(self.component, transition)).unwrap_or(i64::MAX / 4);
         cost.min(i64::MAX / 4) - self.discount[arc.index()]

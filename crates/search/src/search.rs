@@ -51,7 +51,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// Returns the numbers of the components that the metric takes into account. `all` is the
+    /// Returns the indices of the components that the metric takes into account. `all` is the
     /// number of components.
     fn components(self, all: usize) -> Range<usize> {
         match self {
@@ -67,15 +67,16 @@ pub struct Bound {
     /// Upper bound for the slowness of the remaining paths, in seconds per packet or seconds per
     /// byte.
     pub slowness: Slowness,
-    /// Component that causes this slowness.
+    /// Index of the component that causes this slowness.
     pub component: usize,
-    /// Least packet length of the size class, in bytes.
+    /// Least length of the packets for which the bound was computed, in bytes.
     pub length: u32,
-    /// Cost that corresponds to the bound, including the fixed cost per packet. On `component`, it
-    /// is an upper bound for all remaining paths; on other components, it is the cost of `path`.
+    /// Cost that corresponds to the bound, including the fixed cost per packet, for each component.
+    /// On `component`, it is an upper bound for all remaining paths; on other components, it is the
+    /// cost of `path`.
     pub cost: CostVector,
-    /// An example of a path that costs at least this much on `component`. Possibly no packet takes
-    /// it.
+    /// An example of a path whose cost on `component` is the one in `cost`. Possibly no packet
+    /// takes it.
     pub path: Vec<ArcId>,
 }
 
@@ -86,35 +87,37 @@ pub enum Event {
     Working,
     /// A tighter bound on the paths that have not been reported yet.
     Bound(Bound),
-    /// A satisfiable path before the slowest one is known ([`Search::request_early_path`]).
+    /// A satisfiable path that is reported before the slowest one is known
+    /// ([`Search::request_early_path`]).
     EarlyPath(Box<FoundPath>),
     /// The slowest satisfiable path among those that were not reported before.
     Path(Box<FoundPath>),
     /// All satisfiable paths have been reported.
     Complete,
-    /// The solver could not decide a path, for this reason; the bound remains valid.
+    /// The solver could not decide whether a packet takes some path, for this reason; the bound
+    /// remains valid.
     GaveUp(String),
 }
 
-/// Counters of a search.
+/// Counters of the work that a search has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Number of paths checked.
+    /// Number of paths that were checked for satisfiability.
     pub candidates: u64,
-    /// Number of satisfiable paths.
+    /// Number of checked paths that some packet takes.
     pub satisfiable: u64,
     /// Number of checked paths that no packet of the considered size takes.
     pub unsatisfiable: u64,
-    /// Number of program runs by input enumeration.
+    /// Number of program runs by the enumeration of inputs.
     pub runs: u64,
 }
 
 /// The search for the slowest satisfiable paths of one program.
 pub struct Search<S> {
     unrolled: Unrolled,
-    /// Graph of all paths with their costs.
+    /// Cost graph of all paths.
     costs: CostGraph,
-    /// Graph without the paths that contain folded nogoods.
+    /// Cost graph without the paths that contain folded nogoods.
     folded: Folded,
     target: Target,
     metric: Metric,
@@ -122,16 +125,17 @@ pub struct Search<S> {
     checker: PathChecker<S>,
     nogoods: Nogoods,
     /// Lagrange multipliers for each component and each size class, which is given by its least
-    /// length.
+    /// packet length.
     ascents: HashMap<(usize, u32), Ascent>,
     queue: BinaryHeap<Subproblem>,
     classes: BTreeSet<u32>,
     /// Highest cost of any path on each component, in ticks.
     most: Vec<u64>,
     max_packet: u32,
-    /// Paths found so far.
+    /// Satisfiable paths found so far.
     known: HashSet<Vec<ArcId>>,
-    /// Tightest bound so far. Size classes that are created later start with looser bounds.
+    /// Lowest bound on unreported paths so far. Size classes that are created later start with
+    /// higher bounds.
     tightest: Option<Bound>,
     statistics: Statistics,
     serial: u64,
@@ -142,14 +146,14 @@ pub struct Search<S> {
     stuck: Option<String>,
     /// Enumeration of all paths, once [`enumerate_all`](Self::enumerate_all) was called.
     enumeration: Option<Enumeration>,
-    /// Schedule of input enumeration.
+    /// Schedule that decides when the program is run on all combinations of inputs.
     turns: Schedule,
-    /// State of the separate search for an early path.
+    /// State of the separate search for an early path, which is reported before the slowest one.
     descent: EarlyPathSearch<S>,
 }
 
 impl<S: Solver> Search<S> {
-    /// Creates a search: prices all arcs and computes the first bounds.
+    /// Creates a search: computes the costs of all arcs and the first bounds.
     ///
     /// `packets` is the minimum and maximum packet length in bytes.
     pub fn new(
@@ -171,7 +175,8 @@ impl<S: Solver> Search<S> {
         )
     }
 
-    /// Creates a search that uses only the techniques in `options`; see [`new`](Self::new).
+    /// Creates a search like [`new`](Self::new), but with only the techniques that `options`
+    /// select.
     pub fn with_options(
         unrolled: Unrolled,
         model: &CostModel,
@@ -233,22 +238,22 @@ impl<S: Solver> Search<S> {
         search
     }
 
-    /// Returns the unrolled program.
+    /// Returns the unrolled program that is searched.
     pub fn unrolled(&self) -> &Unrolled {
         &self.unrolled
     }
 
-    /// Returns the counters.
+    /// Returns the counters of the work done so far.
     pub fn statistics(&self) -> Statistics {
         self.statistics
     }
 
-    /// Returns the number of learnt nogoods.
+    /// Returns the number of learnt nogoods, sets of arcs that no packet takes together.
     pub fn nogoods(&self) -> usize {
         self.nogoods.len()
     }
 
-    /// Returns the solver, for its statistics.
+    /// Returns the solver that checks paths, so that its statistics can be read.
     pub fn solver(&self) -> &S {
         self.checker.solver()
     }
@@ -274,13 +279,13 @@ impl<S: Solver> Search<S> {
         })
     }
 
-    /// Returns the numbers of the components that the metric takes into account.
+    /// Returns the indices of the components that the metric and the options take into account.
     fn components(&self) -> Range<usize> {
         let all = self.metric.components(self.costs.components());
         self.options.only_component.map_or(all, |only| only..only + 1)
     }
 
-    /// Returns the cost of a path, including the fixed cost per packet.
+    /// Returns the cost of a complete path on all components, including the fixed cost per packet.
     pub fn path_cost(&self, path: &[ArcId]) -> CostVector {
         self.costs.path_cost(path)
     }
@@ -295,9 +300,9 @@ impl<S: Solver> Search<S> {
             .unwrap_or((0, Slowness::zero()))
     }
 
-    /// Returns a small set of reliances ([`slowpath_ir::Op::Rely`]) that suffices for taking a path
-    /// found by the search. Replaces the path's model by the model of a run that relies on nothing
-    /// else.
+    /// Returns a small set of reliances (assumptions about the device on which single runs depend,
+    /// [`slowpath_ir::Op::Rely`]) that suffices for taking a path found by the search. Replaces the
+    /// path's model by the model of a run that relies on nothing else.
     ///
     /// # Errors
     ///
@@ -330,8 +335,9 @@ impl<S: Solver> Search<S> {
         self.enumeration.get_or_insert_with(|| Enumeration::new(&self.unrolled));
     }
 
-    /// Runs one step of the search and returns its result. A step examines one set of paths. After
-    /// [`enumerate_all`](Self::enumerate_all), a step follows one arc of the enumeration instead.
+    /// Runs one step of the search and returns its result. A step examines one set of paths, or
+    /// advances the enumeration of inputs. After [`enumerate_all`](Self::enumerate_all), a step
+    /// follows one arc of the enumeration instead.
     ///
     /// # Errors
     ///
@@ -466,8 +472,9 @@ impl<S: Solver> Search<S> {
         Ok(event)
     }
 
-    /// Adds nogoods, and folds as many of them as possible into the graph. Creates a size class for
-    /// each new length in a size lemma.
+    /// Adds nogoods, and folds as many of them as possible into the cost graph. For bit rates, a
+    /// size lemma (a nogood for packets below a length) also adds a class of packets from this
+    /// length on, unless it exists.
     fn learn(&mut self, mut found: Vec<Nogood>) {
         let (mut foldable, mut arcs) = (Vec::new(), Vec::new());
         for (index, nogood) in found.iter().enumerate() {

@@ -89,10 +89,10 @@ pub fn instructions_bound(
 /// Cost of running a loop once, from entering it to leaving it.
 #[derive(Default)]
 struct LoopCost {
-    /// Highest cost of one iteration, among iterations that are followed by another one.
+    /// Highest cost of an iteration that is followed by another one; `None` if there is no such
+    /// iteration.
     iteration: Option<CostVector>,
-    /// For each place to which a run can leave the loop, the highest cost of all iterations
-    /// together.
+    /// For each destination outside the loop, the highest cost of all iterations together.
     ways: BTreeMap<LoopExit, CostVector>,
 }
 
@@ -107,16 +107,16 @@ struct Structural<'a> {
     program: &'a Program,
     flow: &'a FlowGraph,
     /// For each edge of each block, the highest cost of the block and the edge together; `None` if
-    /// unreachable.
+    /// the edge is unreachable.
     edges: Vec<[Option<CostVector>; 2]>,
     nothing: CostVector,
-    /// Costs of the loops that have been processed.
+    /// Cost of each loop, by index; loops that have not been processed have no costs yet.
     loops: Vec<LoopCost>,
 }
 
 impl Structural<'_> {
     /// Computes the costs of the most expensive paths through one iteration of a loop. If `scope`
-    /// is `None`, computes them for the whole program.
+    /// is `None`, the paths lead through the whole program instead.
     fn walk(&self, scope: Option<LoopId>) -> LoopCost {
         let (blocks, header) = match scope {
             Some(id) => {
@@ -188,7 +188,7 @@ impl Structural<'_> {
 }
 
 /// Returns, for each edge of each block, the highest cost of the block and the edge together in any
-/// context that a run can reach.
+/// cost context that a run can reach.
 fn heaviest_edges(
     program: &Program,
     model: &CostModel,

@@ -6,7 +6,7 @@ use slowpath_target::{CostVector, Slowness};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-/// Status of an arc in a subproblem.
+/// Status of an arc in a set of paths (a subproblem).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArcStatus {
     /// Paths may take the arc or not.
@@ -17,26 +17,26 @@ pub enum ArcStatus {
     Forbidden,
 }
 
-/// A decision about an arc, with a link to the earlier decisions.
+/// A decision whether paths must take an arc, with a link to the earlier decisions.
 #[derive(Debug)]
 pub struct Decision {
     /// Arc that the decision is about.
     pub arc: ArcId,
     /// True if paths must take the arc, false if they must not take it.
     pub required: bool,
-    /// The decisions that were made earlier.
+    /// Earlier decisions about the same set of paths.
     pub before: Decisions,
 }
 
 /// A list of decisions, latest first. Lists can share their earlier decisions.
 pub type Decisions = Option<Rc<Decision>>;
 
-/// Returns `before` with one more decision.
+/// Returns the list `before` with one more decision.
 pub fn decide(before: &Decisions, arc: ArcId, required: bool) -> Decisions {
     Some(Rc::new(Decision { arc, required, before: before.clone() }))
 }
 
-/// Returns the decisions, latest first.
+/// Returns an iterator over the decisions in a list, latest first.
 pub fn decisions(list: &Decisions) -> impl Iterator<Item = &Decision> {
     std::iter::successors(list.as_deref(), |decision| decision.before.as_deref())
 }
@@ -60,22 +60,22 @@ pub struct Subproblem {
     /// Upper bound for the slowness of the paths on `component`, for packets of at least `length`
     /// bytes.
     pub slowness: Slowness,
-    /// Least packet length of the size class, in bytes.
+    /// Least length of the packets for which the bound was computed, in bytes.
     pub length: u32,
-    /// Component whose cost counts.
+    /// Index of the component whose cost is bounded.
     pub component: usize,
-    /// Decisions that define the set.
+    /// Decisions about arcs that define the set.
     pub decisions: Decisions,
     /// Longest path of the set; empty if it has not been computed. The path may contain nogoods
     /// that are not folded into the graph.
     pub path: Vec<ArcId>,
-    /// Cost of `path`.
+    /// Cost of `path` for each component of the device.
     pub cost: CostVector,
     /// Upper bound for the cost on `component` of the paths in the set that contain no nogood, in
     /// ticks.
     pub ticks: u64,
-    /// Decides between equally slow subproblems: the one with the larger number comes first, so
-    /// that the search goes deep.
+    /// Number that decides between equally slow subproblems: the one created last comes first, so
+    /// that the search goes into the depth.
     pub serial: u64,
 }
 

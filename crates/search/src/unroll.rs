@@ -14,8 +14,8 @@ use slowpath_smt::TermId;
 use slowpath_stop::Stop;
 use std::rc::Rc;
 
-/// Maximum numbers of iterations that the user states. They serve for loops whose bound the
-/// analysis cannot derive, or whose bound is too high.
+/// Maximum numbers of iterations that the user states. They are for loops whose bound the analysis
+/// cannot derive, or whose derived bound is too high.
 #[derive(Clone, Debug, Default)]
 pub struct UnrollLimits {
     /// Limit for every loop that is not listed in `at` and for which the analysis cannot derive a
@@ -40,7 +40,8 @@ pub struct StatedLimit {
     pub explicit: bool,
 }
 
-/// Returns the stated limit of each loop of `flow`.
+/// Returns the limit that the user stated for each loop of `flow`; `None` for loops without a
+/// limit.
 ///
 /// # Errors
 /// Fails with [`SearchError::NoLoopAt`] if a limit names an instruction outside all loops.
@@ -55,22 +56,23 @@ pub fn stated_limits(
     Ok(limits.iter().map(stated).collect())
 }
 
-/// Maximum number of nodes. The analysis rejects programs that need more.
+/// Maximum number of nodes of an unrolled program. The analysis rejects programs that need more.
 const MAX_NODES: usize = 1_000_000;
 /// Number of iterations after which a loop without a limit is considered unbounded.
 const MAX_ITERATIONS: u32 = 10_000;
 
-/// An unrolled program with the terms of its execution.
+/// An unrolled program, with the terms that its symbolic execution created.
 pub struct Unrolled {
-    /// The graph of nodes and arcs.
+    /// The acyclic graph of nodes and arcs.
     pub dag: Dag,
-    /// Symbolic executor, which owns the terms of the conditions.
+    /// Symbolic executor, which owns the terms of all branch conditions.
     pub executor: Executor,
-    /// For each arc that leaves the program, the state of registers and memory there.
+    /// For each arc that leaves the program, the symbolic state of registers and memory there.
     pub exits: Vec<(ArcId, SymbolicState)>,
-    /// One sentence for each loop that a limit cut.
+    /// Assumptions: one sentence for each loop that a limit cut.
     pub assumptions: Vec<String>,
-    /// Entries of `assumptions` that are about loops with a derived bound above the limit.
+    /// Those entries of `assumptions` about loops for which the analysis derived a bound above the
+    /// user's limit.
     pub cuts: Vec<String>,
 }
 
@@ -134,13 +136,13 @@ pub fn unroll_from(
 /// The reason why a loop is cut at its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CutReason {
-    /// No bound could be derived.
+    /// The analysis could not derive a bound for the loop.
     Unlimited,
-    /// The user stated a limit below the derived number of iterations.
+    /// The user stated a limit below this derived number of iterations.
     Requested(u32),
 }
 
-/// The limit of one loop, and whether it has to be applied.
+/// The limit of one loop, with the reason why it has to be applied.
 #[derive(Clone, Copy, Debug, Default)]
 struct Limit {
     count: Option<u32>,
@@ -155,7 +157,7 @@ struct Limit {
 /// The reason why unrolling ends early.
 enum UnrollAbort {
     Error(SearchError),
-    /// This loop must be cut.
+    /// This loop must be cut at its limit.
     Cut(LoopId, CutReason),
 }
 
@@ -171,7 +173,7 @@ impl From<ExecError> for UnrollAbort {
     }
 }
 
-/// Returns the limit of every loop.
+/// Returns the limit of every loop of a program, with the reason if it has to be applied.
 fn per_loop(
     program: &Program,
     flow: &FlowGraph,
@@ -204,10 +206,10 @@ fn per_loop(
     Ok(result)
 }
 
-/// Temporary head of an arc whose target has no node yet.
+/// Placeholder for the target of an arc, as long as the target has no node yet.
 const PROVISIONAL: Head = Head::Node(NodeId(u32::MAX));
 
-/// A branch condition, and the value that it must have; `None` if there is no condition.
+/// A branch condition, and the value that it must have; `None` for an unconditional step.
 type Condition = Option<(TermId, bool)>;
 
 type Arrivals = Vec<(ArcId, SymbolicState)>;
@@ -219,12 +221,12 @@ struct Unroller<'a> {
     executor: Executor,
     exits: Vec<(ArcId, SymbolicState)>,
     dag: Dag,
-    /// States that arrive at each block and for which no node exists yet.
+    /// For each block, the symbolic states that arrive at it and for which no node exists yet.
     pending: Vec<Arrivals>,
-    /// Headers of the loops being unrolled, innermost last. For each, the states that arrive for
-    /// the next iteration.
+    /// Headers of the loops being unrolled, innermost last, each with the symbolic states in which
+    /// the next iteration begins.
     back: Vec<(BlockId, Arrivals)>,
-    /// Loops being unrolled, innermost last, each with the number of iterations started.
+    /// Loops that are being unrolled, innermost last, each with the number of iterations begun.
     running: Vec<(LoopId, u32)>,
     assumptions: Vec<String>,
     cuts: Vec<String>,
@@ -306,8 +308,8 @@ impl Unroller<'_> {
         }
     }
 
-    /// Records that a limit cuts a loop. A loop that runs in several iterations of an outer loop is
-    /// recorded once.
+    /// Records the assumption that a loop runs at most as often as its limit says. A loop that runs
+    /// in several iterations of an outer loop is recorded once.
     fn note(&mut self, location: u32, count: u32, why: CutReason) {
         let sentence = match why {
             CutReason::Unlimited => {
@@ -326,10 +328,10 @@ impl Unroller<'_> {
         }
     }
 
-    /// Selects the loop to be cut after unrolling failed; `None` if no limit can help. If a loop
-    /// without a bound has reached its limit, and the limit is not applied yet, this loop is cut.
-    /// Otherwise, the outermost running loop that has reached its limit is cut, because an inner
-    /// loop may fail only because this loop repeats it.
+    /// Selects the loop to be cut after unrolling failed; `None` if no limit can help. Candidates
+    /// are the running loops that have reached a limit which is not applied yet. If unrolling
+    /// failed in an endless loop that is a candidate, it is cut. Otherwise, the outermost candidate
+    /// is cut, because it may repeat an inner loop too often.
     fn to_blame(&self, error: &SearchError) -> Option<LoopId> {
         if matches!(error, SearchError::Stopped(_) | SearchError::Internal(_)) {
             return None;
@@ -344,7 +346,7 @@ impl Unroller<'_> {
         found.or_else(|| self.running.iter().find(beyond)).map(|&(id, _)| id)
     }
 
-    /// Returns the result after all blocks are unrolled.
+    /// Returns the unrolled program, after all blocks have been unrolled.
     fn finish(mut self) -> Result<Unrolled, SearchError> {
         if let Some(block) = self.pending.iter().position(|arrivals| !arrivals.is_empty()) {
             let location = self.program.blocks[block].first.0;
@@ -393,9 +395,9 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    /// Returns the ways in which a run can continue after a block. Each way contains the number of
-    /// the edge, the state, and the condition for taking the edge. The condition is `None` unless
-    /// both edges are possible.
+    /// Returns the edges over which a run can continue after a block, each with its number, the
+    /// state after it, and the condition for taking it. The condition is `None` unless both edges
+    /// are possible.
     fn ways(
         &self,
         state: SymbolicState,
@@ -414,7 +416,7 @@ impl Unroller<'_> {
         ways
     }
 
-    /// Removes the arcs that limits have cut, because they lead nowhere.
+    /// Removes arcs without a target, which a limit of loop iterations has cut.
     fn cut(&mut self) {
         let arcs = &self.dag.arcs;
         let leads_on = |&arc: &ArcId| arcs[arc.index()].head != PROVISIONAL;

@@ -22,7 +22,8 @@ fn unrolled(program: &Program) -> Unrolled {
     unroll(Rc::new(program.clone()), &UnrollLimits::default(), &Stop::never()).expect("unrolls")
 }
 
-/// Runs the program on the witness of a path. The run must take this path and cost the same.
+/// Runs the program on the packet that the search found for a path. The run must take this path and
+/// cost the same.
 fn replay(unrolled: &Unrolled, model: &CostModel, found: &FoundPath) {
     let executor = &unrolled.executor;
     let program = executor.program();
@@ -57,7 +58,6 @@ fn replay(unrolled: &Unrolled, model: &CostModel, found: &FoundPath) {
     assert_eq!(cost, found.cost, "the witness costs something else");
 }
 
-/// Order in which the search reports the paths after the first one.
 #[derive(Clone, Copy, PartialEq)]
 enum Order {
     SlowestFirst,
@@ -126,7 +126,7 @@ fn compare(program: &Program, metric: Metric, order: Order, inputs: InputEnumera
     }
 }
 
-/// Generates a choice of when inputs are enumerated.
+/// Generates a random option for the enumeration of inputs.
 fn input_enumeration() -> impl Strategy<Value = InputEnumeration> {
     prop_oneof![
         Just(InputEnumeration::Never),

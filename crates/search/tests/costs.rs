@@ -1,5 +1,5 @@
-//! Tests that the cost automaton yields the same cost for a path as pricing the path event by
-//! event.
+//! Tests that the cost automaton yields the same cost for a path as adding up the costs of its
+//! operations one by one.
 
 use crate::common;
 
@@ -11,7 +11,8 @@ use slowpath_stop::Stop;
 use slowpath_target::{CostModel, CostVector, Target};
 use std::rc::Rc;
 
-/// Prices a path, event by event, without the automaton.
+/// Computes the cost of a path by adding up the costs of its operations one by one, without the
+/// automaton.
 fn price(unrolled: &Unrolled, model: &CostModel, path: &[ArcId]) -> CostVector {
     let program = unrolled.executor.program();
     let mut cost = model.overhead();

@@ -14,13 +14,13 @@ use slowpath_smt::{BitSolver, Proof};
 use slowpath_stop::Stop;
 use slowpath_target::Target;
 
-/// Minimum and maximum packet length, in bytes.
+/// Minimum and maximum length of the packets that the search considers, in bytes.
 const PACKETS: (u32, u32) = (14, 190);
 /// Maximum number of paths of a program whose paths are enumerated. Programs with more paths are
 /// skipped.
 const AFFORDABLE: u64 = 400;
 
-/// Returns the example programs, each with the name of its object file.
+/// Returns all example programs, each with the name of its object file.
 fn programs() -> Vec<(String, Lifted)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("examples: {e}"));

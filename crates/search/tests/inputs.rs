@@ -20,11 +20,11 @@ use std::rc::Rc;
 use structured::elements::CHANCES;
 use structured::{Cond, Element, Shape, Stmt, VALUES, compile};
 
-/// Maximum number of concrete runs of a program. Programs that draw values in every iteration of a
-/// loop need more and are skipped.
+/// Maximum number of concrete runs of a program. Programs that draw (receive from outside) values
+/// in every iteration of a loop need more and are skipped.
 const MOST_RUNS: usize = 3_000;
 
-/// For each path, its cost and the length of its shortest packet in bytes.
+/// All satisfiable paths, each with its cost and the length of its shortest packet in bytes.
 type Paths = BTreeMap<Vec<ArcId>, (CostVector, u32)>;
 
 fn model(program: &Program) -> (Target, CostModel) {
@@ -37,7 +37,8 @@ fn unrolled(program: &Program, limits: &UnrollLimits) -> Unrolled {
     unroll(Rc::new(program.clone()), limits, &slowpath_stop::Stop::never()).expect("unrolls")
 }
 
-/// Returns the arcs that a run takes, or `None` if a limit has removed one of them from the graph.
+/// Returns the arcs that a run takes. Returns `None` if a loop limit has removed one of these arcs
+/// from the graph.
 fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<ArcId>> {
     let dag = &unrolled.dag;
     let mut node = Dag::ENTRY;
@@ -54,9 +55,9 @@ fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<ArcId>> {
     Some(arcs)
 }
 
-/// Runs a program on all packets of all lengths and with all drawn values. Only the bits in `masks`
-/// of the first packet bytes vary. Returns the paths and the number of runs, or `None` if there are
-/// too many runs.
+/// Runs a program on all packets of all lengths and with all values that it can draw from outside.
+/// Only the bits in `masks` of the first packet bytes vary. Returns the paths and the number of
+/// runs, or `None` if there are too many runs.
 fn all_runs(unrolled: &Unrolled, shape: Shape, masks: &[u8]) -> Option<(Paths, usize)> {
     let program = unrolled.executor.program();
     let (_, model) = model(program);
@@ -137,7 +138,8 @@ fn cond() -> impl Strategy<Value = Cond> {
     ]
 }
 
-/// Generates a statement. It draws values only outside loops, where each draw is a single input.
+/// Generates a statement. It draws values from outside only if it is not in a loop, so that each
+/// draw is a single input.
 fn simple(loops: usize) -> impl Strategy<Value = Stmt> {
     let value = || 0..VALUES;
     let draw = move |dst| match loops {
@@ -180,7 +182,7 @@ fn list(loops: usize, depth: usize) -> BoxedStrategy<Vec<Stmt>> {
     prop::collection::vec(prop::strategy::Union::new_weighted(kinds), 1..most).boxed()
 }
 
-/// Returns the number of statements that draw a value.
+/// Returns the number of statements that draw a value from outside, such as a time.
 fn draws(statements: &[Stmt]) -> usize {
     let of = |statement: &Stmt| match statement {
         Stmt::Element(Element::Draw { .. }) => 1,
@@ -204,8 +206,8 @@ fn searched(
 }
 
 /// Compares the paths that a search reports with the paths of all concrete runs. Unless `exhaust`
-/// is set, the search must report the slowest paths first. Returns the number of program runs by
-/// the trial if it tried all inputs.
+/// is set, the search must report the slowest paths first. Returns the number of program runs if
+/// the search has tried all inputs.
 fn compare(mut search: Search<BitSolver>, expected: &Paths, exhaust: bool) -> Option<u64> {
     let mut missing = expected.clone();
     // Number of missing paths for each slowness.
@@ -310,10 +312,11 @@ proptest! {
 }
 
 /// Maximum number of steps of a search; a search that takes more is considered endless. Most steps
-/// are turns of a trial.
+/// run the program on some of its inputs.
 const PATIENCE: usize = 2_000;
 
-/// Checks that the slowest path found costs as much as the slowest run over all packets.
+/// Checks that the slowest path that the search finds costs as much as the slowest run over all
+/// packets.
 fn exact(body: Vec<Stmt>) {
     let shape = Shape { packets: (60, 68), has_length: true };
     let mut statements = vec![Stmt::Read { dst: 0, offset: 0, bytes: 2 }];

@@ -11,12 +11,13 @@ use slowpath_stop::Stop;
 use slowpath_target::Target;
 use std::rc::Rc;
 
-/// Cost events of one counting step: five events of two cycles each.
+/// Cost events of each step that costs time: five events of two cycles each.
 const WORK: [usize; 5] = [1; 5];
 
-/// Returns a program with one step for each of the lowest `bits` bits of r0. A step does work if
-/// its bit is set. A last step does as much work as all others together if r0 is zero. No packet
-/// does work in both parts, so 2^bits - 1 unsatisfiable paths are slower than any satisfiable path.
+/// Returns a program with one conditional step for each of the lowest `bits` bits of a packet word.
+/// A step costs time if its bit is set. The last step costs as much as all others together, but
+/// only if the word is zero. No packet takes the last step and another step. So 2^bits - 1
+/// unsatisfiable paths are slower than any satisfiable path.
 fn explosion(bits: u8) -> Vec<BlockSpec> {
     let block = |ops, end, costs: &[usize]| BlockSpec {
         ops,

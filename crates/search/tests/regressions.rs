@@ -1,5 +1,5 @@
-//! Tests the search on programs for which it once gave a wrong result, or for which it easily
-//! could.
+//! Tests the search for the slowest path on programs for which it once gave a wrong result, or for
+//! which it easily could.
 
 use crate::common;
 use crate::structured;
@@ -25,7 +25,7 @@ fn search(program: &Program, shape: Shape) -> Result<Search<BitSolver>, SearchEr
     Ok(Search::new(unrolled, &model, target, Metric::BitRate, shape.packets, solver))
 }
 
-/// Returns the least packet length of each satisfiable path, slowest path first.
+/// Returns the minimum packet length of each satisfiable path, slowest path first.
 fn lengths(program: &Program, shape: Shape) -> Result<Vec<u32>, SearchError> {
     let mut search = search(program, shape)?;
     let mut found = Vec::new();

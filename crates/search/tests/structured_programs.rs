@@ -1,5 +1,6 @@
-//! Tests the search on random structured programs. Compares it with an enumeration of every path,
-//! and with concrete runs on random packets. The bounds must be valid at any time.
+//! Tests the search for the slowest path on random structured programs. Compares it with an
+//! enumeration of every path, and with concrete runs on random packets. The bounds must be valid at
+//! any time.
 
 use crate::common;
 use crate::structured;
@@ -23,8 +24,8 @@ use std::rc::Rc;
 use structured::elements::CHANCES;
 use structured::{Shape, Stmt, compile, statements};
 
-/// Maximum number of paths of a program. Programs with more paths are skipped, because enumeration
-/// would take too long.
+/// Maximum number of paths of a tested program. Programs with more paths are skipped, because their
+/// enumeration would take too long.
 const MOST_PATHS: u64 = 150;
 /// Number of concrete runs of each program.
 const RUNS: usize = 60;
@@ -46,7 +47,7 @@ fn count_paths(unrolled: &Unrolled) -> u64 {
     paths.first().copied().unwrap_or(0)
 }
 
-/// Returns the environment in which a witness runs.
+/// Returns the environment (inputs and memory) in which the witness packet of a path runs.
 fn environment(unrolled: &Unrolled, found: &FoundPath) -> Environment {
     let executor = &unrolled.executor;
     let mut environment = Environment::with_fill(executor.program(), 0x5a);
@@ -107,7 +108,8 @@ fn cost_of(run: &Run, model: &CostModel) -> CostVector {
     cost
 }
 
-/// Returns the arcs that a run takes, or `None` if the graph has no arc for a step of the run.
+/// Returns the edges in the graph of the unrolled program that a run takes. Returns `None` if the
+/// graph has no node for a step of the run.
 fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<ArcId>> {
     let dag = &unrolled.dag;
     let mut node = Dag::ENTRY;
@@ -235,13 +237,14 @@ fn shapes() -> impl Strategy<Value = Shape> {
     ]
 }
 
-/// Generates the maximum number of iterations of every loop, or `None` for no limit.
+/// Generates the maximum number of iterations that is set for all loops of a program, or `None` for
+/// no maximum.
 fn rounds() -> impl Strategy<Value = Option<u32>> {
     prop_oneof![3 => Just(None), 1 => (0u32..3).prop_map(Some)]
 }
 
-/// Returns limits with a separate entry for each loop. A common limit would not cut loops whose
-/// bound the analysis can derive.
+/// Returns limits on iterations for unrolling, with a separate entry for each loop. A single limit
+/// for all loops would not apply to loops whose number of iterations the analysis can derive.
 fn limits(program: &Program, rounds: Option<u32>) -> UnrollLimits {
     let flow = FlowGraph::of(program).expect("loops have one entry");
     let header = |inside: &Loop| program.block(inside.header).first.0;

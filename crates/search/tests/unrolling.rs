@@ -1,4 +1,5 @@
-//! Tests loop bounds that the analysis derives, that the user states, and that are missing.
+//! Tests loop bounds: those that the analysis derives, those that the user states, and missing
+//! ones.
 
 use crate::common;
 
@@ -17,7 +18,7 @@ fn unrolled(specs: &[BlockSpec], limits: UnrollLimits) -> Result<Unrolled, Searc
     unroll(Rc::new(program(specs)), &limits, &Stop::never())
 }
 
-/// Returns the number of copies of a block in the unrolled program.
+/// Returns the number of copies of a basic block in the unrolled program.
 fn instances(unrolled: &Unrolled, block: u32) -> usize {
     unrolled.dag.nodes.iter().filter(|node| node.block.0 == block).count()
 }

@@ -4,8 +4,8 @@ use crate::domain::Domain;
 use crate::pool::{Array, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Maximum number of bytes of a table that are examined to determine the possible values of a read.
-/// If the index has more possible values, every byte value counts as possible.
+/// Maximum number of bytes of a table that are examined to find the possible values of a read. If
+/// more indices are possible, every byte value counts as possible.
 const MAX_JOINED: u64 = 4096;
 
 impl TermPool {

@@ -1,6 +1,6 @@
 //! The crate's own solver. It translates terms into circuits and circuits into clauses (`engine`).
-//! A SAT solver then decides whether the clauses can hold. The solver needs no external library,
-//! and its setup cannot fail.
+//! A SAT solver then decides whether all clauses can hold together. The solver needs no external
+//! library, and its setup cannot fail.
 
 mod blast;
 mod circuits;
@@ -32,7 +32,7 @@ impl Default for BitSolver {
 }
 
 impl BitSolver {
-    /// Creates a solver without learnt facts.
+    /// Creates a solver that has not learnt anything yet.
     pub fn new() -> Self {
         Self::default()
     }

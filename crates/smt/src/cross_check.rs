@@ -8,10 +8,10 @@ use crate::pool::TermPool;
 use crate::solver::{Outcome, Solver, SolverStatistics};
 use crate::term::TermId;
 
-/// A solver that returns the answers of `first` and compares them with `second`. A check fails if
-/// one of them finds a model and the other answers "unsatisfiable". It also fails if `second` finds
-/// a model for the conditions that contradict each other according to `first`. An answer "unknown"
-/// contradicts nothing.
+/// A solver that returns the answers of `first` and compares them with those of `second`. A check
+/// fails if one solver finds a model and the other answers "unsatisfiable". It also fails if
+/// `second` finds a model for the conditions that contradict each other according to `first`. An
+/// answer "unknown" contradicts no answer.
 #[derive(Debug)]
 pub struct CrossCheck<A, B> {
     /// Solver whose answers are returned.

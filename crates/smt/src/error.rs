@@ -1,4 +1,4 @@
-//! Errors of solvers. A check that reaches a limit is not an error.
+//! Errors of solvers. A check that reaches a limit does not cause an error.
 
 /// A failure of a solver back end. A check that reaches a limit does not fail; its answer is
 /// [`Outcome::Unknown`](crate::Outcome::Unknown).
@@ -43,12 +43,12 @@ pub enum SolverError {
         /// Conditions of the check, one per line.
         conditions: String,
     },
-    /// The back end answered, but the answer lacks a part that it should contain.
+    /// The back end answered, but without required data such as a model.
     #[error("internal error: {backend} answered without {missing}")]
     Incomplete {
         /// Name of the back end.
         backend: &'static str,
-        /// Name of the missing part.
+        /// Description of the missing data.
         missing: &'static str,
     },
 }

@@ -49,7 +49,8 @@ impl<'a> Evaluator<'a> {
         Evaluator { pool, model, values: known.collect() }
     }
 
-    /// Returns the value of `t`. [`Model`] defines the values of unassigned leaves.
+    /// Returns the value of `t`. Unassigned unknowns, bytes and numbers have the values that
+    /// [`Model`] defines.
     pub fn value(&mut self, t: TermId) -> u64 {
         let mut stack = vec![t];
         while let Some(&top) = stack.last() {
@@ -100,14 +101,14 @@ pub(crate) fn node_value(pool: &TermPool, model: &Model, t: TermId, values: [u64
 }
 
 impl TermPool {
-    /// Returns the value of `t` under `model`. [`Model`] defines the values of unassigned leaves.
-    /// [`Evaluator`] is faster for many terms under one model.
+    /// Returns the value of `t` under `model`. Unassigned unknowns, bytes and numbers have the
+    /// values that [`Model`] defines. [`Evaluator`] is faster for many terms under one model.
     pub fn eval(&self, t: TermId, model: &Model) -> u64 {
         Evaluator::new(self, model).value(t)
     }
 
-    /// Returns every distinct subterm of `roots`, including the roots, with operands before their
-    /// users.
+    /// Returns every distinct subterm of `roots`, including the roots. Operands come before the
+    /// terms that use them.
     pub fn subterms(&self, roots: &[TermId]) -> Vec<TermId> {
         let mut seen: HashSet<TermId, Hasher> = HashSet::default();
         let mut stack: Vec<TermId> = Vec::new();

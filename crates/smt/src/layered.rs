@@ -1,4 +1,5 @@
-//! A layered solver: cheap layers come first, and an engine decides the remaining conditions.
+//! A layered solver: cheap methods come first, and an engine (a SAT solver or Z3) decides the
+//! remaining conditions.
 //!
 //! Conditions are split into groups without common inputs (`components`), and outcomes of groups
 //! are cached (`query_cache`). On a cache miss, an engine is asked (`session`), with a few
@@ -9,8 +10,9 @@
 //! decides the original conditions. These two methods alternate with increasing effort, because
 //! either method can be slow where the other is quick.
 //!
-//! The engine also treats bytes of arrays and numbers of pairs as independent unknowns. Constraints
-//! between them are added only when a model violates them (`ackermann`).
+//! The engine also treats bytes of arrays, and numbers that identify pairs of values
+//! ([`TermPool::intern`]), as independent unknowns. Constraints between them are added only when a
+//! model violates them (`ackermann`).
 
 mod ackermann;
 pub(crate) mod budget;
@@ -47,21 +49,22 @@ use view::View;
 
 /// A solver that tries cheap methods first and uses an engine for the remaining conditions.
 pub(crate) struct Layered<E> {
-    /// Session in which opaque terms are unknowns.
+    /// Session in which the engine treats opaque terms (such as hashes) as unknowns.
     coarse: Session<E>,
-    /// Session without opaque terms; `None` until it is needed.
+    /// Session in which the engine translates all terms; `None` until it is needed.
     exact: Option<Session<E>>,
     inputs: Inputs,
-    /// Arrays for which the models of two groups once contained different values for the same byte.
+    /// Arrays for which separately decided groups of conditions led to models that disagree about
+    /// the value of a byte.
     conflicting_arrays: BTreeSet<ArrayId>,
     cache: QueryCache,
     concretiser: Concretiser,
-    /// Opaque terms in conditions that had to be decided in the exact session. Checks with these
-    /// terms skip the quick attempt with opaque terms as unknowns.
+    /// Opaque terms (such as hashes) whose conditions could be decided only in the exact session.
+    /// For these terms, later checks skip the quick attempt in which opaque terms are unknowns.
     decided_exactly: FastSet<TermId>,
     time_limit: Option<Duration>,
     step_limit: Option<u64>,
-    /// True if checks should give up when the conditions cannot be decided quickly.
+    /// True if a check should give up when the conditions cannot be decided quickly.
     brief: bool,
     statistics: SolverStatistics,
 }
@@ -76,7 +79,6 @@ impl<E: Engine> std::fmt::Debug for Layered<E> {
 }
 
 impl<E: Engine> Layered<E> {
-    /// Creates a layered solver around a new engine.
     pub(crate) fn new(engine: E) -> Self {
         Layered {
             coarse: Session::new(engine, View::with_opaque_terms()),
@@ -126,8 +128,8 @@ impl<E: Engine> Layered<E> {
         })
     }
 
-    /// Decides whether all conditions can hold. They are distinct and not constant. Independent
-    /// groups are decided one after another.
+    /// Decides whether all conditions can hold together. They are distinct and not constant. Groups
+    /// of conditions without common inputs are decided one after another.
     fn decide_groups(
         &mut self,
         pool: &mut TermPool,
@@ -164,7 +166,7 @@ impl<E: Engine> Layered<E> {
         }
     }
 
-    /// Decides whether the conditions of one group can hold.
+    /// Decides whether all conditions of one group can hold together.
     fn decide_group(
         &mut self,
         pool: &mut TermPool,
@@ -194,8 +196,8 @@ impl<E: Engine> Layered<E> {
         Ok(outcome)
     }
 
-    /// Decides conditions with the engine. Alternates between attempts with opaque terms and
-    /// attempts without them, each time with more effort.
+    /// Decides conditions with the engine. Alternates between attempts in which opaque terms are
+    /// unknowns and exact attempts, each time with more effort.
     fn search(
         &mut self,
         pool: &mut TermPool,
@@ -240,9 +242,9 @@ impl<E: Engine> Layered<E> {
         Ok(Outcome::Unknown("gave up".to_owned()))
     }
 
-    /// Tries to decide conditions while opaque terms are unknowns. If the engine's model is wrong,
-    /// tries a few concrete values for the inputs of opaque terms. Returns `None` if no attempt
-    /// decides the conditions.
+    /// Tries to decide conditions while opaque terms (such as hashes) are unknowns. If the engine's
+    /// model is wrong, tries a few concrete values for the inputs of opaque terms. Returns `None`
+    /// if no attempt decides the conditions.
     fn search_coarsely(
         &mut self,
         pool: &mut TermPool,
@@ -267,7 +269,7 @@ impl<E: Engine> Layered<E> {
     }
 }
 
-/// Converts the answer of a session without opaque terms into the solver's answer.
+/// Converts an answer of the exact session, in which all terms are translated, into an outcome.
 fn decided(answer: Answer) -> Outcome {
     match answer {
         // If the model violates a condition, `verify` reports this.
@@ -277,7 +279,7 @@ fn decided(answer: Answer) -> Outcome {
     }
 }
 
-/// Evaluates the assumptions under a model, and fails if one of them does not hold.
+/// Evaluates the assumptions under a model, and fails if one of them is false.
 fn verify<E: Engine>(
     pool: &TermPool,
     model: &Model,

@@ -1,14 +1,15 @@
-//! Models: concrete values for the unknowns and the bytes of arrays, and concrete numbers for pairs
-//! of values.
+//! Models: concrete values for unknowns and bytes of arrays, and concrete numbers that identify
+//! pairs of values ([`TermPool::intern`](crate::TermPool::intern)).
 
 use std::collections::BTreeMap;
 
 use crate::term::{ArrayId, VarId};
 
-/// Assigns values to unknowns and to bytes of unconstrained arrays, and numbers to pairs of values.
-/// Unassigned unknowns and bytes are evaluated as zero. The number of an unassigned pair depends on
-/// the pair, and differs from all numbers that the model assigns. Two unassigned pairs have the
-/// same number only if their 32-bit hashes collide.
+/// An assignment of values to unknowns and to bytes of unconstrained arrays, and of numbers to
+/// interned pairs of values ([`TermPool::intern`](crate::TermPool::intern)). Unassigned unknowns
+/// and bytes are evaluated as zero. An unassigned pair has a default number: a hash of the pair
+/// that differs from all assigned numbers. Two unassigned pairs have the same number only if their
+/// 32-bit hashes collide.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Model {
     vars: BTreeMap<VarId, u64>,
@@ -42,22 +43,24 @@ impl Model {
         self.bytes.insert((array, index), value);
     }
 
-    /// Returns the number of a pair of values, or `None` if no number is assigned.
+    /// Returns the number of a pair of values (see [`TermPool::intern`](crate::TermPool::intern)),
+    /// or `None` if no number is assigned.
     pub fn interned(&self, pair: (u64, u64)) -> Option<u32> {
         self.interned.get(&pair).copied()
     }
 
-    /// Assigns a number to a pair of values.
+    /// Assigns a number to a pair of values (see [`TermPool::intern`](crate::TermPool::intern)).
     pub fn set_interned(&mut self, pair: (u64, u64), number: u32) {
         self.interned.insert(pair, number);
     }
 
-    /// Returns all pairs that have an assigned number, with this number.
+    /// Returns all interned pairs of values with their assigned numbers.
     pub fn interned_pairs(&self) -> impl Iterator<Item = ((u64, u64), u32)> + '_ {
         self.interned.iter().map(|(&pair, &number)| (pair, number))
     }
 
-    /// Returns the assigned number of a pair, or a default number if no number is assigned.
+    /// Returns the assigned number of an interned pair, or a hash of the pair if no number is
+    /// assigned.
     pub(crate) fn number_of(&self, (a, b): (u64, u64)) -> u32 {
         if let Some(number) = self.interned((a, b)) {
             return number;
@@ -88,7 +91,7 @@ impl Model {
     }
 }
 
-/// Mixes all bits of a value, as the last step of MurmurHash3 does. Different values have different
+/// Mixes all bits of a value, as the last step of MurmurHash3 does. Different values give different
 /// results.
 pub(crate) fn mix(mut value: u64) -> u64 {
     value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);

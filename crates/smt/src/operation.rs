@@ -15,8 +15,9 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// Creates the operator of a term; `place` returns the table position of each operand. Returns
-    /// `None` for constants, unknowns, bytes of arrays and numbers of pairs.
+    /// Creates the operator of a term. `place` returns the table position of each operand. Returns
+    /// `None` for terms that an operator does not compute: constants, unknowns, bytes of arrays
+    /// ([`Node::Select`]) and numbers of interned pairs ([`Node::Intern`]).
     pub fn new(
         pool: &TermPool,
         term: TermId,

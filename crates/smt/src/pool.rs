@@ -10,26 +10,26 @@ use crate::domain::{Domain, mask, transfer};
 use crate::semantics::{self, Operands};
 use crate::term::{Node, TermId, VarId};
 
-/// Stored data of a term.
+/// The operator of a term, and the set of its possible values.
 #[derive(Clone, Debug)]
 struct Entry {
     node: Node,
     domain: Domain,
 }
 
-/// Stored data of an unknown.
+/// The name of an unknown, and the set of its possible values.
 #[derive(Clone, Debug)]
 struct Unknown {
     name: String,
     domain: Domain,
 }
 
-/// Stored data of an array.
+/// The name of an array, the width of its indices in bits, and its content.
 #[derive(Clone, Debug)]
 pub(crate) struct Array {
     pub(crate) name: String,
     pub(crate) index_width: u8,
-    /// Content from index zero on, followed by zeros; `None` if unconstrained.
+    /// Content from index zero on, followed by zeros; `None` if the content is unconstrained.
     pub(crate) content: Option<Vec<u8>>,
 }
 
@@ -44,13 +44,15 @@ pub struct TermPool {
     ids: HashMap<(Node, u8), TermId, BuildHasherDefault<NodeHasher>>,
     unknowns: Vec<Unknown>,
     pub(crate) arrays: Vec<Array>,
-    /// Cached results of constructors, for operators that are replaced by a simpler term.
+    /// Cache of simplifications: for an operator with operands and width, the term that the
+    /// constructors returned.
     simplified: HashMap<(Node, u8), TermId, BuildHasherDefault<NodeHasher>>,
     /// Current nesting depth of simplifying constructors; see `simplify`.
     pub(crate) depth: u32,
-    /// Number of constructor calls that the outermost call may still make; see `simplify`.
+    /// Number of constructor calls that are still allowed within the outermost call; see
+    /// `simplify`.
     pub(crate) fuel: u32,
-    /// Condition that ends solver checks and searches for models early.
+    /// Stop condition, which ends solver checks and searches for models early.
     stop: Stop,
 }
 
@@ -123,9 +125,9 @@ impl TermPool {
         self.constant(1, u64::from(value))
     }
 
-    /// Creates an unknown with a value in `domain`. It differs from all earlier unknowns, even from
-    /// unknowns with the same name. If `domain` has a single member, returns this constant; models
-    /// still assign the unknown.
+    /// Creates an unknown (free variable) with a value in `domain`. It differs from all earlier
+    /// unknowns, even from unknowns with the same name. If `domain` has a single member, returns
+    /// this value as a constant, but models still assign a value to the unknown.
     pub fn var(&mut self, name: &str, domain: Domain) -> TermId {
         let id = VarId(self.unknowns.len() as u32);
         self.unknowns.push(Unknown { name: name.to_owned(), domain });
@@ -170,12 +172,12 @@ impl TermPool {
         id
     }
 
-    /// Returns the term that the constructors returned for this node before, if any.
+    /// Returns the term to which this node was simplified before, or `None` if it is not cached.
     pub(crate) fn cached_simplification(&self, node: &Node, width: u8) -> Option<TermId> {
         self.simplified.get(&(*node, width)).copied()
     }
 
-    /// Caches the result of the constructors for this node.
+    /// Caches the term to which the constructors have simplified this node.
     pub(crate) fn cache_simplification(&mut self, node: Node, width: u8, term: TermId) {
         self.simplified.insert((node, width), term);
     }
@@ -227,13 +229,15 @@ impl TermPool {
     }
 }
 
-/// A map whose keys are small tuples of program-generated integers, such as terms.
+/// A hash map with a fast hasher, for keys that are terms or small tuples of internal numbers,
+/// never untrusted data.
 pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<NodeHasher>>;
-/// A set of small tuples of program-generated integers, such as terms.
+/// A hash set with a fast hasher, for terms or small tuples of internal numbers, never untrusted
+/// data.
 pub(crate) type FastSet<K> = HashSet<K, BuildHasherDefault<NodeHasher>>;
 
-/// A hasher that multiplies and rotates. Keys are small tuples of integers from this program, not
-/// from an attacker. So protection against chosen collisions is not needed.
+/// A fast hasher that multiplies and rotates. Its keys are small tuples of internal numbers, never
+/// untrusted data, so it needs no protection against chosen collisions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeHasher(u64);
 

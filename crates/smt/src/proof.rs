@@ -28,7 +28,7 @@ pub use event::{Event, Trace};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Verifies the steps of any number of solvers, and counts the verified steps.
+/// Verifies the events of any number of SAT solvers, and counts the verified events.
 #[derive(Clone, Debug, Default)]
 pub struct Proof {
     counts: Arc<Counts>,
@@ -41,13 +41,13 @@ struct Counts {
 }
 
 impl Proof {
-    /// Creates a proof in which no steps have been verified yet.
+    /// Creates a proof in which no events have been verified yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns a trace to be passed to a new solver. The trace panics at the first step that does
-    /// not follow from earlier steps.
+    /// Returns a trace to be passed to a new solver. The trace panics at the first event that does
+    /// not follow from earlier events.
     pub fn trace(&self) -> Box<dyn Trace> {
         Box::new(Checked { checker: Checker::new(), proof: self.clone() })
     }

@@ -1,4 +1,4 @@
-//! Replaces parts of terms by other terms.
+//! Rebuilds terms from other operands, and substitutes subterms.
 
 use std::collections::HashMap;
 

@@ -35,7 +35,7 @@ use order::Order;
 use restart_schedule::RestartSchedule;
 use watch::Watch;
 
-/// State of a variable, without its value.
+/// State of a Boolean variable, except its current value.
 #[derive(Clone, Copy, Debug)]
 struct Variable {
     /// Decision level: number of decisions on the trail when the variable was assigned, including
@@ -43,9 +43,9 @@ struct Variable {
     level: u32,
     /// The clause that implied the value, or [`ClauseId::NONE`].
     reason: ClauseId,
-    /// Last value of the variable.
+    /// Last value of the variable, which the next decision on it repeats.
     phase: bool,
-    /// Number of the last check that lists the variable as relevant.
+    /// Number of the last check to which the variable was relevant.
     query: u32,
 }
 
@@ -63,30 +63,28 @@ pub(crate) struct Sat {
     trail: Vec<Lit>,
     /// Length of the trail at each decision.
     decisions: Vec<usize>,
-    /// Length of the propagated prefix of the trail.
+    /// Number of literals at the start of the trail that have been propagated.
     propagated: usize,
     learnt: Vec<ClauseId>,
-    /// Assumptions at the start of the trail, each with its own decision. If the next check begins
-    /// with the same assumptions, these decisions are kept.
+    /// Assumptions at the start of the trail, each with a decision level of its own. If the next
+    /// check begins with the same assumptions, their levels are kept.
     assumed: Vec<Lit>,
     failed: Vec<Lit>,
     /// True if the clauses contradict each other without any assumption.
     contradictory: bool,
     query: u32,
     restart_schedule: RestartSchedule,
-    /// Number of assignments so far; measures effort.
+    /// Number of assignments so far, as a measure of effort.
     steps: u64,
-    /// Marks of variables during conflict analysis.
+    /// Mark of each variable during conflict analysis.
     marks: Vec<u8>,
     marked: Vec<Lit>,
     levels_seen: Vec<u64>,
     stamp: u64,
-    /// Passes events to a receiver, if there is one.
     pub(crate) hook: Hook,
 }
 
 impl Sat {
-    /// Creates a solver without variables and clauses.
     pub(crate) fn new() -> Self {
         Sat {
             clauses: Arena::default(),
@@ -153,8 +151,8 @@ impl Sat {
         }
     }
 
-    /// Returns the value of a literal. Valid after [`Answer::Satisfiable`], until the next clause
-    /// or check.
+    /// Returns the value of a literal, or `None` if it is not assigned. Valid after
+    /// [`Answer::Satisfiable`], until the next clause or check.
     pub(crate) fn value(&self, lit: Lit) -> Option<bool> {
         match self.values[lit.index()] {
             0 => None,
@@ -189,7 +187,7 @@ impl Sat {
         self.steps += 1;
     }
 
-    /// Undoes all decisions above `level`, with the assignments that followed from them.
+    /// Undoes all decisions above `level`, and the assignments that followed from them.
     fn backtrack(&mut self, level: usize) {
         let Some(&length) = self.decisions.get(level) else { return };
         for at in (length..self.trail.len()).rev() {

@@ -1,17 +1,18 @@
 //! Computes operators on concrete values (SMT-LIB `QF_BV`), for constant folding and for
-//! evaluation. Constants, unknowns, bytes of arrays and numbers of pairs are evaluated elsewhere.
+//! evaluation. Constants and values that come from a model (unknowns, bytes of arrays, interned
+//! pairs) are handled elsewhere.
 
 use crate::domain::{mask, sign_extend};
 use crate::term::Node;
 
-/// Values and widths of the operands of one node.
+/// Values of a term's operands, and their widths in bits.
 pub(crate) struct Operands {
     pub(crate) values: [u64; 3],
     pub(crate) widths: [u8; 3],
 }
 
-/// Computes an operator whose result has `width` bits. Returns `None` for constants, unknowns,
-/// bytes of arrays and numbers of pairs.
+/// Computes an operator on concrete operands. The result has `width` bits. Returns `None` for
+/// constants and for values that come from a model: unknowns, bytes of arrays, interned pairs.
 #[inline]
 pub(crate) fn apply(node: &Node, width: u8, operands: &Operands) -> Option<u64> {
     let [a, b, c] = operands.values;

@@ -25,9 +25,9 @@ use crate::domain::Domain;
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// Maximum nesting of constructors.
+/// Maximum nesting of calls of constructors.
 const MAX_DEPTH: u32 = 32;
-/// Maximum number of constructor calls during one outermost call.
+/// Maximum number of constructor calls within one outermost call.
 const FUEL: u32 = 600;
 
 impl TermPool {
@@ -102,17 +102,14 @@ impl TermPool {
         }
     }
 
-    /// Returns true if `a` is the constant zero.
     fn is_zero(&self, a: TermId) -> bool {
         self.as_const(a) == Some(0)
     }
 
-    /// Returns true if `a` is the constant with all bits set.
     fn is_ones(&self, a: TermId) -> bool {
         self.as_const(a) == Some(crate::domain::mask(self.width(a)))
     }
 
-    /// Returns true if one of the terms is a `Not` of the other.
     fn complementary(&self, a: TermId, b: TermId) -> bool {
         *self.node(a) == Node::Not(b) || *self.node(b) == Node::Not(a)
     }
@@ -249,8 +246,9 @@ impl TermPool {
         self.build(Node::Concat(hi, lo), width)
     }
 
-    /// Returns the unique number (32 bits) of a pair of values (64 bits each). Numbers are equal if
-    /// and only if the pairs are equal.
+    /// Returns a 32-bit term for the unique number that identifies the pair of the 64-bit values
+    /// `a` and `b` (interning). Equal pairs have equal numbers, different pairs different ones. The
+    /// numbers are otherwise arbitrary.
     pub fn intern(&mut self, a: TermId, b: TermId) -> TermId {
         debug_assert_eq!((self.width(a), self.width(b)), (64, 64));
         self.store(Node::Intern(a, b), Domain::full(32))
@@ -286,7 +284,7 @@ impl TermPool {
         self.build(Node::Sext(t), width)
     }
 
-    /// Returns `t` if the bit `c` is set, else `e`; `t` and `e` have equal widths.
+    /// Returns `t` if the bit `c` is set, otherwise `e`; `t` and `e` have equal widths.
     pub fn ite(&mut self, c: TermId, t: TermId, e: TermId) -> TermId {
         debug_assert_eq!(self.width(c), 1);
         debug_assert_eq!(self.width(t), self.width(e));

@@ -8,7 +8,7 @@ use crate::model::Model;
 use crate::pool::TermPool;
 use crate::term::TermId;
 
-/// The answer to a check.
+/// The answer of a solver to a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Satisfiable. Evaluation has confirmed that all assumptions are 1 in the model.
@@ -21,7 +21,7 @@ pub enum Outcome {
     Unknown(String),
 }
 
-/// Counts and total time of all checks of a solver.
+/// Counts and total time of all checks that a solver has made.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SolverStatistics {
     /// Number of checks.
@@ -42,9 +42,10 @@ pub struct SolverStatistics {
 ///
 /// A solver belongs to one pool: the terms of all its checks must come from this pool.
 pub trait Solver {
-    /// Decides whether all `assumptions` are 1 for some values of the unknowns within their
-    /// domains. The solver keeps learnt facts for later checks. The answer is [`Outcome::Unknown`]
-    /// if the pool's stop condition ([`TermPool::stop`]) holds before the check is decided.
+    /// Decides whether all `assumptions` can be 1 for some values of the unknowns within their
+    /// domains. The solver keeps what it learns for later checks. The answer is
+    /// [`Outcome::Unknown`] if the pool's stop condition ([`TermPool::stop`]) holds before the
+    /// check is decided.
     ///
     /// # Errors
     ///

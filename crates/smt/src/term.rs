@@ -102,8 +102,8 @@ pub enum Node {
         /// Position of the lowest bit of `src` that is taken.
         lo: u8,
     },
-    /// A number (32 bits) for a pair of values (64 bits each). Numbers are equal if and only if the
-    /// pairs are equal; the number of a given pair is unknown.
+    /// The unique 32-bit number of a pair of 64-bit values (interning). Two numbers are equal if
+    /// and only if the pairs are equal; they are otherwise arbitrary.
     Intern(TermId, TermId),
     /// Sign extension to the width of this term.
     Sext(TermId),
@@ -112,7 +112,6 @@ pub enum Node {
 }
 
 impl Node {
-    /// Returns the operands in order, padded with `None`.
     pub(crate) fn operands(&self) -> [Option<TermId>; 3] {
         match *self {
             Node::Const(_) | Node::Var(_) => [None, None, None],

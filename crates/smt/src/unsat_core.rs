@@ -1,5 +1,5 @@
 //! Reduces a set of contradictory assumptions to a smaller one. Assumptions are dropped one at a
-//! time, and stay dropped if the others still contradict each other.
+//! time, and stay dropped if the remaining ones still contradict each other.
 
 use crate::error::SolverError;
 use crate::pool::TermPool;

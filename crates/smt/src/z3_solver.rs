@@ -26,7 +26,7 @@ pub struct Z3Solver {
 }
 
 impl Z3Solver {
-    /// Creates a solver without learnt facts.
+    /// Creates a solver that has not learnt anything yet.
     ///
     /// # Errors
     ///

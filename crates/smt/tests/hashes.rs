@@ -1,5 +1,6 @@
-//! Tests conditions on hash functions of few inputs, by comparing answers with trying all inputs.
-//! Exact checks are the solver's last resort, so these tests cover the layers before them.
+//! Tests conditions on hash functions with few inputs. Answers are compared with an enumeration of
+//! all inputs. Exact translation of hashes is the solver's last resort, so these tests cover the
+//! methods that come before it.
 
 use crate::common;
 
@@ -8,12 +9,13 @@ use slowpath_smt::{
     ArrayId, BitSolver, Domain, Evaluator, Model, Node, Outcome, Solver, TermId, TermPool,
 };
 
-/// Number of values of each input.
+/// Number of values that each input can have.
 const VALUES: u64 = 24;
 
-/// Rounds of a hash function: an operator and a number for each round.
+/// Rounds of a hash function, each with the number of an operator and a constant.
 type Rounds = Vec<(u8, u64)>;
-/// A condition: subject, comparison, and number to compare with.
+/// A random condition: a number that selects the term to compare, a number that selects the
+/// comparison, and the value to compare with.
 type Condition = (u8, u8, u64);
 
 struct Inputs {
@@ -47,7 +49,8 @@ fn hash(pool: &mut TermPool, inputs: &Inputs, rounds: &Rounds) -> TermId {
     state
 }
 
-/// Builds a condition on the hash, on an input, or on a map element that one of these selects.
+/// Builds a condition on the hash, on an input, or on a map element that the hash or an input
+/// selects.
 fn condition(pool: &mut TermPool, inputs: &Inputs, hash: TermId, c: Condition) -> TermId {
     let (about, comparison, number) = c;
     let low = pool.extract(hash, (number % 9) as u8, 8);
@@ -75,7 +78,7 @@ fn condition(pool: &mut TermPool, inputs: &Inputs, hash: TermId, c: Condition) -
 }
 
 /// Returns true if the conditions can hold for some inputs and some content of the map. Tries all
-/// inputs. With concrete values in place of hashes, a solver finds the content of the map.
+/// inputs; for each of them, hashes are constants, and a solver finds the content of the map.
 fn possible(pool: &mut TermPool, inputs: &Inputs, conditions: &[TermId]) -> bool {
     for x in 0..VALUES {
         for y in 0..VALUES {

@@ -18,11 +18,11 @@ enum Step {
     Neg(usize),
     Not(usize),
     Shl(usize, u64),
-    /// The low bits, zero-extended to the original width.
+    /// The low bits of a term, zero-extended to the original width.
     Low(usize, u8),
 }
 
-/// Generates numbers with a large magnitude, as unsigned or as signed numbers.
+/// Generates numbers that are large as unsigned or as signed numbers, and small numbers.
 fn extreme() -> impl Strategy<Value = u64> {
     let near = |base: u64| (0..4_u64).prop_map(move |by| base.wrapping_add(by).wrapping_sub(2));
     prop_oneof![near(0), near(1 << 63), near(1 << 62), near(31), near(3 << 62), any::<u64>()]
@@ -57,7 +57,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..30)
 }
 
-/// A term, and the value that it must have.
+/// A term, and the value that it has in this test.
 type Known = (TermId, u64);
 
 fn built(pool: &mut TermPool, width: u8, mut all: Vec<Known>, steps: &[Step]) -> Vec<Known> {
@@ -142,7 +142,8 @@ proptest! {
     }
 }
 
-/// A hash as in programs: each round adds a multiple and a shifted copy of the sum.
+/// Checks a hash as programs compute it: each round adds a multiple and a shifted copy of the sum
+/// so far.
 #[test]
 fn rounds_of_a_hash_are_followed() {
     let mut pool = TermPool::new();

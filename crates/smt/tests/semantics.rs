@@ -43,8 +43,8 @@ fn domains(shape: usize) -> BoxedStrategy<Vec<Domain>> {
     }
 }
 
-/// Returns the number of a pair. Different pairs have different numbers, unless their hashes
-/// collide.
+/// Returns a number for a pair of values. Different pairs have different numbers, unless their
+/// hashes collide.
 fn number((a, b): (u64, u64), seed: u64) -> u32 {
     let mixed = [a, b, seed].into_iter().fold(0x9e37_79b9_7f4a_7c15_u64, |mixed, value| {
         (mixed ^ value).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_right(29)

@@ -1,7 +1,7 @@
-//! Compares terms and answers with Z3. A simplified term equals the direct translation of its
-//! original expression for *all* values. The solver's answers agree with brute force, with Z3 on
-//! the direct translation, or with the crate's Z3 solver. The direct translation uses Z3 arrays for
-//! bytes; the crate does not.
+//! Compares terms and answers of the solver with Z3. A simplified term equals the direct
+//! translation of its original expression for *all* values. The solver's answers agree with brute
+//! force, with Z3 on the direct translation, or with the crate's Z3 solver. The direct translation
+//! uses Z3 arrays for bytes; the crate does not.
 
 use crate::common;
 
@@ -41,7 +41,7 @@ fn bit(b: Bool) -> BV {
     b.ite(&BV::from_u64(1, 1), &BV::from_u64(0, 1))
 }
 
-/// Returns the byte of [`TABLE`] at an index.
+/// Returns the byte of [`TABLE`] at an index, as a Z3 expression.
 fn table(index: &BV) -> BV {
     let zero = BV::from_u64(0, 8);
     let empty = Array::const_array(&Sort::bitvector(8), &zero);
@@ -51,7 +51,7 @@ fn table(index: &BV) -> BV {
     full.select(index).as_bv().expect("a byte")
 }
 
-/// Returns the number of a pair, as an application of an uninterpreted function.
+/// Returns the number of a pair of values, as an application of an uninterpreted function.
 fn intern(a: &BV, b: &BV) -> BV {
     let pair = [Sort::bitvector(64), Sort::bitvector(64)];
     let numbers = FuncDecl::new("intern", &[&pair[0], &pair[1]], &Sort::bitvector(32));
@@ -149,7 +149,7 @@ fn simplified(pool: &TermPool, root: TermId) -> BV {
     done[&root].clone()
 }
 
-/// Returns the condition that a value is in a domain.
+/// Returns the Z3 condition that a value is in a domain.
 fn within(x: &BV, d: Domain) -> Bool {
     let size = u32::from(d.width());
     let k = |value| BV::from_u64(value, size);
@@ -209,7 +209,7 @@ fn equivalent(d: &[Domain], s: &[common::Step], shape: Shape) -> Result<(), Test
     Ok(())
 }
 
-/// Returns at most `count` of the last 1-bit nodes.
+/// Returns at most `count` of the last 1-bit nodes, each with its index and its term.
 fn conditions(e: &Expressions, terms: &[TermId], count: usize) -> Vec<(usize, TermId)> {
     let bits = (0..terms.len()).rev().filter(|&n| e.widths[n] == 1 && n >= e.domains.len());
     bits.take(count).map(|n| (n, terms[n])).collect()

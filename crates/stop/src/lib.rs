@@ -15,13 +15,13 @@ use thiserror::Error;
 /// Reason for stopping work early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Reason {
-    /// Another thread or the user asked to stop.
+    /// Another thread or the user asked the work to stop.
     #[error("interrupted")]
     Interrupted,
     /// The deadline for the whole work has passed.
     #[error("deadline")]
     Deadline,
-    /// The time limit for a part of the work has passed; see [`Stop::within`].
+    /// The time limit for a part of the work has passed; [`Stop::within`] sets it.
     #[error("time limit reached")]
     TimeLimit,
     /// The process uses more memory than allowed.
@@ -29,16 +29,16 @@ pub enum Reason {
     Memory,
 }
 
-/// Limits on the time and memory that work may use.
+/// Limits on the time and memory that an analysis may use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    /// Maximum time, which starts when the [`Stop`] is created.
+    /// Maximum time, measured from the creation of the [`Stop`]; `None` for no limit.
     pub time: Option<Duration>,
-    /// Maximum resident memory of the process, in bytes. It applies only on systems that report the
-    /// memory (Linux).
+    /// Maximum resident memory of the process, in bytes; `None` for no limit. It applies only on
+    /// systems that report the memory (Linux).
     pub memory: Option<u64>,
-    /// Number of polls after which the work stops. The last poll returns [`Reason::Interrupted`].
-    /// Tests use this limit because it is reproducible.
+    /// Number of polls after which the work stops; `None` for no limit. The last poll returns
+    /// [`Reason::Interrupted`]. Tests use this limit because it is reproducible.
     pub polls: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ pub struct Limits {
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     shared: Option<Arc<Shared>>,
-    /// Time limit for only the part of the work that uses this handle.
+    /// Time at which the part of the work that uses this handle must end; `None` for no time limit.
     until: Option<Instant>,
 }
 
@@ -56,7 +56,7 @@ const PERIOD: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
 struct Shared {
-    /// The first [`Reason`], encoded by [`code`]; 0 for none.
+    /// The [`Reason`] to stop that occurred first, encoded by [`code`]; 0 for none.
     reason: AtomicU8,
     started: Instant,
     deadline: Option<Instant>,
@@ -65,7 +65,7 @@ struct Shared {
     next_poll: AtomicU64,
     /// Number of polls that remain, if polls are limited.
     polls: Option<AtomicU64>,
-    /// The activity in progress, which `Stop::activity` returns.
+    /// The stage of the work in progress, which `Stop::activity` returns.
     activity: Mutex<Activity>,
 }
 
@@ -76,14 +76,14 @@ pub struct Activity {
     pub subject: String,
     /// Stage, such as `unrolling`; empty if not set.
     pub stage: &'static str,
-    /// Number of units completed in this stage.
+    /// Number of units of work that are completed in this stage.
     pub done: u64,
     /// Unit in which `done` counts, such as `packets`; empty if not set.
     pub unit: &'static str,
 }
 
-/// Encodes a reason that applies to the whole work. Returns 0 for [`Reason::TimeLimit`], which
-/// applies only to a part.
+/// Encodes a reason to stop that applies to the whole work. Returns 0 for [`Reason::TimeLimit`],
+/// which applies only to a part of the work.
 fn code(reason: Reason) -> u8 {
     match reason {
         Reason::Interrupted => 1,
@@ -176,7 +176,8 @@ impl Stop {
         self.change(|activity| subject.clone_into(&mut activity.subject));
     }
 
-    /// Sets the number of units completed in this stage.
+    /// Sets the number of units of work that are completed in this stage, and the unit, such as
+    /// `packets`.
     pub fn count(&self, done: u64, unit: &'static str) {
         self.change(|activity| (activity.done, activity.unit) = (done, unit));
     }
@@ -187,7 +188,7 @@ impl Stop {
         }
     }
 
-    /// Returns the current activity.
+    /// Returns a description of the work in progress; empty for a handle without limits.
     pub fn activity(&self) -> Activity {
         let lock = self.shared.as_ref().map(|shared| shared.activity.lock());
         lock.map_or_else(Activity::default, |activity| {
@@ -195,7 +196,7 @@ impl Stop {
         })
     }
 
-    /// Returns the current stage; empty if not set.
+    /// Returns the name of the stage in progress; empty if none was entered.
     pub fn stage(&self) -> &'static str {
         let lock = self.shared.as_ref().map(|shared| shared.activity.lock());
         lock.map_or("", |activity| activity.unwrap_or_else(PoisonError::into_inner).stage)
@@ -212,14 +213,14 @@ impl Shared {
         }
     }
 
-    /// Stores a reason unless one is stored already.
+    /// Stores the reason to stop, unless another reason is stored already.
     fn set(&self, reason: Reason) {
         let new = code(reason);
         let _ = self.reason.compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// Counts the poll and checks all limits; the memory at most once per [`PERIOD`]. Returns the
-    /// stored reason, if any.
+    /// stored reason to stop, or `None` if no limit is reached.
     fn poll(&self, now: Instant) -> Option<Reason> {
         if let Some(polls) = &self.polls
             && polls.fetch_sub(1, Ordering::Relaxed) <= 1
@@ -249,12 +250,12 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    /// Returns a ticker that polls in every `every`-th iteration.
+    /// Creates a counter that polls in every `every`-th iteration.
     pub const fn new(every: u32) -> Self {
         Ticker { every, left: every }
     }
 
-    /// Counts an iteration of the loop, and polls `stop` if it is due.
+    /// Counts an iteration of the loop, and polls `stop` in every n-th iteration.
     ///
     /// # Errors
     /// The reason to stop, if the poll returns one.

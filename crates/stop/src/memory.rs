@@ -10,16 +10,16 @@ mod linux {
     use std::fs::File;
     use std::os::unix::fs::FileExt;
 
-    /// The smallest page size of the supported Linux systems. With larger pages, the limit takes
-    /// effect later.
+    /// The smallest page size of the supported Linux systems, in bytes. With larger pages, the
+    /// memory limit takes effect later.
     const PAGE: u64 = 4096;
 
-    /// A check whether resident memory exceeds a limit. It reads the second number of
-    /// `/proc/self/statm`, in pages (`proc(5)`).
+    /// A check that the resident memory of the process stays below a limit. It reads the second
+    /// number of `/proc/self/statm`, in pages (`proc(5)`).
     #[derive(Debug)]
     pub(crate) struct Watch {
         statm: File,
-        /// Limit in bytes.
+        /// Limit of the resident memory in bytes.
         limit: u64,
     }
 

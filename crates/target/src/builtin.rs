@@ -1,9 +1,9 @@
-//! Provides the built-in targets. Their descriptions are the files `targets/*.toml`.
+//! Provides the built-in target descriptions, which are the files `targets/*.toml`.
 
 use crate::{Target, TargetError};
 use std::sync::OnceLock;
 
-/// A built-in target, parsed at most once.
+/// A built-in target description, which is parsed at most once.
 struct Builtin {
     name: &'static str,
     text: &'static str,
@@ -20,7 +20,7 @@ impl Builtin {
     }
 }
 
-/// Defines the built-in targets by the names of their files.
+/// Defines the built-in targets by the names of their files, without the ending `.toml`.
 macro_rules! builtin {
     ($($name:literal,)*) => {
         static BUILTIN: [Builtin; NAMES.len()] = [$(

@@ -6,11 +6,11 @@
 
 use std::ops::{AddAssign, Index};
 
-/// Maximum number of components with costs.
+/// Maximum number of components of a target that have costs.
 pub const MAX_COMPONENTS: usize = 4;
 
-/// The number of ticks of work on each component of a target. Sums saturate at the largest 64-bit
-/// number.
+/// The number of ticks of work on each component of a target. Sums that exceed 64 bits are cut off
+/// at the largest 64-bit number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CostVector {
     ticks: [u64; MAX_COMPONENTS],
@@ -27,17 +27,17 @@ impl CostVector {
         CostVector { ticks: [0; MAX_COMPONENTS], len: components as u8 }
     }
 
-    /// Returns the number of components.
+    /// Returns the number of components of the target.
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// Returns true if there are no components.
+    /// Returns true if the vector has no components.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Returns the ticks of all components, in the order of the components.
+    /// Returns the ticks of all components, in the order of the target's components.
     pub fn as_slice(&self) -> &[u64] {
         &self.ticks[..self.len()]
     }
@@ -89,6 +89,8 @@ impl AddAssign for CostVector {
 impl Index<usize> for CostVector {
     type Output = u64;
 
+    /// Returns the cost on one component, in ticks.
+    ///
     /// # Panics
     /// If there is no such component.
     fn index(&self, component: usize) -> &u64 {

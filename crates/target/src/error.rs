@@ -1,23 +1,23 @@
-//! The errors of this crate. Each message is one line.
+//! The errors of reading and using targets. Each message is one line.
 
 use thiserror::Error;
 
-/// An error that makes a target unusable.
+/// An error that makes a target description unusable for a program or request.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TargetError {
-    /// The text is not TOML, or not valid.
+    /// The text of a description is not TOML, or its content is invalid.
     #[error("{file}:{line}: {what}{}", more(*.further))]
     Malformed {
-        /// The file as the caller named it.
+        /// Name of the file, as the caller gave it.
         file: String,
-        /// Line number, from 1.
+        /// Number of the line with the problem, from 1.
         line: usize,
-        /// The key and its problem.
+        /// Path of the key, and its problem.
         what: String,
-        /// Number of further problems.
+        /// Number of other problems in the file.
         further: usize,
     },
-    /// The target has no price for some work.
+    /// The target has no price for some work of the program.
     #[error(
         "target {target} has no price for {}; state one in a file with a line such as \
          `[price.\"{}\"]`, followed by `{} = CYCLES`, and pass it with --assume FILE",
@@ -31,27 +31,27 @@ pub enum TargetError {
         /// Cost classes, each with the component that lacks a price.
         classes: Vec<(String, String)>,
     },
-    /// A number of cores was given for a target without cores.
+    /// The caller gave a number of cores for a target without cores.
     #[error("target {target} counts events: it has no cores")]
     NoCores {
         /// Name of the target.
         target: String,
     },
-    /// The device does not have this number of cores.
+    /// The caller asked for a number of cores that the device does not have.
     #[error("target {target} has 1 to {available} cores, not {requested}")]
     Cores {
         /// Name of the target.
         target: String,
-        /// Number of cores of the device.
+        /// Number of cores that the device has.
         available: u32,
-        /// Requested number of cores.
+        /// Number of cores that the caller asked for.
         requested: u32,
     },
 }
 
 impl TargetError {
-    /// Returns the line number and the problem if the error is about a place in a file; `None` for
-    /// other errors.
+    /// Returns the line number and the problem for errors in a line of a description file; `None`
+    /// for other errors.
     pub fn place(&self) -> Option<(usize, String)> {
         match self {
             TargetError::Malformed { line, what, further, .. } => {

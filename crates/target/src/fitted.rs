@@ -1,8 +1,9 @@
-//! Evaluates the models that `slowpath fit` derives. A model is the time that a component takes, as
-//! a function of one parameter. It consists of segments with one function each. `docs/models.md`
-//! defines the evaluation. This module supports models of one parameter, without intervals.
+//! Evaluates the models that `slowpath fit` derives from measurements. A model is the time that a
+//! component takes, as a function of one parameter. It consists of segments with one function each.
+//! `docs/models.md` defines the evaluation. This module supports models of one parameter, without
+//! intervals.
 
-/// A function of one parameter.
+/// The shape of a function of one variable `x`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// `p0 + p1 x + … + pN x^N`.
@@ -17,16 +18,16 @@ pub enum Shape {
     Limited(Extremum, LimitedFunction),
 }
 
-/// Choice between the smaller and the larger of a constant and a function's value.
+/// Choice between the smaller and the larger of two numbers: a constant and a function's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extremum {
-    /// The smaller one is used.
+    /// The smaller number is used.
     Min,
-    /// The larger one is used.
+    /// The larger number is used.
     Max,
 }
 
-/// The function that a constant limits.
+/// The function that a constant limits from below or above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitedFunction {
     /// `b x`.
@@ -38,8 +39,8 @@ pub enum LimitedFunction {
 }
 
 impl Shape {
-    /// Parses the name of a limited shape such as `min-line`. Returns it with its number of
-    /// parameters.
+    /// Parses the name of a limited shape such as `min-line`. Returns the shape and its number of
+    /// coefficients, or `None` if the name is unknown.
     fn limited(name: &str) -> Option<(Shape, usize)> {
         let (extremum, name) = match (name.strip_prefix("min-"), name.strip_prefix("max-")) {
             (Some(rest), _) => (Extremum::Min, rest),
@@ -56,22 +57,23 @@ impl Shape {
     }
 }
 
-/// A template of a function, such as `inverse-polynomial-1`.
+/// A kind of function that a model can use, such as `inverse-polynomial-1`. Its coefficients are
+/// not part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// The function, before it is inverted.
+    /// Shape of the function, before it is inverted.
     pub shape: Shape,
-    /// True if the value is 1 divided by the function.
+    /// True if the value is 1 divided by the value of the function.
     pub inverse: bool,
-    /// Number of parameters.
+    /// Number of coefficients of the function.
     pub parameters: usize,
 }
 
 impl Template {
-    /// Highest degree of polynomials (paper, section 2.2).
+    /// Highest degree of polynomials (Scholz et al., section 2.2).
     const DEGREES: usize = 5;
 
-    /// Returns the template with a name that `slowpath fit` writes.
+    /// Returns the template with a name that `slowpath fit` writes; `None` if the name is unknown.
     pub fn named(name: &str) -> Option<Template> {
         let (inverse, name) = match name.strip_prefix("inverse-") {
             Some(rest) => (true, rest),
@@ -93,7 +95,7 @@ impl Template {
         known.then_some(Template { shape, inverse, parameters })
     }
 
-    /// Evaluates the function. Returns NaN if it is not defined at `x`.
+    /// Evaluates the function with these coefficients. Returns NaN if it is not defined at `x`.
     fn value(self, parameters: &[f64], x: f64) -> f64 {
         let p = |at: usize| parameters.get(at).copied().unwrap_or(0.0);
         let value = match self.shape {
@@ -123,30 +125,31 @@ impl Template {
     }
 }
 
-/// A part of a model with its own function.
+/// A part of a model's parameter range, with its own function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
-    /// Smallest parameter value that the segment was fitted to.
+    /// Smallest parameter value of the measurements that the function was fitted to.
     pub from: f64,
-    /// Largest parameter value that the segment was fitted to.
+    /// Largest parameter value of the measurements that the function was fitted to.
     pub to: f64,
-    /// Function of the segment.
+    /// Kind of the segment's function.
     pub template: Template,
-    /// Parameters of the template.
+    /// Coefficients of the function.
     pub parameters: Vec<f64>,
     /// Offset that is subtracted from the parameter before the function is evaluated.
     pub origin: f64,
-    /// Lower limit of the segment's values.
+    /// Lower limit of the function's values; `None` for no limit.
     pub at_least: Option<f64>,
-    /// Upper limit of the segment's values.
+    /// Upper limit of the function's values; `None` for no limit.
     pub at_most: Option<f64>,
-    /// True if the function also applies below the first segment or above the last segment.
+    /// True if the function also applies outside of the measured range: below the first segment or
+    /// above the last segment.
     pub extrapolates: bool,
 }
 
 impl Segment {
-    /// Returns the value of the function at `x`, cut off at the limits of the segment. If the value
-    /// is not finite, uses the nearest end of the segment instead of `x`.
+    /// Returns the value of the function at `x`, restricted to the limits of the segment. If the
+    /// value is not finite, the nearest end of the segment replaces `x`.
     fn at(&self, x: f64) -> f64 {
         let value = |x: f64| self.template.value(&self.parameters, x - self.origin);
         let mut found = value(x);
@@ -164,45 +167,49 @@ impl Segment {
 /// Deviation of a measured point from the functions of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Residual {
-    /// Value of the parameter.
+    /// Parameter value of the point.
     pub x: f64,
     /// Deviation as a share of the value that the functions have at `x`; always more than -1.
     pub share: f64,
 }
 
-/// A model that gives the time of one component as a function of one parameter.
+/// A fitted model: the time of one component as a function of one parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
     /// Description of the measured component.
     pub description: String,
-    /// Name of the parameter, such as `entries`.
+    /// Name of the model's parameter, such as `entries`.
     pub parameter: String,
     /// Names of the kernel calls whose time depends on the parameter, as in `timing.call`.
     pub calls: Vec<String>,
-    /// True if the model is for calls that find an element, false if it is for calls that find
+    /// True if the model is for calls that find a map element, false if it is for calls that find
     /// none.
     pub found: bool,
-    /// Symmetric mean absolute percentage error on the points of the fit, as a fraction.
+    /// Symmetric mean absolute percentage error on the points that the model was fitted to, as a
+    /// fraction.
     pub error: f64,
-    /// The same error if each point in turn is left out of the fit and then predicted.
+    /// The same error if each point in turn is left out of the fit and then predicted, as a
+    /// fraction; `None` if unknown.
     pub held_out: Option<f64>,
     /// SHA-256 hash of the measured data.
     pub data: String,
-    /// Segments in ascending order; at least one.
+    /// Segments in ascending order of the parameter; at least one.
     pub segments: Vec<Segment>,
-    /// Deviations from the functions, in ascending order of the parameter; often empty.
+    /// Deviations of measured points from the functions, in ascending order of the parameter; often
+    /// empty.
     pub residuals: Vec<Residual>,
 }
 
 impl Fitted {
-    /// Returns the time in nanoseconds for a parameter value. Returns `None` if the function is not
-    /// finite there.
+    /// Returns the time in nanoseconds for a parameter value. Returns `None` if the model has no
+    /// finite value there.
     pub fn at(&self, x: f64) -> Option<f64> {
         let value = self.function(x)? * (1.0 + self.residual(x));
         value.is_finite().then_some(value)
     }
 
-    /// Evaluates the functions without the residuals.
+    /// Evaluates the function of the segment at `x`, without residuals. Interpolates linearly
+    /// between segments.
     fn function(&self, x: f64) -> Option<f64> {
         let number = self.segments.iter().rposition(|s| s.from <= x).unwrap_or(0);
         let segment = self.segments.get(number)?;
@@ -218,8 +225,8 @@ impl Fitted {
         Some(value)
     }
 
-    /// Returns the deviation at `x`. It is interpolated linearly between two points, and constant
-    /// below the first and above the last point.
+    /// Returns the deviation from the function at `x`, as a share. It is interpolated linearly
+    /// between two measured points, and constant below the first and above the last point.
     fn residual(&self, x: f64) -> f64 {
         let next = self.residuals.partition_point(|residual| residual.x <= x);
         match (next.checked_sub(1).and_then(|at| self.residuals.get(at)), self.residuals.get(next))
@@ -232,14 +239,14 @@ impl Fitted {
         }
     }
 
-    /// Returns the smallest and the largest measured value of the parameter.
+    /// Returns the smallest and the largest parameter value of the measurements.
     pub fn range(&self) -> (f64, f64) {
         let from = self.segments.first().map_or(0.0, |s| s.from);
         (from, self.segments.last().map_or(from, |s| s.to))
     }
 
-    /// Returns how many more nanoseconds a call takes at parameter value `x` than at 1, at least 0.
-    /// Returns `None` if the model has no value at one of them.
+    /// Returns the additional time in nanoseconds of a call at parameter value `x`, compared with
+    /// 1; at least 0. Returns `None` if the model has no value at `x` or 1.
     pub fn growth(&self, x: f64) -> Option<f64> {
         Some((self.at(x)? - self.at(1.0)?).max(0.0))
     }

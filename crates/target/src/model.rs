@@ -1,36 +1,41 @@
-//! Implements the cost automaton, which prices events one after the other in a small, finite
-//! context.
+//! Implements the cost automaton: it prices the events of a path one after the other, and its state
+//! is a small, finite context.
 //!
-//! The context contains the number of cycles since each mark was set, counted from the end of the
-//! event that set it. These numbers are capped where no rule depends on larger values. Time is
-//! measured in cycles of the cores that run the program, without the overhead per packet. The
-//! search combines these steps into longest paths.
+//! A price can depend on the time since an earlier event of some kind, which is called a mark (see
+//! `price`). The context contains the number of cycles since each mark was set, counted from the
+//! end of the event that set it. These numbers are capped where no rule depends on larger values.
+//! Time is measured in cycles of the cores that run the program, without the overhead per packet.
+//! The search for the most expensive path runs the automaton along each path.
 
 use crate::price::{ClassPrice, Price, Rule};
 use crate::{
     Component, ComponentKind, CostVector, Cycles, MAX_MARKS, Target, TargetError, TargetKind,
 };
 
-/// The number of cycles since each mark was set. The type is small and has finitely many values, so
-/// it can be part of the key of a search node.
+/// State of the cost automaton: the number of cycles since the last event of each kind (mark) on
+/// which prices depend. It has finitely many values, so it can be part of a search node's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Context([u16; MAX_MARKS]);
 
-/// Prices and marks of a class, compiled for the cost model.
+/// Prices of a cost class, and the marks (kinds of recent events) that its events set, prepared for
+/// fast pricing.
 #[derive(Clone, Debug)]
 struct Charge {
-    /// Base cost, in ticks.
+    /// Base cost of an event, in ticks on each component.
     base: CostVector,
-    /// As in [`Price::just_after`].
+    /// Price directly after the event that set a mark, as in [`Price::just_after`]; `None` without
+    /// such a rule.
     just_after: Option<Rule>,
-    /// As in [`Price::spacing`].
+    /// Minimum number of cycles since the event that set a mark, as in [`Price::spacing`]; `None`
+    /// without such a rule.
     spacing: Option<Rule>,
-    /// For each mark, true if the end of the event sets it.
+    /// By index of each mark: true if an event of this class sets the mark when it ends.
     sets: [bool; MAX_MARKS],
 }
 
 impl Charge {
-    /// Returns a charge without rules and marks.
+    /// Returns a charge with only a base cost: it does not depend on earlier events, and later
+    /// prices do not depend on it.
     fn constant(base: CostVector) -> Self {
         Charge { base, just_after: None, spacing: None, sets: [false; MAX_MARKS] }
     }
@@ -40,17 +45,18 @@ impl Charge {
 #[derive(Clone, Debug)]
 pub struct CostModel {
     charges: Vec<Charge>,
-    /// Index of the component whose cycles measure time. Without cores, there are no rules, and no
-    /// result depends on this field.
+    /// Index of the component whose clock cycles measure the time since earlier events. It is
+    /// unused on targets without cores, where prices do not depend on earlier events.
     cores: usize,
     overhead: CostVector,
     start: Context,
-    /// Largest numbers that a context stores. No rule distinguishes larger numbers.
+    /// Largest number of cycles that a context stores for each mark. Prices do not depend on the
+    /// difference between larger numbers.
     horizon: [u16; MAX_MARKS],
 }
 
 impl Target {
-    /// Compiles the prices of `classes`. Events refer to the classes by index.
+    /// Prepares the prices of the cost classes of a program. Events refer to the classes by index.
     ///
     /// # Errors
     /// [`TargetError::Unpriced`] if classes lack a price on a component that they load; the error
@@ -94,7 +100,7 @@ impl Target {
     }
 
     /// Returns a target with a single counter, and a cost model in which `ticks` are the prices of
-    /// the classes, in order. Searches use both to maximise quantities other than costs.
+    /// the cost classes, in order. Searches use both to maximise quantities other than costs.
     pub fn with_counter(
         &self,
         name: &str,
@@ -113,7 +119,8 @@ impl Target {
         (target, model)
     }
 
-    /// Returns the charge for one event of `class` on a counting target.
+    /// Returns the charge for one event of a cost class on a target that counts events: 1 on each
+    /// component that counts the class, otherwise 0.
     fn count(&self, class: &str) -> Charge {
         let mut base = CostVector::zero(self.components.len());
         for (index, component) in self.components.iter().enumerate() {
@@ -152,27 +159,28 @@ impl CostModel {
         CostModel { charges, cores, overhead, start, horizon }
     }
 
-    /// Returns the number of components.
+    /// Returns the number of components of the target.
     pub fn components(&self) -> usize {
         self.overhead.len()
     }
 
-    /// Returns the context at the start of a program.
+    /// Returns the state of the cost automaton at the start of a program, before its first event.
     pub fn start(&self) -> Context {
         self.start
     }
 
-    /// Returns the work for each packet in addition to the work of the program.
+    /// Returns the fixed cost of each packet, which is added to the cost of the program.
     pub fn overhead(&self) -> CostVector {
         self.overhead
     }
 
-    /// Returns a zero cost with this model's components.
+    /// Returns a cost vector of zeros with the components of the target.
     pub fn zero(&self) -> CostVector {
         CostVector::zero(self.components())
     }
 
-    /// Adds the price of an event to `cost` and returns the context after it.
+    /// Adds the price of an event to `cost`, and returns the state of the cost automaton after the
+    /// event.
     ///
     /// `class` is an index into the classes of [`Target::cost_model`]. An invalid index costs the
     /// maximum, because work without a price must not be free.
@@ -206,7 +214,8 @@ impl CostModel {
     }
 }
 
-/// Raises a cap to `cycles`, or to the maximum of 16 bits.
+/// Raises the largest number of cycles that contexts store for a mark to `cycles`, limited to 16
+/// bits.
 fn raise(horizon: &mut u16, cycles: u64) {
     *horizon = (*horizon).max(u16::try_from(cycles).unwrap_or(u16::MAX));
 }

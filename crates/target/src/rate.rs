@@ -1,12 +1,13 @@
-//! Defines exact rates, and slowness, which is the inverse of a rate. Searches order paths by
-//! slowness.
+//! Defines exact rates, and slowness, which is the inverse of a rate. Searches for slow paths order
+//! paths by slowness.
 
 use crate::ratio::Ratio;
 use std::fmt;
 
 /// A non-negative rational number of packets or bits per second, or infinity.
 ///
-/// Rates are ordered by speed. The smallest rate is the bottleneck.
+/// Rates are ordered by speed. Of the rates that the components of a device allow, the smallest is
+/// the bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(Ratio);
 
@@ -21,7 +22,7 @@ impl Rate {
         Rate(Ratio::new(num, den))
     }
 
-    /// Returns true if there is no limit.
+    /// Returns true if the rate is infinite, which means that there is no limit.
     pub fn is_infinite(self) -> bool {
         self.0.is_infinite()
     }
@@ -48,24 +49,24 @@ impl fmt::Display for Rate {
 
 /// The slowness of a path on a component, in seconds per packet or per byte.
 ///
-/// It is the inverse of a rate, up to a constant factor. The largest slowness is the bottleneck. A
-/// cost of zero has zero slowness.
+/// It is the inverse of a rate, up to a constant factor. Of the components of a device, the one
+/// with the largest slowness is the bottleneck. A cost of zero has zero slowness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slowness(Ratio);
 
 impl Slowness {
-    /// Returns zero slowness, for no work.
+    /// Returns zero slowness, the slowness of no work.
     pub const fn zero() -> Self {
         Slowness(Ratio::ZERO)
     }
 
-    /// Returns `num / den` seconds.
+    /// Returns a slowness of `num / den` seconds.
     pub fn new(num: u128, den: u128) -> Self {
         Slowness(Ratio::new(num, den))
     }
 
-    /// Returns the inverse of the slowness: packets per second, or bytes per second if the slowness
-    /// is per byte.
+    /// Returns the inverse of the slowness as a rate: packets per second, or bytes per second if
+    /// the slowness is per byte.
     pub fn rate(self) -> Rate {
         Rate(self.0.inverse())
     }

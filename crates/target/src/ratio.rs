@@ -35,14 +35,14 @@ impl Ratio {
         self.den
     }
 
-    /// Returns the same value in lowest terms.
+    /// Returns the same fraction in lowest terms.
     pub(crate) fn reduced(self) -> Self {
         let divisor = gcd(self.num, self.den);
         Ratio { num: self.num / divisor, den: self.den / divisor }
     }
 
-    /// Multiplies by `factor`. Returns `None` if the result in lowest terms needs more than 128
-    /// bits.
+    /// Multiplies the fraction by `factor`. Returns `None` if the result in lowest terms needs more
+    /// than 128 bits.
     pub(crate) fn times(self, factor: u128) -> Option<Self> {
         if factor == 0 || self.num == 0 {
             return Some(Self::ZERO);
@@ -53,7 +53,8 @@ impl Ratio {
         Some(Ratio { num, den: reduced.den / divisor })
     }
 
-    /// Returns the nearest floating-point number, up to rounding of numerator and denominator.
+    /// Returns a floating-point number near the fraction; the error comes only from rounding of
+    /// numerator and denominator.
     pub(crate) fn as_f64(self) -> f64 {
         self.num as f64 / self.den as f64
     }
@@ -77,7 +78,8 @@ fn gcd(mut a: u128, mut b: u128) -> u128 {
     a
 }
 
-/// Compares by continued fractions. This needs no wider integers than those of the arguments.
+/// Compares two fractions by their continued fractions. This needs no wider integers than those of
+/// the arguments.
 fn compare_by_quotients(mut a: Ratio, mut b: Ratio) -> Ordering {
     loop {
         match (a.den, b.den) {

@@ -1,14 +1,14 @@
-//! Defines a parsed target, and computes the rates that follow from costs.
+//! Defines a parsed target description, and computes the rates that follow from costs.
 //!
 //! `decode` reads and checks targets, and `model` prices events.
 
 use crate::price::{Mark, PriceTable};
 use crate::{CostVector, Cycles, Rate, Slowness, TargetError, Timing};
 
-/// The instruction set of a target.
+/// The instruction set of the programs that a target runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstructionSet {
-    /// BPF instructions as in the kernel.
+    /// BPF instructions, as the kernel runs them.
     Bpf,
     /// Instructions of the Netronome flow processor, to which BPF programs are compiled.
     Nfp,
@@ -19,8 +19,8 @@ pub enum InstructionSet {
 pub enum TargetKind {
     /// Rates of a device, whose components have clocks and prices.
     Rates,
-    /// Numbers of events, which the components count. Such a target has neither rates nor fixed
-    /// limits nor cores.
+    /// Numbers of events, which the components count. A counting target has no rates, fixed limits
+    /// or cores.
     Counts,
 }
 
@@ -46,29 +46,31 @@ impl ComponentKind {
     }
 }
 
-/// A part of the device whose load depends on the path that a packet takes through the program.
+/// A part of the device whose load depends on the path that a packet takes through the program. A
+/// component of a counting target is a counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Component {
-    /// Name in reports.
+    /// Name of the component in reports.
     pub name: String,
     /// Kind of the component.
     pub kind: ComponentKind,
     /// Clock frequency in hertz. It is 0 for counters, which have no clock.
     pub clock_hz: u64,
-    /// Work for each packet in addition to the work of the program.
+    /// Work for each packet that is added to the work of the program, in cycles.
     pub overhead: Cycles,
-    /// Prefixes of the classes that this component processes or counts. `None` for all classes.
+    /// Prefixes of the cost classes that this component processes or counts. `None` for all
+    /// classes.
     pub(crate) serves: Option<Vec<String>>,
 }
 
 impl Component {
-    /// Returns the name that options use for the component, with hyphens instead of spaces.
+    /// Returns the name of the component in command-line options, with hyphens instead of spaces.
     pub fn metric(&self) -> String {
         self.name.split_whitespace().collect::<Vec<_>>().join("-")
     }
 
-    /// Returns true if events of `class` need a price on this component, or if this component
-    /// counts them.
+    /// Returns true if events of the cost class `class` need a price on this component, or if this
+    /// component counts them.
     pub fn serves(&self, class: &str) -> bool {
         let has_prefix = |prefix: &String| {
             class.strip_prefix(prefix.as_str()).is_some_and(|r| r.is_empty() || r.starts_with('.'))
@@ -82,61 +84,62 @@ impl Component {
 pub enum LimitKind {
     /// Packets per second, independent of their size.
     PacketRate {
-        /// Packets per second.
+        /// Maximum number of packets per second.
         packets_per_second: u64,
     },
     /// Bits per second on the wire.
     LineRate {
-        /// Bits per second.
+        /// Maximum number of bits per second.
         bits_per_second: u64,
-        /// Additional bytes on the wire for each packet (checksum, preamble, gap).
+        /// Number of additional bytes on the wire for each packet (checksum, preamble, gap).
         frame_overhead_bytes: u32,
     },
 }
 
-/// A fixed limit of the device. It is the same for all programs.
+/// A fixed limit of the device, such as its line rate, which is the same for all programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// Name in reports.
+    /// Name of the limit in reports.
     pub name: String,
     /// The limited quantity, with its maximum rate.
     pub kind: LimitKind,
 }
 
-/// The packet rate that one component or fixed limit allows.
+/// The packet rate that one component or fixed limit of a device allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceRate {
     /// Name of the component or limit.
     pub name: String,
-    /// Packets per second.
+    /// Maximum number of packets per second.
     pub rate: Rate,
-    /// True for a fixed limit of the device.
+    /// True for a fixed limit of the device, false for a component.
     pub fixed: bool,
 }
 
-/// A device description.
+/// A description of a device: its components, prices and limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
-    /// Name.
+    /// Name of the target, by which users select it.
     pub name: String,
-    /// Description in one sentence.
+    /// Description of the target in one sentence.
     pub description: String,
-    /// Kind of results that analyses compute.
+    /// Kind of results that analyses compute for the target.
     pub kind: TargetKind,
     /// Instruction set of the programs on the target.
     pub instruction_set: InstructionSet,
     /// Number of cores that run the program. It is 0 for counting targets.
     pub cores: u32,
-    /// Components with costs, at most [`MAX_COMPONENTS`](crate::MAX_COMPONENTS). Exactly one is of
-    /// kind [`ComponentKind::Cores`], except on counting targets.
+    /// Components that have costs, at most [`MAX_COMPONENTS`](crate::MAX_COMPONENTS). Exactly one
+    /// is of kind [`ComponentKind::Cores`], except on counting targets.
     pub components: Vec<Component>,
-    /// Fixed limits.
+    /// Fixed limits of the device, such as its line rate.
     pub limits: Vec<Limit>,
     /// Minimum packet length in bytes, without the frame check sequence.
     pub min_packet: u32,
-    /// Default of the maximum packet length in bytes.
+    /// Default maximum packet length in bytes, without the frame check sequence.
     pub max_packet: u32,
-    /// Measurements for time estimates. Only counting targets can have them.
+    /// Measurements for time estimates; `None` if there are none. Only counting targets can have
+    /// them.
     pub timing: Option<Timing>,
     pub(crate) marks: Vec<Mark>,
     pub(crate) prices: PriceTable,
@@ -160,8 +163,8 @@ impl Target {
         Ok(self)
     }
 
-    /// Returns the index of the component of a counting target that options call `metric`; `None`
-    /// if there is none.
+    /// Returns the index of the component with the option name `metric` on a counting target (see
+    /// [`Component::metric`]). Returns `None` for an unknown name, and on other targets.
     pub fn counter(&self, metric: &str) -> Option<usize> {
         match self.kind {
             TargetKind::Rates => None,
@@ -169,14 +172,15 @@ impl Target {
         }
     }
 
-    /// Returns the names that options use for the components of a counting target. Returns `None`
-    /// for other targets.
+    /// Returns the names of all components of a counting target in command-line options. Returns
+    /// `None` for other targets.
     pub fn metrics(&self) -> Option<Vec<String>> {
         let counts = self.kind == TargetKind::Counts;
         counts.then(|| self.components.iter().map(Component::metric).collect())
     }
 
-    /// Returns the index of the component that runs the program, or 0 if there is none.
+    /// Returns the index of the component whose cores run the program, or 0 if the target has no
+    /// cores.
     pub fn cores_component(&self) -> usize {
         self.components.iter().position(|c| c.kind == ComponentKind::Cores).unwrap_or(0)
     }
@@ -189,7 +193,8 @@ impl Target {
         &self.components[component].name
     }
 
-    /// Returns the number of ticks that a component completes in one second, or 0 for counters.
+    /// Returns the number of ticks of work that a component completes in one second, or 0 for
+    /// counters.
     ///
     /// # Panics
     /// If there is no such component.
@@ -204,7 +209,7 @@ impl Target {
     }
 
     /// Converts ticks to clock cycles of the component, or to a number of events for counters, for
-    /// printing.
+    /// display.
     ///
     /// # Panics
     /// If there is no such component.
@@ -212,8 +217,8 @@ impl Target {
         ticks as f64 / self.components[component].kind.ticks_per_cycle() as f64
     }
 
-    /// Returns the packets per second if each packet costs `ticks` on a component. The rate is
-    /// infinite for zero ticks and on counters.
+    /// Returns the number of packets per second if each packet costs `ticks` on a component. The
+    /// rate is infinite for zero ticks and on counters.
     ///
     /// # Panics
     /// If there is no such component.
@@ -224,7 +229,8 @@ impl Target {
         Rate::new(self.ticks_per_second(component), u128::from(ticks))
     }
 
-    /// Returns the rate of packets of `packet_size` bytes that a fixed limit allows.
+    /// Returns the rate of packets of `packet_size` bytes that a fixed limit allows. `limit` is its
+    /// index in `limits`.
     ///
     /// # Panics
     /// If there is no such limit.
@@ -269,8 +275,8 @@ impl Target {
     }
 
     /// Returns the slowness of a path that costs `ticks` on a component. Searches for the slowest
-    /// path order paths by it. It is in seconds per packet, or per byte if `packet_size` is given.
-    /// On counting targets it is the count, independent of the size.
+    /// path order paths by slowness. It is in seconds per packet, or per byte if `packet_size` is
+    /// given. On counting targets it is the number of events, independent of the size.
     ///
     /// # Panics
     /// If there is no such component.

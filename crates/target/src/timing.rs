@@ -1,5 +1,5 @@
-//! Defines the times that a core needs for instructions and calls, from experiments on a machine.
-//! Time estimates are computed from them.
+//! Defines the times that a CPU core needs for BPF instructions and kernel calls, from experiments
+//! on a machine. Time estimates are computed from them.
 //!
 //! Times are integers, in thousandths of a cycle, so that a description and a path have the same
 //! estimate on all machines. `decode` reads them, and the crate `estimate` applies them to paths.
@@ -7,25 +7,25 @@
 use crate::fitted::Fitted;
 use std::collections::BTreeMap;
 
-/// Maximum time of a call, in thousandths of a cycle. No real call takes a billion cycles, and the
-/// sum over a path with millions of calls fits into 64 bits. The limit is necessary because models
-/// can have any value far from measured points.
+/// Maximum time of a kernel call, in thousandths of a cycle. No real call takes a billion cycles,
+/// and the sum over a path with millions of calls fits into 64 bits. The limit is necessary because
+/// models can have any value far from measured points.
 const MAX_CALL_CYCLES: u64 = 1_000_000_000_000;
 
-/// The functional unit that executes an instruction.
+/// The functional unit of a CPU core that executes an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unit {
-    /// Sums, logic, comparisons, byte swaps.
+    /// Additions, subtractions, bitwise logic, comparisons, byte swaps.
     Alu,
     /// Shifts.
     Shift,
-    /// Products.
+    /// Multiplications.
     Multiply,
-    /// Quotients and remainders.
+    /// Divisions and remainders.
     Divide,
-    /// Reads of memory.
+    /// Loads from memory.
     Load,
-    /// Writes of memory.
+    /// Stores to memory.
     Store,
     /// Atomic read-modify-write operations.
     Atomic,
@@ -34,7 +34,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// All units, in the order of their numbers.
+    /// All functional units, in the order of their numbers.
     pub const ALL: [Unit; 8] = [
         Unit::Alu,
         Unit::Shift,
@@ -46,7 +46,7 @@ impl Unit {
         Unit::Branch,
     ];
 
-    /// Returns the name in descriptions.
+    /// Returns the name of the unit in target descriptions.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Alu => "alu",
@@ -72,7 +72,7 @@ pub struct UnitTiming {
     pub queue: u64,
 }
 
-/// Times that do not depend on the functional unit, in thousandths of a cycle.
+/// Times of a core that do not depend on the functional unit, in thousandths of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoreTiming {
     /// Minimum time between two instructions.
@@ -83,7 +83,7 @@ pub struct CoreTiming {
     pub constant_cycles: u64,
     /// Time of a compare-and-jump instruction.
     pub branch_cycles: u64,
-    /// Additional time if the jump is taken.
+    /// Additional time of a compare-and-jump instruction whose jump is taken.
     pub taken_cycles: u64,
     /// Time of a call of a program's own function, including its return.
     pub function_cycles: u64,
@@ -92,9 +92,10 @@ pub struct CoreTiming {
     /// Time until bytes that several stores wrote can be loaded in one access, counted from the
     /// retirement of the last of these stores.
     pub pieces_cycles: u64,
-    /// Time that the kernel's loop around the program takes in each iteration.
+    /// Time of each iteration of the loop with which the kernel runs a program repeatedly.
     pub loop_cycles: u64,
-    /// Number of instructions in each iteration of the kernel's loop around the program.
+    /// Number of instructions in each iteration of the loop with which the kernel runs a program
+    /// repeatedly.
     pub loop_instructions: u64,
     /// Maximum number of instructions in flight (reorder window).
     pub window: u64,
@@ -102,53 +103,54 @@ pub struct CoreTiming {
 
 /// Timing of a core's pipeline, in thousandths of a cycle. Older calibrations do not have it.
 ///
-/// With this timing, estimates execute an atomic operation when it retires, and a register move
-/// like a sum.
+/// If a target has it, estimates execute an atomic operation when it retires, and treat a register
+/// move like an addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PipelineTiming {
-    /// Time between two instructions in the fetch stage. Taken jumps add to it.
+    /// Time between two instructions in the fetch stage. Taken jumps take additional time.
     pub fetch_cycles: u64,
-    /// Capacity of the queue between fetch and rename.
+    /// Number of instructions that fit into the queue between fetch and rename.
     pub fetch_queue: u64,
     /// Time until a moved register can be used.
     pub move_latency: u64,
-    /// Time that the kernel's loop waits in each iteration, after the last earlier instruction has
-    /// retired.
+    /// Time that the kernel's loop around the program waits in each iteration, after its last
+    /// earlier instruction has retired.
     pub loop_stall: u64,
-    /// Overlap of kernel calls with the code around them; `None` if calls do not overlap.
+    /// Overlap of kernel calls with the code around them; `None` if calls do not overlap with other
+    /// code.
     pub calls: Option<OverlapTiming>,
 }
 
-/// Overlap of kernel calls with the code around them.
+/// Overlap in time of kernel calls with the instructions around them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlapTiming {
-    /// Number of kernel instructions that enter the reorder window for each cycle that a call
-    /// takes, in thousandths.
+    /// Number of kernel instructions that enter the reorder window per cycle of a call's time, in
+    /// thousandths: 1500 stands for 1.5 instructions.
     pub instructions: u64,
-    /// Time from when the arguments are known until the result is known, for each cycle that the
-    /// call takes, in thousandths of a cycle.
+    /// Latency from arguments to result of a call, in thousandths of the call's time.
     pub result_share: u64,
-    /// Additional time until the result can be used, in thousandths of a cycle.
+    /// Additional latency of the result, which is the same for all calls, in thousandths of a
+    /// cycle.
     pub result_cycles: u64,
 }
 
 /// Time of a kernel call, in thousandths of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallTiming {
-    /// Time in the usual case.
+    /// Time of the call in the usual case.
     pub cycles: u64,
-    /// Time if the call returns 0 because it finds nothing. `None` if it is the usual time.
+    /// Time if the call returns 0 because it finds nothing. `None` if it equals the usual time.
     pub zero_cycles: Option<u64>,
-    /// Additional time for each byte of a key, or of summed or written data.
+    /// Additional time for each byte of a key, or of data that the call sums or writes.
     pub byte_cycles: u64,
 }
 
 impl CallTiming {
-    /// Length in bytes of the longest usual key (an IPv6 five-tuple, padded).
+    /// Length in bytes of the longest usual map key (an IPv6 five-tuple, padded).
     const LONG_KEY: u64 = 40;
 
-    /// Returns the time of a call that processes `bytes` bytes. `zero` is true if the call returns
-    /// 0, and `None` if that is unknown.
+    /// Returns the time of a call that processes `bytes` bytes, in thousandths of a cycle. `zero`
+    /// is true if the call returns 0, and `None` if that is unknown.
     pub fn cycles(&self, zero: Option<bool>, bytes: u32) -> u64 {
         let base = match zero {
             Some(true) => self.zero_cycles.unwrap_or(self.cycles),
@@ -157,75 +159,77 @@ impl CallTiming {
         base.saturating_add(self.byte_cycles.saturating_mul(bytes.into())).min(MAX_CALL_CYCLES)
     }
 
-    /// Returns the time of a call in the most expensive case, with a long key.
+    /// Returns the time of a call in the most expensive case, with a long map key, in thousandths
+    /// of a cycle.
     pub fn max_cycles(&self) -> u64 {
         let base = self.cycles.max(self.zero_cycles.unwrap_or(0));
         base.saturating_add(self.byte_cycles.saturating_mul(Self::LONG_KEY)).min(MAX_CALL_CYCLES)
     }
 }
 
-/// The interval that contains 90 % of the measured times. Its ends are multiples of the estimate.
+/// The interval around an estimate that contains 90 % of the measured times. Its ends are multiples
+/// of the estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorTiming {
-    /// Lower end, in thousandths of the estimate.
+    /// Lower end of the interval, in thousandths of the estimate.
     pub low: u64,
-    /// Upper end, in thousandths of the estimate.
+    /// Upper end of the interval, in thousandths of the estimate.
     pub high: u64,
 }
 
-/// Describes how good a calibration is.
+/// Quality of a calibration, which derives the times of a machine from experiments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calibration {
-    /// Number of experiments.
+    /// Number of experiments that measured the machine.
     pub experiments: u64,
     /// Number of experiments that reached the requested precision.
     pub precise: u64,
-    /// Number of check programs. The fit does not use them.
+    /// Number of programs with which the calibration was checked. The fit does not use them.
     pub checks: u64,
-    /// Median error of the check programs, in thousandths of their time.
+    /// Median error of the estimates for the check programs, in thousandths of the measured time.
     pub check_error: u64,
-    /// Compiler of the experiments, if known.
+    /// Compiler of the experiments; `None` if unknown.
     pub compiler: Option<String>,
-    /// Reason not to use the calibration as the default of a machine. `None` if it is good enough.
+    /// Reason not to use the calibration by default on its machine. `None` if it is good enough.
     pub doubt: Option<String>,
 }
 
 /// The measurements of a machine from which time estimates are computed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
-    /// The machine that was measured.
+    /// Name of the machine that was measured.
     pub machine: String,
     /// Date of the measurement.
     pub date: String,
-    /// Cycles per second.
+    /// Clock frequency of the machine's cores, in cycles per second.
     pub clock_hz: u64,
-    /// Times that do not depend on the functional unit.
+    /// Times of a core that do not depend on the functional unit.
     pub core: CoreTiming,
-    /// Timing of the pipeline. `None` in older calibrations.
+    /// Timing of the core's pipeline. `None` in older calibrations.
     pub pipeline: Option<PipelineTiming>,
-    /// Timing of each [`Unit`].
+    /// Timing of each functional unit, in the order of [`Unit::ALL`].
     pub units: [UnitTiming; Unit::ALL.len()],
     /// Times of kernel calls by name. A name consists of the name of the helper, optionally
     /// followed by `.MAP_TYPE` and then `.CASE`.
     pub calls: BTreeMap<String, CallTiming>,
     /// Time of a call that has no entry in `calls`, in thousandths of a cycle.
     pub unknown_call: u64,
-    /// Interval of measured times around an estimate.
+    /// Interval around an estimate that contains most measured times.
     pub error: ErrorTiming,
-    /// Describes how good the calibration is; `None` if the description does not state it.
+    /// Quality of the calibration; `None` if the description does not state it.
     pub calibration: Option<Calibration>,
     /// Models of times that depend on one parameter, by the name of the experiment.
     pub models: BTreeMap<String, Fitted>,
 }
 
 impl Timing {
-    /// Returns the timing of a unit.
+    /// Returns the timing of a functional unit.
     pub fn unit(&self, unit: Unit) -> &UnitTiming {
         &self.units[unit as usize]
     }
 
-    /// Returns the timing of a call. If the full name has none, looks it up without the case, and
-    /// then without the type of the map.
+    /// Returns the timing of a kernel call by its name (`HELPER.MAP_TYPE.CASE`). If there is none,
+    /// uses the timing for the name without the case, then for the name of the helper alone.
     pub fn call(&self, name: &str) -> Option<&CallTiming> {
         let mut known = name;
         loop {
@@ -238,7 +242,7 @@ impl Timing {
 
     /// Returns the model of the time of a call, as a function of the number of entries in its map.
     /// `found` selects calls that find an element or calls that find none. Without a model of calls
-    /// that find none, returns the other model.
+    /// that find none, returns the other model. Returns `None` if the call has no model.
     pub fn by_entries(&self, call: &str, found: bool) -> Option<&Fitted> {
         let of_call = |model: &&Fitted| {
             // The call's name may end with the case, after the type of the map.

@@ -1,5 +1,5 @@
-//! Tests that the cost automaton, whose contexts are capped, computes the same costs as an
-//! evaluation without caps.
+//! Tests that the cost automaton, which caps numbers of cycles in its contexts, computes the same
+//! costs as an evaluation without caps.
 
 use proptest::prelude::*;
 use slowpath_target::{CostModel, Target};
@@ -30,7 +30,7 @@ fn class() -> impl Strategy<Value = Class> {
     )
 }
 
-/// Builds a target with these classes, named `c0`, `c1`, …
+/// Builds a target with these cost classes, which are named `c0`, `c1`, …
 fn target(classes: &[Class], at_start: [bool; 2]) -> Target {
     let mut text = String::from(
         "schema = 1\nname = 'generated'\ndescription = 'generated'\n\
@@ -63,7 +63,8 @@ fn target(classes: &[Class], at_start: [bool; 2]) -> Target {
     Target::parse(&text, "generated").expect("valid")
 }
 
-/// Returns the cycles of each event, computed from uncapped times since the marks were set.
+/// Returns the cycles of each event in `events`. They are computed from the exact times since the
+/// marks were set, without caps.
 fn unbounded(classes: &[Class], at_start: [bool; 2], events: &[usize]) -> Vec<u64> {
     let mut now = 0;
     let mut set = at_start.map(|set| set.then_some(0));

@@ -4,7 +4,7 @@ use slowpath_target::{Target, check};
 
 const PAGE: &str = include_str!("../../../docs/targets.md");
 
-/// Returns the text of the code blocks that open with exactly this fence.
+/// Returns the text of the code blocks in `docs/targets.md` that open with exactly this fence.
 fn blocks(fence: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut lines = PAGE.lines();

@@ -1,5 +1,5 @@
-//! Tests that descriptions with random changes either are usable targets or cause an error with
-//! file and line. [`check`] finds a problem whenever parsing fails.
+//! Tests target descriptions with random changes. Each is either a usable target or causes an error
+//! with file and line. [`check`] finds a problem whenever parsing fails.
 
 use proptest::prelude::*;
 use slowpath_target::{Target, check};
@@ -8,7 +8,7 @@ fn original() -> &'static str {
     Target::builtin_text("agilio-cx-2x40").expect("built in")
 }
 
-/// Checks that a text is a usable target, or that its error has one line.
+/// Checks that a text is a usable target description, or that its error has one line.
 fn check_outcome(text: &str) {
     match Target::parse(text, "mangled.toml") {
         Ok(target) => {

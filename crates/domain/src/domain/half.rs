@@ -1,5 +1,5 @@
-//! Defines intervals of values of the same sign. Such values have the same order as unsigned and as
-//! signed numbers, so one pair of bounds serves both.
+//! Defines intervals of values that have the same sign bit. Their order is the same for unsigned
+//! and signed numbers, so one pair of bounds serves both.
 
 /// The values from `lo` to `hi`, both included; never empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,8 +14,9 @@ impl Half {
         (lo <= hi).then_some(Half { lo, hi })
     }
 
-    /// Returns the smallest interval that contains all members with zeros at `zeros` and ones at
-    /// `ones`, or `None` if there are none. Both bounds of the result have these bits.
+    /// Returns the smallest interval that contains all members whose bits in `zeros` are zero and
+    /// whose bits in `ones` are one. Both of its bounds have these bits. Returns `None` if there
+    /// are no such members.
     pub fn with_bits(self, zeros: u64, ones: u64, mask: u64) -> Option<Self> {
         if zeros & ones != 0 {
             return None;
@@ -36,7 +37,8 @@ impl Half {
         }
     }
 
-    /// Returns the smallest interval that contains both operands.
+    /// Returns the smallest interval that contains both operands, where `None` is the empty
+    /// interval.
     pub fn hull(a: Option<Self>, b: Option<Self>) -> Option<Self> {
         match (a, b) {
             (Some(a), Some(b)) => Some(Half { lo: a.lo.min(b.lo), hi: a.hi.max(b.hi) }),
@@ -51,7 +53,8 @@ impl Half {
     }
 }
 
-/// Returns the least value at or above `lo` that has the known bits, or `None` if there is none.
+/// Returns the least value at or above `lo` whose bits in `zeros` are zero and whose bits in `ones`
+/// are one. Returns `None` if no value fits.
 fn least_at_or_above(lo: u64, zeros: u64, ones: u64, mask: u64) -> Option<u64> {
     if lo & !mask != 0 {
         return None;

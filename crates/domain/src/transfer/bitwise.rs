@@ -45,8 +45,9 @@ pub fn xor(a: Domain, b: Domain) -> Domain {
     })
 }
 
-/// Applies `of` to each pair of signs of the operands and joins the results. Calls `of` only once
-/// if each operand has a single sign or consists of all values with its known bits.
+/// Splits operands by sign, applies `of` to each combination of signs, and joins the results. Does
+/// not split if this cannot help: each operand has a single sign, or consists of all values with
+/// its known bits.
 fn by_parts(a: Domain, b: Domain, of: impl Fn(Domain, Domain) -> Domain) -> Domain {
     let simple =
         |d: Domain| d.sign().is_some() || Domain::from_bits(d.width(), d.zeros(), d.ones()) == d;

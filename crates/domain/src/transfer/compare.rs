@@ -3,8 +3,8 @@
 
 use crate::Domain;
 
-/// Returns the 1-bit domain for the result of a comparison; `None` stands for a comparison that can
-/// have both results.
+/// Converts the outcome of a comparison to a 1-bit domain; `None` means that both outcomes are
+/// possible.
 fn truth(value: Option<bool>) -> Domain {
     value.map_or(Domain::full(1), |v| Domain::constant(1, u64::from(v)))
 }

@@ -39,7 +39,8 @@ pub fn urem(a: Domain, b: Domain) -> Domain {
     both(Domain::range(a.width(), 0, hi), bits)
 }
 
-/// Returns the domain of the exponent if the divisor is a constant power of two.
+/// If the divisor is a constant power of two, returns the domain with its base-2 logarithm,
+/// otherwise `None`.
 fn power_of_two(b: Domain) -> Option<Domain> {
     let divisor = b.as_constant().filter(|d| d.is_power_of_two())?;
     let exponent = u64::from(divisor.trailing_zeros());

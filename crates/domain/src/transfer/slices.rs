@@ -4,8 +4,8 @@
 use super::{both, by_sign};
 use crate::{Domain, mask, sign_extend};
 
-/// Returns a domain with the possible concatenations, in which `hi` gives the upper bits. The total
-/// width is at most 64 bits.
+/// Returns a domain with the possible concatenations of `hi` (upper bits) and `lo` (lower bits).
+/// The total width is at most 64 bits.
 pub fn concat(hi: Domain, lo: Domain) -> Domain {
     let by = lo.width();
     let width = hi.width() + by;

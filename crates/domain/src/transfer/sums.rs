@@ -4,7 +4,8 @@
 use super::{both, by_signs};
 use crate::{Domain, mask};
 
-/// Returns the known zeros and ones of `a + b + carry`; operands are pairs of known zeros and ones.
+/// Returns the bits of `a + b + carry` that are known to be zero and to be one. Each operand is
+/// also a pair of such masks.
 fn add_bits(width: u8, a: (u64, u64), b: (u64, u64), carry: u64) -> (u64, u64) {
     let m = mask(width);
     let greatest = (!a.0 & m).wrapping_add(!b.0 & m).wrapping_add(carry);

@@ -10,7 +10,7 @@ use crate::memory::{Location, MemId, MemNode};
 use slowpath_smt::TermId;
 
 impl AllPaths {
-    /// Reads one byte, whichever store wrote it.
+    /// Reads one byte that any store may have written.
     pub(super) fn byte(
         &mut self,
         executor: &mut Executor,
@@ -65,8 +65,9 @@ impl AllPaths {
         self.fold(executor, guarded, oldest, work)
     }
 
-    /// Reads several bytes as one value. The inner result is `None` if a store may have written
-    /// only some of the bytes, or if no store wrote them.
+    /// Tries to read several bytes as one value. `Ok(Some(None))` means that this is impossible,
+    /// because a store may have written only some of the bytes or no store wrote them. `Ok(None)`
+    /// means that required values were missing; they were added to `work`.
     pub(super) fn slice(
         &mut self,
         executor: &mut Executor,
@@ -145,8 +146,9 @@ impl AllPaths {
         Ok(self.fold(executor, guarded, oldest, work)?.map(Some))
     }
 
-    /// Reads bytes where memory states of several paths meet. The inner result is `None` if the
-    /// bytes must be read one by one.
+    /// Reads bytes at a node where the memory states of several paths merge. `Ok(Some(None))` means
+    /// that they must be read one by one. `Ok(None)` means that required values were missing; they
+    /// were added to `work`.
     fn merged(
         &mut self,
         executor: &mut Executor,
@@ -200,7 +202,7 @@ impl AllPaths {
     }
 
     /// Returns the possible locations of an operation that sets bytes to zero, and the number of
-    /// these bytes.
+    /// these bytes. If required values are missing, adds them to `work` and returns `None`.
     fn cleared(
         &mut self,
         executor: &mut Executor,

@@ -1,4 +1,4 @@
-//! Lists the writes on all paths from one state to another.
+//! Lists the writes to memory on all paths from one state to another.
 
 use super::{AllPaths, off_path};
 use crate::ExecError;
@@ -14,7 +14,7 @@ impl AllPaths {
     ///
     /// # Errors
     ///
-    /// As [`resolve`](Self::resolve).
+    /// The errors of [`resolve`](Self::resolve).
     pub fn written(
         &mut self,
         executor: &mut Executor,

@@ -1,4 +1,5 @@
-//! Inputs of a concrete run: the initial state and the values that the program draws.
+//! Inputs of a concrete run: the initial state, and the results of operations that may return any
+//! value.
 
 use rustc_hash::FxHashMap;
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
@@ -9,7 +10,7 @@ use std::collections::HashMap;
 pub type ByteMap = FxHashMap<(RegionId, u64), u8>;
 
 /// Inputs of a concrete run. Memory bytes that are not listed have the value `fill`. Inputs and
-/// drawn values that are not listed have their minimum.
+/// results of [`Op::Unknown`](slowpath_ir::Op::Unknown) that are not listed have their minimum.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// Values of the program's inputs.
@@ -17,17 +18,18 @@ pub struct Environment {
     /// Initial bytes by region and offset (modulo the width of addresses). Used only for regions
     /// whose content the program itself does not state.
     pub memory: ByteMap,
-    /// Value of all bytes in these regions that `memory` does not list.
+    /// Value of all initial bytes that `memory` does not list, in regions whose content the program
+    /// does not state.
     pub fill: u8,
-    /// Values that [`Op::Unknown`](slowpath_ir::Op::Unknown) draws, in order of execution over the
-    /// whole run. Further draws yield the minimum of the operation.
+    /// Results of [`Op::Unknown`](slowpath_ir::Op::Unknown), in order of execution over the whole
+    /// run. If the list is too short, later results are the minimum of their operation.
     pub unknowns: Vec<u64>,
-    /// Numbers of interned pairs ([`BinaryOp::Intern`](slowpath_ir::BinaryOp::Intern)). Different
-    /// pairs must have different numbers. A pair that is not listed gets a number that no other
-    /// pair has.
+    /// Numbers that identify pairs of values ([`BinaryOp::Intern`](slowpath_ir::BinaryOp::Intern)).
+    /// Different pairs must have different numbers. A pair that is not listed gets an unused
+    /// number.
     pub interned: HashMap<(u64, u64), u32>,
-    /// Optional upper limit of the numbers in [`Environment::interned`]: all of them are smaller.
-    /// New pairs then get numbers from this limit on, without a search for unused numbers.
+    /// A number above all numbers in [`Environment::interned`]. New pairs of values get numbers
+    /// from this one on, without a search for unused numbers. `None` if no such number is known.
     pub unnumbered: Option<u32>,
     /// Regions that the run watches: it records each load from them in
     /// [`Run::read`](super::Run::read).

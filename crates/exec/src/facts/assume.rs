@@ -1,4 +1,5 @@
-//! Adds a condition to the facts, and draws conclusions for the terms in it and their parts.
+//! Adds a condition to a set of facts, and draws conclusions for the terms in the condition and
+//! their operands.
 
 use super::fact::{BitsFact, Contradiction, Fact, Implication, Limit, Reasons, union};
 use super::interval::overflows;
@@ -8,7 +9,8 @@ use slowpath_smt::{Domain, Node, TermId, TermPool};
 /// Maximum nesting of operators through which a fact about a term is passed to its parts.
 const DEPTH: u32 = 6;
 
-/// Maximum number of implications per condition; further ones are dropped.
+/// Maximum number of implications that are recorded for one condition. More implications are
+/// dropped.
 const MAX_IMPLICATIONS: usize = 128;
 
 impl Overlay<'_> {
@@ -54,8 +56,8 @@ impl Overlay<'_> {
     }
 
     /// Adds the fact that at least one of two conditions holds. If the facts refute one of them,
-    /// the other one must hold. Otherwise records implications, which apply as soon as one is
-    /// refuted.
+    /// the other one must hold. Otherwise records implications, which apply as soon as one
+    /// condition is refuted.
     fn one_of(
         &mut self,
         pool: &TermPool,
@@ -149,7 +151,8 @@ impl Overlay<'_> {
         self.check_not_empty(pool, term)
     }
 
-    /// Adds the fact `a + gap <= b`, where `gap` is 0 or 1, with the reasons `why`.
+    /// Adds the fact that `a + gap <= b`, where `gap` is 0 or 1. It follows from the conditions
+    /// with the tags `why`.
     fn less(
         &mut self,
         pool: &TermPool,
@@ -313,8 +316,8 @@ impl Overlay<'_> {
         }
     }
 
-    /// Restricts the summands of a sum that cannot overflow, given a restriction of the sum. Sums
-    /// nest to the left; all summands of such a nest count as one level of depth.
+    /// Restricts the summands `a` and `b` of a sum that cannot overflow, given a restriction of the
+    /// sum. In nested sums, all summands count as one level of depth.
     fn pass_to_summands(
         &mut self,
         pool: &TermPool,
@@ -347,8 +350,8 @@ impl Overlay<'_> {
     }
 }
 
-/// Narrows an interval whose ends are excluded values. Returns the new ends with all reasons, or
-/// `None` if neither end is excluded.
+/// Moves the ends of an interval inwards past excluded values. Returns the new ends with the tags
+/// of all conditions involved, or `None` if neither end is excluded.
 fn beyond_holes(fact: &Fact) -> Option<(u64, u64, Reasons)> {
     let (mut lo, mut hi) = (fact.lo, fact.hi);
     let mut why = union(&fact.lo_why, &fact.hi_why);
@@ -362,7 +365,7 @@ fn beyond_holes(fact: &Fact) -> Option<(u64, u64, Reasons)> {
 }
 
 /// Computes the restriction of one summand from the restriction `limit` of the sum and the fact
-/// about the other summand.
+/// about the other summand. Also returns the tags of the conditions from which it follows.
 fn rest(limit: Limit, other: &Fact, why: &Reasons) -> (Limit, Reasons) {
     let lo = limit.lo.saturating_sub(other.hi);
     let hi = limit.hi.saturating_sub(other.lo);

@@ -1,5 +1,5 @@
-//! A fact about one term: an interval and known bits. Each part names the conditions that it
-//! follows from, so that a contradiction can name them too.
+//! A fact about one term: an interval and known bits. Each part names the conditions from which it
+//! follows, so that a contradiction can name them too.
 
 use archery::RcK;
 use rpds::HashTrieMap;
@@ -9,14 +9,15 @@ use std::collections::BTreeMap;
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
-/// Maximum number of excluded values in one interval. Further excluded values are forgotten.
+/// Maximum number of excluded values in one interval. Above this number, excluded values are not
+/// recorded.
 const MAX_HOLES: usize = 256;
 
 /// Tags that name the conditions from which a fact follows, in ascending order and without
 /// duplicates. The caller chooses the tags.
 pub type Reasons = Vec<u32>;
 
-/// Returns the union of two sets of reasons.
+/// Returns the union of two sets of tags, in ascending order.
 pub(super) fn union(a: &[u32], b: &[u32]) -> Reasons {
     let mut all: Reasons = a.iter().chain(b).copied().collect();
     all.sort_unstable();
@@ -34,7 +35,7 @@ pub struct Contradiction {
     pub reasons: Reasons,
 }
 
-/// The facts about one term.
+/// The known restrictions on the values of one term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fact {
     pub lo: u64,
@@ -43,36 +44,38 @@ pub(super) struct Fact {
     pub hi_why: Reasons,
     pub zeros: u64,
     pub ones: u64,
-    /// Reasons of the known bits. Bits that are in no mask follow from the term alone, without any
-    /// condition.
+    /// For masks of known bits, the conditions from which these bits follow. Known bits outside all
+    /// masks follow from the term alone.
     pub bits: Vec<BitsFact>,
-    /// Consequences of this term's truth value, if the term is an undecided condition.
+    /// Consequences of this term's truth value, if the term is a condition that is not decided yet.
     pub implies: Vec<Implication>,
     /// Excluded values between `lo` and `hi`; both ends are allowed values.
     pub holes: Holes,
-    /// If the term is a merged value, the terms that it may be equal to.
+    /// The terms of which this term equals one, if it is a merge of values from several paths;
+    /// otherwise `None`.
     pub arms: Option<Rc<[Arm]>>,
 }
 
 /// Excluded values with their reasons; `None` in most facts.
 pub(super) type Holes = Option<Rc<BTreeMap<u64, Reasons>>>;
 
-/// A term that arrives at a merge, with its bounds on the path to the merge.
+/// One of several terms that are merged where paths meet, with the bounds that it has on its own
+/// path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Arm {
     pub term: TermId,
     pub lo: u64,
     pub hi: u64,
-    /// Base of the term (see [`base`](super::remaining_values::base)), with its bounds on the same
-    /// path. The bounds of the term alone can be useless; for example, `n - 1` wraps around if `n`
-    /// is zero.
+    /// Base of the term: what remains of it without constant summands and bits (see
+    /// [`base`](super::remaining_values::base)), with its bounds on the same path. The bounds of
+    /// the term alone can be useless; for example, `n - 1` wraps around if `n` is zero.
     pub base: TermId,
     pub base_lo: u64,
     pub base_hi: u64,
 }
 
-/// A conclusion that becomes valid once a condition is decided: if it is `when`, the term `then` is
-/// `value`.
+/// A conclusion that becomes valid once a condition is decided: if the condition has the value
+/// `when`, the term `then` has the value `value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Implication {
     pub when: bool,
@@ -95,7 +98,8 @@ pub(super) struct BitsFact {
 }
 
 impl Fact {
-    /// Returns the strongest fact that follows from each of the two facts alone, without reasons.
+    /// Returns the strongest fact that follows from either of the two facts. It does not name the
+    /// conditions from which they follow.
     pub fn join(&self, other: &Fact) -> Fact {
         Fact {
             lo: self.lo.min(other.lo),
@@ -111,7 +115,8 @@ impl Fact {
         }
     }
 
-    /// Returns the implications that both facts contain, without reasons.
+    /// Returns the implications that both facts contain, without the conditions from which they
+    /// follow.
     fn common(&self, other: &Fact) -> Vec<Implication> {
         let everywhere =
             self.implies.iter().filter(|own| other.implies.iter().any(|theirs| own.same(theirs)));
@@ -119,7 +124,7 @@ impl Fact {
     }
 
     /// Returns the values that both facts exclude and that lie within the interval of the joined
-    /// fact, without reasons.
+    /// fact, without the conditions from which this follows.
     fn common_holes(&self, other: &Fact) -> Holes {
         let (lo, hi) = (self.lo.min(other.lo), self.hi.max(other.hi));
         let excluded =
@@ -138,8 +143,8 @@ impl Fact {
         inside && value & self.zeros == 0 && !value & self.ones == 0 && self.hole(value).is_none()
     }
 
-    /// Returns the reasons why this single value is excluded, or `None` if `holes` does not contain
-    /// it.
+    /// Returns the tags of the conditions that exclude this single value, or `None` if `holes` does
+    /// not contain it.
     pub fn hole(&self, value: u64) -> Option<&Reasons> {
         self.holes.as_ref()?.get(&value)
     }
@@ -152,21 +157,21 @@ impl Fact {
         }
     }
 
-    /// Returns all reasons of the fact.
+    /// Returns the tags of all conditions from which parts of the fact follow.
     pub fn reasons(&self) -> Reasons {
         let holes = self.holes.iter().flat_map(|holes| holes.values());
         let bits = self.bits.iter().map(|bits| &bits.why);
         holes.chain(bits).fold(union(&self.lo_why, &self.hi_why), |all, why| union(&all, why))
     }
 
-    /// Returns the reasons why the lowest known bit in `mask` is known.
+    /// Returns the tags of the conditions from which the value of the lowest bit in `mask` follows.
     pub fn why_one_bit(&self, mask: u64) -> Reasons {
         let bit = mask & mask.wrapping_neg();
         let behind = self.bits.iter().find(|bits| bits.mask & bit != 0);
         behind.map(|bits| bits.why.clone()).unwrap_or_default()
     }
 
-    /// Returns the reasons why the known bits in `mask` are known.
+    /// Returns the tags of the conditions from which the known bits in `mask` follow.
     pub fn why_bits(&self, mask: u64) -> Reasons {
         let behind = self.bits.iter().filter(|bits| bits.mask & mask != 0);
         behind.fold(Reasons::new(), |all, bits| union(&all, &bits.why))

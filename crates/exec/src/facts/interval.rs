@@ -1,16 +1,16 @@
-//! Computes the interval of a term from facts about its parts, for sums and concatenations.
+//! Computes the interval of a term from facts about its operands, for sums and concatenations.
 
 use super::fact::{Reasons, union};
 use super::overlay::Overlay;
 use slowpath_smt::{Node, TermId, TermPool};
 
-/// Maximum number of operators that are visited for one term.
+/// Maximum number of operators within one term that are visited.
 const MAX_PARTS: usize = 4_096;
 
-/// Maximum depth of choices and extractions that the analysis follows.
+/// Maximum depth of nested choices and extractions that the analysis follows.
 const DEPTH: u32 = 3;
 
-/// An interval, and the reasons for its lower and upper end.
+/// An interval, with the conditions from which its lower and its upper end follow.
 pub(super) struct Interval {
     pub lo: u64,
     pub lo_why: Reasons,
@@ -19,8 +19,8 @@ pub(super) struct Interval {
 }
 
 impl Overlay<'_> {
-    /// Returns the interval of `term` that follows from the facts about the term and its parts. The
-    /// parts of a sum are used only if the sum can never overflow.
+    /// Returns the interval of `term` that follows from the facts about the term and its operands.
+    /// The summands of a sum are used only if the sum can never overflow.
     pub fn interval(&self, pool: &TermPool, term: TermId) -> Interval {
         let mut all = self.own(pool, term);
         let mut parts = Interval::without_reasons(0, 0);
@@ -52,15 +52,15 @@ impl Overlay<'_> {
         all
     }
 
-    /// Returns the interval that follows from the fact about the term itself, without its parts.
+    /// Returns the interval that follows from the fact about the term itself, without its operands.
     fn own(&self, pool: &TermPool, term: TermId) -> Interval {
         let fact = self.fact(pool, term);
         Interval { lo: fact.lo, lo_why: fact.lo_why, hi: fact.hi, hi_why: fact.hi_why }
     }
 
-    /// Returns the interval of a term. If a condition with a truth value is given, the interval
-    /// holds if the condition has this value. Uses the parts of concatenations, extractions and
-    /// choices down to the given depth.
+    /// Returns the interval of a term that follows from its fact and, down to the given depth, from
+    /// the operands of concatenations, extractions and choices. If `condition` is given, the
+    /// interval holds only where the condition has the given truth value.
     fn leaf(
         &self,
         pool: &TermPool,
@@ -146,8 +146,8 @@ impl Interval {
     }
 }
 
-/// Returns the interval of `term` if `condition` has the given value. The condition compares the
-/// term with a constant.
+/// Returns the interval of `term` if `condition` has the given value. If the condition does not
+/// compare the term with a constant, the interval has no bounds.
 fn given(pool: &TermPool, condition: TermId, value: bool, term: TermId) -> Interval {
     let mut all = Interval { lo: 0, lo_why: Reasons::new(), hi: u64::MAX, hi_why: Reasons::new() };
     match *pool.node(condition) {

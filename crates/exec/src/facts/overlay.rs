@@ -1,11 +1,11 @@
-//! Collects changes of facts without applying them. If an added condition contradicts the facts,
-//! the original facts stay unchanged.
+//! Collects changes of facts without applying them. The original facts thus stay unchanged if an
+//! added condition contradicts them.
 
 use super::fact::{Arm, Fact, FactMap, Reasons};
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_smt::{TermId, TermPool};
 
-/// A set of facts, together with replacements for some of them.
+/// A set of facts, with changed facts that replace some of them for the time being.
 pub(super) struct Overlay<'a> {
     pub base: &'a FactMap,
     pub changed: HashMap<TermId, Fact>,
@@ -16,8 +16,8 @@ impl<'a> Overlay<'a> {
         Overlay { base, changed: HashMap::default() }
     }
 
-    /// Returns the terms that a merged value may be equal to, or `None` if `term` is not a merged
-    /// value.
+    /// Returns the terms of which `term` equals one if it is a merge of several values, otherwise
+    /// `None`.
     pub fn arms(&self, term: TermId) -> Option<&[Arm]> {
         self.changed.get(&term).or_else(|| self.base.get(&term))?.arms.as_deref()
     }

@@ -1,17 +1,18 @@
-//! Checks whether a merged value still has possible values. Where each term that arrives at the
-//! merge has few values, excluding single values can leave none.
+//! Checks whether a term that merges values from several paths still has a possible value. If each
+//! of the merged values has only a few possibilities, conditions such as `x != 5` can exclude all
+//! of them.
 
 use super::fact::{Contradiction, Reasons, union};
 use super::overlay::Overlay;
 use slowpath_smt::{Node, TermId, TermPool};
 
-/// Maximum number of values of one term that are enumerated.
+/// Maximum number of possible values of one term that are enumerated.
 const MANY: u64 = 256;
 
-/// Maximum nesting of merges that the check follows.
+/// Maximum nesting of merged values that the check follows.
 const DEPTH: u32 = 2;
 
-/// Maximum number of operations with constants between a term and its base.
+/// Maximum number of operations with constants that are removed from a term to find its base.
 const STEPS: usize = 4;
 
 /// Returns the base of a term: the operand that remains after removing additions of constants,
@@ -21,7 +22,8 @@ pub(super) fn base(pool: &TermPool, term: TermId) -> TermId {
     (0..STEPS).try_fold(term, |term, _| operand(pool, term).ok_or(term)).unwrap_or_else(|base| base)
 }
 
-/// Returns the operand of an operation that [`base`] removes, or `None` for other terms.
+/// Returns the operand of an operation that [`base`] removes from a term. Returns `None` for all
+/// other terms.
 fn operand(pool: &TermPool, term: TermId) -> Option<TermId> {
     match *pool.node(term) {
         Node::Concat(high, low) if pool.as_const(high).is_some() => Some(low),

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 const VARIABLES: usize = 6;
 
-/// A step that derives new facts from those of earlier states. States are given as indices modulo
-/// their number.
+/// A step that derives a new set of facts from earlier ones, which are given by indices into the
+/// list of earlier sets, modulo its length.
 #[derive(Clone, Debug)]
 enum Step {
-    /// Adds the fact that a variable is at least `least`.
+    /// Adds to the earlier set `from` the fact that a variable is at least `least`.
     Learn {
         from: usize,
         variable: usize,
@@ -33,7 +33,8 @@ proptest! {
         cases: 300, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// However histories are shared, a join keeps exactly the facts that hold on all paths.
+    /// Checks that a join keeps exactly the facts that hold on all paths, however much of their
+    /// histories the sets of facts share.
     #[test]
     fn joins_keep_what_holds_on_every_way(steps in prop::collection::vec(step(), 1..120)) {
         let mut pool = TermPool::new();
@@ -69,7 +70,8 @@ proptest! {
     }
 }
 
-/// A recipe for an 8-bit term over earlier terms, which are given as indices modulo their number.
+/// Numbers from which an 8-bit term is built: the kind of operator, three indices of earlier terms
+/// (modulo their number), and a constant.
 type Made = (u8, usize, usize, usize, u8);
 
 /// Generates 8-bit terms over one variable: sums, extractions, masks and choices.
@@ -108,8 +110,8 @@ proptest! {
         cases: 600, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// The facts leave every value of the variable that satisfies the conditions. The reasons of a
-    /// contradiction contradict each other without further conditions.
+    /// Checks that facts never exclude a value of the variable that satisfies all conditions. If a
+    /// contradiction is reported, the conditions that it names contradict each other by themselves.
     #[test]
     fn facts_leave_every_value_that_meets_the_conditions(
         made in prop::collection::vec(any::<Made>(), 1..8),
@@ -211,8 +213,8 @@ fn the_upper_bits_of_a_term_are_bounded_for_the_reasons_of_both_ends() {
     assert_eq!(contradiction.reasons, [0, 1, 2]);
 }
 
-/// `n = (v & 15) ^ 7`: each value excluded for `n` excludes a different value for `v & 15`, in
-/// another order.
+/// Checks that values can be excluded one by one until none is left, for `n = (v & 15) ^ 7`. Each
+/// excluded value of `n` corresponds to one of `v & 15`, but in another order.
 #[test]
 fn values_between_the_ends_are_excluded_one_by_one() {
     let mut pool = TermPool::new();
@@ -234,7 +236,8 @@ fn values_between_the_ends_are_excluded_one_by_one() {
     assert_eq!(contradiction.reasons, (0..16).collect::<Vec<u32>>());
 }
 
-/// `n - 1`, where `n` is the smaller of `v` and 20. The difference may wrap around.
+/// Checks that values of a merged term can be excluded one by one until none is left. The term is
+/// `n - 1`, where `n` is the smaller of `v` and 20, and may wrap around.
 #[test]
 fn a_merged_value_has_no_others_than_its_arms() {
     let mut pool = TermPool::new();
@@ -259,8 +262,8 @@ fn a_merged_value_has_no_others_than_its_arms() {
     assert_eq!(facts.decide(&pool, equal), Some(true));
 }
 
-/// A value excluded on one path lies outside of the other path's interval, or is excluded there
-/// too.
+/// Checks that a value excluded on one path stays excluded after a join if the other path rules it
+/// out too: as a single value, or because its interval does not contain it.
 #[test]
 fn a_value_is_excluded_behind_a_join_if_it_is_on_every_way() {
     let mut pool = TermPool::new();

@@ -34,7 +34,7 @@ fn fields_of_unknown_elements_stay_apart() {
     assert!(field(60).intersects(&range(0, 64, 1)), "the field reaches into the next element");
 }
 
-/// A footprint contains all bytes that the access can touch at any offset in the domain.
+/// Checks that a footprint contains all bytes that an access can touch at any offset in the domain.
 #[test]
 fn no_byte_is_missed() {
     for width in [4u8, 9, 12] {

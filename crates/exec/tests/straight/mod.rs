@@ -25,7 +25,7 @@ pub const HASH_REGION: RegionId = RegionId(1);
 /// Content of the table.
 pub const CONTENT: [u8; 6] = [1, 1, 2, 3, 5, 8];
 
-/// Node of the block.
+/// Node of the unrolled program at which tests execute the only block.
 pub const POINT: NodeId = NodeId(7);
 
 pub fn k(value: u64) -> Operand {
@@ -78,7 +78,8 @@ pub fn program(body: impl FnOnce(&mut BlockBuilder<'_>)) -> Program {
     program
 }
 
-/// Executes the block. Returns the executor and the resolved condition at its end.
+/// Executes the only block of a program. Returns the executor, and the value of the branch
+/// condition at the end of the block as a term.
 pub fn execute(program: &Program) -> (Executor, TermId) {
     let (mut executor, mut state) = Executor::new(Rc::new(program.clone())).expect("starts");
     let condition = executor.run_block(POINT, BlockId(0), &mut state);
@@ -87,7 +88,7 @@ pub fn execute(program: &Program) -> (Executor, TermId) {
     (executor, condition)
 }
 
-/// Returns the address of byte `place` in the element for the keys `a` and `b`.
+/// Returns the address of byte `place` in the map element whose key consists of `a` and `b`.
 pub fn element(
     build: &mut BlockBuilder<'_>,
     a: impl Into<Operand>,

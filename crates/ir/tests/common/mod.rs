@@ -5,8 +5,8 @@ use slowpath_ir::{
     Reg, RegInfo, Terminator,
 };
 
-/// Returns a program whose block `i` ends in a branch to the blocks `edges[i]`; a number that is
-/// not a block is an exit. Register 0 is the branch condition; registers 1 to 3 are 8 bits wide.
+/// Returns a program whose block `i` ends in a branch to the blocks `edges[i]`. A number without a
+/// block stands for an exit. Register 0 is the branch condition; registers 1 to 3 are 8 bits wide.
 pub fn program(edges: &[&[u32]]) -> Program {
     let edge = |&to: &u32| Edge {
         target: if (to as usize) < edges.len() {
@@ -40,7 +40,7 @@ pub fn program(edges: &[&[u32]]) -> Program {
     }
 }
 
-/// Returns `dst = src` as part of instruction 0.
+/// Returns a micro-operation that copies `src` to register `dst`, as part of instruction 0.
 #[allow(dead_code)]
 pub fn copy(dst: u32, src: Operand) -> OriginOp {
     OriginOp { op: Op::Copy { dst: Reg(dst), src }, insn: InsnIdx(0) }

@@ -5,18 +5,19 @@ use super::runs::{Failed, Runs};
 use super::scheduling::{Pair, Position};
 use slowpath_smt::TermId;
 
-/// The values that a condition can have in the runs of a pair.
+/// The values that a branch condition can have in a pair of runs.
 enum ConditionValue {
-    /// The condition has this value in all runs.
+    /// The condition has this value in all runs of the pair.
     Always(bool),
-    /// The pair has no runs, so the condition is never evaluated.
+    /// The pair of runs is impossible, so the condition is never evaluated.
     Unreachable,
     /// The condition may be true or false.
     Either,
 }
 
 impl Runs<'_, '_> {
-    /// Returns the pairs that follow after a branch. `due` lists the programs that are at a branch.
+    /// Returns the pairs of runs that follow after a branch. `due` lists the programs that are at a
+    /// branch, as indices 0 and 1.
     pub fn branch(&mut self, mut pair: Pair, due: &[usize]) -> Result<Vec<Pair>, Failed> {
         let mut conditions = Vec::new();
         for &which in due {
@@ -54,8 +55,9 @@ impl Runs<'_, '_> {
         Ok(self.take_branches(&pair, &conditions[..1], true))
     }
 
-    /// Takes the branches of both programs together, once for each value of the first program's
-    /// condition. `alike` is true if both conditions are equal, and false if they are opposite.
+    /// Takes the branches of one or both programs together, once for each value of the first
+    /// condition in `branches`. `alike` is true if all conditions are equal, and false if the
+    /// second is the negation of the first.
     fn take_branches(
         &mut self,
         pair: &Pair,
@@ -80,7 +82,7 @@ impl Runs<'_, '_> {
         ways
     }
 
-    /// Asks the solver which values a condition can have in the runs of a pair.
+    /// Asks the solver which values a condition can have in a pair of runs.
     fn decided(&mut self, pair: &Pair, condition: TermId) -> Result<ConditionValue, Failed> {
         let opposite = self.pool().not(condition);
         let holds = self.possible(pair, &[condition])?;

@@ -8,7 +8,7 @@
 use slowpath_smt::{Domain, TermId, TermPool};
 use std::collections::BTreeSet;
 
-/// Index of a join point; 0 is the start.
+/// Index of a join point in [`JoinPoints`]; 0 is the start of the programs.
 pub(super) type JoinPointId = usize;
 
 struct JoinPoint {
@@ -18,7 +18,7 @@ struct JoinPoint {
     before: Vec<JoinPointId>,
     /// Conditions that hold in all runs that reach this join point.
     sure: BTreeSet<TermId>,
-    /// Clauses that tie selectors to the conditions of their paths.
+    /// Clauses that tie the selectors of the incoming paths to the conditions of these paths.
     clauses: Vec<TermId>,
 }
 
@@ -29,11 +29,12 @@ pub(super) struct IncomingPath<'a> {
     pub conditions: &'a [TermId],
 }
 
-/// All join points that exist so far. Their position is their index.
+/// All join points so far, indexed by [`JoinPointId`].
 pub(super) struct JoinPoints(Vec<JoinPoint>);
 
 impl JoinPoints {
-    /// Creates a list that contains only the start, where `conditions` hold.
+    /// Creates a list of join points that contains only the start of the programs, where
+    /// `conditions` hold.
     pub fn new(pool: &mut TermPool, conditions: &[TermId]) -> Self {
         let start = JoinPoint {
             reached: pool.bool(true),

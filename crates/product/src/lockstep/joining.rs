@@ -7,7 +7,7 @@ use slowpath_exec::{ArcId, SymbolicState};
 use slowpath_smt::TermId;
 
 impl Runs<'_, '_> {
-    /// Joins pairs that wait at the same two blocks into one pair.
+    /// Joins pairs of runs that wait at the same block in each program into one pair.
     pub fn join(&mut self, mut pairs: Vec<Pair>) -> Result<Pair, Failed> {
         if pairs.len() == 1
             && let Some(mut only) = pairs.pop()
@@ -43,8 +43,8 @@ impl Runs<'_, '_> {
         Ok(Pair { sides, from, conditions: Vec::new(), max_extra_instructions })
     }
 
-    /// Joins runs of one program. For each run, `taken` has the arc by which it arrives, and the
-    /// term that is 1 if the run takes this arc.
+    /// Joins runs of one program that wait at the same block. For each of `cursors`, `taken` has
+    /// the identifier of its path into the join point, and a term that is 1 if this path is taken.
     fn join_runners(
         &mut self,
         which: usize,

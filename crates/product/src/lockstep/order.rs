@@ -61,8 +61,8 @@ impl Order {
     }
 }
 
-/// Adds the blocks of a loop to `laid`, in execution order. `None` stands for the whole program.
-/// The blocks of an inner loop stay together.
+/// Adds the blocks of the loop `scope` to `laid`, in execution order. If `scope` is `None`, adds
+/// the blocks of the whole program. The blocks of an inner loop stay together.
 fn lay_out(flow: &FlowGraph, scope: Option<LoopId>, laid: &mut Vec<BlockId>) {
     let blocks = scope.map_or(&flow.order, |id| &flow.loops[id.index()].blocks);
     for &block in blocks {

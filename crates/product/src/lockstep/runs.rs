@@ -33,7 +33,8 @@ impl From<ExecError> for Failed {
     }
 }
 
-/// State of the lockstep execution.
+/// State of the lockstep execution: both programs, their join points, and the pairs of runs that
+/// wait.
 pub(super) struct Runs<'a, 'b> {
     pub sides: [&'a mut Side; 2],
     pub orders: &'a [Order; 2],
@@ -42,9 +43,10 @@ pub(super) struct Runs<'a, 'b> {
     /// Index of the program that holds the term pool.
     pub pool_owner: usize,
     pub join_points: JoinPoints,
-    /// Pairs that wait for others, by their position.
+    /// Pairs of runs that wait to be joined with other pairs, by their position in both programs.
     pub waiting: BTreeMap<PairPosition, Vec<Pair>>,
-    /// For each program, its reliances, each with a term that is 1 if a run relies on it.
+    /// For each program, the uncertain assumptions of its runs, each with a term that is 1 in the
+    /// runs that rely on it.
     pub reliances: [Vec<(RelianceId, TermId)>; 2],
     /// Number of paths into all join points so far.
     pub arcs: usize,
@@ -53,7 +55,7 @@ pub(super) struct Runs<'a, 'b> {
 }
 
 impl<'a, 'b> Runs<'a, 'b> {
-    /// Creates the state before any run. `conditions` hold for all packets.
+    /// Creates the state at the start of both programs. `conditions` hold for all packets.
     pub fn new(
         sides: [&'a mut Side; 2],
         orders: &'a [Order; 2],
@@ -80,7 +82,8 @@ impl<'a, 'b> Runs<'a, 'b> {
         }
     }
 
-    /// Hands the term pool to the program with index `which`.
+    /// Hands the shared pool of terms to the program with index `which`, if the other program holds
+    /// it.
     pub fn move_pool_to(&mut self, which: usize) {
         if self.pool_owner != which {
             let [first, second] = &mut self.sides;
@@ -89,7 +92,7 @@ impl<'a, 'b> Runs<'a, 'b> {
         }
     }
 
-    /// Returns the term pool from the program that holds it.
+    /// Returns the shared pool of terms from the program that holds it.
     pub fn pool(&mut self) -> &mut TermPool {
         &mut self.sides[self.pool_owner].executor.pool
     }
@@ -168,7 +171,7 @@ impl<'a, 'b> Runs<'a, 'b> {
         cursor.go(if value { taken } else { fallthrough }, &self.orders[which])
     }
 
-    /// Returns false if the solver shows that no run of a pair fulfils all `further` conditions,
+    /// Returns false if the solver shows that no run of a pair fulfils the conditions `further`,
     /// otherwise true.
     pub fn possible(&mut self, pair: &Pair, further: &[TermId]) -> Result<bool, Failed> {
         let pool = &mut self.sides[self.pool_owner].executor.pool;

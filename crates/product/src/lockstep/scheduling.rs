@@ -9,7 +9,7 @@ use slowpath_smt::TermId;
 /// Position of a program's runs between two steps of the execution.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Position {
-    /// Before a block.
+    /// Before the execution of this block.
     Block(BlockId),
     /// After a block that ends with a branch. `terms` contains the condition of the branch twice:
     /// as computed, and simplified for the runs that arrive.
@@ -23,13 +23,14 @@ pub(super) enum Position {
 pub(super) struct Cursor {
     pub at: Position,
     pub state: SymbolicState,
-    /// Counters of `DrawSource`, which count the draws on the way to this position.
+    /// Counters of the unknown values, such as the time, that the runs have drawn so far;
+    /// `DrawSource` keeps them.
     pub counts: Vec<u32>,
     /// Number of back edges that the runs have taken.
     pub iterations: u32,
     /// Greatest number of instructions that any of the runs has executed.
     pub instructions: u64,
-    /// True if the runs have moved since they were joined.
+    /// True if the runs have executed a block since they were joined.
     pub moved: bool,
 }
 
@@ -45,18 +46,19 @@ pub(super) struct Pair {
     pub max_extra_instructions: i64,
 }
 
-/// The next step of executing a pair.
+/// The next step in the execution of a pair of runs.
 pub(super) enum NextStep {
-    /// Execute the next block of this program.
+    /// Execute the next block of the program with this index.
     Run(usize),
-    /// Wait for other pairs that may reach the same blocks.
+    /// Wait for other pairs of runs that may reach the same blocks.
     Wait,
-    /// Take the branches of these programs. The program that is behind comes first.
+    /// Take the branches of the programs with these indices. The first one has made less progress
+    /// in the shared order of blocks.
     Branch(Vec<usize>),
 }
 
-/// Position at which a pair waits for others. Positions that come first in the shared order sort
-/// first.
+/// Position in both programs at which a pair of runs waits for other pairs. Positions are sorted by
+/// the block order that both programs share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PairPosition {
     /// Position of each program's block in the shared order.
@@ -84,7 +86,8 @@ impl Cursor {
         }
     }
 
-    /// Moves the runs along an edge to another block. Returns false if no run takes the edge.
+    /// Sets the position of the runs to the target of an edge: a block or the end of the program.
+    /// Returns false if no run takes the edge.
     pub fn go(&mut self, to: Destination, order: &Order) -> bool {
         let (Position::Block(from) | Position::Branch { block: from, .. }) = self.at else {
             return false;
@@ -102,7 +105,7 @@ impl Cursor {
 }
 
 impl Pair {
-    /// Returns the position at which the pair waits for others.
+    /// Returns the position at which the pair waits for other pairs.
     pub fn place(&self, orders: &[Order; 2]) -> PairPosition {
         let mut place = PairPosition { order: [u32::MAX; 2], blocks: [None; 2] };
         for (which, cursor) in self.sides.iter().enumerate() {
@@ -114,7 +117,7 @@ impl Pair {
         place
     }
 
-    /// Chooses the next step of executing the pair.
+    /// Chooses the next step in the execution of the pair.
     pub fn next_step(&self, orders: &[Order; 2]) -> NextStep {
         let mut far = [(0, 0); 2];
         for (which, cursor) in self.sides.iter().enumerate() {

@@ -25,7 +25,8 @@ pub fn files(directory: &Path, suffix: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Returns all programs of an object.
+/// Returns the programs of a BPF object in the intermediate representation. Leaves out those that
+/// cannot be linked or lifted.
 pub fn bpf_programs(file: &Path) -> Vec<Program> {
     let data = std::fs::read(file).unwrap_or_else(|e| panic!("{file:?}: {e}"));
     let object = Object::parse(&data).unwrap_or_else(|e| panic!("{file:?}: {e}"));
@@ -105,7 +106,7 @@ fn packet(random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Returns a random environment for a program.
+/// Returns random inputs and memory contents for a run of a program.
 pub fn environment(program: &Program, random: &mut Random) -> Environment {
     let fill = random.one_of(&[0, 1, 0xff]);
     let mut environment = Environment::with_fill(program, fill);

@@ -39,7 +39,7 @@ impl Builder {
         self.between(width, 0, max)
     }
 
-    /// Adds a region and returns its base register.
+    /// Adds a memory region and returns the register that holds its address.
     pub fn region(&mut self, kind: RegionKind) -> Reg {
         let region = RegionId::from(self.program.regions.len());
         let base = self.input(64, 1 << 16, (1 << 31) - 1, InputKind::BaseAddress(region));

@@ -1,28 +1,28 @@
-//! Partial matches: the nogoods that a path has begun, each with the number of arcs taken so far.
-//! Each set of partial matches is stored only once.
+//! Partial matches: the nogoods of which a path has taken some arcs, each with the number of arcs
+//! taken so far. Each set of partial matches is stored only once.
 
 use crate::dag::Dag;
 use rustc_hash::FxHashMap;
 use slowpath_exec::{ArcId, NodeId};
 use std::rc::Rc;
 
-/// The nogoods that a path has begun, in ascending order. Each pair contains the nogood's number
-/// and the number of its arcs that the path has taken.
+/// The nogoods of which a path has taken some arcs, in ascending order. Each pair contains the
+/// number of the nogood and the number of its arcs taken so far.
 pub(super) type PartialMatches = [(u32, u32)];
 
 /// Identifier of a set of partial matches.
 pub(super) type MatchesId = u32;
 
-/// Identifier of the empty set.
+/// Identifier of the empty set of partial matches.
 pub(super) const NO_MATCHES: MatchesId = 0;
 
-/// All sets of partial matches in use.
+/// Table of all sets of partial matches that states use.
 #[derive(Debug)]
 pub(super) struct MatchSets {
-    /// Each set, with the number of states that use it.
+    /// Each set, with the number of states that use it; the index is the identifier.
     all: Vec<(Rc<PartialMatches>, u32)>,
     numbers: FxHashMap<Rc<PartialMatches>, MatchesId>,
-    /// Numbers that can be reused.
+    /// Identifiers of unused sets, which can be assigned again.
     free: Vec<MatchesId>,
 }
 
@@ -36,12 +36,13 @@ impl MatchSets {
         sets
     }
 
-    /// Returns a set by its number.
+    /// Returns the set of partial matches with this identifier.
     pub fn get(&self, set: MatchesId) -> Rc<PartialMatches> {
         Rc::clone(&self.all[set as usize].0)
     }
 
-    /// Returns the number of a set, which is valid while some state uses the set.
+    /// Returns the identifier of a set of partial matches. It is valid while some state uses the
+    /// set.
     pub fn number(&mut self, set: &PartialMatches) -> MatchesId {
         if let Some(&known) = self.numbers.get(set) {
             return known;
@@ -61,12 +62,11 @@ impl MatchSets {
         number
     }
 
-    /// Counts one more use of a set.
     pub fn acquire(&mut self, set: MatchesId) {
         self.all[set as usize].1 += 1;
     }
 
-    /// Removes one use of a set, and frees the set if no use is left.
+    /// Removes one use of a set of partial matches, and frees the set if no state uses it any more.
     pub fn release(&mut self, set: MatchesId) {
         let (matches, uses) = &mut self.all[set as usize];
         *uses -= 1;
@@ -78,28 +78,27 @@ impl MatchSets {
     }
 }
 
-/// The nogoods, in a form suited to matching paths against them.
+/// The arcs of all nogoods, indexed for matching them with the arcs of a path.
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
-    /// Arcs of each nogood, in the order in which paths take them.
+    /// Arcs of each nogood (arcs that no packet takes together), in the order in which paths take
+    /// them.
     arcs: Vec<Vec<ArcId>>,
     /// For each arc, the nogoods that begin with it.
     starting: FxHashMap<ArcId, Vec<u32>>,
 }
 
 impl Patterns {
-    /// Adds a nogood with at least one arc.
+    /// Adds a nogood, given by its arcs; there must be at least one.
     pub fn push(&mut self, arcs: Vec<ArcId>) {
         self.starting.entry(arcs[0]).or_default().push(self.arcs.len() as u32);
         self.arcs.push(arcs);
     }
 
-    /// Returns the number of nogoods.
     pub fn len(&self) -> usize {
         self.arcs.len()
     }
 
-    /// Removes all but the first `len` nogoods.
     pub fn truncate(&mut self, len: usize) {
         for arcs in self.arcs.drain(len..).rev() {
             if let Some(starting) = self.starting.get_mut(&arcs[0]) {
@@ -108,8 +107,8 @@ impl Patterns {
         }
     }
 
-    /// Computes the partial matches after a path takes an arc to the node `after`, and writes them
-    /// to `next`. Returns false if the arc completes a nogood.
+    /// Computes the partial matches of a path after it has taken one more arc, which leads to the
+    /// node `after`, and writes them to `next`. Returns false if the arc completes a nogood.
     pub fn advance(
         &self,
         dag: &Dag,

@@ -1,5 +1,5 @@
 //! Combines the cost graph with nogoods. A state of this product is a state of the plain graph
-//! together with the nogoods that a path has begun.
+//! together with the nogoods of which a path has taken some arcs.
 //!
 //! A nogood affects only paths between its first arc and the node after which it can no longer
 //! match. So existing states are kept, and only new states are explored. Each state counts the
@@ -12,57 +12,57 @@ use crate::dag::{Dag, Head};
 use rustc_hash::FxHashMap;
 use slowpath_exec::{ArcId, NodeId};
 
-/// Number that stands for the target of transitions that would complete a nogood.
+/// Target of transitions that would complete a nogood, in place of the number of a state.
 const RULED_OUT: u32 = u32::MAX - 1;
 
-/// A state of the product.
+/// A state of the product graph: a state of the plain cost graph, and the nogoods that a path to it
+/// has partly matched.
 #[derive(Clone, Copy, Debug)]
 struct ProductState {
-    /// Number of the state in the plain graph.
+    /// Number of the corresponding state in the plain graph, which records no nogoods.
     plain: u32,
     matches: MatchesId,
-    /// Index of the state's first transition. The state has as many transitions as `plain`, in the
-    /// same order.
+    /// Index of the state's first transition. The state has the same number and order of
+    /// transitions as the state `plain`.
     first: u32,
-    /// Number of transitions into the state.
+    /// Number of transitions that lead to the state.
     uses: u32,
     /// False if the state has been removed as unreachable.
     alive: bool,
 }
 
-/// States and transitions of the product.
+/// The product of a cost graph with nogoods: its states and transitions.
 #[derive(Debug)]
 pub(super) struct Product {
     nogoods: Patterns,
     sets: MatchSets,
     states: Vec<ProductState>,
-    /// Target state of each transition.
+    /// Target state of each transition of the product.
     next: Vec<u32>,
     /// States of the product for each state of the plain graph, including removed states.
     of_plain: Vec<Vec<u32>>,
     numbers: FxHashMap<(u32, MatchesId), u32>,
-    /// Node of each state of the plain graph.
+    /// Node of the unrolled program for each state of the plain graph.
     nodes: Vec<NodeId>,
     /// Number of transitions of each state of the plain graph.
     transitions: Vec<u32>,
-    /// Number of states that have not been removed.
+    /// Number of states of the product that have not been removed.
     live: usize,
 }
 
 /// Changes that were made while adding nogoods, recorded so that they can be undone.
 #[derive(Default)]
 struct Changes {
-    /// Buffer for a set of partial matches.
+    /// Reusable buffer for a set of partial matches.
     matches: Vec<(u32, u32)>,
-    /// New states to be explored.
+    /// New states whose transitions must still be computed.
     new: Vec<u32>,
-    /// Changed transitions with their former targets.
+    /// Indices of changed transitions, with their former targets.
     transitions: Vec<(usize, u32)>,
-    /// Changed states with their former use counts.
+    /// States whose use counts changed, with the former counts.
     uses: Vec<(u32, u32)>,
-    /// States that may have become unreachable.
+    /// States to which no transition leads any more, and which may be removed.
     unused: Vec<u32>,
-    /// Removed states.
     gone: Vec<u32>,
 }
 
@@ -106,8 +106,9 @@ impl Product {
         product
     }
 
-    /// Adds nogoods with at least one arc each. Returns true on success. If more than `max_states`
-    /// states would be needed, undoes all changes and returns false.
+    /// Adds nogoods, each given by its arcs, of which there must be at least one. Returns true on
+    /// success. If more than `max_states` states would be needed, undoes all changes and returns
+    /// false.
     pub fn add(
         &mut self,
         dag: &Dag,
@@ -146,7 +147,7 @@ impl Product {
         true
     }
 
-    /// Updates the transitions over the first arc of a nogood in all states.
+    /// Updates all transitions that take `arc`, the first arc of a new nogood.
     fn redirect(&mut self, dag: &Dag, plain: &CostGraph, arc: ArcId, changes: &mut Changes) {
         let node = dag[arc].tail;
         let from = self.nodes.partition_point(|&other| other < node);
@@ -164,7 +165,7 @@ impl Product {
         }
     }
 
-    /// Recomputes the target of a transition for the current nogoods.
+    /// Recomputes the target of a state's transition for the current nogoods.
     fn retarget(
         &mut self,
         dag: &Dag,
@@ -200,8 +201,8 @@ impl Product {
         self.count(before, false, changes);
     }
 
-    /// Returns the product state for a plain state and a set of partial matches. Creates the state
-    /// if it does not exist.
+    /// Returns the number of the product state for a plain state and a set of partial matches.
+    /// Creates the state if it does not exist.
     fn state(
         &mut self,
         plain: &CostGraph,
@@ -223,7 +224,7 @@ impl Product {
         number
     }
 
-    /// Adds one use of a state if `more` is true, else removes one.
+    /// Adds one to the use count of a state if `more` is true, otherwise subtracts one.
     fn count(&mut self, state: u32, more: bool, changes: &mut Changes) {
         if state == EXIT || state == RULED_OUT {
             return;
@@ -236,7 +237,6 @@ impl Product {
         }
     }
 
-    /// Removes unreachable states.
     fn remove_unreachable(&mut self, changes: &mut Changes) {
         while let Some(state) = changes.unused.pop() {
             let ProductState { first, plain, uses, alive, .. } = &mut self.states[state as usize];
@@ -254,8 +254,8 @@ impl Product {
         }
     }
 
-    /// Undoes changes. The tuple is the number of states, transitions and nogoods before the
-    /// changes.
+    /// Undoes the changes made while adding nogoods. The tuple has the numbers of states,
+    /// transitions and nogoods before the changes.
     fn undo(&mut self, changes: Changes, (states, transitions, nogoods): (usize, usize, usize)) {
         for state in changes.gone {
             self.states[state as usize].alive = true;
@@ -277,7 +277,7 @@ impl Product {
         self.nogoods.truncate(nogoods);
     }
 
-    /// Returns the product as a cost graph without the removed states.
+    /// Returns the product as a cost graph, without the states that were removed as unreachable.
     pub fn graph(&mut self, plain: &CostGraph) -> CostGraph {
         let mut numbers = vec![EXIT; self.states.len()];
         let mut order = Vec::with_capacity(self.live);
@@ -313,7 +313,7 @@ impl Product {
         plain.with_states(first, &transitions)
     }
 
-    /// Discards removed states and renumbers the others.
+    /// Discards states that were removed as unreachable, and renumbers the other states.
     fn compact(&mut self, order: &[u32], numbers: &[u32]) {
         let mut next = Vec::with_capacity(self.next.len() / 2);
         let mut states = Vec::with_capacity(order.len());

@@ -6,8 +6,8 @@ use slowpath_exec::{ArcId, NodeId};
 use slowpath_ir::BlockId;
 use std::collections::BTreeMap;
 
-/// Builds a graph with one state per node. For each arc, `heads` has the number of nodes that it
-/// skips, and its cost.
+/// Builds a graph with one state per node. For each node, `heads` lists the outgoing arcs: the
+/// number of nodes that the arc skips, and its cost.
 fn graph(heads: &[Vec<(usize, u64)>]) -> (Dag, CostGraph) {
     let mut dag = Dag::default();
     let (mut first, mut costs, mut next) = (Vec::new(), Vec::new(), Vec::new());
@@ -32,7 +32,7 @@ fn graph(heads: &[Vec<(usize, u64)>]) -> (Dag, CostGraph) {
     (dag, graph)
 }
 
-/// Returns all paths with their costs.
+/// Returns all paths of a cost graph, each with its cost.
 fn paths(graph: &CostGraph) -> BTreeMap<Vec<ArcId>, u64> {
     let mut paths = BTreeMap::new();
     let mut work: Vec<(usize, Vec<ArcId>)> = vec![(0, Vec::new())];
@@ -53,13 +53,15 @@ fn paths(graph: &CostGraph) -> BTreeMap<Vec<ArcId>, u64> {
     paths
 }
 
-/// Generates up to two outgoing arcs per node: the number of nodes skipped, and the cost.
+/// Generates a random graph: for each node up to two outgoing arcs, given by the number of nodes
+/// skipped and the cost.
 fn any_graph() -> impl Strategy<Value = Vec<Vec<(usize, u64)>>> {
     let ways = || prop::collection::vec((0usize..3, 0u64..100), 1..=2);
     prop::collection::vec(ways(), 1..10)
 }
 
-/// Generates batches of nogoods. Arcs are indices modulo the number of arcs.
+/// Generates random batches of nogoods. Arcs are given as numbers, which the test reduces modulo
+/// the number of arcs.
 fn any_nogoods() -> impl Strategy<Value = Vec<Vec<Vec<u32>>>> {
     let nogood = prop::collection::btree_set(any::<u32>(), 1..4);
     let nogood = nogood.prop_map(|arcs| arcs.into_iter().collect());
@@ -71,8 +73,6 @@ proptest! {
         cases: 500, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// The folded graph contains exactly the paths without a folded nogood, each once. Its longest
-    /// path is the longest among these.
     #[test]
     fn what_is_left_is_without_the_nogoods_taken_in(
         ways in any_graph(), batches in any_nogoods(), room in prop_oneof![Just(10_000usize), 0usize..20],

@@ -14,25 +14,26 @@ use slowpath_ir::InputKind;
 use slowpath_smt::{Domain, Node, TermId, TermPool};
 use std::cell::Cell;
 
-/// Maximum number of values of one input that are considered.
+/// Maximum number of values of one input that are sorted into classes.
 const MAX_VALUES: u64 = 1 << 16;
-/// Maximum number of operations for telling values apart.
+/// Maximum number of operations that may be spent on sorting values into classes.
 const MAX_WORK: u64 = 1 << 23;
-/// Maximum number of relevant inputs. If there are more, no inputs are tried.
+/// Maximum number of inputs that affect branches. If there are more, the program is not run on all
+/// combinations of inputs.
 const MAX_INPUTS: usize = 64;
 
 /// An input that can affect the path: an unknown, a byte, or several bytes together.
 #[derive(Debug)]
 pub(super) struct Leaf {
-    /// Term of the input.
+    /// Term that represents the input.
     pub term: TermId,
-    /// The least value of each class, in ascending order.
+    /// The least value of each class of indistinguishable values, in ascending order.
     pub values: Vec<u64>,
 }
 
 /// Returns the inputs that can affect the path, in the order of their terms, for packets of at most
 /// `most` bytes. Returns `None` if there are too many inputs, if an input has too many values, or
-/// if its values cannot be chosen.
+/// if an input is the address of a memory region, which cannot be chosen.
 pub(super) fn leaves(unrolled: &Unrolled, slice: &Slice, most: u64) -> Option<Vec<Leaf>> {
     let inputs = Inputs::of(unrolled, slice, most)?;
     let leaf = |index| {
@@ -56,17 +57,17 @@ pub(super) fn least_bits(unrolled: &Unrolled, slice: &Slice, most: u64) -> Optio
     (0..inputs.terms.len()).map(bits).sum()
 }
 
-/// The inputs of a slice and their uses.
+/// The inputs that branch conditions depend on, and the uses of these inputs.
 struct Inputs<'a> {
     unrolled: &'a Unrolled,
     slice: &'a Slice,
     uses: Uses,
     cones: Cones,
-    /// Terms of the inputs, ascending.
+    /// Terms that represent the inputs, in ascending order.
     terms: Vec<TermId>,
     /// Maximum length of packets, in bytes.
     most: u64,
-    /// Remaining number of operations for distinguishing values.
+    /// Number of operations that may still be spent on sorting values into classes.
     work: Cell<u64>,
 }
 
@@ -87,7 +88,7 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Records where the terms of a slice are used.
+/// Uses of the terms that branch conditions depend on.
 struct Uses {
     by: HashMap<TermId, Vec<TermId>>,
     /// Terms that affect the path directly: conditions, and values that flow into merged variables.
@@ -117,8 +118,8 @@ impl Uses {
     }
 }
 
-/// Returns the terms of the inputs. Adjacent bytes that are only used together are replaced by
-/// their concatenation.
+/// Returns the terms that represent the inputs. Adjacent bytes that are only used together are
+/// replaced by their concatenation.
 fn merge_bytes(unrolled: &Unrolled, slice: &Slice, uses: &Uses) -> HashSet<TermId> {
     let pool = &unrolled.executor.pool;
     let mut whole = HashSet::default();
@@ -154,10 +155,10 @@ fn merge_bytes(unrolled: &Unrolled, slice: &Slice, uses: &Uses) -> HashSet<TermI
 
 /// For each input, the terms that are computed from this input alone.
 struct Cones {
-    /// Terms that depend only on this input, for each input, in ascending order and without the
-    /// input itself.
+    /// For each input, the terms that depend on this input alone, in ascending order and without
+    /// the input itself.
     of_leaf: Vec<Vec<TermId>>,
-    /// For each term that depends on a single input, this input.
+    /// For each term that depends on a single input, the index of this input.
     single: HashMap<TermId, usize>,
 }
 
@@ -188,18 +189,19 @@ impl Cones {
     }
 }
 
-/// Values of an input to be tried; they include the least value of every class.
+/// Candidate values of an input. They include the least value of every class of indistinguishable
+/// values.
 enum Candidates {
     /// All values that have no bits set outside this mask.
     Parts(u64),
-    /// All members of a domain.
+    /// All values of a domain (known bits and an interval).
     Members(Domain),
     /// The given values, in ascending order.
     Listed(Vec<u64>),
 }
 
 impl Candidates {
-    /// Returns an upper bound for the number of values.
+    /// Returns an upper bound for the number of candidate values.
     fn count(&self) -> u64 {
         match self {
             Candidates::Parts(bits) => 1 << bits.count_ones(),
@@ -208,7 +210,7 @@ impl Candidates {
         }
     }
 
-    /// Returns all values, ascending.
+    /// Returns all candidate values, in ascending order.
     fn list(self) -> Vec<u64> {
         match self {
             Candidates::Parts(bits) => parts(bits),
@@ -220,7 +222,7 @@ impl Candidates {
     }
 }
 
-/// Finds the classes of the values of one input.
+/// Sorter of the values of one input into classes that the program cannot tell apart.
 struct ValueClassifier<'a> {
     inputs: &'a Inputs<'a>,
     index: usize,
@@ -232,7 +234,7 @@ impl ValueClassifier<'_> {
         &self.inputs.unrolled.executor.pool
     }
 
-    /// Returns the least value of every class, ascending.
+    /// Returns the least value of every class of indistinguishable values, in ascending order.
     fn values(&self) -> Option<Vec<u64>> {
         let candidates = self.candidates()?;
         let cone = &self.inputs.cones.of_leaf[self.index];
@@ -249,7 +251,8 @@ impl ValueClassifier<'_> {
         self.distinct(candidates.list())
     }
 
-    /// Returns the values of the input that need to be tried.
+    /// Returns candidate values that represent all values of the input. Returns `None` if there are
+    /// too many, or if they cannot be chosen.
     fn candidates(&self) -> Option<Candidates> {
         let executor = &self.inputs.unrolled.executor;
         if let Some(input) = executor.inputs().iter().position(|&input| input == self.term) {
@@ -278,7 +281,7 @@ impl ValueClassifier<'_> {
     }
 
     /// Returns the thresholds of an input that is only compared with constants: each value at which
-    /// the result of a comparison changes.
+    /// the result of a comparison changes. Returns `None` for other inputs.
     fn thresholds(&self, domain: &Domain) -> Option<Vec<u64>> {
         let uses = &self.inputs.uses;
         if uses.observed.contains(&self.term) {
@@ -307,16 +310,16 @@ impl ValueClassifier<'_> {
         changes.iter().all(|&value| domain.contains(value)).then_some(changes)
     }
 
-    /// Returns true if the term is used by a condition, a merged variable, or a term with other
-    /// inputs.
+    /// Returns true if a branch condition, a merged variable, or a term with other inputs uses the
+    /// term.
     fn is_observed(&self, term: TermId) -> bool {
         let Inputs { uses, cones, .. } = self.inputs;
         let single = |user: &TermId| cones.single.get(user) == Some(&self.index);
         uses.observed.contains(&term) || !uses.by(term).iter().all(single)
     }
 
-    /// Returns the first value of each class. The rest of the program cannot tell the values of a
-    /// class apart.
+    /// Returns the first candidate of each class of values that the rest of the program cannot tell
+    /// apart.
     fn distinct(&self, candidates: Vec<u64>) -> Option<Vec<u64>> {
         let (pool, cone) = (self.pool(), &self.inputs.cones.of_leaf[self.index]);
         // Table position 0 is for irrelevant terms, position 1 for the input.

@@ -14,21 +14,21 @@ use slowpath_exec::{ArcId, NodeId, Varying};
 use slowpath_smt::TermId;
 use std::cell::Cell;
 
-/// The way in which a value is obtained.
+/// Origin of a value in the code: an input or a computation.
 #[derive(Debug)]
 pub(super) enum Source {
     /// An input, by its index among the inputs.
     Input(u32),
-    /// A computation from other values.
+    /// A computation from values that were computed before and are stored in the table of the run.
     Computation(Computation),
 }
 
-/// The branch at the end of a node.
+/// The branch at the end of a node's code.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Branch {
     /// The run ends because a loop limit removed all arcs.
     Nowhere,
-    /// A single arc.
+    /// A single arc, which the run always takes.
     Always(ArcId),
     /// A single arc, because a loop limit removed the other one. The run takes it if the value at
     /// the table position `condition` equals `holds`; otherwise the run ends.
@@ -38,27 +38,30 @@ pub(super) enum Branch {
     Both { condition: u32, arcs: [ArcId; 2] },
 }
 
-/// Code for all nodes and arcs.
+/// Executable code for all nodes and arcs of an unrolled program, which computes only branch
+/// conditions.
 #[derive(Debug)]
 pub(super) struct Code {
-    /// For each value, its position in the table and its source; ordered by node.
+    /// Values to compute, node by node: the position of each in the table, and its source.
     computed: Vec<(u32, Source)>,
-    /// Index of each node's first computation. One more entry marks the end.
+    /// Index in `computed` of each node's first value. The list has one more entry for the end of
+    /// the last node.
     first: Vec<u32>,
     branches: Vec<Branch>,
-    /// Index of each arc's first copy. One more entry marks the end.
+    /// Index in `carried` of each arc's first copy. The list has one more entry for the end of the
+    /// last arc.
     first_carried: Vec<u32>,
-    /// Copies on arcs, each with the target position and the source position in the table.
+    /// Values that are copied when a run takes an arc: target position and source position in the
+    /// table.
     carried: Vec<(u32, u32)>,
-    /// Destination of each arc.
     heads: Vec<Head>,
     /// Initial values of all table positions, including constants.
     pub start: Vec<u64>,
 }
 
 impl Code {
-    /// Generates the code for a slice. Returns `None` if some path would use a value without
-    /// computing it.
+    /// Generates the code for a slice. Returns `None` if some path would use a value that is not
+    /// computed on it.
     pub fn new(unrolled: &Unrolled, slice: &Slice, leaves: &[Leaf]) -> Option<Code> {
         let nodes = scheduled(unrolled, slice, leaves)?;
         let (places, mut contents) = (Places::new(unrolled, slice), Contents::default());
@@ -95,7 +98,7 @@ impl Code {
         Some(Code { computed, first, branches, first_carried, carried, heads, start: places.start })
     }
 
-    /// Returns the computations of a node.
+    /// Returns the values to compute at a node, each as its position in the table and its source.
     pub fn node(&self, node: NodeId) -> &[(u32, Source)] {
         let node = node.index();
         &self.computed[self.first[node] as usize..self.first[node + 1] as usize]
@@ -106,13 +109,13 @@ impl Code {
         self.branches[node.index()]
     }
 
-    /// Returns the copies to make along an arc, each with target and source position in the table.
+    /// Returns the values to copy when a run takes an arc, each as target and source position in
+    /// the table.
     pub fn carried(&self, arc: ArcId) -> &[(u32, u32)] {
         let arc = arc.index();
         &self.carried[self.first_carried[arc] as usize..self.first_carried[arc + 1] as usize]
     }
 
-    /// Returns the destination of an arc.
     pub fn head(&self, arc: ArcId) -> Head {
         self.heads[arc.index()]
     }
@@ -151,7 +154,8 @@ fn branch(unrolled: &Unrolled, node: &DagNode, places: &Places) -> Branch {
     }
 }
 
-/// Assigns table positions to values. Position 0 is shared by all terms that do not matter.
+/// Positions of the values of terms in the table that a run fills. All terms that do not affect
+/// branches share position 0.
 struct Places {
     of: HashMap<TermId, u32>,
     start: Vec<u64>,
@@ -193,7 +197,7 @@ impl Places {
 }
 
 /// Chooses the node at which each term is computed: the last node that dominates all uses of the
-/// term.
+/// term. Returns `None` if there is no such node.
 fn scheduled(
     unrolled: &Unrolled,
     slice: &Slice,
@@ -243,18 +247,19 @@ fn scheduled(
     Some(nodes)
 }
 
-/// The dominator tree of the graph (Cooper, Harvey and Kennedy, "A simple, fast dominance
-/// algorithm", 2001). One pass is enough because the graph has no cycles.
+/// The dominator tree of the unrolled program (Cooper, Harvey and Kennedy, "A simple, fast
+/// dominance algorithm", 2001). One pass is enough because the graph has no cycles.
 struct Dominators {
-    /// Immediate dominator of each node; for the entry, the entry itself. `None` if unreachable.
+    /// Immediate dominator of each node; for the entry, the entry itself. `None` if the node is
+    /// unreachable.
     immediate: Vec<Option<NodeId>>,
     depth: Vec<u32>,
-    /// Number of steps up the tree that may still be taken.
+    /// Number of steps up the dominator tree that the computation may still take.
     fuel: Cell<u64>,
 }
 
-/// Maximum number of steps up the tree. Trials of programs that need more steps would take too
-/// long.
+/// Maximum number of steps up the dominator tree. Trials of programs that need more steps would
+/// take too long.
 const MAX_FUEL: u64 = 1 << 23;
 
 impl Dominators {
@@ -284,8 +289,8 @@ impl Dominators {
         Some(dominators)
     }
 
-    /// Returns the closest common dominator. Returns `None` if a node is unreachable or no steps
-    /// remain.
+    /// Returns the closest node that dominates both nodes. Returns `None` if a node is unreachable
+    /// or no steps remain.
     fn meet(&self, mut a: NodeId, mut b: NodeId) -> Option<NodeId> {
         while a != b {
             self.fuel.set(self.fuel.get().checked_sub(1)?);

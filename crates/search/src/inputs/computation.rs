@@ -1,18 +1,20 @@
-//! A single computation: obtains the value of a term from other values in a table.
+//! Defines a single computation, which obtains the value of a term from other values in a table.
 
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_smt::{ArrayId, Node, Operation, TermId, TermPool};
 use std::rc::Rc;
 
-/// Known content of memory regions. All computations that read a region share its content.
+/// Known content of memory regions, by region. All computations that read a region share its
+/// content.
 pub(super) type Contents = HashMap<ArrayId, Rc<[u8]>>;
 
 /// A computation of a term from values in a table.
 #[derive(Debug)]
 pub(super) enum Computation {
-    /// An operator.
+    /// An operator, such as an addition, applied to values in the table.
     Operation(Operation),
-    /// Reads a byte of known content. The number is the table position that contains the index.
+    /// A read of a byte of known memory content. The number is the table position that contains the
+    /// byte's index.
     Content(Rc<[u8]>, u32),
 }
 

@@ -26,13 +26,15 @@ use slowpath_smt::{Model, Node, TermId, TermPool};
 /// Maximum number of combinations of values, as a base-2 logarithm. Often not all of them are
 /// needed.
 const MAX_BITS: f64 = 28.0;
-/// Maximum amount of memory for the paths found, in 64-bit words.
+/// Maximum amount of memory for the paths found by running the program on all inputs, in 64-bit
+/// words.
 const MAX_KEPT: usize = 1 << 23;
 
-/// A satisfiable path.
+/// A satisfiable path, found by running the program on concrete inputs.
 #[derive(Clone, Debug)]
 pub(crate) struct EnumeratedPath {
-    /// One bit for each node of the path that has two outgoing arcs: the arc that the path takes.
+    /// One bit for each node of the path with two outgoing arcs; it selects the arc that the path
+    /// takes.
     decisions: Box<[u64]>,
     shortest: Shortest,
 }
@@ -48,36 +50,36 @@ impl EnumeratedPath {
 /// The shortest packet that takes a path.
 #[derive(Clone, Debug)]
 struct Shortest {
-    /// Length that the conditions of the path require, in bytes.
+    /// Packet length that the conditions of the path require, in bytes.
     length: u32,
     /// Inputs that the path reads, by index, with their values.
     values: Box<[(u32, u64)]>,
 }
 
-/// State of a trial between two calls of `Trial::advance`.
+/// State of a trial of inputs between two calls of `Trial::advance`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// More combinations remain.
+    /// More combinations of inputs remain to be tried.
     Working,
-    /// All combinations have been tried.
+    /// All combinations of inputs have been tried.
     Complete,
     /// The trial needs too many operations or too much memory.
     TooExpensive,
 }
 
-/// A trial runs the program with all combinations of values of the relevant inputs.
+/// A trial of inputs: runs of the program with all combinations of values of the relevant inputs.
 #[derive(Debug)]
 pub(crate) struct Trial {
     code: Code,
     leaves: Vec<Leaf>,
-    /// Index of the packet length among the inputs.
+    /// Index of the packet length among the inputs; `None` if it is not relevant.
     length: Option<u32>,
     /// Length in bytes that is assumed for packets on paths that do not read the length.
     least: u32,
-    /// Inputs in the order in which the current run reads them. Each is stored with the index of
-    /// its value.
+    /// Inputs in the order in which the current run reads them, each with the index of its current
+    /// value.
     trail: Vec<(u32, u32)>,
-    /// For each input, its position in the trail; `None` if the run has not read the input.
+    /// For each input, its position in `trail`; `None` if the run has not read the input.
     position: Vec<Option<u32>>,
     table: Vec<u64>,
     decisions: Vec<u64>,
@@ -85,11 +87,11 @@ pub(crate) struct Trial {
     found: HashMap<Box<[u64]>, Shortest>,
     /// Number of 64-bit words stored in `found`.
     kept: usize,
-    /// Number of operations so far.
+    /// Number of operations that the trial has executed so far.
     work: u64,
-    /// Maximum number of operations; the trial gives up when it exceeds this number.
+    /// Maximum number of operations; the trial of inputs gives up when it exceeds this number.
     most: u64,
-    /// Number of runs so far.
+    /// Number of runs of the program so far.
     pub runs: u64,
 }
 
@@ -101,8 +103,8 @@ pub(crate) fn may_be_few(unrolled: &Unrolled, most: u32) -> bool {
 }
 
 impl Trial {
-    /// Prepares a trial for packets of at most `most` bytes. Returns `None` if there are too many
-    /// combinations. The trial gives up after `operations` operations.
+    /// Prepares a trial of inputs for packets of at most `most` bytes. Returns `None` if there are
+    /// too many combinations of inputs. The trial gives up after `operations` operations.
     pub fn new(unrolled: &Unrolled, most: u32, operations: u64) -> Option<Trial> {
         // With a limit of zero iterations the graph can be empty, without even an entry.
         unrolled.dag.nodes.first()?;
@@ -135,7 +137,7 @@ impl Trial {
         })
     }
 
-    /// Runs the program repeatedly until about this number of further operations is done.
+    /// Runs the program repeatedly until about `operations` more operations are executed.
     pub fn advance(&mut self, operations: u64) -> Progress {
         let end = self.work.saturating_add(operations);
         while self.work < end {
@@ -152,8 +154,8 @@ impl Trial {
         Progress::Working
     }
 
-    /// Runs the program once. Returns true if the run reaches an exit; a loop limit may end it
-    /// earlier.
+    /// Runs the program once. Returns true if the run reaches an exit; a limit of loop iterations
+    /// may end it earlier.
     fn run(&mut self) -> bool {
         self.decisions.clear();
         self.decided = 0;
@@ -212,8 +214,8 @@ impl Trial {
         self.decided += 1;
     }
 
-    /// Stores the path of the finished run, unless a run with an equally short or shorter packet
-    /// took the same path.
+    /// Stores the path of the finished run, unless an earlier run with a packet of at most this
+    /// length took the same path.
     fn keep(&mut self) {
         let value = |&(input, value): &(u32, u32)| {
             (input, self.leaves[input as usize].values[value as usize])
@@ -238,7 +240,8 @@ impl Trial {
         }
     }
 
-    /// Selects the next combination of values. Returns false if all combinations have been tried.
+    /// Selects the next combination of input values. Returns false if all combinations have been
+    /// tried.
     fn next(&mut self) -> bool {
         while let Some((input, value)) = self.trail.pop() {
             if (value as usize) + 1 < self.leaves[input as usize].values.len() {
@@ -250,7 +253,8 @@ impl Trial {
         false
     }
 
-    /// Removes and returns the paths found, ordered by their branches.
+    /// Removes the paths found so far and returns them. They are sorted by the arcs taken at
+    /// branches, so that their order does not depend on hashing.
     pub fn take(&mut self) -> Vec<EnumeratedPath> {
         let found = std::mem::take(&mut self.found).into_iter();
         let possible = |(decisions, shortest)| EnumeratedPath { decisions, shortest };

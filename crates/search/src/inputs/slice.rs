@@ -13,21 +13,22 @@ use slowpath_exec::Varying;
 use slowpath_smt::{Domain, Node, TermId, TermPool};
 use std::collections::BinaryHeap;
 
-/// Maximum number of relevant terms. If there are more, no inputs are tried.
+/// Maximum number of terms that branch conditions may depend on. If there are more, the program is
+/// not run on all combinations of inputs.
 const MAX_TERMS: usize = 200_000;
 
 /// The terms that the branch conditions depend on, with the relevant bits of each term.
 #[derive(Debug, Default)]
 pub(super) struct Slice {
-    /// Relevant terms, operands before their users.
+    /// Terms that branch conditions depend on; operands precede the terms that use them.
     pub terms: Vec<TermId>,
-    /// Mask of the relevant bits of each term; never zero.
+    /// Mask of the bits of each term that branch conditions depend on; never zero.
     bits: HashMap<TermId, u64>,
 }
 
 impl Slice {
-    /// Returns the slice of the conditions of all arcs. Returns `None` if it contains unsupported
-    /// terms or is too large.
+    /// Returns the slice for the branch conditions of all arcs. Returns `None` if it contains
+    /// unsupported terms or is too large.
     pub fn of(unrolled: &Unrolled) -> Option<Slice> {
         let mut backwards =
             SliceBuilder { unrolled, slice: Slice::default(), heap: BinaryHeap::new() };
@@ -72,7 +73,8 @@ impl Slice {
 struct SliceBuilder<'a> {
     unrolled: &'a Unrolled,
     slice: Slice,
-    /// Relevant terms still to be processed; the term with the largest id comes first.
+    /// Terms of the slice whose operands must still be processed; the term with the largest
+    /// identifier comes first.
     heap: BinaryHeap<TermId>,
 }
 
@@ -88,7 +90,8 @@ impl SliceBuilder<'_> {
         *known |= bits;
     }
 
-    /// Marks the bits that the relevant bits of a term depend on.
+    /// Marks those bits of a term's operands on which the term's relevant bits depend. Returns
+    /// `None` for unsupported terms.
     fn operands(&mut self, term: TermId) -> Option<()> {
         let bits = self.slice.bits(term);
         if let Some(varying) = self.unrolled.executor.path_dependence(term) {

@@ -19,7 +19,7 @@ use structured::{Shape, compile, statements};
 const SHAPE: Shape = Shape { packets: (60, 68), has_length: true };
 const PROGRAMS: usize = 600;
 const RUNS: usize = 20;
-/// Number of regions with unknown content. The same number of bytes is set in each region.
+/// Number of memory regions with unknown content; [`BYTES`] bytes are set in each.
 const REGIONS: u32 = 3;
 const BYTES: u64 = 16;
 
@@ -41,7 +41,7 @@ fn mattering(unrolled: &Unrolled, slice: &Slice) -> (u64, HashMap<(RegionId, u64
     (executor.packet_length().map_or(0, |length| slice.bits(length)), bytes)
 }
 
-/// Returns a copy of `environment` in which only irrelevant bits are changed.
+/// Returns a copy of `environment` in which only bits are changed that cannot affect the path.
 fn changed(
     environment: &Environment,
     (length, bytes): &(u64, HashMap<(RegionId, u64), u8>),

@@ -11,8 +11,8 @@ use slowpath_target::{CostVector, Slowness};
 use std::collections::BTreeSet;
 
 impl<S: Solver> Search<S> {
-    /// Tries to lower the bound of a subproblem with Lagrange multipliers, if the schedule permits
-    /// it. On success, queues the subproblem again with the lower bound and returns true.
+    /// Tries to lower the bound of a subproblem by raising Lagrange multipliers, if the schedule
+    /// permits it. On success, queues the subproblem again with the lower bound and returns true.
     pub(super) fn tighten(&mut self, subproblem: &Subproblem) -> bool {
         // Reduced costs are signed, so components with very large costs get no multipliers.
         if !self.options.relax || self.most[subproblem.component] > i64::MAX as u64 / 8 {
@@ -41,8 +41,8 @@ impl<S: Solver> Search<S> {
         better
     }
 
-    /// Adds a size class to the queue, with all its paths and a bound that needs no computation.
-    /// Most classes never need a better bound.
+    /// Queues the set of all paths for packets of at least `length` bytes, with a coarse bound for
+    /// each component. Most of these sets never need a better bound.
     pub(super) fn add_class(&mut self, length: u32) {
         let size = (self.metric == Metric::BitRate).then_some(length);
         for component in self.components() {
@@ -61,7 +61,8 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Computes the longest paths of the subproblems at the front of the queue that have none yet.
+    /// Computes longest paths of subproblems until the longest path of the subproblem at the front
+    /// of the queue is known.
     pub(super) fn bound_front(&mut self) {
         while self.queue.peek().is_some_and(|subproblem| subproblem.path.is_empty()) {
             let Some(subproblem) = self.queue.pop() else { break };
@@ -74,8 +75,8 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Splits a subproblem so that no part contains a path with all of `arcs`. Decides first about
-    /// the arcs that occur in most nogoods, because they have the greatest effect.
+    /// Splits a subproblem so that no part contains a path with all of `arcs`. Arcs that occur in
+    /// many nogoods come first, because they have the greatest effect.
     pub(super) fn branch(&mut self, subproblem: &Subproblem, mut arcs: Vec<ArcId>) {
         arcs.sort_by_key(|&arc| (std::cmp::Reverse(self.nogoods.activity(arc)), arc));
         self.split(subproblem, &arcs);
@@ -89,8 +90,8 @@ impl<S: Solver> Search<S> {
     }
 
     /// Queues the parts of a subproblem whose paths lack at least one of `arcs`: each part forbids
-    /// one arc and requires those before it. If the stop condition holds, queues the undivided
-    /// subproblem too.
+    /// one of the arcs and requires the arcs before it. If the stop condition holds, queues the
+    /// undivided subproblem too.
     fn split(&mut self, subproblem: &Subproblem, arcs: &[ArcId]) {
         let required: BTreeSet<ArcId> =
             decisions(&subproblem.decisions).filter(|d| d.required).map(|d| d.arc).collect();
@@ -107,7 +108,7 @@ impl<S: Solver> Search<S> {
     }
 
     /// Adds a set of paths to the queue unless it is empty. `limit` is the bound of a larger set
-    /// that contains it.
+    /// that contains this set.
     pub(super) fn add(
         &mut self,
         length: u32,
@@ -146,8 +147,9 @@ impl<S: Solver> Search<S> {
         });
     }
 
-    /// Determines the arcs that paths can still take after the decisions, for packets of `length`
-    /// bytes. Applies each nogood separately. Returns false if no path can remain.
+    /// Determines which arcs packets of `length` bytes can take on paths that agree with `decided`,
+    /// and stores their status. Considers one nogood at a time. Returns false if no path can
+    /// remain.
     fn restrict(&mut self, length: u32, decided: &Decisions) -> bool {
         self.status.fill(ArcStatus::Free);
         for (arc, &least) in self.nogoods.unit_lengths().iter().enumerate() {
@@ -177,8 +179,8 @@ impl<S: Solver> Search<S> {
         true
     }
 
-    /// Allows only arcs of paths that take all required arcs. Nodes are in topological order, so
-    /// such a path cannot skip a node that a required arc leaves.
+    /// Sets `allowed` to the arcs of paths that take all required arcs. Nodes are in topological
+    /// order, so such a path cannot skip a node that a required arc leaves.
     fn allow(&mut self, required: &[ArcId]) {
         let dag = &self.unrolled.dag;
         // Number of required arcs whose tail comes before each node.

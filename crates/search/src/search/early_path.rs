@@ -16,13 +16,15 @@ use crate::nogood::Nogoods;
 use slowpath_smt::Solver;
 
 impl<S: Solver> Search<S> {
-    /// Asks for an early path ([`Event::EarlyPath`]). The descent starts when the search has
-    /// checked `checked` paths without finding a satisfiable one. Only the descent uses `solver`.
+    /// Requests an early path ([`Event::EarlyPath`]), found by a separate depth-first search. That
+    /// search starts when `checked` paths have been checked without finding a satisfiable one.
+    /// `solver` serves this search alone.
     pub fn request_early_path(&mut self, solver: S, checked: u64) {
         self.descent = EarlyPathSearch::Waiting(solver, checked);
     }
 
-    /// Runs one step of the descent if it is the descent's turn. Returns `None` otherwise.
+    /// Runs one step of the depth-first search for an early path, if it is due. Returns `None` if
+    /// it is not.
     pub(super) fn descend(&mut self) -> Option<Result<Event, SearchError>> {
         if !self.known.is_empty() || self.enumeration.is_some() {
             self.descent = EarlyPathSearch::Over;

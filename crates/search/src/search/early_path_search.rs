@@ -1,25 +1,25 @@
-//! State of the descent. It looks for any satisfiable path while the main search looks for the
-//! slowest one.
+//! Holds the state of the descent, a depth-first search for any satisfiable path. It alternates
+//! with the main search for the slowest path.
 
 use crate::check::PathChecker;
 use crate::enumerate::Enumeration;
 use crate::nogood::Nogoods;
 
-/// State of the descent.
+/// State of the depth-first search for an early satisfiable path.
 pub(super) enum EarlyPathSearch<S> {
-    /// The descent was not requested, or it has ended.
+    /// The depth-first search was not requested, or it has ended.
     Over,
-    /// The descent starts once the search has checked this number of paths.
+    /// The depth-first search starts once the main search has checked this number of paths.
     Waiting(S, u64),
-    /// The descent alternates with the search.
+    /// The depth-first search is running; it alternates with the main search.
     Going(Box<Going<S>>),
 }
 
-/// A running descent.
+/// A running depth-first search for an early satisfiable path.
 pub(super) struct Going<S> {
     pub enumeration: Enumeration,
     pub checker: PathChecker<S>,
     pub nogoods: Nogoods,
-    /// True if the search gets the next turn.
+    /// True if the main search runs the next step, false if this search does.
     pub waits: bool,
 }

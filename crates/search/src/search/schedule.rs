@@ -1,4 +1,5 @@
-//! Decides when the search and the trial of inputs take turns.
+//! Decides when the search and the trial take turns. The trial runs the program on all combinations
+//! of its relevant inputs.
 //!
 //! The length of a turn is measured in steps, so results are reproducible. Neither search nor trial
 //! takes much more than twice the time that it would take alone. If the solver cannot decide a path
@@ -8,50 +9,54 @@
 use crate::inputs::{EnumeratedPath, Trial};
 use slowpath_target::{CostVector, Slowness};
 
-/// Effort that the search spends between two turns of the trial.
+/// Number of steps of the search between two turns of the trial, which runs the program on all
+/// combinations of inputs.
 pub(super) const TURN: u64 = 16;
-/// Effort that the search spends before the first turn of the trial.
+/// Number of steps of the search before the first turn of the trial, which runs the program on all
+/// combinations of inputs.
 const HEAD_START: u64 = 8 * TURN;
-/// Effort charged for checking a path, and additionally for each solver call.
+/// Number of steps that checking a path counts as; each call of the solver counts as so many again.
 const CHECK: u64 = TURN;
 
-/// A satisfiable path with its cost.
+/// A satisfiable path, found by running the program on all combinations of inputs, with its cost.
 #[derive(Debug)]
 pub(super) struct Priced {
     pub possible: EnumeratedPath,
     pub cost: CostVector,
     pub component: usize,
     pub slowness: Slowness,
-    /// Length of the shortest packet, in bytes.
+    /// Length of the shortest packet that takes the path, in bytes.
     pub length: u32,
 }
 
-/// State of the trial.
+/// State of the trial, which runs the program on all combinations of its relevant inputs.
 #[derive(Debug)]
 pub(super) enum TrialPhase {
     /// The number of relevant inputs has not been estimated yet.
     Unplanned,
-    /// No trial: too many inputs matter, or the trial took too long.
+    /// The trial does not run: too many inputs matter, or it took too long.
     Never,
     /// Few inputs may matter; the trial has not begun.
     Promising,
-    /// The trial is running.
+    /// The program is being run on combinations of inputs.
     Trying(Box<Trial>),
-    /// The trial is complete; the costs of its paths are being computed.
+    /// The trial is complete; the costs of the paths that it found are being computed.
     Pricing { trial: Box<Trial>, found: std::vec::IntoIter<EnumeratedPath>, priced: Vec<Priced> },
-    /// The costs of all remaining paths are known. The paths are sorted, slowest first.
+    /// The costs are computed. `left` contains the paths that have not been reported yet, slowest
+    /// first.
     Closed { trial: Box<Trial>, left: std::vec::IntoIter<Priced> },
 }
 
-/// State of the trial, and the schedule that decides whose turn is next.
+/// State of the trial (runs of the program on all combinations of inputs), and the schedule that
+/// decides whether search or trial continues next.
 #[derive(Debug)]
 pub(super) struct Schedule {
     pub closing: TrialPhase,
-    /// Effort that the search has spent since the last turn of the trial.
+    /// Effort of the search since the last turn of the trial, in steps.
     pub effort: u64,
-    /// Effort that the search may spend before the next turn of the trial.
+    /// Effort that the search may spend before the next turn of the trial, in steps.
     pub allowance: u64,
-    /// True if the search waits until the trial ends.
+    /// True if the search waits until the trial has run the program on all inputs or given up.
     pub trial_only: bool,
 }
 
@@ -65,7 +70,7 @@ impl Schedule {
         }
     }
 
-    /// Returns true if it is the trial's turn.
+    /// Returns true if the trial, which runs the program on all inputs, continues next.
     pub fn due(&self) -> bool {
         match self.closing {
             TrialPhase::Unplanned | TrialPhase::Never => false,
@@ -81,18 +86,19 @@ impl Schedule {
         matches!(self.closing, TrialPhase::Unplanned)
     }
 
-    /// Makes the search wait until the trial ends. Returns false if there is no trial.
+    /// Makes the search wait until the trial has run the program on all inputs. Returns false if
+    /// there is no trial.
     pub fn wait(&mut self) -> bool {
         self.trial_only = self.trying();
         self.trial_only
     }
 
-    /// Returns true if the trial is running or may still begin.
+    /// Returns true if the program is being run on all inputs, or may still be.
     pub fn trying(&self) -> bool {
         matches!(self.closing, TrialPhase::Promising | TrialPhase::Trying(_))
     }
 
-    /// Charges the search for checking a path with `questions` solver calls.
+    /// Adds to the effort of the search for checking a path with `questions` solver calls.
     pub fn checked(&mut self, questions: u64) {
         self.effort += CHECK * (1 + questions);
     }

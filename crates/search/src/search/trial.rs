@@ -1,4 +1,5 @@
-//! Runs the turns of the trial, which tries all inputs, and reports the paths that the trial finds.
+//! Runs the turns of the trial, which runs the program on all values of its relevant inputs, and
+//! reports the paths that it finds.
 
 use super::schedule::{Priced, TURN, TrialPhase};
 use super::{Bound, Event, Search};
@@ -10,9 +11,10 @@ use crate::options::InputEnumeration;
 use slowpath_smt::{Evaluator, Node, Solver};
 use std::cmp::Reverse;
 
-/// Number of operations per turn of the trial. A turn takes some milliseconds.
+/// Number of operations that the program executes in one turn of runs on all inputs. A turn takes
+/// some milliseconds.
 const SLICE: u64 = 1 << 21;
-/// Number of arcs of the paths whose costs are computed in one step.
+/// Total number of arcs in the paths whose costs are computed in one step.
 const PRICED: usize = 1 << 18;
 
 impl<S: Solver> Search<S> {
@@ -29,14 +31,14 @@ impl<S: Solver> Search<S> {
         self.checker.set_brief(self.turns.trying());
     }
 
-    /// Returns true if all combinations of relevant inputs have been tried. All remaining paths are
-    /// then known.
+    /// Returns true if the program has run on all combinations of its relevant inputs. All
+    /// unreported paths are then known.
     pub fn has_tried_all(&self) -> bool {
         matches!(self.turns.closing, TrialPhase::Closed { .. })
     }
 
-    /// Runs a turn of the trial if it is the trial's turn. Once the trial is complete, reports a
-    /// path that it found. Returns `None` if the search continues instead.
+    /// Runs the program on some more combinations of inputs if this is due. When all have been
+    /// tried, reports a path. Returns `None` if the search continues instead.
     pub(super) fn run_trial(&mut self) -> Option<Result<Event, SearchError>> {
         if !self.turns.due() {
             return None;
@@ -82,7 +84,7 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Ends the trial; the search continues without it.
+    /// Stops running the program on all combinations of inputs; the search continues alone.
     fn give_up_trying(&mut self) {
         self.turns.trial_only = false;
         self.checker.set_brief(false);
@@ -93,7 +95,7 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Computes the costs of further paths that the trial found.
+    /// Computes the costs of some more paths that were found by running the program on all inputs.
     fn price(
         &mut self,
         trial: Box<Trial>,
@@ -122,8 +124,9 @@ impl<S: Solver> Search<S> {
         Event::Working
     }
 
-    /// Returns the bound on the remaining paths if the trial has found all of them, else `None`.
-    /// The inner option is `None` if no path remains.
+    /// Returns the bound on the unreported paths if all paths have been found by running the
+    /// program on all inputs, otherwise `None`. The inner option is `None` if all paths were
+    /// reported.
     pub(super) fn closed_bound(&self) -> Option<Option<Bound>> {
         let TrialPhase::Closed { trial, left } = &self.turns.closing else { return None };
         Some(left.as_slice().first().map(|next| {
@@ -134,8 +137,8 @@ impl<S: Solver> Search<S> {
         }))
     }
 
-    /// Checks the packet of a path that the trial found, and returns the event that reports the
-    /// path.
+    /// Checks that the packet found for a path by running the program takes this path. Returns the
+    /// event that reports the path.
     fn possible(&mut self, trial: &Trial, priced: &Priced) -> Result<Event, SearchError> {
         let mut path = Vec::new();
         trial.arcs(&priced.possible, &mut path);

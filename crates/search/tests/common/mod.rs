@@ -1,4 +1,5 @@
-//! Generates small random programs, and defines a small target that prices them.
+//! Generates small random programs, and describes a small target device that gives their operations
+//! costs.
 
 // Each test file uses only some of these items.
 
@@ -9,12 +10,13 @@ use slowpath_ir::{
     RegInfo, Region, RegionId, RegionKind, Terminator,
 };
 
-/// Minimum and maximum length of the programs' packets, in bytes.
+/// Minimum and maximum length of the packets that random programs receive, in bytes.
 pub const PACKETS: (u32, u32) = (60, 68);
-/// Number of general registers of the programs, 8 bits each.
+/// Number of general registers that random programs use, 8 bits each.
 const REGISTERS: usize = 4;
 
-/// A target in which the price of some work depends on the work before it, as on the real targets.
+/// Description of a target device on which the cost of an operation depends on the operations
+/// before it, as on real devices.
 pub const TARGET: &str = r#"
 schema = 1
 name = "test"
@@ -101,11 +103,11 @@ pub enum EndSpec {
         index: usize,
         ahead: usize,
     },
-    /// Repeats the block until a counter reaches the value `times`.
+    /// A branch that repeats its block until a counter reaches the value `times`.
     Repeat {
         times: u8,
     },
-    /// Repeats the block while a register equals `constant`.
+    /// A branch that repeats its block while a register equals `constant`.
     RepeatWhile {
         a: usize,
         constant: u8,

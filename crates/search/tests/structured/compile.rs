@@ -1,4 +1,4 @@
-//! Compiles the statements of random programs to the IR.
+//! Compiles the statements of randomly generated programs to the intermediate representation.
 
 use super::elements::TABLE;
 use super::{Cond, HANDLES, NESTING, POINTERS, Stmt, VALUES};
@@ -8,7 +8,7 @@ use slowpath_ir::{
     Region, RegionId, RegionKind, Terminator,
 };
 
-/// Packet lengths of a program.
+/// Packet lengths for which a randomly generated program is compiled.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Minimum and maximum packet length, in bytes.
@@ -40,7 +40,7 @@ pub(super) struct Compiler {
     registers: Registers,
     regs: Vec<RegInfo>,
     blocks: Vec<Option<Block>>,
-    /// Number of the block under construction.
+    /// Number of the basic block under construction.
     current: usize,
     ops: Vec<OriginOp>,
     costs: Vec<CostEvent>,
@@ -49,8 +49,8 @@ pub(super) struct Compiler {
 
 const CLASSES: [&str; 5] = ["plain", "marks", "sensitive", "spaced", "far"];
 
-/// Compiles statements to a program. Each block has one instruction, whose number is the block's
-/// number.
+/// Compiles statements to a program. Each basic block has one instruction, with the same number as
+/// the block.
 pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
     let mut regs: Vec<RegInfo> = Vec::new();
     let mut named = |name: String, width| {
@@ -122,8 +122,8 @@ pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
     program
 }
 
-/// Returns the operations of the prologue. They load values from the packet, set pointers to the
-/// packet and the stack, and store the pointers in their stack slots.
+/// Returns the operations that run before the first statement. They load values from the packet,
+/// set pointers to the packet and the stack, and store the pointers in their stack slots.
 fn prologue(registers: &Registers, regs: &mut Vec<RegInfo>, shape: Shape) -> Vec<OriginOp> {
     let mut ops = Vec::new();
     let mut build = BlockBuilder::new(regs, &mut ops, InsnIdx(0));
@@ -161,7 +161,8 @@ fn prologue(registers: &Registers, regs: &mut Vec<RegInfo>, shape: Shape) -> Vec
     ops
 }
 
-/// Returns the address of a stack slot for spilled pointers. Other stores cannot reach the slot.
+/// Returns the address of the stack slot in which a pointer is saved. The stores of random programs
+/// never reach this slot.
 fn slot(build: &mut BlockBuilder<'_>, registers: &Registers, index: u8) -> Operand {
     let offset = Operand::constant(32, 64 + 4 * u64::from(index));
     build.binary(BinaryOp::Add, registers.stack, offset)
@@ -184,8 +185,8 @@ impl Compiler {
         (BlockBuilder::new(&mut self.regs, &mut self.ops, insn), &self.registers)
     }
 
-    /// Ends the current block and begins the block `next`. Without `cond`, the old block jumps to
-    /// `target`; otherwise it branches to `target` or `next`.
+    /// Ends the current basic block and begins the block `next`. Without `cond`, the old block
+    /// jumps to `target`; otherwise it branches to `target` or `next`.
     pub(super) fn finish(&mut self, cond: Option<Reg>, target: Destination, next: usize) {
         let insn = InsnIdx(self.current as u32);
         let event = |class: usize| CostEvent { insn, class: CostClassId::from(class) };
@@ -251,7 +252,8 @@ impl Compiler {
         temp
     }
 
-    /// Counts an iteration, and then repeats the loop or leaves it.
+    /// Adds 1 to the counter of the loop `inner`, and jumps back to its header unless the maximum
+    /// is reached. Code that follows belongs to the block `next`.
     fn again(&mut self, inner: usize, next: usize) {
         let Loop { header, exit, times } = self.loops[inner];
         let (mut build, registers) = self.build();

@@ -1,34 +1,36 @@
-//! Statements of random programs that use a hash map, a table with known content, or drawn values.
-//! The number of a key determines the address of its element.
+//! Statements of random programs that use a hash map, a table with known content, or random
+//! numbers. The hash map is modelled in memory: each key has a number, which determines the address
+//! of its element.
 
 use super::compile::Compiler;
 use super::{HANDLES, VALUES};
 use proptest::prelude::*;
 use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, Destination, DrawId, Emit, Operand, Reg};
 
-/// Content of the table.
+/// Known content of the table that random programs read.
 pub const TABLE: [u8; 12] = [0, 1, 1, 4, 3, 2, 2, 2, 0, 0, 255, 1];
-/// Number of possible values of a draw.
+/// Number of possible values of a random number that a program draws.
 pub const CHANCES: u64 = 4;
 
-/// A statement on the hash map, the table or a drawn value.
+/// A statement that uses the hash map, the table or a random number.
 #[derive(Clone, Debug)]
 pub enum Element {
-    /// Looks up the element for a key of one or two values; the result is a pointer or null.
+    /// Looks up a key of one or two register values in the hash map. The register `handle` gets a
+    /// pointer to the element, or null.
     LookUp { handle: usize, a: usize, b: Option<usize> },
-    /// Marks an element as present or absent.
+    /// Marks the hash map's element for a key as present or absent. The key consists of the values
+    /// of registers `a` and `b`.
     Mark { a: usize, b: Option<usize>, present: bool },
-    /// Reads 1 or 2 bytes of an element unless the pointer is null.
+    /// Reads 1 or 2 bytes of an element, unless the pointer to it is null.
     Read { dst: usize, handle: usize, bytes: u8 },
-    /// Writes 1 or 2 bytes of an element unless the pointer is null.
+    /// Writes 1 or 2 bytes of an element, unless the pointer to it is null.
     Write { src: usize, handle: usize, bytes: u8 },
-    /// Reads a byte of the table at `value & 15`.
+    /// Reads a byte of the table at offset `value & 15`; `a` is the register with the value.
     Table { dst: usize, a: usize },
-    /// Draws a value below [`CHANCES`].
+    /// Draws a random number below [`CHANCES`].
     Draw { dst: usize },
 }
 
-/// Generates a random statement.
 pub fn element() -> impl Strategy<Value = Element> {
     let (v, h) = (|| 0..VALUES, || 0..HANDLES);
     let second = || prop_oneof![3 => Just(None), 1 => v().prop_map(Some)];
@@ -45,8 +47,8 @@ pub fn element() -> impl Strategy<Value = Element> {
     ]
 }
 
-/// Returns the address of a 16-byte element. Byte 0 is set if the element is present; the value
-/// begins at byte 8.
+/// Returns the address of a 16-byte element of the hash map. Byte 0 is set if the element is
+/// present; its value begins at byte 8.
 fn address(build: &mut BlockBuilder<'_>, hash: Reg, a: Reg, b: Option<Reg>) -> Operand {
     let first = build.zero_extend(a, 64);
     let mut number = build.binary(BinaryOp::Intern, first, Operand::constant(64, 0));
@@ -70,8 +72,8 @@ impl Compiler {
         }
     }
 
-    /// Ends the current block with a branch on whether the pointer is null. Returns the number of
-    /// the block at which both cases meet.
+    /// Ends the current basic block with a branch that skips the next statement if the pointer is
+    /// null. Returns the number of the block after that statement.
     fn unless_null(&mut self, handle: usize) -> usize {
         let (mut build, registers) = self.build();
         let handle = registers.handles[handle];

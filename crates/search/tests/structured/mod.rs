@@ -1,5 +1,5 @@
 //! Generates random programs with nested loops that have several back edges and exits. The programs
-//! use several regions, multi-byte values, spilled pointers, hash maps and drawn values.
+//! use several memory regions, multi-byte values, spilled pointers, hash maps and random numbers.
 
 // Each test file uses only some of these items.
 
@@ -21,66 +21,132 @@ pub const HANDLES: usize = 2;
 /// Maximum nesting of loops.
 pub const NESTING: usize = 2;
 
-/// A condition.
+/// A condition of a branch in a randomly generated program.
 #[derive(Clone, Debug)]
 pub enum Cond {
-    /// A comparison of a value with a constant; `byte` restricts it to the low byte.
+    /// A comparison of a register with a constant; `byte` restricts it to the low byte.
     Constant { op: BinaryOp, a: usize, constant: u8, byte: bool },
-    /// A comparison of two values.
+    /// A comparison of two registers.
     Values { op: BinaryOp, a: usize, b: usize },
     /// True if the packet is shorter than `length` bytes.
     Shorter { length: u16 },
-    /// True if the packet is shorter than `base + (value & 3)` bytes.
+    /// True if the packet is shorter than `base + (value & 3)` bytes; `a` is the register with the
+    /// value.
     ShorterThanSum { base: u16, a: usize },
 }
 
-/// A statement.
+/// A statement of a randomly generated program. Fields such as `dst`, `src`, `a` and `b` are
+/// numbers of registers.
 #[derive(Clone, Debug)]
 pub enum Stmt {
     /// Reads 1 or 2 bytes of the packet at a constant offset.
-    Read { dst: usize, offset: u8, bytes: u8 },
+    Read {
+        dst: usize,
+        offset: u8,
+        bytes: u8,
+    },
     /// Writes 1 or 2 bytes of the packet at a constant offset.
-    Write { src: usize, offset: u8, bytes: u8 },
-    /// Points a pointer register at byte `value & 7` of the packet or the stack.
-    Point { pointer: usize, stack: bool, a: usize },
+    Write {
+        src: usize,
+        offset: u8,
+        bytes: u8,
+    },
+    /// Sets a pointer register to byte `value & 7` of the packet or the stack; `a` is the register
+    /// with the value.
+    Point {
+        pointer: usize,
+        stack: bool,
+        a: usize,
+    },
     /// Advances a pointer register by `by` bytes.
-    Advance { pointer: usize, by: u8 },
-    /// Advances a pointer register by `value & 3` times 16 MiB.
-    Leap { pointer: usize, a: usize },
+    Advance {
+        pointer: usize,
+        by: u8,
+    },
+    /// Advances a pointer register by `value & 3` times 16 MiB; `a` is the register with the value.
+    Leap {
+        pointer: usize,
+        a: usize,
+    },
     /// Reads 1 or 2 bytes through a pointer register.
-    ReadVia { dst: usize, pointer: usize, bytes: u8 },
+    ReadVia {
+        dst: usize,
+        pointer: usize,
+        bytes: u8,
+    },
     /// Writes 1 or 2 bytes through a pointer register.
-    WriteVia { src: usize, pointer: usize, bytes: u8 },
+    WriteVia {
+        src: usize,
+        pointer: usize,
+        bytes: u8,
+    },
     /// Stores a pointer register in one of two stack slots (spilling).
-    Spill { pointer: usize, slot: u8 },
+    Spill {
+        pointer: usize,
+        slot: u8,
+    },
     /// Loads a pointer register from one of the two stack slots.
-    Fill { pointer: usize, slot: u8 },
-    /// Reads a byte of the map at `value & 3`.
-    MapRead { dst: usize, a: usize },
-    /// Writes 2 bytes of the map at `value & 3`.
-    MapWrite { src: usize, a: usize },
-    /// Combines two values.
-    Compute { op: BinaryOp, dst: usize, a: usize, b: usize },
-    /// Combines a value with a constant.
-    WithConstant { op: BinaryOp, dst: usize, a: usize, constant: u8 },
-    /// Uses the hash map, the table or a drawn value.
+    Fill {
+        pointer: usize,
+        slot: u8,
+    },
+    /// Reads a byte of the program's map at offset `value & 3`; `a` is the register with the value.
+    MapRead {
+        dst: usize,
+        a: usize,
+    },
+    /// Writes 2 bytes of the program's map at offset `value & 3`; `a` is the register with the
+    /// value.
+    MapWrite {
+        src: usize,
+        a: usize,
+    },
+    Compute {
+        op: BinaryOp,
+        dst: usize,
+        a: usize,
+        b: usize,
+    },
+    WithConstant {
+        op: BinaryOp,
+        dst: usize,
+        a: usize,
+        constant: u8,
+    },
+    /// A statement that uses the hash map, the table or a random number.
     Element(Element),
-    /// Causes a cost event of this class.
-    Work { class: usize },
-    /// Branches on a condition.
-    If { cond: Cond, then: Vec<Stmt>, otherwise: Vec<Stmt> },
-    /// Repeats its body at most `times` times.
-    Loop { times: u8, body: Vec<Stmt> },
+    /// Causes a cost event, so that the path becomes slower. `class` is the cost class, which has a
+    /// price.
+    Work {
+        class: usize,
+    },
+    If {
+        cond: Cond,
+        then: Vec<Stmt>,
+        otherwise: Vec<Stmt>,
+    },
+    /// Repeats the statements of its body at most `times` times.
+    Loop {
+        times: u8,
+        body: Vec<Stmt>,
+    },
     /// Leaves one or two loops if the condition holds.
-    Break { cond: Cond, loops: usize },
+    Break {
+        cond: Cond,
+        loops: usize,
+    },
     /// Continues with the next iteration if the condition holds.
-    Continue { cond: Cond },
+    Continue {
+        cond: Cond,
+    },
     /// Exits the program if the condition holds.
-    Leave { cond: Cond },
+    Leave {
+        cond: Cond,
+    },
 }
 
-/// Generates an operator between values. Products and remainders of unknowns would take the solver
-/// too long.
+/// Generates a binary operator for two registers. Multiplication and remainder are left out,
+/// because they would take the solver too long.
 fn operator() -> impl Strategy<Value = BinaryOp> {
     use BinaryOp::{Add, And, Ashr, Lshr, Or, Shl, Sub, Xor};
     prop::sample::select(vec![Add, Sub, And, Or, Xor, Lshr, Shl, Ashr])
@@ -133,7 +199,8 @@ fn simple() -> impl Strategy<Value = Stmt> {
     ]
 }
 
-/// Generates a list of statements inside `loops` loops, nested at most `depth` deep.
+/// Generates a list of statements inside `loops` enclosing loops; the list itself is nested at most
+/// `depth` deep.
 fn list(loops: usize, depth: usize) -> BoxedStrategy<Vec<Stmt>> {
     let leave = cond().prop_map(|cond| Stmt::Leave { cond });
     let mut kinds: Vec<(u32, BoxedStrategy<Stmt>)> =
@@ -158,8 +225,8 @@ fn list(loops: usize, depth: usize) -> BoxedStrategy<Vec<Stmt>> {
     prop::collection::vec(prop::strategy::Union::new_weighted(kinds), 0..most).boxed()
 }
 
-/// Generates statements that write and read through a pointer into the packet or the stack. Only on
-/// a single path is it known into which of the two the pointer points.
+/// Generates statements that write and read through a pointer to the packet or to the stack. A
+/// branch decides which of the two, so only single paths determine the memory.
 fn deferred() -> impl Strategy<Value = Vec<Stmt>> {
     let value = 0..VALUES;
     let parts = (cond(), value.clone(), cond(), simple(), simple(), list(0, 1));
@@ -180,7 +247,6 @@ fn deferred() -> impl Strategy<Value = Vec<Stmt>> {
     })
 }
 
-/// Generates a random program.
 pub fn statements() -> impl Strategy<Value = Vec<Stmt>> {
     prop_oneof![2 => list(0, 3), 1 => deferred()]
 }

@@ -1,6 +1,6 @@
 //! Translates terms into Boolean literals, one for each bit, lowest bit first. Each term is
-//! translated once. A term that is opaque in the engine's view becomes an unknown with values in
-//! the term's domain. If a domain determines a bit, the bit becomes a constant.
+//! translated once. Terms that the SAT solver treats as unknowns get new variables. If a bit is the
+//! same for all possible values of a term (its domain), the bit becomes a constant.
 
 use slowpath_stop::{Reason, Stop, Ticker};
 
@@ -15,10 +15,10 @@ use crate::term::{Node, TermId};
 /// Number of terms translated between two polls of the stop condition. One circuit can take a
 /// millisecond.
 const NODES: u32 = 8;
-/// Marks terms in `places` that have not been translated.
+/// Entry of `places` for a term that has not been translated.
 const ABSENT: u32 = u32::MAX;
 
-/// A translator for the terms of one pool.
+/// Translator of the terms of one pool into literals.
 #[derive(Debug)]
 pub(super) struct Blaster {
     pub(super) gates: Gates,
@@ -52,8 +52,8 @@ impl Blaster {
         self.bits_unless(pool, view, term, &Stop::never()).unwrap_or_default()
     }
 
-    /// Translates a term and returns the literals for its bits. Fails when `stop` holds; the terms
-    /// translated until then stay translated.
+    /// Translates a term and returns the literals for its bits. Fails when the stop condition
+    /// `stop` holds; translations of subterms that are finished by then are kept.
     pub(super) fn bits_unless(
         &mut self,
         pool: &TermPool,
@@ -151,7 +151,7 @@ impl Blaster {
         bits
     }
 
-    /// Replaces those bits by constants that have the same value in all members of the domain.
+    /// Replaces each bit that is the same in all members of the domain by a constant.
     fn fix(&self, bits: &mut [Lit], domain: Domain) {
         for (place, bit) in bits.iter_mut().enumerate() {
             if domain.zeros() >> place & 1 == 1 {
@@ -197,7 +197,7 @@ impl Blaster {
         bits
     }
 
-    /// Returns a literal that is true if the number lies outside `first..=last`.
+    /// Returns a literal that is true if the number `bits` lies outside `first..=last`.
     pub(super) fn outside(&mut self, bits: &[Lit], first: u64, last: u64) -> Lit {
         let width = bits.len() as u8;
         if first == last {
@@ -220,9 +220,9 @@ impl Blaster {
     }
 }
 
-/// Returns the terms from which a term's circuit is built. These are usually its operands. For a
-/// difference, which is stored as the sum with a negation, they are minuend and subtrahend, because
-/// a single subtractor suffices.
+/// Returns the terms from which a term's circuit is built, usually its operands. A difference is
+/// stored as the sum of `x` and a negation of `y`. Its circuit is built from `x` and `y`, because a
+/// single subtractor suffices.
 fn operands(pool: &TermPool, term: TermId) -> [Option<TermId>; 3] {
     let node = pool.node(term);
     let Node::Add(x, y) = *node else { return node.operands() };

@@ -5,7 +5,6 @@ use super::gates::Gates;
 use crate::sat::Lit;
 
 impl Gates {
-    /// Returns the bits of a constant number with `width` bits.
     pub(super) fn number(&self, width: usize, value: u64) -> Vec<Lit> {
         (0..width).map(|bit| self.constant(value >> bit & 1 == 1)).collect()
     }
@@ -19,7 +18,7 @@ impl Gates {
         Some(number)
     }
 
-    /// Returns the sum modulo 2^width of both operands and the carry in, and the carry out.
+    /// Returns the sum of both operands and the carry in, modulo 2^width, and the carry out.
     pub(super) fn add(&mut self, a: &[Lit], b: &[Lit], carry: Lit) -> (Vec<Lit>, Lit) {
         let mut carry = carry;
         let mut sum = Vec::with_capacity(a.len());
@@ -78,7 +77,7 @@ impl Gates {
         a.iter().zip(b).map(|(&a, &b)| gate(self, a, b)).collect()
     }
 
-    /// Returns the product modulo 2^width.
+    /// Returns the product of two numbers modulo 2^width.
     pub(super) fn multiply(&mut self, a: &[Lit], b: &[Lit]) -> Vec<Lit> {
         let constants = |gates: &Self, bits: &[Lit]| {
             bits.iter().filter(|&&b| gates.as_constant(b).is_some()).count()
@@ -99,9 +98,9 @@ impl Gates {
         sum
     }
 
-    /// Returns the product with a constant. The constant is written with the digits -1, 0 and 1 and
-    /// as few non-zero digits as possible. For each such digit, one shifted copy of `a` is added or
-    /// subtracted.
+    /// Returns the product of `a` and a constant. The constant is written with the digits -1, 0 and
+    /// 1 and as few non-zero digits as possible. For each non-zero digit, one shifted copy of `a`
+    /// is added or subtracted.
     fn multiply_by(&mut self, a: &[Lit], factor: u64) -> Vec<Lit> {
         // Non-adjacent form of n: digit i is non-zero if n and 3n differ in bit i + 1. The digit is
         // 1 if this bit of 3n is set, else -1.
@@ -124,8 +123,9 @@ impl Gates {
         sum
     }
 
-    /// Returns quotient and remainder of a long division, unsigned. If the divisor is zero, the
-    /// quotient has all bits set and the remainder is the dividend, as SMT-LIB requires.
+    /// Returns quotient and remainder of an unsigned division, computed as in long division. If the
+    /// divisor is zero, the quotient has all bits set and the remainder is the dividend, as SMT-LIB
+    /// requires.
     pub(super) fn divide(&mut self, a: &[Lit], b: &[Lit]) -> (Vec<Lit>, Vec<Lit>) {
         let no = self.constant(false);
         let mut divisor = b.to_vec();
@@ -143,7 +143,7 @@ impl Gates {
         (quotient, rest)
     }
 
-    /// Returns quotient and remainder, signed; the quotient is rounded towards zero.
+    /// Returns quotient and remainder of a signed division; the quotient is rounded towards zero.
     pub(super) fn divide_signed(&mut self, a: &[Lit], b: &[Lit]) -> (Vec<Lit>, Vec<Lit>) {
         let no = self.constant(false);
         let (below_a, below_b) = (a.last().copied().unwrap_or(no), b.last().copied().unwrap_or(no));
@@ -158,7 +158,7 @@ impl Gates {
         self.choose(condition, &negated, a)
     }
 
-    /// Shifts right and fills the highest bits with `fill`. If the bits are passed in reverse
+    /// Shifts `a` right and fills the highest bits with `fill`. If the bits of `a` are in reverse
     /// order, this is a left shift.
     fn shift_down(&mut self, a: &[Lit], amount: &[Lit], fill: Lit) -> Vec<Lit> {
         let mut bits = a.to_vec();

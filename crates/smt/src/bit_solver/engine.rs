@@ -1,6 +1,7 @@
-//! Decides conditions with one SAT solver for all checks: conditions become assumptions of the SAT
-//! solver. The clauses of gates define both values of an output, so conditions need no guard
-//! variables. All clauses are kept for later checks, including learnt clauses.
+//! Decides conditions with one incremental SAT solver. Each condition is passed to it as an
+//! assumption. A gate's clauses define its output both when it is true and when it is false, so
+//! conditions need no guard variables. All clauses, including learnt ones, are kept for later
+//! checks.
 
 use super::blast::Blaster;
 use crate::error::SolverError;
@@ -22,7 +23,7 @@ const LONGER: u64 = 20_000_000;
 pub(crate) struct Engine {
     blaster: Blaster,
     effort: Option<u64>,
-    /// Number of the SAT solver's steps that were already charged to a budget.
+    /// Number of the SAT solver's steps that were subtracted from the budgets of earlier checks.
     spent: u64,
     /// Literal of each translated condition.
     conditions: FastMap<TermId, Lit>,
@@ -57,7 +58,7 @@ impl Engine {
         Ok(lit)
     }
 
-    /// Charges a budget with the steps that the SAT solver took since the last call of this
+    /// Subtracts from a budget the steps that the SAT solver took since the last call of this
     /// function.
     fn spend(&mut self, budget: &Budget) {
         let steps = self.blaster.gates.sat.steps();

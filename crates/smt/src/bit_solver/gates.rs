@@ -1,19 +1,19 @@
-//! Creates gates over Boolean variables. Equal gates are created only once, and constants are
+//! Creates logic gates over Boolean variables. Equal gates are created only once, and constants are
 //! folded. The clauses of a gate make its output equal to the gate's function of its operands
-//! (Tseitin 1968). So either value of an output can be assumed.
+//! (Tseitin 1968). So an output can be assumed to be true or to be false.
 
 use crate::pool::FastMap;
 use crate::sat::{Hook, Lit, Sat};
 
-/// The way in which a variable is defined. Operands are in a normal form, so that equal gates have
-/// equal definitions.
+/// The definition of a Boolean variable: an input, or a gate with its operands. Operands are in a
+/// normal form, so that equal gates have equal definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Gate {
-    /// An input, not computed by a gate.
+    /// An input: a variable that no gate computes.
     Input,
     And(Lit, Lit),
     Xor(Lit, Lit),
-    /// The second operand if the first is true, else the third.
+    /// The second operand if the first is true, otherwise the third.
     Mux(Lit, Lit, Lit),
     /// The value that at least two of the three operands have.
     Majority(Lit, Lit, Lit),
@@ -21,14 +21,13 @@ enum Gate {
     Parity(Lit, Lit, Lit),
 }
 
-/// All gates of one solver.
+/// All gates of one solver. Each gate is created only once.
 #[derive(Debug)]
 pub(super) struct Gates {
     pub(super) sat: Sat,
     /// The gate that defines each variable.
     gates: Vec<Gate>,
     known: FastMap<Gate, Lit>,
-    /// The literal that is always true.
     true_literal: Lit,
     /// Scratch memory of [`cone`](Self::cone): number of the last call that visited each variable.
     visited: Vec<u32>,
@@ -52,7 +51,6 @@ impl Gates {
         }
     }
 
-    /// Returns the constant literal with a truth value.
     pub(super) fn constant(&self, value: bool) -> Lit {
         if value { self.true_literal } else { !self.true_literal }
     }
@@ -62,7 +60,6 @@ impl Gates {
         (lit.variable() == self.true_literal.variable()).then(|| lit == self.true_literal)
     }
 
-    /// Creates an input.
     pub(super) fn input(&mut self) -> Lit {
         self.gates.push(Gate::Input);
         self.sat.variable()
@@ -221,7 +218,7 @@ impl Gates {
         if flip { !out } else { out }
     }
 
-    /// Returns the conjunction of literals.
+    /// Returns a literal that is true if all `literals` are true.
     pub(super) fn all(&mut self, literals: &[Lit]) -> Lit {
         // A balanced tree keeps the depth logarithmic.
         let mut level: Vec<Lit> = literals.to_vec();
@@ -234,14 +231,14 @@ impl Gates {
         level.first().copied().unwrap_or(self.true_literal)
     }
 
-    /// Returns the disjunction of literals.
+    /// Returns a literal that is true if any of the `literals` is true.
     pub(super) fn any(&mut self, literals: &[Lit]) -> Lit {
         let negated: Vec<Lit> = literals.iter().map(|&lit| !lit).collect();
         !self.all(&negated)
     }
 
-    /// Returns the variables from which the `roots` are computed, directly or indirectly, and the
-    /// variables of the roots themselves.
+    /// Returns the variables of the `roots`, and all variables from which these are computed,
+    /// directly or indirectly.
     pub(super) fn cone(&mut self, roots: impl Iterator<Item = Lit>) -> Vec<usize> {
         self.calls += 1;
         self.visited.resize(self.gates.len(), 0);

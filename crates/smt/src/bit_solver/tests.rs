@@ -30,8 +30,8 @@ const BINARIES: [Binary; 18] = [
     TermPool::sle,
 ];
 
-/// Returns the value of a term's bits if its inputs have the given values. No variable is decided,
-/// so the value follows by propagation alone.
+/// Returns the value that a term's bits have for the given inputs. No variable is decided, so the
+/// value follows by unit propagation alone.
 fn computed(pool: &TermPool, term: TermId, inputs: &[(TermId, u64)]) -> Option<u64> {
     let mut blaster = Blaster::new(Hook::default());
     let mut view = View::default();

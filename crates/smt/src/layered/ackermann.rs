@@ -1,11 +1,12 @@
-//! Lazy Ackermann reduction. Reads of arrays and numbers of pairs are function applications, which
-//! an engine treats as independent unknowns. Functional consistency between them is enforced only
-//! where a model of the engine violates it (Brummayer and Biere, "Lemmas on demand for the
-//! extensional theory of arrays", JSAT 2009):
+//! Lazy Ackermann reduction. The engine treats two kinds of function applications as independent
+//! unknowns: bytes read from arrays, and numbers that identify pairs of values
+//! ([`TermPool::intern`]). Functional consistency between them is enforced only where a model of
+//! the engine violates it (Brummayer and Biere, "Lemmas on demand for the extensional theory of
+//! arrays", JSAT 2009):
 //!
 //! - bytes of an unconstrained array at equal indices are equal;
 //! - the byte that is read from a table is the content of the table at the index;
-//! - numbers of pairs are equal if and only if the pairs are equal.
+//! - the numbers of two pairs are equal if and only if the pairs are equal.
 //!
 //! The check uses the engine's values of bytes, numbers and opaque terms, regardless of the values
 //! of their subterms. Once no violation remains, nested applications are consistent as well.
@@ -20,12 +21,15 @@ use crate::term::{ArrayId, Node, TermId};
 
 /// Maximum length of a table whose whole content is asserted after the first wrong byte.
 const MAX_TABLE: u64 = 1024;
-/// Maximum number of entries of longer tables that are asserted at once, as a base-2 logarithm.
+/// Maximum number of entries of a table longer than `MAX_TABLE` that are asserted at once, as a
+/// base-2 logarithm.
 const MAX_WINDOW: u32 = 12;
-/// Maximum number of lemmas added at once to separate a pair from other pairs with an equal number.
+/// Maximum number of lemmas that are added at once to separate one pair of values from other pairs
+/// to which the model gives the same number.
 const MAX_OTHERS: usize = 32;
 
-/// A byte with its index, or a number with its pair, together with the value that the engine chose.
+/// A function application with the value that the engine chose for it: a byte of an array at an
+/// index, or the number that identifies a pair of values ([`TermPool::intern`]).
 #[derive(Clone, Copy)]
 struct Application {
     term: TermId,
@@ -33,20 +37,22 @@ struct Application {
     value: u64,
 }
 
-/// A violation of functional consistency in a model.
+/// A violation of functional consistency (equal arguments give equal results) in a model.
 enum Violation {
-    /// Two bytes of one array at equal indices differ.
+    /// Two bytes of one array differ, although their indices are equal.
     Bytes(Application, Application),
-    /// A byte of a table differs from the content at the index; the number is this index.
+    /// A byte read from a table differs from the table's content at the index. The `u64` is this
+    /// index.
     Table(ArrayId, Application, u64),
-    /// Two pairs are equal but their numbers differ, or two numbers are equal but their pairs
-    /// differ.
+    /// Two equal pairs of values have different numbers, or two different pairs have the same
+    /// number.
     Numbers(Application, Application),
 }
 
 impl<E: Engine> Session<E> {
-    /// Converts the engine's model into a model of the pool. If bytes or numbers are inconsistent,
-    /// adds lemmas that exclude the inconsistency and returns `None`.
+    /// Converts the engine's model into a model of the terms. If bytes of arrays or numbers of
+    /// interned pairs are inconsistent, adds lemmas that exclude the inconsistency and returns
+    /// `None`.
     pub(super) fn consistent_model(
         &mut self,
         pool: &TermPool,
@@ -92,7 +98,7 @@ impl<E: Engine> Session<E> {
         Ok(None)
     }
 
-    /// Adds the lemmas that exclude a violation.
+    /// Adds the lemmas that exclude a violation from all later models.
     fn exclude(&mut self, pool: &TermPool, violation: &Violation) {
         match *violation {
             Violation::Bytes(a, b) => self.add_lemma(
@@ -113,9 +119,9 @@ impl<E: Engine> Session<E> {
         self.engine.add_lemma(pool, &mut self.view, lemma);
     }
 
-    /// Asserts content of a table: all of a short table, otherwise a window around the index `at`.
-    /// The window grows with each wrong byte; otherwise the engine might try all entries one by
-    /// one.
+    /// Tells the engine the content of a table: all of a short table, otherwise a window around the
+    /// index `at`. The window grows with each wrong byte, so that the engine does not try all
+    /// entries one by one.
     fn add_table_lemmas(
         &mut self,
         pool: &TermPool,
@@ -159,8 +165,8 @@ impl<E: Engine> Session<E> {
     }
 }
 
-/// Collects violations of bytes. Returns one application for each array and index of an
-/// unconstrained array.
+/// Adds violations among bytes of arrays to `violations`. Returns one representative byte for each
+/// index of an unconstrained array.
 fn check_bytes(
     pool: &TermPool,
     evaluator: &mut Evaluator<'_>,
@@ -184,7 +190,8 @@ fn check_bytes(
     places
 }
 
-/// Collects violations of numbers. Returns one application for each pair.
+/// Adds violations among numbers of interned pairs to `violations`. Returns one number for each
+/// pair of values.
 fn check_numbers(
     evaluator: &mut Evaluator<'_>,
     numbers: &[Application],

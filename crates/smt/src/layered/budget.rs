@@ -1,11 +1,11 @@
-//! The budget of one check: a condition that ends it, and a maximum number of engine steps. Unlike
-//! a time limit, a step limit has the same effect in every run.
+//! The budget of one solver check: a stop condition, and a maximum number of engine steps. Unlike a
+//! time limit, a step limit has the same effect in every run.
 
 use std::cell::Cell;
 
 use slowpath_stop::Stop;
 
-/// The limits of a check, and the number of steps used so far.
+/// The limits of a solver check, and the number of steps used so far.
 #[derive(Debug)]
 pub(crate) struct Budget {
     stop: Stop,
@@ -14,22 +14,18 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Creates a budget from a stop condition and an optional maximum number of steps.
     pub(crate) fn new(stop: Stop, limit: Option<u64>) -> Self {
         Budget { stop, limit, spent: Cell::new(0) }
     }
 
-    /// Returns the stop condition.
     pub(crate) fn stop(&self) -> &Stop {
         &self.stop
     }
 
-    /// Adds steps to the number of steps used.
     pub(crate) fn spend(&self, steps: u64) {
         self.spent.set(self.spent.get().saturating_add(steps));
     }
 
-    /// Returns the number of steps used.
     pub(crate) fn spent(&self) -> u64 {
         self.spent.get()
     }

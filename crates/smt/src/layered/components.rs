@@ -12,7 +12,7 @@ use crate::model::Model;
 use crate::pool::{FastMap, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Something that two conditions have in common, so that they belong to one group.
+/// An input or a property that two conditions can share; they then belong to the same group.
 #[derive(PartialEq, Eq, Hash)]
 enum Shared {
     Input(TermId),
@@ -20,10 +20,10 @@ enum Shared {
     Array(ArrayId),
 }
 
-/// Splits `terms` into groups, and returns the positions of each group's terms. Groups and
-/// positions are in increasing order. Conditions with numbers of pairs form one group, because
-/// different pairs need different numbers. Conditions that read an array in `conflicting_arrays`
-/// also form one group for each such array.
+/// Splits `terms` into groups that share no input, and returns the positions of each group's terms.
+/// Groups and positions are in increasing order. All conditions with interned pairs form one group,
+/// because different pairs need different numbers. For each array in `conflicting_arrays`, the
+/// conditions that read it form one group.
 pub(super) fn split(
     pool: &TermPool,
     inputs: &mut Inputs,
@@ -73,8 +73,8 @@ fn unite(parents: &mut [usize], a: usize, b: usize) {
     parents[a.max(b)] = a.min(b);
 }
 
-/// Combines the models of all groups into one. If models contain different values for a byte, fails
-/// with the arrays of such bytes.
+/// Combines the models of all groups into one. If models contain different values for a byte of an
+/// array, returns all arrays with differing bytes as the error.
 pub(super) fn join(models: &[Model]) -> Result<Model, BTreeSet<ArrayId>> {
     let mut known: FastMap<(ArrayId, u64), u8> = FastMap::default();
     let mut joined = Model::new();

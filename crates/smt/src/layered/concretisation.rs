@@ -23,22 +23,25 @@ use crate::term::TermId;
 use plan::Plan;
 pub(super) use tools::SolverContext;
 
-/// Number of models, with opaque terms as unknowns, from which the search starts.
+/// Number of start models for the search. A start model satisfies the conditions while opaque terms
+/// may have arbitrary values.
 pub(super) const ROUNDS: u64 = 6;
-/// Number of combinations of values that are evaluated for each start model.
+/// Number of combinations of input values that are evaluated for each start model.
 const SAMPLES: u64 = 96;
-/// Maximum number of these combinations, for each start model, that the engine checks.
+/// Maximum number of combinations of input values that the engine checks for each start model.
 const CHECKS: usize = 2;
 
-/// Searches for models with concrete inputs, and remembers values that led to models.
+/// Searches for models in which inputs of opaque terms have concrete values. Remembers values that
+/// led to models.
 #[derive(Debug, Default)]
 pub(super) struct Concretiser {
     hints: FastMap<TermId, u64>,
 }
 
 impl Concretiser {
-    /// Searches for a model of `terms`. The model `start` satisfies them if opaque terms are
-    /// unknowns, but these have wrong values. `rounds` is the part of `0..`[`ROUNDS`] to run.
+    /// Searches for a model of `terms`. `start` is a model that satisfies them only if opaque terms
+    /// may have arbitrary values. `rounds` is the part of `0..`[`ROUNDS`] to run; each round except
+    /// round 0 uses a new random start model.
     pub(super) fn model<E: Engine>(
         &mut self,
         tools: &mut SolverContext<'_, E>,
@@ -92,9 +95,9 @@ impl Concretiser {
         Ok(None)
     }
 
-    /// Returns values for the fixed inputs. They come from a model. Values from earlier successes
-    /// take precedence for inputs that occur only inside opaque terms, or for all inputs if `all`
-    /// is true.
+    /// Returns concrete values for the inputs that the plan selects, taken from `model`. For inputs
+    /// that occur only inside opaque terms (for all inputs if `all` is true), values that led to a
+    /// model before are preferred.
     fn hinted(
         &self,
         pool: &TermPool,

@@ -7,43 +7,43 @@ use crate::error::SolverError;
 use crate::pool::TermPool;
 use crate::term::TermId;
 
-/// Limit for the effort of a check. Each engine counts its own steps, so results are reproducible.
+/// Maximum effort of a check. Each engine counts its own steps, so results are reproducible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// Limit of some tens of milliseconds.
+    /// Effort of at most some tens of milliseconds.
     Quick,
-    /// Limit of some seconds.
+    /// Effort of at most some seconds.
     Longer,
     Unlimited,
 }
 
-/// The answer of an engine.
+/// The answer of an engine to a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EngineAnswer {
-    /// Satisfiable; [`Engine::value`] returns the values.
+    /// All terms can hold; [`Engine::value`] returns the values of the unknowns.
     Sat,
-    /// Unsatisfiable: the terms at these positions contradict each other.
+    /// The terms at these positions contradict each other.
     Unsat(Vec<usize>),
-    /// Undecided, with the reason.
+    /// The engine did not decide the check, for this reason.
     Unknown(String),
 }
 
-/// A constraint between unknowns that stand for bytes of arrays or for numbers of pairs: equal
-/// arguments give equal results (`ackermann`).
+/// A constraint between unknowns that stand for bytes of arrays or for numbers of interned pairs.
+/// It states that equal arguments give equal results (`ackermann`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Lemma {
-    /// Equal indices imply equal bytes.
+    /// If the indices are equal, the bytes are equal.
     Bytes { indices: [TermId; 2], bytes: [TermId; 2] },
-    /// The numbers are equal if and only if both pairs of values are equal.
+    /// The numbers are equal if and only if both interned pairs of values are equal.
     Numbers { pairs: [[TermId; 2]; 2], numbers: [TermId; 2] },
     /// The byte has this value if the index lies in `first..=last`.
     Table { index: TermId, first: u64, last: u64, byte: TermId, value: u8 },
 }
 
-/// A decision procedure that treats bytes of arrays, numbers of pairs and opaque terms of a
-/// [`View`] as independent unknowns. Each unknown lies within its domain.
+/// A decision procedure that treats bytes of arrays, numbers of interned pairs
+/// ([`TermPool::intern`]) and opaque terms of a [`View`] as independent unknowns. Each unknown has
+/// a value within the term's domain.
 pub(crate) trait Engine: Sized {
-    /// Name of the engine in messages.
     const NAME: &'static str;
 
     /// Creates a new engine with the same configuration.
@@ -53,8 +53,8 @@ pub(crate) trait Engine: Sized {
     fn set_effort(&mut self, effort: Effort);
 
     /// Decides whether all of `terms` can hold; each is a single bit and not constant. `leaves`
-    /// contains the unknowns, bytes, numbers and opaque terms in `terms`. The engine charges its
-    /// steps to the budget and stops when the budget is exhausted.
+    /// lists all subterms that the engine treats as unknowns. The engine charges its steps to the
+    /// budget and stops when the budget is exhausted.
     fn decide(
         &mut self,
         pool: &TermPool,
@@ -64,8 +64,8 @@ pub(crate) trait Engine: Sized {
         budget: &Budget,
     ) -> Result<EngineAnswer, SolverError>;
 
-    /// Returns the value of a leaf after the answer [`EngineAnswer::Sat`]. Valid until the next
-    /// check or lemma.
+    /// Returns the value of a term that the engine treats as an unknown, after the answer
+    /// [`EngineAnswer::Sat`]. The value is valid until the next check or lemma.
     fn value(&self, leaf: TermId) -> Option<u64>;
 
     /// Adds a constraint that all later checks must respect.

@@ -1,5 +1,5 @@
-//! Lists the inputs of terms: the unknowns, bytes and numbers of pairs in them, including those
-//! inside opaque terms. Also builds models that assign all inputs.
+//! Lists the inputs of terms: their unknowns, bytes of arrays and numbers of interned pairs,
+//! including those inside opaque terms. Also builds models that assign all inputs.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::pool::{FastMap, TermPool};
 use crate::term::{Node, TermId};
 
-/// Cache of the inputs of each term.
+/// Cache of the inputs (unknowns, bytes of arrays and numbers of interned pairs) of each term.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
     of: FastMap<TermId, Rc<[TermId]>>,
@@ -39,7 +39,8 @@ impl Inputs {
 }
 
 /// Restricts `model` to `inputs` (in order of their ids), and assigns all of them. Unknowns without
-/// a value get their least value. Returns `None` if two different pairs would have the same number.
+/// a value get the smallest value in their domain. Returns `None` if two different interned pairs
+/// would have the same number.
 pub(super) fn complete(pool: &TermPool, model: &Model, inputs: &[TermId]) -> Option<Model> {
     let unassigned = inputs.iter().filter_map(|&input| match *pool.node(input) {
         Node::Var(var) if model.var(var).is_none() => Some((input, pool.domain(input).lo())),
@@ -49,8 +50,8 @@ pub(super) fn complete(pool: &TermPool, model: &Model, inputs: &[TermId]) -> Opt
     assign(pool, &mut evaluator, inputs)
 }
 
-/// Returns a model in which the inputs have these values. Returns `None` if two different pairs
-/// would have the same number.
+/// Returns a model in which the inputs have these values. Returns `None` if two different interned
+/// pairs would have the same number.
 pub(super) fn model_of(pool: &TermPool, values: &BTreeMap<TermId, u64>) -> Option<Model> {
     let nothing = Model::new();
     let known = values.iter().map(|(&input, &value)| (input, value));

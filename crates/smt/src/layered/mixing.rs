@@ -7,8 +7,7 @@
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// Mixing depth from which on a term is opaque. The engine treats opaque terms as unknowns at
-/// first.
+/// Minimum mixing depth of an opaque term. At first, the engine treats opaque terms as unknowns.
 const OPAQUE: u16 = 12;
 /// Minimum width of opaque terms in bits. An engine can enumerate the values of narrower terms.
 const MIN_WIDTH: u8 = 8;
@@ -20,7 +19,8 @@ pub(super) struct Mixing {
 }
 
 impl Mixing {
-    /// Returns true if the term is opaque, so that the engine treats it as an unknown.
+    /// Returns true if the term mixes its inputs so deeply that the engine should treat it as an
+    /// unknown.
     pub(super) fn is_opaque(&mut self, pool: &TermPool, term: TermId) -> bool {
         let width = pool.width(term);
         width >= MIN_WIDTH && cost(pool, term) > 0 && self.depth(pool, term) >= OPAQUE

@@ -1,7 +1,7 @@
-//! Stores the outcomes of earlier conditions in a form that does not depend on the names of inputs.
-//! An outcome for one loop iteration, or for one part of a path, then applies to equal conditions
-//! on other bytes. "Green" canonicalises slices of path conditions in the same way (Visser,
-//! Geldenhuys and Dwyer, FSE 2012).
+//! Stores the outcomes of conditions in a form that does not depend on the names of inputs. An
+//! outcome for one loop iteration, or for one part of a path, then applies to equal conditions on
+//! other bytes. "Green" canonicalises slices of path conditions in the same way (Visser, Geldenhuys
+//! and Dwyer, FSE 2012).
 
 use std::collections::BTreeMap;
 use std::mem::{Discriminant, discriminant};
@@ -13,14 +13,17 @@ use crate::model::Model;
 use crate::pool::{FastMap, FastSet, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Maximum size of one cached query, and of all cached queries together, in parts.
+/// Maximum number of terms and conditions in one cached query. `MAX_TOTAL` limits their number in
+/// all cached queries together.
 const MAX_PARTS: usize = 20_000;
 const MAX_TOTAL: usize = 2_000_000;
 
-/// A part of a canonical query, usually a term. Operands are given as indices of earlier parts.
+/// An element of a canonical query: a term or a condition. Operands are given as indices of earlier
+/// elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Part {
-    /// An unknown, or a byte that cannot coincide with another byte.
+    /// An unknown, or a byte of an array that is read only at constant indices. Only its domain
+    /// matters.
     Input(Domain),
     Operator {
         kind: Discriminant<Node>,
@@ -28,7 +31,7 @@ enum Part {
         detail: u64,
         operands: [u32; 3],
     },
-    /// A condition: the part with this index.
+    /// A condition of the query: the element with this index must be true.
     Root(u32),
 }
 
@@ -39,9 +42,9 @@ pub(super) struct CanonicalQuery(Vec<Part>);
 /// A cached outcome, independent of the names of inputs.
 #[derive(Clone, Debug)]
 enum Entry {
-    /// Values of the inputs, in canonical order.
+    /// All conditions hold for these values of the inputs, in canonical order.
     Sat(Vec<u64>),
-    /// Positions of conditions that cannot hold together.
+    /// The conditions at these positions cannot hold together.
     Unsat(Vec<usize>),
 }
 
@@ -52,7 +55,6 @@ pub(super) enum CachedOutcome {
     Unsat(Vec<usize>),
 }
 
-/// Cached outcomes by canonical query.
 #[derive(Debug, Default)]
 pub(super) struct QueryCache {
     answers: FastMap<CanonicalQuery, Entry>,
@@ -61,7 +63,7 @@ pub(super) struct QueryCache {
 
 impl QueryCache {
     /// Returns the cached outcome for conditions with this canonical form, if there is one. A model
-    /// assigns values to `inputs`, which are the inputs in canonical order.
+    /// in the outcome assigns values to `inputs`, which are the inputs in canonical order.
     pub(super) fn look_up(
         &self,
         pool: &TermPool,
@@ -91,7 +93,7 @@ impl QueryCache {
         self.insert(query, Entry::Sat(values));
     }
 
-    /// Stores that the conditions at some positions cannot hold together.
+    /// Stores that the conditions at the positions in `core` cannot hold together.
     pub(super) fn insert_unsat(&mut self, query: CanonicalQuery, core: &[usize]) {
         self.insert(query, Entry::Unsat(core.to_vec()));
     }
@@ -161,13 +163,14 @@ pub(super) fn canonicalise(
 struct Canonicaliser<'a> {
     pool: &'a TermPool,
     symbolically_indexed: FastSet<ArrayId>,
-    /// For each array that is read at an unknown index, a number in the order of first appearance.
+    /// Number of each array that is read at an unknown index, counted in order of first appearance.
     arrays: FastMap<ArrayId, u64>,
     numbers: FastMap<TermId, u32>,
 }
 
 impl Canonicaliser<'_> {
-    /// Returns true if the term is an input of which only the domain matters.
+    /// Returns true if the term is an unknown or a byte of an array that is read only at constant
+    /// indices. Only its domain then matters for the outcome of the query.
     fn is_anonymous(&self, term: TermId) -> bool {
         match *self.pool.node(term) {
             Node::Var(_) => true,
@@ -176,7 +179,8 @@ impl Canonicaliser<'_> {
         }
     }
 
-    /// Returns the part that represents a term; its operands have been numbered.
+    /// Returns the query element that represents a term. The operands of the term must have been
+    /// numbered.
     fn part(&mut self, term: TermId) -> Part {
         if self.is_anonymous(term) {
             return Part::Input(self.pool.domain(term));

@@ -3,8 +3,8 @@
 //! with some of the conditions, and adds only conditions that a model violates. Most conditions
 //! follow from a few others, or hold by chance.
 //!
-//! Conditions on many inputs are checked all at once. A part of them can be harder than all,
-//! because it may lack the conditions that determine lengths and offsets.
+//! Conditions on many inputs are checked all at once. A subset of them can be harder than all of
+//! them, because it may lack the conditions that determine lengths and offsets.
 
 use super::budget::Budget;
 use super::engine::Engine;
@@ -16,19 +16,20 @@ use crate::pool::TermPool;
 use crate::solver::Outcome;
 use crate::term::TermId;
 
-/// Number of conditions in the first check.
+/// Number of conditions in the first check, if conditions are added step by step.
 const FIRST: usize = 32;
-/// Number of conditions per input from which on conditions are added step by step.
+/// Minimum ratio of conditions to inputs at which conditions are added step by step rather than all
+/// at once.
 const MANY: usize = 4;
 
 /// Answer of a session to a set of conditions.
 pub(super) enum Answer {
     /// Values for all inputs, and the positions of the conditions that are false with these values.
-    /// Such conditions contain opaque terms.
+    /// These conditions contain opaque terms, which the session treats as unknowns.
     Candidate(Model, Vec<usize>),
-    /// Positions of conditions that cannot hold together.
+    /// The conditions at these positions cannot hold together.
     Unsat(Vec<usize>),
-    /// Undecided, with the reason.
+    /// The conditions were not decided, for this reason.
     Unknown(String),
 }
 
@@ -72,8 +73,8 @@ pub(super) fn satisfy<E: Engine>(
     }
 }
 
-/// Marks up to `count` of the conditions at `positions` in `asked`. They are evenly spread and
-/// include the last one.
+/// Marks up to `count` of the conditions at `positions` in `asked`. The marked positions are evenly
+/// spread and include the last one.
 fn add(asked: &mut [bool], positions: &[usize], count: usize) {
     let count = count.min(positions.len());
     for n in 1..=count {

@@ -1,5 +1,6 @@
-//! A session: an engine together with its view of terms, and the constraints on bytes and numbers
-//! of pairs that it has been given so far.
+//! A session: an engine together with its view, which decides the terms that the engine treats as
+//! unknowns. The session keeps the constraints on bytes of arrays and numbers of interned pairs
+//! that the engine has been given so far.
 //!
 //! A session with opaque terms decides a weaker problem. Its answer "unsatisfiable" holds for the
 //! original problem as well, but a model must be checked by evaluation.
@@ -14,27 +15,26 @@ use crate::pool::{FastMap, TermPool};
 use crate::solver::Outcome;
 use crate::term::TermId;
 
-/// An engine, its view of terms, and the constraints that it has been given.
+/// An engine with its view of terms, and a count of wrong values that the engine chose.
 pub(super) struct Session<E> {
     pub(super) engine: E,
     pub(super) view: View,
-    /// For each byte read from a table, how often the engine chose a wrong value for it.
+    /// For each byte read from a table of known content, how often the engine chose a wrong value
+    /// for it.
     pub(super) table_misses: FastMap<TermId, u32>,
 }
 
 impl<E: Engine> Session<E> {
-    /// Creates a session in which the engine has no constraints yet.
     pub(super) fn new(engine: E, view: View) -> Self {
         Session { engine, view, table_misses: FastMap::default() }
     }
 
-    /// Limits the effort of each later check.
     pub(super) fn set_effort(&mut self, effort: Effort) {
         self.engine.set_effort(effort);
     }
 
-    /// Decides whether all of `terms` can hold in this session's view; no term is constant. A core
-    /// consists of positions in `terms`.
+    /// Decides whether all of `terms` can hold while opaque terms are unknowns; no term is
+    /// constant. If not, the outcome lists positions of contradictory terms.
     pub(super) fn check(
         &mut self,
         pool: &TermPool,

@@ -1,5 +1,5 @@
-//! A view decides which terms an engine treats as unknowns. In some views, these include terms that
-//! mix their inputs deeply (`mixing`).
+//! A view decides which terms an engine treats as unknowns. In some views, these include opaque
+//! terms: terms that mix their inputs deeply (`mixing`), such as hashes.
 
 use std::rc::Rc;
 
@@ -10,10 +10,11 @@ use crate::term::{Node, TermId};
 /// Decides, for the terms of one pool, which terms an engine treats as unknowns.
 #[derive(Debug, Default)]
 pub(crate) struct View {
-    /// Finds opaque terms; `None` if the view has no opaque terms.
+    /// Decides which terms are opaque; `None` if no term is.
     mixing: Option<Mixing>,
-    /// Cache of the leaves of each term, in order of their ids. Leaves are unknowns, bytes, numbers
-    /// and opaque terms.
+    /// Cache of the leaves of each term, in order of their ids. Leaves are the subterms that the
+    /// engine treats as unknowns: variables, bytes of arrays, numbers of interned pairs and opaque
+    /// terms.
     leaves: FastMap<TermId, Rc<[TermId]>>,
 }
 
@@ -28,8 +29,8 @@ impl View {
         self.mixing.as_mut().is_some_and(|mixing| mixing.is_opaque(pool, term))
     }
 
-    /// Returns the leaves of `terms` in order of their ids: unknowns, bytes, numbers and opaque
-    /// terms. Subterms of opaque terms are not included.
+    /// Returns the leaves of `terms` in order of their ids. Leaves are the subterms that the engine
+    /// treats as unknowns; their own subterms are not included.
     pub(super) fn leaves(
         &mut self,
         pool: &TermPool,
@@ -71,7 +72,8 @@ impl View {
     }
 }
 
-/// Returns true if the term is an unknown for every engine, whatever the view.
+/// Returns true for operators that engines treat as unknowns in every view: variables, bytes of
+/// arrays and numbers of interned pairs.
 pub(super) fn is_leaf(node: &Node) -> bool {
     matches!(node, Node::Var(_) | Node::Select { .. } | Node::Intern(..))
 }

@@ -13,17 +13,17 @@ const MAX_STEPS: usize = 4_096;
 /// Searches backwards from a violated condition, through operators, for inputs to change.
 pub(super) struct Descent<'a, 'b> {
     pub pool: &'a TermPool,
-    /// Returns the permitted values of an input.
+    /// Function that returns the permitted values of an input.
     pub domain: &'b dyn Fn(TermId) -> Domain,
     pub network: &'b Network<'a>,
-    /// Number of the attempt. If either of two operands can be changed, odd and even attempts
-    /// choose different ones.
+    /// Number of this attempt to satisfy the condition. If either of two operands can be changed,
+    /// odd and even attempts choose different ones.
     pub attempt: usize,
 }
 
 impl Descent<'_, '_> {
     /// Returns changes of inputs, each with its new value. They set `condition` to 1 if no input
-    /// occurs in it twice. Returns `None` if no such change is found.
+    /// occurs in it twice. Returns `None` if no changes are found.
     pub fn descend(&self, condition: TermId) -> Option<Vec<(Input, u64)>> {
         let mut work = vec![(condition, 1)];
         let mut changes = Vec::new();
@@ -101,9 +101,8 @@ impl Descent<'_, '_> {
         }
     }
 
-    /// Selects the operand to change, out of two, and returns it with its new value. `inverse`
-    /// computes the value that an operand needs from its current value and the value of the other
-    /// operand.
+    /// Selects one of two operands to change, and returns it with its new value. `inverse` computes
+    /// the value that an operand needs from its current value and the value of the other operand.
     fn either(
         &self,
         a: TermId,
@@ -141,7 +140,8 @@ impl Descent<'_, '_> {
     }
 
     /// Returns the first change that is possible: the operand must not be constant, and its domain
-    /// must contain the new value. The order of the two changes depends on the attempt.
+    /// must contain the new value. The number of the attempt decides which of the two changes comes
+    /// first.
     fn first_possible(&self, mut ways: [(TermId, Option<u64>); 2]) -> Option<(TermId, u64)> {
         if self.attempt % 2 == 1 {
             ways.reverse();
@@ -153,8 +153,8 @@ impl Descent<'_, '_> {
     }
 }
 
-/// Returns an `x` with `x * factor == product` modulo `m + 1`, which is a power of two (or 2^64).
-/// Returns `None` if there is none.
+/// Returns an `x` with `x * factor == product` modulo `m + 1`. The mask `m` is `2^width - 1`.
+/// Returns `None` if no such `x` exists.
 pub(super) fn quotient(product: u64, factor: u64, m: u64) -> Option<u64> {
     if factor == 0 || product.trailing_zeros() < factor.trailing_zeros() {
         return None;

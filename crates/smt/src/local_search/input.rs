@@ -1,10 +1,10 @@
-//! The inputs that a model assigns: unknowns and bytes of arrays.
+//! The inputs to which a model assigns values: unknowns and bytes of arrays.
 
 use crate::model::Model;
 use crate::pool::TermPool;
 use crate::term::{ArrayId, Node, TermId, VarId};
 
-/// An unknown or a byte that a model can assign.
+/// An unknown, or a byte of an array, to which a model can assign a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Input {
     Variable(VarId),
@@ -27,8 +27,8 @@ impl Input {
     }
 }
 
-/// Returns the unknown or byte that a term stands for, or `None` if it is another term. `index`
-/// returns the value of a byte's index.
+/// Returns the input if a term is an unknown or a byte of an unconstrained array, otherwise `None`.
+/// `index` evaluates the index of the byte.
 pub(super) fn input_of(
     pool: &TermPool,
     term: TermId,

@@ -8,21 +8,22 @@ use crate::term::{Node, TermId};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasherDefault;
 
-/// All terms of the conditions, operands before their users, with their values under a model.
+/// All terms of a set of conditions with their values under a model. Operands come before the terms
+/// that use them.
 pub(super) struct Network<'a> {
     pool: &'a TermPool,
     model: Model,
     terms: Vec<TermId>,
     values: Vec<u64>,
     positions: HashMap<TermId, usize, BuildHasherDefault<NodeHasher>>,
-    /// For each term, the index in `parents` of its first user. One more entry marks the end.
+    /// For each term, the index in `parents` of the first term that uses it. One more entry marks
+    /// the end.
     first_parent: Vec<u32>,
     parents: Vec<u32>,
-    /// For the position of each condition's term, the positions of this term in the list of
-    /// conditions.
+    /// Maps the position of a term in `terms` to its positions in the caller's list of conditions.
     conditions: HashMap<usize, Vec<usize>>,
-    /// For each input, the positions of the terms that read it. Terms that read it before their
-    /// index changed are kept too.
+    /// For each input, the positions of the terms that read it. A term stays in the list even if
+    /// its index has changed, so that it now reads another byte.
     inputs: HashMap<Input, Vec<usize>>,
     changed: BTreeSet<usize>,
 }
@@ -97,7 +98,8 @@ impl<'a> Network<'a> {
         &self.model
     }
 
-    /// Returns the model; it assigns all inputs and all numbers of pairs.
+    /// Returns the model, completed with the current values of all inputs and the numbers of all
+    /// interned pairs.
     pub fn into_model(mut self) -> Model {
         for position in 0..self.len() {
             if let Some(input) = self.input(position) {
@@ -112,7 +114,6 @@ impl<'a> Network<'a> {
         self.model
     }
 
-    /// Returns the value of a subterm of the conditions.
     pub fn value_of(&self, term: TermId) -> Option<u64> {
         self.positions.get(&term).map(|&position| self.values[position])
     }

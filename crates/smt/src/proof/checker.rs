@@ -1,4 +1,5 @@
-//! Checks a solver's events one by one. The checker trusts only the given clauses.
+//! Checks the events that a SAT solver reports, one by one. The checker trusts only the given
+//! clauses.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,7 +7,7 @@ use std::fmt;
 use super::event::Event;
 use super::propagation::{ClauseNumber, Propagation};
 
-/// The reason why a step of the solver is wrong.
+/// The reason why an event of a SAT solver is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// A learnt clause does not follow by unit propagation.
@@ -38,8 +39,8 @@ impl std::error::Error for Fault {}
 #[derive(Debug, Default)]
 pub struct Checker {
     propagation: Propagation,
-    /// The learnt clauses that the solver still uses. The keys are their sorted literals; equal
-    /// clauses have several numbers.
+    /// The learnt clauses that the solver still uses. The keys are their sorted literals; a clause
+    /// that was learnt several times has several numbers.
     learnt: HashMap<Vec<i32>, Vec<ClauseNumber>>,
     assumptions: Vec<i32>,
 }
@@ -50,11 +51,11 @@ impl Checker {
         Self::default()
     }
 
-    /// Checks the next event.
+    /// Checks the next event of the solver.
     ///
     /// # Errors
     ///
-    /// Fails if earlier events do not justify this one.
+    /// Fails if earlier events do not justify the event.
     pub fn step(&mut self, event: &Event) -> Result<(), Fault> {
         match event {
             Event::Original(clause) => {

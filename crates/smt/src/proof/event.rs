@@ -10,7 +10,8 @@ pub enum Event {
     Learnt(Vec<i32>),
     /// The solver stopped using a learnt clause.
     Deleted(Vec<i32>),
-    /// The solver was asked whether assumptions can hold. It decides only relevant variables.
+    /// The solver was asked whether the assumptions can hold together with the clauses. It decides
+    /// only the relevant variables.
     Query {
         /// Assumed literals.
         assumptions: Vec<i32>,
@@ -31,7 +32,7 @@ pub trait Trace: std::fmt::Debug + Send {
     /// Receives an event.
     fn event(&mut self, event: Event);
 
-    /// Creates a trace for a second SAT solver with other clauses. A layered solver needs it for
-    /// its checks without opaque terms.
+    /// Creates a trace for a second SAT solver with other clauses. A layered solver uses two SAT
+    /// solvers: one treats hashes as unknowns, the other translates them exactly.
     fn fork(&self) -> Box<dyn Trace>;
 }

@@ -5,14 +5,14 @@
 //! the removal of a clause that implied them, because the given clauses still imply them. Every
 //! clause that is not permanently satisfied is watched at two literals that are not false.
 
-/// Identifier of a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ClauseNumber(usize);
 
-/// Clauses, and the literals that they imply.
+/// A set of clauses, and the literals that they imply.
 #[derive(Debug, Default)]
 pub(super) struct Propagation {
-    /// Literals of each clause, the two watched ones first; empty for removed or satisfied clauses.
+    /// Literals of each clause. The first two are watched. Empty for clauses that are removed or
+    /// permanently satisfied.
     clauses: Vec<Vec<i32>>,
     /// For each literal, the clauses that watch it.
     watched: Vec<Vec<usize>>,
@@ -142,7 +142,7 @@ impl Propagation {
         self.values[variable(lit)] * lit.signum() as i8
     }
 
-    /// Extends the tables so that they have an entry for the literal's variable.
+    /// Extends the tables so that they have an entry for the variable of `lit`.
     fn reserve(&mut self, lit: i32) {
         let count = variable(lit) + 1;
         if self.values.len() < count {

@@ -46,8 +46,8 @@ fn clauses(satisfied: bool) -> impl Strategy<Value = Vec<Vec<i32>>> {
     prop::collection::vec(clause, 3 * VARIABLES as usize..6 * VARIABLES as usize)
 }
 
-/// Runs one check after another, and adds some of the clauses before each. Returns the solver's
-/// events.
+/// Makes one check for each list of assumptions in `questions`, and adds some of the clauses before
+/// each check. Returns the events that the solver reports.
 fn solved(clauses: &[Vec<i32>], questions: &[Vec<i32>]) -> Vec<Event> {
     let record = Record::default();
     let mut solver = ClauseSolver::traced(Box::new(record.clone()));
@@ -82,8 +82,9 @@ proptest! {
         prop_assert_eq!(check(&solved(&clauses, &questions)), Ok(()));
     }
 
-    /// Setting all variables to true satisfies all given clauses. So a clause with only negative
-    /// literals does not follow.
+    /// Checks that a learnt clause is rejected after all its literals were made negative. Setting
+    /// all variables to true satisfies all given clauses, so such a clause does not follow from
+    /// them.
     #[test]
     fn a_damaged_clause_is_not_taken(
         clauses in clauses(true),

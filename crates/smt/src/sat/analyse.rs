@@ -6,17 +6,17 @@ use super::arena::ClauseId;
 use super::literal::Lit;
 
 const SEEN: u8 = 1;
-/// Marks a literal of the learnt clause that other literals of the clause imply.
+/// Mark of a literal in the learnt clause that other literals of the clause imply.
 const IMPLIED: u8 = 2;
-/// Marks a literal of the learnt clause that other literals do not imply.
+/// Mark of a literal in the learnt clause that other literals do not imply.
 const NEEDED: u8 = 3;
 
 /// Result of conflict analysis.
 pub(super) struct ConflictAnalysis {
-    /// Learnt clause. The first literal becomes true after backtracking; the second one has the
-    /// highest level among the others.
+    /// Learnt clause. The first literal becomes true after backtracking. Among the other literals,
+    /// the second one has the highest decision level.
     pub(super) clause: Vec<Lit>,
-    /// Level to which the search backtracks.
+    /// Decision level to which the search backtracks.
     pub(super) level: usize,
     /// Number of distinct decision levels in the clause.
     pub(super) levels: u32,
@@ -79,8 +79,8 @@ impl Sat {
         ConflictAnalysis { clause, level: back, levels }
     }
 
-    /// Updates the stored number of decision levels of a learnt clause; later assignments can lower
-    /// it.
+    /// Lowers the stored number of distinct decision levels of a learnt clause if its literals now
+    /// have fewer levels.
     fn improve(&mut self, id: ClauseId) {
         let Some(known) = self.clauses.levels(id) else { return };
         if known > 2 {

@@ -1,6 +1,6 @@
 //! Answers of the SAT solver.
 
-/// The answer to a check.
+/// The answer of the SAT solver to a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The assumptions can hold; see [`Sat::value`](super::Sat::value) for the values of relevant

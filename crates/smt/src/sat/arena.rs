@@ -8,13 +8,13 @@ use super::literal::Lit;
 pub(super) struct ClauseId(pub(super) u32);
 
 impl ClauseId {
-    /// Stands for no clause. It is the reason of decisions and of assignments at level 0.
+    /// Id that stands for no clause. It is the reason of decisions and of assignments at level 0.
     pub(super) const NONE: ClauseId = ClauseId(u32::MAX);
 }
 
 const HEADER: usize = 2;
-/// Value in the header of a given clause, where learnt clauses have their number of decision
-/// levels.
+/// Value of the second header word that marks a given clause. In a learnt clause, this word is the
+/// number of decision levels.
 const GIVEN: u32 = u32::MAX;
 
 /// Storage for all clauses of a solver.
@@ -27,7 +27,7 @@ pub(super) struct Arena {
 
 impl Arena {
     /// Adds a clause. For a learnt clause, `levels` is the number of decision levels of its
-    /// literals.
+    /// literals; `None` for a given clause.
     pub(super) fn add(&mut self, literals: &[Lit], levels: Option<u32>) -> ClauseId {
         let id = ClauseId(self.words.len() as u32);
         self.words.push(literals.len() as u32);
@@ -44,7 +44,7 @@ impl Arena {
         Lit::from_code(self.words[id.0 as usize + HEADER + position])
     }
 
-    /// Returns the literals of a clause as codes, for reading and reordering.
+    /// Returns the literals of a clause as numbers ([`Lit::code`]), for reading and reordering.
     pub(super) fn codes(&mut self, id: ClauseId) -> &mut [u32] {
         let start = id.0 as usize + HEADER;
         let end = start + self.words[id.0 as usize] as usize;

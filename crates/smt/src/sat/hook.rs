@@ -4,7 +4,7 @@
 use super::answer::Answer;
 use super::literal::Lit;
 
-/// Passes solver events to a receiver, if there is one.
+/// Passes solver events to a `Trace`, if there is one.
 #[derive(Debug, Default)]
 pub(crate) struct Hook {
     #[cfg(feature = "proof")]
@@ -32,7 +32,7 @@ mod reporting {
             }
         }
 
-        /// Returns a hook for another solver.
+        /// Returns a hook for another solver, whose events a new trace receives.
         pub(crate) fn fork(&self) -> Hook {
             Hook { trace: self.trace.as_ref().map(|trace| trace.fork()) }
         }
@@ -69,7 +69,7 @@ mod reporting {
 #[cfg(not(feature = "proof"))]
 #[allow(clippy::unused_self)]
 impl Hook {
-    /// Returns a hook for another solver.
+    /// Returns a hook for another solver. Without the feature `proof`, it does nothing.
     pub(crate) fn fork(&self) -> Hook {
         Hook::default()
     }

@@ -1,4 +1,4 @@
-//! Literals: variables and their negations.
+//! Literals: Boolean variables and their negations.
 
 use std::ops::Not;
 
@@ -11,17 +11,16 @@ impl Lit {
         Lit((variable as u32) << 1 | u32::from(negative))
     }
 
-    /// Returns the index of the variable.
     pub(crate) fn variable(self) -> usize {
         (self.0 >> 1) as usize
     }
 
-    /// Returns true if the literal is the negation of its variable.
     pub(crate) fn is_negative(self) -> bool {
         self.0 & 1 == 1
     }
 
-    /// Returns the index of the literal; indices are consecutive from zero.
+    /// Returns a number that identifies the literal; the numbers of all literals are consecutive
+    /// from zero.
     pub(super) fn index(self) -> usize {
         self.0 as usize
     }

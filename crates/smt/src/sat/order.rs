@@ -1,16 +1,18 @@
-//! Order in which variables are decided. Variables with the most recent conflicts come first; among
-//! equal variables, the oldest one. Inputs are older than the outputs computed from them.
+//! Order in which the SAT solver decides variables. Variables with the most recent conflicts come
+//! first; among equal variables, the oldest one. Inputs are older than the outputs computed from
+//! them.
 
-/// Maximum activity; all activities are scaled down when one of them exceeds it.
+/// Maximum activity of a variable. All activities are scaled down when one of them exceeds it.
 const LIMIT: f64 = 1e100;
 const DECAY: f64 = 0.95;
 const ABSENT: u32 = u32::MAX;
 
-/// A heap of variables, ordered by activity.
+/// A heap of variables, ordered by activity: a count of conflicts in which later conflicts weigh
+/// more.
 #[derive(Debug)]
 pub(super) struct Order {
     heap: Vec<u32>,
-    /// Position of each variable in the heap, or `ABSENT`.
+    /// Position of each variable in the heap; `ABSENT` if it is not in the heap.
     places: Vec<u32>,
     activity: Vec<f64>,
     bump: f64,
@@ -29,7 +31,6 @@ impl Order {
         self.activity.push(0.0);
     }
 
-    /// Empties the heap.
     pub(super) fn clear(&mut self) {
         for &variable in &self.heap {
             self.places[variable as usize] = ABSENT;
@@ -46,7 +47,7 @@ impl Order {
         }
     }
 
-    /// Removes and returns the first variable.
+    /// Removes and returns the variable with the highest activity.
     pub(super) fn pop(&mut self) -> Option<usize> {
         let last = self.heap.len().checked_sub(1)?;
         self.swap(0, last);

@@ -6,7 +6,7 @@ use super::literal::Lit;
 use super::watch::Watch;
 
 impl Sat {
-    /// Watches the first two literals of a clause.
+    /// Starts to watch the first two literals of a clause.
     pub(super) fn watch(&mut self, clause: ClauseId) {
         let (a, b) = (self.clauses.lit(clause, 0), self.clauses.lit(clause, 1));
         let binary = self.clauses.len(clause) == 2;

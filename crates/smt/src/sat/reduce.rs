@@ -3,11 +3,12 @@
 use super::Sat;
 use super::arena::{Arena, ClauseId};
 
-/// Learnt clauses with at most this number of decision levels are always kept.
+/// Maximum number of decision levels of learnt clauses that are never deleted.
 const GLUE: u32 = 2;
 
 impl Sat {
-    /// Deletes the less useful half of the learnt clauses. The trail must not contain decisions.
+    /// Deletes the less useful half of the learnt clauses. Must be called without decisions on the
+    /// trail.
     pub(super) fn reduce(&mut self) {
         let mut candidates: Vec<ClauseId> = self.learnt.clone();
         candidates.retain(|&id| self.clauses.levels(id).is_some_and(|levels| levels > GLUE));

@@ -4,17 +4,19 @@
 
 /// Minimum number of conflicts between two restarts.
 const SHORTEST_RUN: u64 = 30;
-/// A restart is due when the recent mean number of levels exceeds the overall mean by this factor.
+/// Factor by which the recent mean number of decision levels must exceed the overall mean for a
+/// restart.
 const WORSE: f64 = 1.2;
-/// Number of conflicts before the first deletion, and the increase of this number for each later
-/// deletion.
+/// Number of conflicts before learnt clauses are deleted for the first time. Before each later
+/// deletion, this number grows by `LATER_REDUCTION`.
 const FIRST_REDUCTION: u64 = 3000;
 const LATER_REDUCTION: u64 = 600;
 
-/// Decides when to restart and when to delete clauses.
+/// Decides when the search restarts and when learnt clauses are deleted.
 #[derive(Debug)]
 pub(super) struct RestartSchedule {
-    /// Mean number of decision levels of recently learnt clauses, and of all learnt clauses.
+    /// Mean number of decision levels in recently learnt clauses. `overall` is the mean over all
+    /// learnt clauses.
     recent_levels: f64,
     overall: f64,
     conflicts: u64,

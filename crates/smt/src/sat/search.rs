@@ -8,7 +8,7 @@ use super::arena::ClauseId;
 use super::literal::Lit;
 
 /// Maximum number of conflicts between two polls of the stop condition. A learnt clause can be
-/// long.
+/// long, so a conflict can take long.
 const POLL: u64 = 16;
 /// Maximum number of assignments between two polls of the stop condition.
 const POLL_STEPS: u64 = 200_000;
@@ -113,7 +113,7 @@ impl Sat {
         self.assign(asserting, id);
     }
 
-    /// Makes the next decision: assumptions first, then relevant variables.
+    /// Makes the next decision: on an assumption if one is left, otherwise on a relevant variable.
     fn decide(&mut self, assumptions: &[Lit]) -> Decision {
         while let Some(&assumption) = assumptions.get(self.decisions.len()) {
             self.decisions.push(self.trail.len());
@@ -145,7 +145,6 @@ impl Sat {
     }
 }
 
-/// Result of making the next decision.
 enum Decision {
     Made,
     Unnecessary,

@@ -1,4 +1,5 @@
-//! Compares the SAT solver's results on small formulas with those of trying all assignments.
+//! Compares the SAT solver's results on small formulas with those of an enumeration of all
+//! assignments.
 
 use proptest::prelude::*;
 
@@ -84,8 +85,8 @@ proptest! {
     }
 }
 
-/// Adds the pigeonhole principle: `count` pigeons in `count - 1` holes. This is contradictory, but
-/// hard to refute.
+/// Adds clauses which state that `count` pigeons sit in `count - 1` holes, at most one in each hole
+/// (the pigeonhole principle). This is impossible, but hard to refute. Returns the variables.
 fn pigeons(sat: &mut Sat, count: usize) -> Vec<usize> {
     let holes = count - 1;
     let sits: Vec<Vec<Lit>> =

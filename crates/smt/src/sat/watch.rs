@@ -1,4 +1,5 @@
-//! Watches: records that a clause must be visited when one of its literals becomes false.
+//! Watches: entries which state that a clause must be visited when one of its literals becomes
+//! false.
 
 use super::arena::ClauseId;
 use super::literal::Lit;
@@ -8,7 +9,7 @@ use super::literal::Lit;
 pub(super) struct Watch {
     pub(super) clause: ClauseId,
     /// Another literal of the clause. While this literal is true, the clause need not be visited.
-    /// In a binary clause, it is the only other literal.
+    /// In a clause of two literals, it is the only other literal.
     pub(super) blocker: Lit,
     pub(super) binary: bool,
 }
@@ -18,7 +19,7 @@ impl Watch {
         self.clause
     }
 
-    /// Sets the clause's new position in the arena.
+    /// Records the new position of the clause after the arena was compacted.
     pub(super) fn relocate(&mut self, clause: ClauseId) {
         self.clause = clause;
     }

@@ -9,7 +9,7 @@ use crate::term::{Node, TermId};
 /// Maximum number of slices that may replace a mask with a constant.
 const MAX_SLICES: u32 = 6;
 
-/// A commutative constructor of the pool.
+/// A constructor of a commutative operator with two operands, such as [`TermPool::and`].
 type Constructor = fn(&mut TermPool, TermId, TermId) -> TermId;
 
 impl TermPool {
@@ -113,7 +113,6 @@ impl TermPool {
         }
     }
 
-    /// Returns true if `inner` is an operand of `outer`.
     fn is_operand(&self, inner: TermId, outer: TermId) -> bool {
         self.children(outer).any(|child| child == inner)
     }
@@ -182,8 +181,8 @@ impl TermPool {
         self.as_const(rest).is_some()
     }
 
-    /// Returns true if the term's interval excludes values that its known bits alone would allow.
-    /// Returns false for concatenations and constants.
+    /// Returns true if the known range (minimum and maximum) of the term excludes values that its
+    /// known bits alone would allow. Returns false for concatenations and constants.
     fn interval_tells_more(&self, t: TermId) -> bool {
         let domain = self.domain(t);
         let most = mask(self.width(t)) & !domain.zeros();
@@ -191,9 +190,9 @@ impl TermPool {
         !assembled && (domain.lo() > domain.ones() || domain.hi() < most)
     }
 
-    /// Splits both operands at a boundary of concatenation parts, and applies a bitwise operator to
-    /// the parts above and below. Returns `None` unless one operand has constant parts or both
-    /// share the boundary.
+    /// Splits both operands at a boundary between parts of a concatenation, and applies a bitwise
+    /// operator to the parts above and below. Returns `None` unless one operand has constant parts
+    /// or both operands have the boundary.
     fn by_parts(&mut self, op: Constructor, a: TermId, b: TermId) -> Option<TermId> {
         let boundary = |pool: &TermPool, t: TermId| match *pool.node(t) {
             Node::Concat(_, l) => Some(pool.width(l)),

@@ -4,7 +4,8 @@ use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
 impl TermPool {
-    /// Simplifies a conjunction. The caller has handled constants, equal operands and complements.
+    /// Simplifies a conjunction of two 1-bit terms. The caller has handled constants, equal
+    /// operands and complements.
     pub(super) fn simplify_and_bit(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         for (x, y) in [(a, b), (b, a)] {
             match *self.node(x) {
@@ -38,7 +39,8 @@ impl TermPool {
         None
     }
 
-    /// Simplifies a disjunction. The caller has handled constants, equal operands and complements.
+    /// Simplifies a disjunction of two 1-bit terms. The caller has handled constants, equal
+    /// operands and complements.
     pub(super) fn simplify_or_bit(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         for (x, y) in [(a, b), (b, a)] {
             match *self.node(x) {
@@ -71,8 +73,8 @@ impl TermPool {
         None
     }
 
-    /// Returns the value that `bit` must have if `fact` holds. `fact` is `x == k`, and `bit`
-    /// compares `x` with a constant; otherwise returns `None`.
+    /// Returns the value that `bit` must have if `fact` holds. Returns `None` unless `fact` is an
+    /// equation `x == k` with a constant `k`, and `bit` compares `x` with a constant.
     fn implied_by_value(&self, fact: TermId, bit: TermId) -> Option<bool> {
         let Node::Eq(x, k) = *self.node(fact) else { return None };
         self.as_const(k)?;

@@ -42,9 +42,8 @@ impl TermPool {
         Some(self.zext(remainder, width))
     }
 
-    /// Drops the leading zeros of the dividend from both operands. Returns `None` unless the
-    /// divisor is non-zero and fits in the narrow width; domains decide divisions by larger
-    /// divisors.
+    /// Drops the leading zeros of the dividend from both operands. Returns `None` if it has none,
+    /// or if the divisor is zero or does not fit in the narrower width.
     fn narrow_division(&mut self, a: TermId, divisor: u64) -> Option<(TermId, TermId)> {
         let Node::Concat(top, inner) = *self.node(a) else { return None };
         let width = self.width(inner);

@@ -1,5 +1,5 @@
-//! Simplifies equalities. Common addends cancel. Parts that are constant or equal on both sides are
-//! compared and dropped, so the remaining equality is as narrow as possible.
+//! Simplifies equalities. Addends that are on both sides cancel. Bits that are constant or equal on
+//! both sides are compared and dropped, so the remaining equality is as narrow as possible.
 
 use crate::domain::mask;
 use crate::domain::transfer::decide_eq;
@@ -47,8 +47,8 @@ impl TermPool {
         self.eq_parts(a, b)
     }
 
-    /// Returns `(c ? t : e) == x` as a choice; `x` equals `t` or `e`, or one of the three is
-    /// constant.
+    /// Returns `(c ? t : e) == x` as `c ? t == x : e == x`. The caller ensures that this is
+    /// simpler: `x` equals `t` or `e`, or one of the three terms is constant.
     fn eq_chosen(&mut self, c: TermId, t: TermId, e: TermId, x: TermId) -> TermId {
         let (when_set, when_clear) = (self.eq(t, x), self.eq(e, x));
         self.ite(c, when_set, when_clear)
@@ -106,7 +106,8 @@ impl TermPool {
         Some(self.eq(left, right))
     }
 
-    /// Returns the number of low bits that are zero in all addends, at most 63.
+    /// Returns the number of low bits, at most 63, that are zero in all addends of a linear
+    /// combination.
     fn common_power(&self, linear: &Linear) -> u8 {
         let zeros = |&(t, factor): &(TermId, u64)| {
             factor.trailing_zeros() + u32::from(self.trailing_zeros(t))
@@ -159,7 +160,8 @@ impl TermPool {
         }
     }
 
-    /// Compares the constant parts of a concatenation with `value` and drops these parts.
+    /// Simplifies the equality of a concatenation and the constant `value`. Constant parts of the
+    /// concatenation are compared now and dropped.
     fn eq_assembled(&mut self, a: TermId, value: u64) -> Option<TermId> {
         if !self.has_constant_part(a) {
             return None;
@@ -198,8 +200,8 @@ impl TermPool {
         Some(self.eq(narrow, wanted))
     }
 
-    /// Compares two terms part by part. Returns `None` unless some parts are identical or can never
-    /// be equal.
+    /// Compares the parts of two concatenations one by one. Returns `None` unless some parts are
+    /// identical or can never be equal.
     fn eq_parts(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         let width = self.width(a);
         // If both have constant top bits, compare and drop these.

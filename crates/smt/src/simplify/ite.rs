@@ -1,5 +1,6 @@
-//! Simplifies choices (`ite`). Choices between single bits become Boolean operators. Nested choices
-//! on the same condition are resolved. Constant bits that both branches share move outside.
+//! Simplifies choices (`ite`, if-then-else). Choices between single bits become Boolean operators.
+//! Nested choices on the same condition are resolved. Constant bits that both branches share move
+//! outside.
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
@@ -104,7 +105,8 @@ impl TermPool {
         }
     }
 
-    /// Returns the width of the constant at the bottom of a concatenation; 0 if it is not constant.
+    /// Returns the width of the constant at the bottom of a concatenation; 0 if the bottom is not
+    /// constant.
     pub(super) fn constant_bottom(&self, t: TermId) -> u8 {
         let mut rest = t;
         while let Node::Concat(_, l) = *self.node(rest) {

@@ -68,8 +68,8 @@ impl TermPool {
         self.ult_parts(a, b)
     }
 
-    /// Cancels common addends of both sides. Returns `None` if the number of wrap-arounds of a side
-    /// depends on values, or if cancelling changes nothing.
+    /// Cancels addends that are on both sides of a comparison. Returns `None` if the number of
+    /// wrap-arounds of a side depends on values, or if cancelling changes nothing.
     fn ult_linear(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         let width = self.width(a);
         let (x, y) = (self.linear(a), self.linear(b));
@@ -101,7 +101,8 @@ impl TermPool {
         Some(self.ult(left, right))
     }
 
-    /// Removes equal top parts of concatenations, and low parts that cannot affect the result.
+    /// Removes equal top parts of two concatenations, and low parts that cannot affect the
+    /// comparison.
     fn ult_parts(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         let width = self.width(a);
         let top = self.constant_top(a).min(self.constant_top(b));

@@ -11,8 +11,8 @@ impl TermPool {
         Some(self.as_const(b)?.min(u64::from(width)) as u8)
     }
 
-    /// Returns the condition and both constants if a shift amount is a choice between two
-    /// constants.
+    /// If a shift amount is `c ? t : e` with constants `t` and `e`, returns these three terms.
+    /// Returns `None` for other amounts.
     fn either_amount(&self, b: TermId) -> Option<(TermId, TermId, TermId)> {
         match *self.node(b) {
             Node::Ite(c, t, e) if self.as_const(t).is_some() && self.as_const(e).is_some() => {

@@ -27,7 +27,8 @@ impl TermPool {
         })
     }
 
-    /// Merges two adjacent parts into one term; neither may be a concatenation.
+    /// Merges two adjacent parts of a concatenation into one term. Neither part may be a
+    /// concatenation. Returns `None` if they cannot be merged.
     fn merge_neighbours(&mut self, hi: TermId, lo: TermId) -> Option<TermId> {
         let (hi_width, lo_width) = (self.width(hi), self.width(lo));
         match (*self.node(hi), *self.node(lo)) {
@@ -59,8 +60,9 @@ impl TermPool {
         }
     }
 
-    /// Returns the zero extension of a sum of truncated values as a sum of the full values, if
-    /// nothing wraps. Such sums occur where a pointer was truncated to 32 bits and extended again.
+    /// Returns the zero extension of a sum of truncated values as a sum of the full values. Returns
+    /// `None` if the sum may wrap. Such sums occur where a pointer was truncated to 32 bits and
+    /// extended again.
     fn widened_sum(&mut self, zeros: TermId, sum: TermId) -> Option<TermId> {
         if !matches!(self.node(sum), Node::Add(..)) {
             return None;
@@ -141,8 +143,9 @@ impl TermPool {
         }
     }
 
-    /// Follows nested extracts and parts of concatenations to the source of the bits. Returns the
-    /// source, the lowest bit there, and whether the source differs from `src`.
+    /// Follows nested extracts, sign extensions and parts of concatenations to the term from which
+    /// `width` bits of `src` come. Returns this term, the position of the lowest bit in it, and
+    /// whether it differs from `src`.
     fn narrow_source(&self, src: TermId, lo: u8, width: u8) -> (TermId, u8, bool) {
         let (mut src, mut lo, mut moved) = (src, lo, false);
         loop {
@@ -169,7 +172,8 @@ impl TermPool {
         (self.extract(a, lo, width), self.extract(b, lo, width))
     }
 
-    /// Returns true if extracting from the term always yields a smaller term.
+    /// Returns true for constants, concatenations and extracts: extracting bits from them always
+    /// yields a smaller term.
     fn is_assembled(&self, t: TermId) -> bool {
         matches!(self.node(t), Node::Const(_) | Node::Concat(..) | Node::Extract { .. })
     }

@@ -1,12 +1,13 @@
-//! Linear arithmetic: represents a term as a sum of multiples of other terms plus a constant.
-//! Pointer comparisons become cheap: the difference of two offsets from one unknown base does not
+//! Linear arithmetic: represents a term as a sum of multiples of other terms plus a constant. This
+//! makes pointer comparisons cheap: the difference of two offsets from one unknown base does not
 //! contain the base.
 
 use crate::domain::{Domain, mask, sign_extend};
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// Maximum number of addends of a decomposed sum. A longer sum counts as a single addend.
+/// Maximum number of addends into which a sum is decomposed. A longer sum counts as a single
+/// addend.
 const MAX_ADDENDS: usize = 160;
 
 /// A term as a sum of addends and a constant, modulo 2^width.
@@ -88,7 +89,7 @@ impl Linear {
         Some((lo, hi))
     }
 
-    /// Returns how often the sum wraps around at 2^width, if this is the same for all values. The
+    /// Returns how often the sum exceeds 2^width, if this is the same for all values. The
     /// bit-vector is then exactly `integer - carry * 2^width`.
     pub(super) fn carry(&self, pool: &TermPool) -> Option<i128> {
         let (lo, hi) = self.range(pool)?;
@@ -308,7 +309,7 @@ impl TermPool {
         }
     }
 
-    /// Returns the term that represents a linear combination.
+    /// Returns the term for a linear combination: the sum of its multiples and its constant.
     pub(super) fn sum(&mut self, linear: &Linear) -> TermId {
         let width = linear.width;
         let all_ones = mask(width);
@@ -344,7 +345,8 @@ impl TermPool {
         total
     }
 
-    /// Returns true if the sum only puts bits into places where a concatenation has constant zeros.
+    /// Returns true if the sum of two concatenations or constants never carries, because at each
+    /// bit position one of them is known to be zero.
     fn is_assembly(&self, a: TermId, b: TermId) -> bool {
         let disjoint = self.domain(a).zeros() | self.domain(b).zeros() == mask(self.width(a));
         let part = |t: TermId| matches!(self.node(t), Node::Const(_) | Node::Concat(..));

@@ -26,7 +26,8 @@ impl Fixture {
         assert_eq!(self.pool.display(t), expected);
     }
 
-    /// Returns a pointer that is not near either end of the address space, and a packet length.
+    /// Returns a 32-bit packet pointer that is not near either end of the address space, and a
+    /// packet length in bytes.
     fn pointer(&mut self) -> (TermId, TermId) {
         let base = self.pool.var("base", Domain::range(32, 0x10000, 0x3fff_0000));
         let len = self.pool.var("len", Domain::range(14, 60, 1500));

@@ -24,7 +24,7 @@ const LOGIC: &str = "QF_BV";
 /// nanoseconds.
 const QUICK: u32 = 200_000;
 const LONGER: u32 = 4_000_000;
-/// Number of budget steps that count for each Z3 step.
+/// Number of steps that one Z3 step costs in the budget of a check.
 const EACH: u64 = 5;
 
 /// A Z3 solver, and the terms that have been translated for it.
@@ -39,7 +39,6 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Creates an engine without conditions.
     pub(super) fn new() -> Result<Self, SolverError> {
         let solver = Z3::new_for_logic(LOGIC)
             .ok_or(SolverError::Unavailable { backend: BACKEND, logic: LOGIC })?;

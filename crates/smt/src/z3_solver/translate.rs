@@ -1,6 +1,6 @@
 //! Translates terms into Z3 expressions. Single bits become Booleans, wider terms become
-//! bit-vectors. Bytes of arrays, numbers of pairs and opaque terms become independent unknowns; the
-//! layers above ensure their consistency. Each new unknown is constrained to its domain.
+//! bit-vectors. Bytes of arrays, interned pairs and opaque terms become independent unknowns; the
+//! layered solver ensures their consistency. Each new unknown is constrained to its domain.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ impl Expression {
         }
     }
 
-    /// Converts a bit-vector to the representation of terms with this width.
+    /// Converts a bit-vector to a Boolean if its width is 1; otherwise keeps it.
     fn of_width(bits: BV, width: u8) -> Self {
         if width == 1 {
             Expression::Bit(bits.eq(BV::from_u64(1, 1)))
@@ -62,7 +62,7 @@ impl Translator {
         self.expression(pool, view, term, solver).bit()
     }
 
-    /// Returns the value of a translated unknown, byte, number or opaque term.
+    /// Returns the value in a Z3 model of a term that was translated as an unknown.
     pub(super) fn value(&self, model: &Model, leaf: TermId) -> Option<u64> {
         match self.done.get(&leaf)? {
             Expression::Bit(bit) => model.eval(bit, true)?.as_bool().map(u64::from),

@@ -14,7 +14,8 @@ use slowpath_stop::Stop;
 /// Interval between two polls of the stop condition.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Tells the watcher that the check has ended, when it is dropped. This works even after a panic.
+/// Guard that, when dropped, tells the watcher thread that the check has ended. This works even
+/// after a panic.
 struct Finish<'a>(&'a Mutex<bool>, &'a Condvar);
 
 impl Drop for Finish<'_> {

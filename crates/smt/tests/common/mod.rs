@@ -1,12 +1,14 @@
-//! Generates random expressions and computes their values independently of the crate. A list of
-//! steps becomes raw nodes. Tests build the nodes in a pool, evaluate them here without code of the
-//! crate, and translate them to Z3 (`z3_agreement`).
+//! Generates random expressions and computes their values independently of the crate. Each
+//! expression is a list of raw nodes (operators with the indices of their operands). Tests build
+//! the nodes in a [`TermPool`], evaluate them here without code of the crate, and translate them to
+//! Z3 (`z3_agreement`).
 
 use proptest::prelude::*;
 use slowpath_oracle::random_cases;
 use slowpath_smt::{ArrayId, Domain, Model, Node, TermId, TermPool};
 
-/// A random step: one number selects the operator, three select operands, and one is a constant.
+/// Random numbers from which one node of an expression is built: one selects the operator, three
+/// select operands, and the last one yields a constant.
 pub type Step = (u8, u16, u16, u16, u64);
 
 /// An operator of a random expression. Operands are the indices of earlier nodes.
@@ -81,10 +83,10 @@ pub struct Shape {
     pub interns: bool,
 }
 
-/// Content of the table.
+/// Content of the array that [`Raw::Table`] reads.
 pub const TABLE: [u8; 12] = [3, 3, 3, 9, 200, 1, 0, 0, 255, 9, 9, 128];
 
-/// Returns a configuration with `cases` cases; campaigns run more cases.
+/// Returns a test configuration with `cases` cases; long test campaigns run more cases.
 pub fn config(cases: u32) -> ProptestConfig {
     ProptestConfig::with_cases(random_cases(cases))
 }
@@ -93,7 +95,7 @@ pub fn ones(width: u8) -> u64 {
     u64::MAX >> (64 - width)
 }
 
-/// Raw nodes with their widths, and the domains of their unknowns.
+/// Random expressions: raw nodes with their widths, and the domains of their unknowns.
 pub struct Expressions {
     pub nodes: Vec<Raw>,
     pub widths: Vec<u8>,
@@ -129,7 +131,8 @@ impl Expressions {
         }
     }
 
-    /// Returns a node with the given width that is computed from `t`, in one of several ways.
+    /// Returns the node `t` converted to the given width by a zero extension, sign extension or
+    /// extract, as `how` selects.
     fn fit(&mut self, t: usize, width: u8, how: u64) -> usize {
         let own = self.widths[t];
         if own == width {
@@ -213,8 +216,8 @@ impl Expressions {
         }
     }
 
-    /// Adds the number of a pair: of two nodes, or of an earlier number and a node. Often also
-    /// compares it with an earlier number.
+    /// Adds a node that interns a pair: two nodes, or an earlier interned number and a node. For
+    /// some `k`, also compares the new number with an earlier one.
     fn intern(&mut self, x: usize, y: usize, k: u64) {
         let earlier = self.nodes.iter().rposition(|node| matches!(node, Raw::Intern(..)));
         let first = match earlier {
@@ -230,7 +233,7 @@ impl Expressions {
         }
     }
 
-    /// Returns the pairs of values whose numbers occur in the expressions.
+    /// Returns the pairs of values that the expressions intern, for the given values of all nodes.
     pub fn pairs(&self, values: &[u64]) -> Vec<(u64, u64)> {
         let pair = |node: &Raw| match *node {
             Raw::Intern(a, b) => Some((values[a], values[b])),

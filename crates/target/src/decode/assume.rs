@@ -11,14 +11,15 @@ use super::table::Table;
 use crate::price::{ClassPrice, Price, Rule};
 use crate::{Target, TargetKind};
 
-/// The prices of one class in an assumption file.
+/// The price that an assumption file states for one cost class.
 pub(super) struct Assumed {
     class: String,
     price: ClassPrice,
     source: Option<String>,
 }
 
-/// Reads an assumption file for `target`.
+/// Reads an assumption file for `target`. Returns the assumed prices, and adds errors in the file
+/// to `problems`.
 pub(super) fn read(text: &str, target: &Target, problems: &mut Problems<'_>) -> Vec<Assumed> {
     let Some(document) = schema::parse(text, problems) else { return Vec::new() };
     let mut root = Table::new(String::new(), &document, 0..0);
@@ -44,16 +45,16 @@ pub(super) fn read(text: &str, target: &Target, problems: &mut Problems<'_>) -> 
     assumed.collect()
 }
 
-/// A price that the user assumes.
+/// A price that the user assumes for a cost class which the target does not price.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assumption {
-    /// The cost class.
+    /// Name of the cost class.
     pub class: String,
-    /// The assumption, as a sentence.
+    /// The assumption, as a sentence for reports.
     pub sentence: String,
 }
 
-/// Sets the assumed prices in `target`, and returns one assumption for each.
+/// Sets the assumed prices in `target`, and returns one assumption for each price.
 pub(super) fn apply(target: &mut Target, assumed: Vec<Assumed>, file: &str) -> Vec<Assumption> {
     let mut assumptions = Vec::new();
     for Assumed { class, price, source } in assumed {
@@ -82,7 +83,7 @@ pub(super) fn apply(target: &mut Target, assumed: Vec<Assumed>, file: &str) -> V
     assumptions
 }
 
-/// Describes the rules of a price as the end of a sentence.
+/// Describes, as the end of a sentence, how a price depends on events before it.
 fn rules(price: &Price, marks: &[crate::price::Mark]) -> String {
     let name = |rule: Rule| marks[rule.mark].name.as_str();
     // Names all fields, so that a new field causes a compile error here.
@@ -97,7 +98,7 @@ fn rules(price: &Price, marks: &[crate::price::Mark]) -> String {
     text
 }
 
-/// Formats `ticks / per_cycle` as an exact decimal number. `per_cycle` is a power of ten.
+/// Formats `ticks / per_cycle` as an exact decimal number. `per_cycle` must be a power of ten.
 fn decimal(ticks: u64, per_cycle: u64) -> String {
     if per_cycle == 1 {
         return ticks.to_string();

@@ -1,11 +1,12 @@
-//! Reads the components of targets that count events. Such components have names of classes, but no
-//! clock and no prices.
+//! Reads the components of targets that count events instead of predicting rates. These components
+//! list the cost classes that they count, but have no clock and no prices.
 
 use super::problem::Problems;
 use super::table::Table;
 use crate::{Component, ComponentKind, Cycles, MAX_COMPONENTS};
 
-/// Reads `[[component]]` of a target of kind `"counts"`.
+/// Reads the tables `[[component]]` of a target of kind `"counts"`. Adds errors in them to
+/// `problems`.
 pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Vec<Component> {
     let mut components: Vec<Component> = Vec::new();
     for mut table in root.tables("component", problems) {

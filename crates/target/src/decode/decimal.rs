@@ -1,6 +1,6 @@
 //! Converts decimal numbers to scaled integers, without floating-point numbers.
 
-/// The reason why a text cannot be converted to a number.
+/// The reason why a decimal text cannot be converted to a scaled integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DecimalError {
     Negative,
@@ -18,7 +18,7 @@ impl DecimalError {
     }
 }
 
-/// Returns `text` times 10^`scale`, rounded up, so that a price is never understated.
+/// Returns `text` times 10^`scale`, rounded up to an integer, so that a price is never understated.
 ///
 /// `text` is a TOML float or a decimal integer without underscores: `12`, `4.05`, `1.5e-3`.
 pub(super) fn scaled_ceil(text: &str, scale: u32) -> Result<u64, DecimalError> {

@@ -1,4 +1,4 @@
-//! Reads target descriptions and assumption files.
+//! Reads target descriptions, and the assumption files that add prices to them.
 //!
 //! Both are TOML. The modules decode the parser's syntax tree without `serde`. They need the lines
 //! of values, the exact digits of numbers, and all problems of a file.
@@ -24,11 +24,11 @@ use crate::{Target, TargetError};
 use problem::Problems;
 
 impl Target {
-    /// Parses a target description. `file` is the name of the description's file in messages.
+    /// Parses a target description. `file` is the name of its file, for error messages.
     ///
     /// # Errors
-    /// [`TargetError::Malformed`] with the first problem. Missing sources are not an error here;
-    /// [`check`] reports them.
+    /// [`TargetError::Malformed`] with the first problem. Missing sources of numbers are not an
+    /// error here; [`check`] reports them.
     pub fn parse(text: &str, file: &str) -> Result<Target, TargetError> {
         let mut problems = Problems::new(text);
         let target = schema::read(text, &mut problems);
@@ -38,8 +38,8 @@ impl Target {
         }
     }
 
-    /// Adds the prices of an assumption file to the target. They replace existing prices. `file` is
-    /// the file's name in messages. Returns one assumption for each price.
+    /// Adds the prices of an assumption file to the target, where they replace existing prices.
+    /// `file` is the file's name, for error messages. Returns one assumption for each price.
     ///
     /// # Errors
     /// [`TargetError::Malformed`] if the file is invalid. The target is then unchanged.

@@ -1,11 +1,12 @@
-//! Reads the tables `[timing.model]`, which contain models that `slowpath calibrate` fits.
+//! Reads the tables `[timing.model]` of target descriptions, which contain models of times that
+//! `slowpath calibrate` fits.
 
 use super::problem::Problems;
 use super::table::{Table, as_table};
 use crate::fitted::{Fitted, Residual, Segment, Template};
 use std::collections::BTreeMap;
 
-/// Reads all models. Returns them by name.
+/// Reads all models of times, and returns them by name.
 pub(super) fn read(mut models: Table<'_>, problems: &mut Problems<'_>) -> BTreeMap<String, Fitted> {
     let names: Vec<&str> = models.entries().map(|(name, _)| name).collect();
     let mut read = BTreeMap::new();
@@ -131,7 +132,7 @@ fn read_residuals(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<V
     Some(x.into_iter().zip(share).map(|(x, share)| Residual { x, share }).collect())
 }
 
-/// Reads a finite number of any sign.
+/// Reads a required key whose value is a finite number of any sign.
 fn number(table: &mut Table<'_>, key: &str, problems: &mut Problems<'_>) -> Option<f64> {
     table.required(key, problems)?;
     optional_number(table, key, problems)

@@ -1,4 +1,4 @@
-//! Reads the `[price."class"]` tables of target descriptions and assumption files.
+//! Reads the tables `[price."class"]` of target descriptions and assumption files.
 
 use super::problem::Problems;
 use super::table::{Table, as_table, scaled, whole};
@@ -8,10 +8,11 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
 
-/// Maximum number of cycles that one event can cost. It keeps sums far below 64 bits.
+/// Maximum number of cycles that one event can cost. The limit keeps sums far below 64 bits.
 const MAX_CYCLES: u64 = 1_000_000_000;
 
-/// The components and marks to which a price table can refer.
+/// The components, and the marks (kinds of earlier events), that a price table can refer to by
+/// name.
 pub(super) struct Scope<'s> {
     pub(super) components: &'s [Component],
     pub(super) marks: &'s [Mark],
@@ -20,7 +21,9 @@ pub(super) struct Scope<'s> {
 }
 
 impl Scope<'_> {
-    /// Returns the index of the mark that a key names. `at` is the place of the key.
+    /// Returns the index of the mark (a kind of earlier event on which prices depend) called
+    /// `name`. `key` and `at` locate the name in the file. Returns `None`, and adds a problem, if
+    /// there is no such mark.
     fn mark(
         &self,
         name: &str,
@@ -36,15 +39,15 @@ impl Scope<'_> {
     }
 }
 
-/// One price table.
+/// A price table that was read from a file.
 pub(super) struct PriceEntry<'t> {
     pub(super) class: &'t str,
     pub(super) price: ClassPrice,
     pub(super) source: Option<&'t str>,
 }
 
-/// Reads all tables under `price`. Calls `on_source` for each table that contains numbers; the
-/// argument is the table's source if it states one.
+/// Reads all tables under the key `price`. Calls `on_source` for each table that contains numbers,
+/// with the value of its key `source`, or `None` if it has none.
 pub(super) fn read<'t>(
     prices: &Table<'t>,
     scope: &Scope<'_>,
@@ -153,7 +156,7 @@ fn read_rule(
     Some(Rule { mark: mark?, cycles: cycles? })
 }
 
-/// Reads a string that may be absent.
+/// Reads a key that may be absent and whose value is a string.
 pub(super) fn optional_string<'t>(
     table: &mut Table<'t>,
     key: &str,

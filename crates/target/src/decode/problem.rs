@@ -1,4 +1,4 @@
-//! Collects the problems of one file, with their lines.
+//! Collects the problems of a description or assumption file, with their lines.
 
 use crate::TargetError;
 use std::ops::Range;
@@ -7,11 +7,11 @@ use std::ops::Range;
 struct Problem {
     line: usize,
     what: String,
-    /// True if the problem makes the file unusable.
+    /// True if the problem makes the file unusable, false if it is only a warning.
     fatal: bool,
 }
 
-/// The problems of a file, and its text, which converts offsets to lines.
+/// The problems of one file. The file's text serves to convert byte offsets to line numbers.
 pub(super) struct Problems<'a> {
     text: &'a str,
     list: Vec<Problem>,
@@ -27,7 +27,7 @@ impl<'a> Problems<'a> {
         self.push(at, what, true);
     }
 
-    /// Adds a problem that reviewers should see but that leaves the file usable.
+    /// Adds a warning: a problem that reviewers should see but that leaves the file usable.
     pub(super) fn lint(&mut self, at: Range<usize>, what: String) {
         self.push(at, what, false);
     }
@@ -57,7 +57,7 @@ impl<'a> Problems<'a> {
         TargetError::Malformed { file: file.into(), line, what, further }
     }
 
-    /// Returns all problems in the order of their lines.
+    /// Returns the messages of all problems, each with its line number, in the order of the lines.
     pub(super) fn lines(mut self) -> Vec<String> {
         self.list.sort_by_key(|problem| problem.line);
         self.list.into_iter().map(|p| format!("line {}: {}", p.line, p.what)).collect()

@@ -21,8 +21,8 @@ const PACKET_BYTES: RangeInclusive<u64> = 0..=1_000_000;
 const LIMIT_RATE: RangeInclusive<u64> = 1..=1_000_000_000_000_000;
 const FRAME_OVERHEAD_BYTES: RangeInclusive<u64> = 0..=10_000;
 
-/// Reads a description. Returns `None` if essential parts are missing. The result is usable only if
-/// there is no fatal problem.
+/// Reads a target description. Returns `None` if essential parts are missing. The result is usable
+/// only if `problems` contains no fatal problem.
 pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     let document = parse(text, problems)?;
     let span = 0..0;
@@ -94,8 +94,8 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     })
 }
 
-/// Parses a file to a syntax tree. Returns `None` after a syntax error, and adds it to the
-/// problems.
+/// Parses a TOML file to a syntax tree. Returns `None` after a syntax error, and adds the error to
+/// `problems`.
 pub(super) fn parse<'t>(text: &'t str, problems: &mut Problems<'_>) -> Option<DeTable<'t>> {
     match DeTable::parse(text) {
         Ok(document) => Some(document.into_inner()),
@@ -106,8 +106,8 @@ pub(super) fn parse<'t>(text: &'t str, problems: &mut Problems<'_>) -> Option<De
     }
 }
 
-/// The names that the table `[sources]` defines. The values of `source` keys must start with one of
-/// them.
+/// The names that the table `[sources]` of a description defines. The values of `source` keys must
+/// start with one of these names.
 struct Sources<'t>(BTreeSet<&'t str>);
 
 impl<'t> Sources<'t> {
@@ -125,7 +125,8 @@ impl<'t> Sources<'t> {
         Sources(names)
     }
 
-    /// Adds a problem if the numbers of a table have no valid source.
+    /// Adds a warning if the numbers of a table have no source, or if the source starts with an
+    /// unknown name.
     fn expect(&self, table: &Table<'t>, source: Option<&str>, problems: &mut Problems<'_>) {
         let key = table.key("source");
         let Some(text) = source else {
@@ -139,14 +140,16 @@ impl<'t> Sources<'t> {
         }
     }
 
-    /// Reads and checks the `source` of a table.
+    /// Reads the key `source` of a table, and adds a warning if it is missing or starts with an
+    /// unknown name.
     fn expect_in(&self, table: &mut Table<'t>, problems: &mut Problems<'_>) {
         let source = optional_string(table, "source", problems);
         self.expect(table, source, problems);
     }
 }
 
-/// Reads a key with two valid values. Returns `default` if the key is absent.
+/// Reads a key that has two valid values. Returns `default` if the key is absent, and `None` if its
+/// value is invalid.
 fn read_choice<T: Copy>(
     root: &mut Table<'_>,
     key: &str,

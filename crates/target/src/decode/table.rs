@@ -1,4 +1,4 @@
-//! Reads the keys of a TOML table with the expected types, and collects all problems.
+//! Reads the keys of a TOML table with the expected types, and collects all problems of the table.
 
 use super::decimal::{DecimalError, scaled_ceil};
 use super::problem::Problems;
@@ -7,9 +7,9 @@ use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A table, its path for messages, and the keys that were requested so far.
+/// A TOML table, its path in the file, and the keys that were requested so far.
 pub(super) struct Table<'t> {
-    /// Path such as `component[0]`; empty for the document itself.
+    /// Path of the table, such as `component[0]`; empty for the document itself.
     path: String,
     entries: &'t DeTable<'t>,
     span: Range<usize>,
@@ -25,7 +25,7 @@ impl<'t> Table<'t> {
         self.span.clone()
     }
 
-    /// Returns the path to a key of the table.
+    /// Returns the full path to a key of the table, such as `component[0].name`, for messages.
     pub(super) fn key(&self, key: &str) -> String {
         let bare = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
         let quoted = match key.bytes().all(bare) && !key.is_empty() {
@@ -38,12 +38,12 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Returns all keys and values, for tables whose keys are names.
+    /// Returns all keys and values of the table, for tables whose keys are names.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&'t str, &'t Spanned<DeValue<'t>>)> {
         self.entries.iter().map(|(key, value)| (key.get_ref().as_ref(), value))
     }
 
-    /// Returns the value of a key that may be absent.
+    /// Returns the value of a key, or `None` if the key is absent.
     pub(super) fn optional(&mut self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.requested.insert(key.to_owned());
         self.entries.get(key)
@@ -61,7 +61,7 @@ impl<'t> Table<'t> {
         value
     }
 
-    /// Reads a string that is not empty.
+    /// Reads a required key whose value is a string that is not empty.
     pub(super) fn string(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<&'t str> {
         let value = self.required(key, problems)?;
         let text = value.get_ref().as_str();
@@ -75,7 +75,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Reads an optional list of strings.
+    /// Reads a list of strings from a key that may be absent.
     pub(super) fn strings(
         &mut self,
         key: &str,
@@ -91,7 +91,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Reads an optional boolean.
+    /// Reads a boolean from a key that may be absent.
     pub(super) fn flag(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<bool> {
         let value = self.optional(key)?;
         match value.get_ref().as_bool() {
@@ -100,7 +100,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Reads a whole number.
+    /// Reads a required key whose value is a whole number in `range`.
     pub(super) fn integer(
         &mut self,
         key: &str,
@@ -111,13 +111,13 @@ impl<'t> Table<'t> {
         whole(&self.key(key), value, range, problems)
     }
 
-    /// Reads a table.
+    /// Reads a required key whose value is a table.
     pub(super) fn table(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<Table<'t>> {
         let value = self.required(key, problems)?;
         as_table(self.key(key), value, problems)
     }
 
-    /// Reads a table that may be absent.
+    /// Reads a key that may be absent and whose value is a table.
     pub(super) fn optional_table(
         &mut self,
         key: &str,
@@ -127,7 +127,7 @@ impl<'t> Table<'t> {
         as_table(self.key(key), value, problems)
     }
 
-    /// Reads the tables of `[[key]]`.
+    /// Reads the tables of the array `[[key]]`; none if the key is absent.
     pub(super) fn tables(&mut self, key: &str, problems: &mut Problems<'_>) -> Vec<Table<'t>> {
         let Some(value) = self.optional(key) else { return Vec::new() };
         let Some(array) = value.get_ref().as_array() else {
@@ -141,7 +141,7 @@ impl<'t> Table<'t> {
             .collect()
     }
 
-    /// Adds a problem for every key that was never requested.
+    /// Adds a problem for every key of the table that was never requested, because it is unknown.
     pub(super) fn finish(self, problems: &mut Problems<'_>) {
         for (key, _) in self.entries.iter() {
             let name: &str = key.get_ref();
@@ -186,7 +186,7 @@ fn wrong_type<T>(
     None
 }
 
-/// Converts a value to a table.
+/// Converts a value to a table. Returns `None`, and adds a problem, if the value has another type.
 pub(super) fn as_table<'t>(
     path: String,
     value: &'t Spanned<DeValue<'t>>,
@@ -198,7 +198,8 @@ pub(super) fn as_table<'t>(
     }
 }
 
-/// Converts a value to a whole number.
+/// Converts a value to a whole number in `range`. Returns `None`, and adds a problem, if that is
+/// impossible.
 pub(super) fn whole(
     path: &str,
     value: &Spanned<DeValue<'_>>,
@@ -221,7 +222,8 @@ pub(super) fn whole(
     }
 }
 
-/// Multiplies a number of any type by 10^`scale` and rounds it up.
+/// Multiplies an integer or float by 10^`scale` and rounds the product up. Returns `None`, and adds
+/// a problem, if the value is not a suitable number.
 pub(super) fn scaled(
     path: &str,
     value: &Spanned<DeValue<'_>>,

@@ -40,7 +40,7 @@ sets = ["mem"]
 source = "us, page 2"
 "#;
 
-/// Returns the small target with one piece of its text replaced.
+/// Returns the small target description, with one piece of its text replaced.
 fn changed(from: &str, to: &str) -> String {
     assert!(SMALL.contains(from), "{from:?} is not in the text");
     SMALL.replacen(from, to, 1)

@@ -1,5 +1,5 @@
-//! Reads the table `[timing]` of a counting target, which contains the measurements for time
-//! estimates.
+//! Reads the table `[timing]` of a target that counts events. The table contains the measurements
+//! for time estimates.
 
 use super::models;
 use super::prices::optional_string;
@@ -15,13 +15,13 @@ use std::ops::RangeInclusive;
 const CLOCK_HZ: RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
 const PROGRAMS: RangeInclusive<u64> = 0..=1_000_000;
 const ENTRIES: RangeInclusive<u64> = 1..=4096;
-/// Decimal places of a number of cycles.
+/// Number of decimal places of a number of cycles that are kept.
 const DIGITS: u32 = 3;
-/// Maximum number of cycles, in thousandths. No call takes longer, and with this limit, sums fit
-/// into 64 bits.
+/// Maximum number of cycles that a description can state, in thousandths. No call takes longer, and
+/// with this limit, sums fit into 64 bits.
 const MAX_CYCLES: u64 = 1_000_000_000;
 
-/// Reads the table. Returns `None` if it is absent or invalid.
+/// Reads the table `[timing]`. Returns `None` if it is absent or invalid.
 pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<Timing> {
     let mut table = root.optional_table("timing", problems)?;
     let machine = table.string("machine", problems).map(str::to_owned);
@@ -54,7 +54,8 @@ pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<
     })
 }
 
-/// Reads a number of cycles, in thousandths.
+/// Reads a required key whose value is a number of cycles. Returns the number in thousandths of a
+/// cycle.
 fn cycles(table: &mut Table<'_>, key: &str, problems: &mut Problems<'_>) -> Option<u64> {
     table.required(key, problems)?;
     optional_cycles(table, key, problems)

@@ -46,7 +46,8 @@ fn fitted(segments: Vec<Segment>) -> Fitted {
     }
 }
 
-/// Checks values that the tests of the Python implementation check as well, with the same models.
+/// Checks the values of models. The tests of the Python implementation check the same values with
+/// the same models.
 #[test]
 fn values_equal_those_of_slowpath_fit() {
     let file = "../../tests/golden/models/evaluation.json";

@@ -23,7 +23,8 @@ fn model() -> CostModel {
     agilio().cost_model(&names(CLASSES)).expect("all priced")
 }
 
-/// Returns the cycles that each event costs, when the events follow the start of a program.
+/// Returns the cycles that each event costs, if the events follow the start of a program in this
+/// order.
 fn cycles(events: &[&str]) -> Vec<u64> {
     let model = model();
     let mut context = model.start();

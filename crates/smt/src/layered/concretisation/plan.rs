@@ -1,4 +1,4 @@
-//! Decides for a set of conditions which inputs get concrete values, and tries such values.
+//! Decides which inputs of a set of conditions get concrete values, and tries such values.
 
 use std::collections::HashMap;
 
@@ -14,27 +14,28 @@ use crate::model::Model;
 use crate::pool::{FastMap, FastSet, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Maximum number of attempts. Each attempt leaves out the random values that contradicted
-/// conditions in the attempt before.
+/// Maximum number of attempts to find a random start model. Each attempt leaves out the random
+/// values that contradicted conditions in the previous attempt.
 const CORRECTIONS: usize = 6;
 
-/// The inputs that get concrete values, for one set of conditions.
+/// The choice of the inputs that get concrete values, for one set of conditions.
 pub(super) struct Plan {
     /// All inputs of the conditions.
     inputs: Vec<TermId>,
-    /// The inputs inside opaque terms that get concrete values. These are unknowns, and bytes at
-    /// constant indices.
+    /// The inputs inside opaque terms that get concrete values: unknowns, and bytes at constant
+    /// indices.
     pub(super) fixed: Vec<TermId>,
-    /// Fixed inputs that also occur in conditions outside opaque terms.
+    /// Inputs in `fixed` that also occur in conditions outside opaque terms.
     pub(super) shared: FastSet<TermId>,
-    /// Bytes at non-constant indices inside opaque terms.
+    /// Bytes of arrays at non-constant indices inside opaque terms.
     floating: FastSet<TermId>,
-    /// Conditions that depend only on fixed inputs and floating bytes.
+    /// Conditions that depend only on inputs in `fixed` and `floating`.
     determined: Vec<TermId>,
-    /// For each input, the conditions without opaque terms that contain it and depend only on fixed
-    /// inputs.
+    /// For each input, the conditions without opaque terms that contain it and depend only on
+    /// inputs in `fixed`.
     limits: FastMap<TermId, Vec<TermId>>,
-    /// Fixed inputs in conditions that have no opaque terms and also depend on other inputs.
+    /// Inputs in `fixed` that occur in conditions without opaque terms together with inputs that
+    /// are not in `fixed`.
     bound: FastSet<TermId>,
 }
 
@@ -79,8 +80,8 @@ impl Plan {
         Plan { inputs, fixed, shared, floating, determined, limits, bound }
     }
 
-    /// Gives new pseudo-random values to the fixed inputs that are not bound. An input keeps its
-    /// old value if the new one would violate its limits.
+    /// Gives new pseudo-random values to the inputs in `fixed` that are not in `bound`. An input
+    /// keeps its old value if the new value would violate the conditions in `limits`.
     pub(super) fn resample(&self, pool: &TermPool, values: &mut FastMap<TermId, u64>, sample: u64) {
         for &input in self.fixed.iter().filter(|input| !self.bound.contains(input)) {
             let new = random(pool.domain(input), input, sample);
@@ -93,8 +94,8 @@ impl Plan {
         }
     }
 
-    /// Returns true if all determined conditions hold for these values, with the floating bytes of
-    /// `start`.
+    /// Returns true if all conditions in `determined` hold for these values, with the values of
+    /// `floating` bytes from `start`.
     pub(super) fn allows(
         &self,
         pool: &TermPool,
@@ -109,8 +110,8 @@ impl Plan {
         self.determined.iter().all(|&term| evaluator.value(term) == 1)
     }
 
-    /// Returns a model that satisfies the conditions if opaque terms are unknowns. As many shared
-    /// inputs as possible have random values. Returns `None` if no such model is found.
+    /// Returns a model that satisfies the conditions while opaque terms may have arbitrary values.
+    /// As many `shared` inputs as possible have random values. Returns `None` if no model is found.
     pub(super) fn randomised_start<E: Engine>(
         &self,
         tools: &mut SolverContext<'_, E>,
@@ -138,8 +139,8 @@ impl Plan {
         Ok(None)
     }
 
-    /// Searches for a model of the conditions in which fixed inputs have the given values, and
-    /// floating bytes the values from `start`.
+    /// Searches for a model of the conditions in which `fixed` inputs have the given values, and
+    /// `floating` bytes have their values from `start`.
     pub(super) fn solve_with_values<E: Engine>(
         &self,
         tools: &mut SolverContext<'_, E>,
@@ -170,8 +171,9 @@ impl Plan {
         Ok(model.filter(|model| violated(pool, model, terms).is_empty()))
     }
 
-    /// Substitutes the values into the conditions. Returns the resulting conditions, and a model
-    /// with the values and the floating bytes.
+    /// Replaces the `fixed` inputs in the conditions by the given values, and `floating` bytes by
+    /// their values from `start`. Returns the resulting conditions, and a model with the
+    /// substituted values.
     fn concretise(
         &self,
         pool: &mut TermPool,
@@ -206,8 +208,8 @@ impl Plan {
         (left, concrete)
     }
 
-    /// Returns equations for the substituted bytes of all arrays that the remaining conditions
-    /// read, because these conditions may read the same bytes.
+    /// Returns equations for the substituted bytes of arrays that the remaining conditions also
+    /// read. Without them, a remaining condition could give a different value to such a byte.
     fn array_equations(
         &self,
         pool: &mut TermPool,

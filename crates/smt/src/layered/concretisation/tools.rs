@@ -1,10 +1,10 @@
-//! The parts of the solver that concretisation uses: session, inputs and budget.
+//! A bundle of the session, inputs and budget of the layered solver, which concretisation needs in
+//! every call.
 
 use crate::layered::budget::Budget;
 use crate::layered::inputs::Inputs;
 use crate::layered::session::Session;
 
-/// The parts of the solver that concretisation uses.
 pub(in crate::layered) struct SolverContext<'a, E> {
     pub(in crate::layered) session: &'a mut Session<E>,
     pub(in crate::layered) inputs: &'a mut Inputs,

@@ -1,4 +1,4 @@
-//! Conditions that tests of all engines use as examples.
+//! Conditions that the tests of all engines use as examples.
 
 use crate::{Domain, TermId, TermPool};
 

@@ -1,4 +1,5 @@
-//! Tests conditions that depend on hash functions, which are opaque terms.
+//! Tests conditions that depend on hash functions, which engines first treat as unknowns (opaque
+//! terms).
 
 use super::solver;
 use crate::layered::mixing::Mixing;
@@ -13,7 +14,7 @@ fn bytes(pool: &mut TermPool, packet: ArrayId, first: u64, count: u64) -> Vec<Te
         .collect()
 }
 
-/// Returns a Murmur-like hash of bytes: multiply, rotate, exclusive or.
+/// Returns a hash of bytes that is computed as in MurmurHash: multiply, rotate, exclusive or.
 fn hash(pool: &mut TermPool, bytes: &[TermId]) -> TermId {
     let [first, second] = [0x85eb_ca6b, 0xc2b2_ae35].map(|factor| pool.constant(32, factor));
     let mut state = pool.constant(32, 7);
@@ -28,8 +29,8 @@ fn hash(pool: &mut TermPool, bytes: &[TermId]) -> TermId {
     state
 }
 
-/// Returns a model of the conditions. Also checks that the solver found it with opaque terms as
-/// unknowns.
+/// Returns a model of the conditions. Also checks that the solver needed no exact translation of
+/// the hashes to find it.
 fn model(pool: &mut TermPool, conditions: &[TermId]) -> Model {
     let mut bits = solver();
     let outcome = bits.check(pool, conditions);

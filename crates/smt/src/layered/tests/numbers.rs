@@ -1,4 +1,5 @@
-//! Tests conditions with numbers of pairs, and with tables of known content.
+//! Tests conditions on interned pairs of values ([`TermPool::intern`]) and on tables of known
+//! content.
 
 use super::solver;
 use crate::{ArrayId, Domain, Model, Outcome, Solver, TermId, TermPool};
@@ -14,7 +15,8 @@ fn unsat(pool: &mut TermPool, conditions: &[TermId]) {
     assert!(matches!(outcome, Ok(Outcome::Unsat(_))), "{outcome:?}");
 }
 
-/// Returns the index of byte `place` within the 16-byte element for the pair `a`, `b`.
+/// Returns the index of byte `place` of a map element in the array of all 16-byte elements. The
+/// number of the interned pair of `a` and `b` selects the element.
 fn element(pool: &mut TermPool, a: TermId, b: TermId, place: u64) -> TermId {
     let (zeros, number, low) = (pool.constant(28, 0), pool.intern(a, b), pool.constant(4, place));
     let rest = pool.concat(number, low);

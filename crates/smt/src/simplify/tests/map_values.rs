@@ -1,11 +1,12 @@
-//! Addresses in a 64-bit address space. Programs truncate packet pointers to 32 bits. The address
-//! of a map value is `base + concat(zeros, number of the key, offset in the value)`.
+//! Tests addresses of map values in a 64-bit address space, in which programs truncate packet
+//! pointers to 32 bits. The address of a byte of a map value is `base + concat(zeros, number of the
+//! element, offset in the value)`.
 
 use super::Fixture;
 use crate::{Domain, TermId};
 
 impl Fixture {
-    /// Returns a base address of a region in a 64-bit address space.
+    /// Returns an unknown start address of a memory region in a 64-bit address space.
     fn base(&mut self, name: &str) -> TermId {
         self.pool.var(name, Domain::range(64, 0x1_0000, 0x7fff_ffff))
     }

@@ -22,7 +22,7 @@ fn small() -> Target {
     Target::parse(SMALL, "small.toml").expect("parses")
 }
 
-/// Returns the total cost of one event of each class.
+/// Returns, for each component, the total cost of one event of each of these classes.
 fn counts(target: &Target, classes: &[&str]) -> Vec<u64> {
     let classes: Vec<String> = classes.iter().map(|&class| class.to_owned()).collect();
     let model = target.cost_model(&classes).expect("nothing needs a price");
