@@ -3,7 +3,7 @@
 
 use slowpath_bpf::XDP_ACTIONS;
 
-/// An XDP action.
+/// An XDP action: the verdict of a program on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
     /// The packet is dropped and an error is traced.
@@ -24,27 +24,28 @@ const ALL: [Action; 5] =
     [Action::Aborted, Action::Drop, Action::Pass, Action::Tx, Action::Redirect];
 
 impl Action {
-    /// Returns the action with the given name, such as `XDP_PASS`; `None` if there is none.
+    /// Returns the action with the given name, such as `XDP_PASS`, or `None` if no action has this
+    /// name.
     pub fn named(name: &str) -> Option<Action> {
         ALL.into_iter().find(|action| action.name() == name)
     }
 
-    /// Returns the action with the given return value; `None` if there is none.
+    /// Returns the action with the given return value, or `None` if no action has this value.
     pub fn of(number: u32) -> Option<Action> {
         ALL.into_iter().find(|action| action.number() == number)
     }
 
-    /// Returns the name of the action.
+    /// Returns the name of the action, such as `XDP_PASS`.
     pub fn name(self) -> &'static str {
         XDP_ACTIONS[self.number() as usize]
     }
 
-    /// Returns the value that a program returns for the action.
+    /// Returns the number that an XDP program returns to choose this action.
     pub fn number(self) -> u32 {
         self as u32
     }
 
-    /// Returns the names of all actions, separated by commas, for messages.
+    /// Returns the names of all actions, separated by commas, for error messages.
     pub fn names() -> String {
         XDP_ACTIONS.join(", ")
     }

@@ -10,96 +10,101 @@ use serde_saphyr::Spanned;
 use slowpath::Network;
 use std::collections::BTreeSet;
 
-/// The description of a chain, after it was checked: packets arrive at exactly one program, and no
+/// A checked description of a chain of XDP programs. Packets arrive at exactly one program, and no
 /// program runs after itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
-    /// Programs, in the order of the description.
+    /// Programs of the chain, in the order of the description.
     pub members: Vec<Member>,
-    /// Edges of the description. In the result of [`Chain::dispatched`], also the edges that follow
-    /// from the dispatcher's configuration.
+    /// Edges along which packets pass from program to program. In the result of
+    /// [`Chain::dispatched`], the list also has the edges that follow from the dispatcher's
+    /// configuration.
     pub edges: Vec<Edge>,
-    /// Programs that libxdp's dispatcher runs on one interface, if the description has such
-    /// programs.
+    /// Programs that libxdp's dispatcher runs on one interface; `None` if the description lists no
+    /// such programs.
     pub dispatcher: Option<Dispatcher>,
     /// Groups of maps. All maps of a group are one map at run time.
     pub shared: Vec<SharedMap>,
-    /// Targets that the description gives to devices.
+    /// Performance targets that the description gives to devices.
     pub targets: Vec<DeviceTarget>,
-    /// Index of the program that packets arrive at first. If a dispatcher runs this program, only
-    /// [`Chain::dispatched`] sets the index.
+    /// Index in `members` of the program that packets arrive at first. If libxdp's dispatcher runs
+    /// this program, the index is valid only in the result of [`Chain::dispatched`].
     pub entry: usize,
 }
 
-/// The target of a device.
+/// The performance target that the description of a chain gives to a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceTarget {
-    /// Name of the device, as the programs on it state it in [`Member::device`].
+    /// Name of the device, as in [`Member::device`].
     pub device: String,
-    /// Name of a built-in target, or the path of a target description, relative to the chain's
-    /// description.
+    /// Name of a built-in target, or path of a file that describes a target, relative to the
+    /// chain's description.
     pub target: String,
-    /// Number of the line in the description, for messages.
+    /// Line number of this entry in the description, for error messages.
     pub line: u64,
 }
 
 /// A program of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Name of the program in the chain.
+    /// Name of the program in the chain, unique among the members.
     pub name: String,
-    /// Path of the object file, relative to the description.
+    /// Path of the object file, relative to the chain's description.
     pub object: String,
-    /// Name of the program in the object; `None` if the object has only one XDP program.
+    /// Name of the program in the object file; `None` if the object has only one XDP program.
     pub program: Option<String>,
-    /// Device that the program runs on. All programs without a device run on the same device.
+    /// Name of the device that the program runs on. All programs with `None` run on the same
+    /// device.
     pub device: Option<String>,
-    /// Number of the line in the description, for messages.
+    /// Line number of the program in the description, for error messages.
     pub line: u64,
 }
 
-/// An edge between two programs, along which packets pass from one to the next. Programs are given
-/// by their index in the list of members.
+/// An edge between two programs of a chain, along which packets pass from one to the next. Programs
+/// are given by their index in [`Chain::members`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// Program that the packet leaves.
+    /// Index of the program that the packet leaves.
     pub from: usize,
-    /// The packet takes the edge if the program returns one of these results.
+    /// XDP actions on which the packet takes the edge. No two edges of a program share an action.
     pub on: Vec<Action>,
-    /// Program that runs next on the same packet, on the same device or on another one.
+    /// Index of the program that runs next on the same packet, on the same device or on another
+    /// one.
     pub to: usize,
-    /// Network that the packet crosses, if the next program runs on another device.
+    /// Network that the packet crosses between two devices; `None` if both programs run on one
+    /// device and the description states no network.
     pub network: Option<Network>,
-    /// True if a dispatcher passes the packet on. The dispatcher compares only five bits of a
-    /// result, and continues also if a program was removed.
+    /// True if libxdp's dispatcher runs the next program. The dispatcher compares only five bits of
+    /// the previous program's result. It also runs the next program if the previous one was
+    /// removed.
     pub dispatched: bool,
 }
 
 /// Programs that libxdp's dispatcher runs on one interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispatcher {
-    /// Indices of the programs, in any order.
+    /// Indices of the programs in [`Chain::members`], in any order.
     pub members: Vec<usize>,
-    /// Number of the line in the description, for messages.
+    /// Line number of the dispatcher in the description, for error messages.
     pub line: u64,
 }
 
-/// Maps that are one map at run time, because a loader reuses a map that is pinned under the same
-/// name, for example.
+/// Maps of several programs that are one map at run time. For example, a loader reuses a map that
+/// is pinned under the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedMap {
-    /// The maps: index of the program, and name of the map in its object.
+    /// The maps: each with the index of its program, and its name in the program's object.
     pub maps: Vec<(usize, String)>,
-    /// Number of the line in the description, for messages.
+    /// Line number of the group in the description, for error messages.
     pub line: u64,
 }
 
 impl Chain {
-    /// Reads and checks the description of a chain.
+    /// Reads and checks the YAML description of a chain.
     ///
     /// # Errors
-    /// If the text is not YAML of this shape, or uses an unknown name. If packets do not arrive at
-    /// exactly one program, or a program runs after itself.
+    /// If the text is not YAML in the format of a chain, or uses an unknown name. If packets do not
+    /// arrive at exactly one program, or a program runs after itself.
     pub fn parse(text: &str) -> Result<Chain, ChainError> {
         let description = ChainDescription::parse(text)?;
         if description.schema.value != SCHEMA {
@@ -150,7 +155,8 @@ impl Chain {
         Ok(chain)
     }
 
-    /// Finds the program that packets arrive at, and checks that no program runs after itself.
+    /// Finds the program that packets arrive at first, and checks that no program runs after
+    /// itself.
     ///
     /// # Errors
     /// If packets arrive at no program or at several, or a program runs after itself.
@@ -195,7 +201,7 @@ impl Chain {
     }
 
     /// Finds the programs of the dispatcher by their names. They must be different programs on one
-    /// device, and no edges may lead to them.
+    /// device, and no edge may lead to them.
     fn find_dispatcher(&self, names: &[Spanned<String>]) -> Result<Option<Dispatcher>, ChainError> {
         let Some(first) = names.first() else { return Ok(None) };
         let mut members = Vec::new();
@@ -220,7 +226,6 @@ impl Chain {
         Ok(Some(Dispatcher { members, line: line(first) }))
     }
 
-    /// Returns the index of the program with this name.
     fn member(&self, name: &Spanned<String>) -> Result<usize, ChainError> {
         self.members.iter().position(|member| member.name == name.value).ok_or_else(|| {
             let known: Vec<&str> = self.members.iter().map(|m| m.name.as_str()).collect();
@@ -230,8 +235,8 @@ impl Chain {
         })
     }
 
-    /// Reads the actions of an edge. Rejects an action if another edge of the same program already
-    /// has it.
+    /// Reads the actions of an edge. Rejects an action that another edge of the same program
+    /// already has.
     fn actions(
         &self,
         from: usize,
@@ -261,7 +266,8 @@ impl Chain {
         Ok(actions)
     }
 
-    /// Reads a group of maps that are one map at run time. Returns `None` if the group is empty.
+    /// Reads the names of maps that are one map at run time, each as `PROGRAM:MAP`. Returns `None`
+    /// if there are no names.
     fn group(&self, names: &[Spanned<String>]) -> Result<Option<SharedMap>, ChainError> {
         let mut maps = Vec::new();
         for name in names {
@@ -278,7 +284,7 @@ impl Chain {
         Ok(names.first().map(|first| SharedMap { maps, line: line(first) }))
     }
 
-    /// Finds the program at which packets arrive: no edge leads to it.
+    /// Finds the program at which packets arrive, which is the only one that no edge leads to.
     fn find_entry(&self) -> Result<usize, ChainError> {
         let arrives = |number: &usize| self.edges.iter().all(|edge| edge.to != *number);
         let mut entries = (0..self.members.len()).filter(arrives);
@@ -303,8 +309,8 @@ impl Chain {
         Ok(entry)
     }
 
-    /// Returns the programs in topological order (Kahn 1962): each program comes after all programs
-    /// before it. Programs on a cycle or after one are missing.
+    /// Returns the indices of the programs in topological order (Kahn 1962): edges lead only from
+    /// earlier to later programs. Programs on a cycle or after one are missing.
     pub fn order(&self) -> Vec<usize> {
         let mut left = vec![0_usize; self.members.len()];
         self.edges.iter().for_each(|edge| left[edge.to] += 1);
@@ -322,7 +328,7 @@ impl Chain {
         order
     }
 
-    /// Returns all programs that packets may have passed when they reach a program.
+    /// Returns the indices of all programs that packets may have passed when they reach a program.
     pub(crate) fn upstream(&self, member: usize) -> BTreeSet<usize> {
         let mut front = BTreeSet::new();
         let mut open = vec![member];
@@ -333,12 +339,12 @@ impl Chain {
         front
     }
 
-    /// Returns a shortest path from the first program to the given one. The result lists the
-    /// programs before it, in order. Each comes with the results after which packets continue on
-    /// this path.
+    /// Returns a shortest path from the chain's first program to the program `member`. The result
+    /// lists the programs before `member`, in order. Each has its index and the results (numbers of
+    /// XDP actions) after which packets continue on this path.
     ///
     /// # Errors
-    /// As [`Chain::dispatched`].
+    /// The same as those of [`Chain::dispatched`].
     pub fn shortest_path_to(
         &self,
         loaded: &[Loaded],
@@ -365,7 +371,6 @@ impl Chain {
         Ok(way)
     }
 
-    /// Rejects a program that runs after itself.
     fn check_acyclic(&self) -> Result<(), ChainError> {
         let order = self.order();
         let Some(number) = (0..self.members.len()).find(|number| !order.contains(number)) else {
@@ -380,7 +385,7 @@ impl Chain {
 /// Maximum number of programs that a dispatcher can run (`MAX_DISPATCHER_ACTIONS` of libxdp).
 const DISPATCHED: usize = 10;
 
-/// Reads the targets of devices. Each device must be the device of at least one program.
+/// Reads the targets of devices from the description. At least one program must run on each device.
 fn targets(
     description: &ChainDescription,
     members: &[Member],
@@ -396,7 +401,7 @@ fn targets(
     description.devices.iter().map(target).collect()
 }
 
-/// Reads the name of a device.
+/// Reads and checks the name of a device.
 fn device(name: &Spanned<String>) -> Result<String, ChainError> {
     if is_name(&name.value) {
         return Ok(name.value.clone());

@@ -1,5 +1,5 @@
-//! Finds the facts that hold for the packets at each program of a chain, if the content of some
-//! maps is known.
+//! Finds the facts about packets at each program of a chain, if the content of some maps is known.
+//! A fact is a statement about packet bytes or packet lengths that holds for all these packets.
 //!
 //! A program that checks its facts at entry is correct for any content of maps, and its proof
 //! covers all packets. Without checks, a program is correct only while the maps of the programs
@@ -20,20 +20,22 @@ pub(crate) struct ChainFacts<'a> {
     pub chain: &'a Chain,
     pub loaded: &'a [Loaded],
     pub programs: &'a [BpfProgram],
-    /// For each program, the known content of its frozen maps, by the map's name in the object. The
-    /// list may be shorter than the list of programs.
+    /// For each program, the known content of its frozen (unchanging) maps, by the map's name in
+    /// the object. The list may be shorter than the list of programs.
     pub known: &'a [BTreeMap<String, MapContent>],
-    /// Facts that hold for packets arriving at the first program.
+    /// Facts that hold for packets arriving at the first program of the chain.
     pub first: &'a PacketFacts,
-    /// Other options for lifting, such as assumptions about helpers and the kernel's types.
+    /// Other options for lifting the programs, such as assumptions about helpers and the kernel's
+    /// types.
     pub lift: &'a LiftOptions,
 }
 
 impl ChainFacts<'_> {
-    /// Finds the facts about packets that arrive at each program. Also finds the maps of earlier
-    /// programs whose content these facts may depend on. If the programs check the facts with
-    /// guards (`checked`), these are all maps with known content. Otherwise, maps that have no
-    /// influence on the facts are left out.
+    /// Finds the facts about packets that arrive at each program. For each program, also lists the
+    /// maps of earlier programs whose content these facts may depend on.
+    ///
+    /// If the programs check the facts with guards (`checked`), the lists contain all maps with
+    /// known content. Otherwise, maps that have no influence on the facts are left out.
     pub fn facts(&self, checked: bool, stop: &Stop) -> (Vec<Reached>, Vec<Vec<String>>) {
         let reached = self.along(true, stop);
         let mut rests_on: Vec<Vec<String>> =
@@ -80,8 +82,8 @@ impl ChainFacts<'_> {
         facts_along(self.chain, &runs, self.first, stop)
     }
 
-    /// Lists the maps with known content that belong to programs before `member`, each as
-    /// `PROGRAM:MAP`.
+    /// Lists the maps with known content that belong to programs before `member` in the chain, each
+    /// as `PROGRAM:MAP`.
     fn upstream_maps(&self, member: usize) -> Vec<String> {
         let mut maps = Vec::new();
         for from in self.chain.upstream(member) {

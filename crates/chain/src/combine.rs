@@ -9,20 +9,24 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time limit for finding the conditions for compiled code to do the same as its BPF program.
+/// Time limit for finding the conditions under which code compiled for a SmartNIC does the same as
+/// its BPF program.
 const COMPILING: Duration = Duration::from_secs(2);
 
 impl Chain {
     /// Combines the objects of all members into one file, which can be analysed like a single
-    /// program. Reports call it `name`. Packets arrive at its only program, and the other programs
-    /// run after it. If the programs run on several devices, only the work of `device` counts. The
-    /// programs with the indices in `compiled` run as compiled code, which does the same as their
-    /// BPF programs under certain conditions ([`Chain::compilation_conditions`]). Results hold for
-    /// the packets and map contents that `known` describes.
+    /// program. Reports call it `name`.
+    ///
+    /// Packets arrive at the only program of the file, and the other programs of the chain run
+    /// after it. If the programs run on several devices, only the instructions executed on `device`
+    /// have a cost. The programs with the indices in `compiled` run as code compiled for a
+    /// SmartNIC. This code does the same as their BPF programs under certain conditions
+    /// ([`Chain::compilation_conditions`]). Results hold for the packets and map contents that
+    /// `known` describes.
     ///
     /// # Errors
-    /// If a shared map does not exist or differs from the other maps of its group, and as
-    /// [`Chain::dispatched`].
+    /// If a shared map does not exist or differs from the other maps of its group, and in the cases
+    /// of [`Chain::dispatched`].
     pub fn combine(
         &self,
         name: &str,
@@ -35,11 +39,11 @@ impl Chain {
         self.join(name, loaded, counted, compiled, known)
     }
 
-    /// Combines the objects like [`Chain::combine`], but only the work of one program counts, for
-    /// packets that reach this program.
+    /// Combines the objects like [`Chain::combine`], but only the instructions of the program
+    /// `member` have a cost. So a search finds the slowest packet for this program alone.
     ///
     /// # Errors
-    /// As [`Chain::combine`].
+    /// The same as those of [`Chain::combine`].
     pub fn combine_for(
         &self,
         name: &str,
@@ -52,11 +56,11 @@ impl Chain {
     }
 
     /// Returns the conditions under which compiled programs do the same as their BPF programs, one
-    /// sentence for each. Only programs in `compiled` count that packets pass on the way to one of
-    /// the programs in `to`.
+    /// sentence for each condition. The result covers those programs in `compiled` that run before
+    /// one of the programs in `to`.
     ///
     /// # Errors
-    /// As [`Chain::dispatched`].
+    /// The same as those of [`Chain::dispatched`].
     pub fn compilation_conditions(
         &self,
         loaded: &[Loaded],
@@ -78,15 +82,16 @@ impl Chain {
         Ok(sentences)
     }
 
-    /// Returns the indices of the programs that run on a device. `None` stands for programs without
-    /// a device.
+    /// Returns the indices of the programs that run on a device. The device `None` stands for
+    /// programs without a device in the description.
     pub fn on_device(&self, device: Option<&str>) -> BTreeSet<usize> {
         let on_it = |(_, member): &(usize, &Member)| member.device.as_deref() == device;
         self.members.iter().enumerate().filter(on_it).map(|(number, _)| number).collect()
     }
 
-    /// Combines the objects of all members. Only the work of the programs in `counted` counts;
-    /// `None` stands for all programs. The programs in `compiled` run as compiled code.
+    /// Combines the objects of all members into one file. Only instructions of the programs in
+    /// `counted` have a cost; `None` stands for all programs. The programs in `compiled` run as
+    /// code compiled for a SmartNIC.
     fn join(
         &self,
         name: &str,
@@ -148,9 +153,10 @@ impl Chain {
         members.map(|(member, of)| Part { name: &member.name, object: &of.object }).collect()
     }
 
-    /// Returns a group number for each map that is shared. The key is the index of the member and
-    /// the number of the map in its object; maps with the same group number are one map. Groups
-    /// come from `shared_maps` and from equal pin names on one device.
+    /// Returns the group number of each shared map. The key is the index of the member and the
+    /// number of the map in its object. Maps with the same group number are one map at run time.
+    ///
+    /// Groups come from `shared_maps` in the description and from equal pin names on one device.
     ///
     /// # Errors
     /// If a map does not exist or differs from another map of its group.
@@ -165,7 +171,7 @@ impl Chain {
     /// different devices also form one group, because devices may share a file system for pins.
     ///
     /// # Errors
-    /// As [`Chain::groups`].
+    /// The same as those of [`Chain::groups`].
     pub(crate) fn groups_across(
         &self,
         loaded: &[Loaded],
@@ -192,8 +198,8 @@ impl Chain {
         Ok(groups)
     }
 
-    /// Adds the groups of maps that objects pin under the same name. A loader creates such a map
-    /// for the first object, and reuses it for the others.
+    /// Adds the groups of maps that several objects pin under the same name. A loader creates the
+    /// map for the first object, and reuses it for the others.
     fn add_pinned(
         &self,
         loaded: &[Loaded],
@@ -227,7 +233,8 @@ impl Chain {
         Ok(())
     }
 
-    /// Returns an error if two maps of one group have different definitions.
+    /// Returns an error if two maps that are one map at run time have different definitions. A map
+    /// is given by the index of its program and its number in the object.
     fn check_alike(
         &self,
         loaded: &[Loaded],
@@ -253,8 +260,8 @@ impl Chain {
         Err(ChainError::at(line, what))
     }
 
-    /// Lists the maps that are in a group because of their pin name, in the order of members. Each
-    /// has its member, its name, and the first map of its group as `PROGRAM:MAP`.
+    /// Lists maps that are pinned under the same name as a map of an earlier program. Each entry
+    /// has the index of the program, the name of its map, and the earlier map as `PROGRAM:MAP`.
     pub(crate) fn pinned(
         &self,
         loaded: &[Loaded],
@@ -282,14 +289,13 @@ impl Chain {
 /// Part of the error message about different maps that are pinned under one name.
 const PINNED_ALIKE: &str = "both objects pin them by this name, and one map has";
 
-/// Moves a map to a group, together with all other maps of its former group.
+/// Moves a map to another group, together with all other maps of its former group.
 fn merge(groups: &mut HashMap<(usize, usize), usize>, map: (usize, usize), group: usize) {
     if let Some(old) = groups.insert(map, group) {
         groups.values_mut().filter(|of| **of == old).for_each(|of| *of = group);
     }
 }
 
-/// Returns a group number that is not used yet.
 fn unused(groups: &HashMap<(usize, usize), usize>) -> usize {
     groups.values().max().map_or(0, |last| last + 1)
 }

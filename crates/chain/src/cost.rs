@@ -1,7 +1,7 @@
 //! Finds the maximum number of instructions that a program executes for packets with given facts.
 //!
 //! The ordinary search for the slowest path (`slowpath_search`) finds this number by counting
-//! instructions. Known bytes of the packet are constants wherever the program reads them. The other
+//! instructions. Known bytes of the packet are constants wherever the program reads them. All other
 //! facts are conditions of every path.
 
 use crate::facts::Arrival;
@@ -18,24 +18,25 @@ use slowpath_stop::Stop;
 use slowpath_target::Target;
 use std::rc::Rc;
 
-/// Name of the target that the search uses. Only its counter of instructions matters here.
+/// Name of the built-in performance target that the search uses. Of its costs, only the number of
+/// instructions matters here.
 const TARGET: &str = "ebpf";
 const COUNTED: &str = "instructions";
 
-/// Maximum number of instructions that a program executes for a packet.
+/// Result of finding the maximum number of instructions that a program executes for a packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cost {
-    /// No packet for which the facts hold executes more instructions than this.
+    /// Upper bound on the number of executed instructions, for all packets for which the facts
+    /// hold.
     pub instructions: u64,
     /// True if some packet executes exactly this many instructions.
     pub exact: bool,
-    /// Number of questions that the solver was asked.
     pub queries: u64,
 }
 
-/// Finds the maximum number of instructions. If `stop` ends the search early, the result is an
-/// upper bound.
+/// Finds the maximum number of instructions that a program executes for packets with the given
+/// facts. If `stop` ends the search early, the result is an upper bound.
 ///
 /// # Errors
 /// Returns the reason, in words, if no bound was found.
@@ -97,7 +98,8 @@ pub(crate) fn max_instructions(
     }
 }
 
-/// Adds conditions that every path has to fulfil, at the first arc of the program.
+/// Makes the conditions hold on every path of an unrolled program, by adding them to the first
+/// edges of its path graph.
 fn require(unrolled: &mut Unrolled, conditions: &[TermId]) {
     let pool = &mut unrolled.executor.pool;
     let mut all = pool.bool(true);

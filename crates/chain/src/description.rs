@@ -1,5 +1,5 @@
-//! Defines the YAML format in which users describe chains. These types check only the shape of the
-//! text; `chain` checks that the description makes sense.
+//! Defines the YAML format in which users describe chains. These types check only the structure of
+//! the YAML text; the module `chain` checks that the description makes sense.
 
 use crate::ChainError;
 use crate::yaml::{Kind, read};
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 use std::collections::BTreeMap;
 
-/// Version of the format that this code reads.
+/// Version of the YAML format that this code reads.
 pub(crate) const SCHEMA: u32 = 1;
 
 const CHAIN: Kind = Kind {
@@ -16,19 +16,19 @@ const CHAIN: Kind = Kind {
     other: "a topology, for `slowpath chain plan`",
 };
 
-/// The description of a chain, as the YAML text states it.
+/// The YAML description of a chain of programs.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChainDescription {
-    /// Version of the format in which the text is written.
+    /// Version of the YAML format in which the text is written.
     pub schema: Spanned<u32>,
     pub programs: Vec<ProgramDescription>,
-    /// Name of the target for each device, by the name of the device.
+    /// Name of a performance target (a model of costs) for each device, by the name of the device.
     #[serde(default)]
     pub devices: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
     pub edges: Vec<EdgeDescription>,
-    /// Programs that libxdp's dispatcher runs on one interface.
+    /// Names of the programs that libxdp's dispatcher runs on one interface.
     #[serde(default)]
     pub dispatcher: Vec<Spanned<String>>,
     /// Groups of maps that are the same map at run time, each map as `PROGRAM:MAP`.
@@ -36,15 +36,14 @@ pub(crate) struct ChainDescription {
     pub shared_maps: Vec<Vec<Spanned<String>>>,
 }
 
-/// A program, as the description states it.
+/// A program in the YAML description of a chain.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProgramDescription {
-    /// Name of the program in the chain.
     pub name: Spanned<String>,
-    /// Path of the object file, relative to the description.
+    /// Path of the object file, relative to the chain's description.
     pub object: String,
-    /// Name of the program in the object; `None` if the object has only one XDP program.
+    /// Name of the program in the object file; `None` if the object has only one XDP program.
     #[serde(default)]
     pub program: Option<String>,
     /// Name of the device that the program runs on. All programs without a name run on the same
@@ -53,30 +52,31 @@ pub(crate) struct ProgramDescription {
     pub device: Option<Spanned<String>>,
 }
 
-/// An edge from a program to the program that runs next, as the description states it.
+/// An edge in the YAML description of a chain: from a program to the program that runs next.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EdgeDescription {
     /// Name of the program that the packet leaves.
     pub from: Spanned<String>,
-    /// The packet takes the edge if the program returns one of these results.
+    /// Names of the XDP actions after which the packet takes the edge.
     pub on: Vec<Spanned<String>>,
     /// Name of the program that runs next.
     pub to: Spanned<String>,
-    /// Network that packets cross on the way, if both programs run on different devices.
+    /// Network that packets cross between the two programs. If it is missing, the programs run on
+    /// one device, or a default network connects their devices.
     #[serde(default)]
     pub network: Option<Spanned<NetworkDescription>>,
 }
 
-/// Changes that a network may make to packets.
+/// The YAML description of the changes that a network may make to packets.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NetworkDescription {
-    /// Names of the packet fields that may change.
+    /// Names of the packet fields that the network may change.
     #[serde(default)]
     pub changes: Vec<Spanned<String>>,
-    /// Ranges of packet bytes that may change. Each range has the offset of its first byte and the
-    /// offset after its last byte.
+    /// Ranges of packet bytes that the network may change. Each range has the offset of its first
+    /// byte and the offset after its last byte.
     #[serde(default)]
     pub bytes: Vec<Spanned<(u16, u16)>>,
 }

@@ -7,12 +7,12 @@
 use crate::{Action, Chain, ChainError, Dispatcher, Edge, Loaded};
 use slowpath_bpf::RunConfig;
 
-/// Result that the dispatcher assumes for a program that was removed. The dispatcher compares only
-/// the bits of results that are set in this number.
+/// Result that libxdp's dispatcher assumes for a program that was removed from its interface. The
+/// dispatcher also uses the number as a mask: it compares only these bits of a program's result.
 pub(crate) const REMOVED_RESULT: u32 = 31;
 
-/// A program of a dispatcher: its configuration, its name in the object, and its index in the
-/// chain.
+/// A program that a dispatcher runs: its configuration, its name in the object, and its index in
+/// the chain.
 struct Dispatched {
     config: RunConfig,
     name: String,
@@ -20,8 +20,8 @@ struct Dispatched {
 }
 
 impl Chain {
-    /// Returns a copy of the chain in which edges connect the programs of the dispatcher, in the
-    /// order in which it runs them.
+    /// Returns a copy of the chain in which edges connect the programs of libxdp's dispatcher, in
+    /// the order in which it runs them.
     ///
     /// # Errors
     /// If an object's configuration cannot be read, the order of two programs is not determined, or

@@ -1,5 +1,6 @@
 //! Translation validation: proves that a specialised program does the same as the original, for all
-//! packets with the given facts and all contents of maps.
+//! packets for which given facts (statements about packet bytes and lengths) hold, and for all
+//! contents of maps.
 //!
 //! The proof goes path by path (`one_by_one`). Each satisfiable path of the original is paired with
 //! the paths of the specialised program that the same packets take. For each pair, the solver shows
@@ -55,7 +56,8 @@ pub use test_inputs::TestInput;
 /// Reason why two programs cannot be compared at all.
 #[derive(Debug, Error)]
 pub enum EquivalenceError {
-    /// One of the programs cannot be lifted.
+    /// One of the programs cannot be lifted, that is, translated to the intermediate
+    /// representation.
     #[error(transparent)]
     Lift(LiftError),
     /// The solver gave contradictory answers, which is a defect.
@@ -63,14 +65,15 @@ pub enum EquivalenceError {
     Solver(#[from] SolverError),
 }
 
-/// Tries to prove that `specialised` does the same as `original` for all packets with the given
-/// facts. Both programs use the same maps, with any content. If `stop` ends the proof early, the
+/// Tries to prove that `specialised` does the same as `original` for all packets for which `facts`
+/// hold. Both programs use the same maps, with any content. If `stop` ends the proof early, the
 /// result contains only what is proved by then.
 ///
-/// The facts replace the packet lengths of `options`, and the argument `stop` replaces its `stop`.
+/// The packet lengths and the stop condition in `options` are ignored; `facts` and `stop` replace
+/// them.
 ///
 /// # Errors
-/// If a program cannot be lifted.
+/// If a program cannot be lifted, that is, translated to the intermediate representation.
 pub fn prove(
     object: &Object,
     original: &BpfProgram,
@@ -82,7 +85,8 @@ pub fn prove(
     prove_for(object, original, specialised, Packets::Inside(facts), options, stop)
 }
 
-/// Tries to prove the same as [`prove`], for any set of packets.
+/// Tries to prove that `specialised` does the same as `original`, like [`prove`], but for any set
+/// of packets.
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -97,9 +101,9 @@ pub fn prove_for(
     prove_with(Subject::of(object, packets), original, (specialised, None), options, stop)
 }
 
-/// Does the same as [`prove`], with a hint that makes it faster. For each slot of the specialised
-/// program, `origins` contains the slot of the original that it comes from. The hint does not
-/// change the result.
+/// Proves the same as [`prove`], with a hint that makes it faster. For each instruction slot of the
+/// specialised program, `origins` contains the slot of the original that it comes from. The hint
+/// does not change the result.
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -115,8 +119,8 @@ pub fn prove_with_origins(
     prove_with(subject, original, (specialised, Some(origins)), options, stop)
 }
 
-/// Does the same as [`prove`], but compares only all paths together, never path by path. If this
-/// comparison does not yield a proof, everything stays undecided.
+/// Proves the same as [`prove`], but compares all paths together only, never path by path. If this
+/// comparison does not yield a proof, the result is undecided.
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -138,7 +142,8 @@ pub fn prove_together(
 struct Subject<'a> {
     object: &'a Object,
     packets: Packets<'a>,
-    /// Name of the map whose generation is assumed not to be zero, if any.
+    /// Name of the map with a generation counter (a number that changes with frozen maps) that is
+    /// assumed not to be zero. `None` if nothing is assumed about it.
     nonzero_generation: Option<&'a str>,
     only_together: bool,
 }
@@ -149,7 +154,6 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Runs a proof with the given inputs.
 fn prove_with(
     Subject { object, packets, nonzero_generation: raised, only_together }: Subject<'_>,
     original: &BpfProgram,

@@ -1,19 +1,20 @@
-//! Parses facts about arriving packets from the notation in which users write them. Reports use the
-//! same notation.
+//! Parses facts about arriving packets, such as `byte 23 = 06`, from the notation in which users
+//! write them. Reports use the same notation.
 
 use crate::facts::any_packet;
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 use std::collections::BTreeSet;
 
-/// The forms in which facts can be written, for error messages.
+/// Notations of facts, for error messages.
 const FORMS: &str = "write `length >= N`, `length <= N`, `A to B bytes`, `byte N = HEX`, \
                      `bytes A-B = HEX`, `byte N & HEX = HEX`, `bytes A-B in {HEX, HEX}` or \
                      `bytes A-B = bytes C-D`; offsets and lengths are decimal";
 
-/// Parses facts about arriving packets, one in each text, and returns all facts together.
+/// Parses facts about arriving packets, such as `length >= 60`. Each text states one fact. Returns
+/// all facts together.
 ///
 /// # Errors
-/// A sentence about the text that cannot be read, or that contradicts the others.
+/// Returns a sentence about the text that cannot be parsed, or that contradicts earlier texts.
 pub fn parse_facts(texts: &[String]) -> Result<PacketFacts, String> {
     let mut facts = any_packet();
     let mut read = Vec::new();
@@ -34,7 +35,8 @@ pub fn parse_facts(texts: &[String]) -> Result<PacketFacts, String> {
     }
 }
 
-/// Returns the offset after the last packet byte that a fact mentions.
+/// Returns the end of the packet range that the facts are about: the offset after the last byte. It
+/// is 0 if they are only about the packet's length.
 fn end(fact: &PacketFacts) -> usize {
     let PacketFacts { min_length: _, max_length: _, bits, values, equal } = fact;
     let bits = bits.last_key_value().map(|(&offset, _)| usize::from(offset) + 1);
@@ -44,7 +46,7 @@ fn end(fact: &PacketFacts) -> usize {
 }
 
 /// Returns false if known bits, fields with few values and equal fields contradict each other. Some
-/// contradictions are not found, because only known bits are compared between equal fields.
+/// contradictions are missed, because only known bits are compared between equal fields.
 fn is_possible(facts: &PacketFacts) -> bool {
     let mut bits = facts.bits.clone();
     loop {
@@ -71,7 +73,7 @@ fn is_possible(facts: &PacketFacts) -> bool {
     facts.values.iter().all(|(field, values)| values.iter().any(|&value| fits(field, value)))
 }
 
-/// Combines the known bits of two bytes that are equal. The outer `None` means that the bits
+/// Combines the known bits of two packet bytes that are equal. The outer `None` means that the bits
 /// contradict each other. The inner `None` means that no bits are known.
 fn together(one: Option<&KnownBits>, other: Option<&KnownBits>) -> Option<Option<KnownBits>> {
     let (Some(&one), Some(&other)) = (one, other) else {
@@ -146,7 +148,7 @@ fn one(text: &str) -> Result<PacketFacts, String> {
     Ok(facts)
 }
 
-/// Parses the offset of a byte. It must be less than the length of the longest packet.
+/// Parses the decimal offset of a packet byte. It must be less than the maximum packet length.
 fn decimal(text: &str) -> Result<u16, String> {
     number(text, u16::MAX - 1)
 }
@@ -161,7 +163,8 @@ fn number(text: &str, most: u16) -> Result<u16, String> {
     number.ok_or_else(|| format!("{text:?} is no number from 0 to {most}; {FORMS}"))
 }
 
-/// Parses a range of bytes, such as `12` or `12-13`. Returns its first and last offset.
+/// Parses a range of bytes, such as `12` or `12-13`. Returns the offsets of its first and last
+/// byte.
 fn ends(range: &str) -> Result<(u16, u16), String> {
     let (first, last) = range.split_once('-').unwrap_or((range, range));
     let (first, last) = (decimal(first)?, decimal(last)?);

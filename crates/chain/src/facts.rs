@@ -53,18 +53,19 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Number of packets that are derived from each packet that the solver finds.
+/// Number of sample packets that are derived from each packet that the solver finds.
 const VARIED: usize = 8;
 
-/// Length in bytes of the shortest packet that any device delivers.
+/// Length in bytes of the shortest packet that any device delivers to a program.
 const LEAST_PACKET: u16 = Receive::ANY.length.0;
 
-/// Options of the search for facts.
+/// Options of the search for facts about packets that leave a program.
 #[derive(Clone, Debug)]
 pub struct FactsOptions {
-    /// Options for lifting. The facts about arriving packets replace its packet lengths.
+    /// Options for lifting the program, that is, translating it to the intermediate representation.
+    /// Their packet lengths are ignored, as facts about arriving packets replace them.
     pub lift: LiftOptions,
-    /// Facts are searched only for this many bytes at the start of the packet.
+    /// Number of bytes at the start of the packet for which facts are searched.
     pub bytes: u16,
     /// Maximum number of possible values that a fact about a field lists.
     pub values: usize,
@@ -78,24 +79,26 @@ impl Default for FactsOptions {
     }
 }
 
-/// Known facts about the packets that leave a program with one of the wanted results.
+/// Known facts about the packets that leave a program with one of the wanted results, such as XDP
+/// actions.
 pub enum Outgoing {
-    /// Some packets leave, and these facts hold for all of them.
+    /// Some packets leave the program, and these facts hold for all of them.
     Packets(Box<Discovery>),
-    /// No packet leaves, for this reason.
+    /// No packet leaves the program with a wanted result, for this reason.
     Nothing(NothingLeaves),
 }
 
-/// Reason why no packet leaves.
+/// Reason why no packet leaves a program with one of the wanted results.
 #[derive(Clone, Debug)]
 pub struct NothingLeaves {
-    /// The branches that make packets end with other results. Each is the last branch before such
-    /// an end.
+    /// The branches that make packets end with other results. Each is the last branch before the
+    /// program ends.
     pub ends: Vec<End>,
-    /// Branches that a leaving packet would have to take, although no packet takes all of them.
-    /// Empty if the results of the program already show that no packet leaves.
+    /// Branches that every packet would have to take to leave the program with a wanted result,
+    /// although no packet can take all of them. Empty if the results of the program already show
+    /// that no packet leaves.
     pub why: Explanation,
-    /// Conditions that must hold, as in [`Discovery::assumptions`].
+    /// Conditions under which no packet leaves, as in [`Discovery::assumptions`].
     pub assumptions: Vec<String>,
 }
 
@@ -106,21 +109,21 @@ pub struct Work {
     pub queries: u64,
     /// Total wall-clock time in seconds.
     pub seconds: f64,
-    /// The part of `seconds` that was spent on lifting and executing the program.
+    /// The part of `seconds` that was spent on lifting the program and executing it symbolically.
     pub executing: f64,
 }
 
-/// Facts about all packets that leave a program. All of them are proved.
+/// Proved facts about all packets that leave a program with one of the wanted results.
 pub struct Discovery {
-    /// Facts about these packets.
+    /// Facts about bytes and lengths of the leaving packets.
     pub facts: PacketFacts,
-    /// Headroom and metadata of these packets.
+    /// Ranges of the headroom and the metadata length of the leaving packets.
     pub packet_environment: PacketEnvironment,
-    /// Conditions under which the facts hold, one sentence each. They come from the front end, and
-    /// from behaviour of the kernel on which runs rely.
+    /// Conditions under which the facts hold, one sentence each. They come from reading the
+    /// program, and from behaviour of the kernel on which runs rely.
     pub assumptions: Vec<String>,
-    /// Reason why the search ended early; `None` if it was complete. After an early end, further
-    /// facts may hold.
+    /// Reason why the search ended early, so that more facts may hold than are listed; `None` if
+    /// the search was complete.
     pub stopped: Option<String>,
     /// Amount of work that the search took.
     pub work: Work,
@@ -128,7 +131,7 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// Lists all facts except those that hold for every packet that arrives.
+    /// Lists all facts except those that hold for every packet after any XDP program.
     pub fn list(&self) -> Vec<Fact> {
         let (head_room, metadata) = is_notable(self.packet_environment);
         let mut list = listed(&self.facts);
@@ -137,14 +140,13 @@ impl Discovery {
         list
     }
 
-    /// Returns the number of questions that the solver was asked so far, including those for
-    /// explanations.
+    /// Returns the number of solver queries so far, including those for explanations of facts.
     pub(crate) fn queries(&self) -> u64 {
         self.proof.queries()
     }
 
-    /// Explains a fact: finds the branches that all leaving packets take and from which the fact
-    /// follows, and the instructions that wrote the bytes. Takes a few solver queries.
+    /// Explains a fact by the branches that all leaving packets take and from which the fact
+    /// follows, and by the instructions that wrote the bytes. Takes a few solver queries.
     ///
     /// # Errors
     /// If execution fails, the solver contradicts itself, or `stop` ends the work.
@@ -165,8 +167,8 @@ pub fn any_packet() -> PacketFacts {
     PacketFacts::lengths(least, greatest)
 }
 
-/// Returns whether the headroom is worth reporting, and whether the metadata is. Ranges that hold
-/// for any packet, or for any packet that was just received, are not.
+/// Returns whether the headroom, and whether the metadata length, is worth reporting. A range that
+/// holds for every packet, or for every packet just received, is not worth it.
 pub(crate) fn is_notable(environment: PacketEnvironment) -> (bool, bool) {
     let plain = [PacketEnvironment::ANY, Receive::PAGE.packet_environment()];
     let head_room = plain.iter().all(|plain| plain.head_room != environment.head_room);
@@ -204,11 +206,11 @@ pub fn facts_after(
     facts_leaving(object, program, arriving, &ResultSet::exactly(results), options, stop)
 }
 
-/// Finds facts like [`facts_after`]. `results` may also state that only some bits of a result are
-/// compared.
+/// Finds facts like [`facts_after`]. In addition, `results` can state that only some bits of a
+/// result are compared.
 ///
 /// # Errors
-/// As [`facts_after`].
+/// The same as those of [`facts_after`].
 pub fn facts_leaving(
     object: &Object,
     program: &BpfProgram,
@@ -289,8 +291,8 @@ pub fn facts_leaving(
     })))
 }
 
-/// Finds the facts about all packets that leave. If some facts may be missing, also returns the
-/// reason.
+/// Finds the facts about all packets that leave the program. If some facts may be missing, also
+/// returns the reason.
 fn discover(
     proof: &mut Proof,
     sampler: &mut Sampler,
@@ -310,7 +312,7 @@ fn discover(
     proof.prove(sampler, seen, bounds)
 }
 
-/// Returns everything on which at least one run relies.
+/// Returns the behaviours outside the model on which at least one run depends, by number.
 fn relied(unrolled: &Unrolled) -> BTreeSet<RelianceId> {
     let nodes = unrolled.dag.numbered_nodes();
     nodes.flat_map(|(node, _)| unrolled.executor.reliances(node)).map(|&(on, _)| on).collect()

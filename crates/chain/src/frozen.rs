@@ -1,8 +1,9 @@
-//! Frozen maps of a chain: maps with given content that no program of the chain writes.
+//! Frozen maps of a chain: maps whose content is given and to which no program of the chain writes.
 //!
-//! A program that relies on this content can have two additional maps. One holds a generation: a
-//! number that is zero until someone changes a frozen map. The other holds the values of all frozen
-//! maps. The program finds a value in it by comparing keys itself.
+//! A program that relies on the content of frozen maps can have two additional maps. One holds the
+//! generation counter, which is zero until a frozen map is changed from outside. The other holds
+//! the values of all frozen maps, so that the program needs no map lookups: it compares keys
+//! itself.
 
 use crate::{Chain, ChainError, Loaded};
 use serde_json::Value;
@@ -13,22 +14,23 @@ use slowpath_specialise::{Frozen, Mode, Specialised, writer};
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Name of the map that contains the generation. The map is a data section, so that programs can
-/// read it without a call.
+/// Name of the map that contains the generation counter, which is zero until a frozen map changes.
+/// The map is a data section, so that programs can read it without a call.
 pub(crate) const GENERATION: &str = ".data.slowpath";
-/// Name of the variable that contains the generation.
+/// Name of the variable that contains the generation counter.
 const VARIABLE: &str = "slowpath_gen";
 /// Name of the map that contains the values of all frozen maps.
 const VALUES: &str = ".rodata.slowpath";
-/// Size of the generation in bytes.
+/// Size of the generation counter in bytes.
 const BYTES: u32 = 8;
 
-/// For each program of a chain, the content of its maps, by the number of the map in its object.
+/// For each program of a chain, the content of its maps, by map number (the position in the
+/// program's object).
 pub type Contents = Vec<BTreeMap<u32, MapContent>>;
 
-/// Reads the content of maps of a chain from the text of a file (`docs/maps.md`). If several
-/// programs have a map of the same name, it is called `PROGRAM:MAP`. A shared map can be called by
-/// its name in any of its programs.
+/// Reads the content of maps of a chain from text in the format of `docs/maps.md`. If several
+/// programs have a map of the same name, the text calls it `PROGRAM:MAP`. A shared map can be
+/// called by its name in any of its programs.
 ///
 /// # Errors
 /// If the text cannot be read, names an unknown map, or does not fit the map; or if maps that are
@@ -47,11 +49,11 @@ pub fn read_contents(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Con
     Ok(names.joined.maps.iter().map(of_member).collect())
 }
 
-/// Reads the same text as [`read_contents`], but returns JSON in the form of `maps` in a witness of
-/// the whole chain.
+/// Reads initial map content like [`read_contents`], but returns it as JSON. The form is that of
+/// `maps` in a witness (an example input) of the whole chain.
 ///
 /// # Errors
-/// As [`read_contents`].
+/// The same as those of [`read_contents`].
 pub fn start_maps(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Value, Error> {
     let names = Names::of(chain, loaded)?;
     let mut start = slowpath::initial_maps(text, &names.object)?;
@@ -65,9 +67,10 @@ pub fn start_maps(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Value,
 /// The objects of a chain joined into one, and all names by which its maps can be called.
 struct Names {
     joined: Joined,
-    /// The joined object. It contains a copy of a map for each of its alternative names.
+    /// The joined object. For each alternative name of a map, it has an additional copy of the map
+    /// under this name.
     object: Object,
-    /// For each alternative name of a map, its name in the joined object.
+    /// For each alternative name of a map, the name that the map has in the joined object.
     further: BTreeMap<String, String>,
 }
 
@@ -91,7 +94,8 @@ impl Names {
         Ok(Names { joined, object, further })
     }
 
-    /// Replaces alternative names of maps by the names in the joined object.
+    /// Replaces alternative names of maps, which are keys of `given`, by the names in the joined
+    /// object.
     fn own<T>(&self, given: BTreeMap<String, T>) -> Result<BTreeMap<String, T>, Error> {
         const INNER: &str = ".inner";
         let mut own = BTreeMap::new();
@@ -110,7 +114,7 @@ impl Names {
     }
 }
 
-/// Joins the objects of a chain into one object.
+/// Joins the objects of a chain into one object, in which shared maps are one map.
 ///
 /// # Errors
 /// If maps that are shared have different definitions.
@@ -121,33 +125,34 @@ pub fn joined(chain: &Chain, loaded: &[Loaded]) -> Result<Joined, ChainError> {
     }))
 }
 
-/// A map for which content was given, and whether it can be frozen.
+/// The decision whether a map with given content is frozen, so that programs may rely on this
+/// content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Given {
     /// Name of the map in its program's object.
     pub map: String,
-    /// Number of entries in the given content.
     pub entries: usize,
-    /// Reason why the map cannot be frozen; `None` if it is frozen.
+    /// Reason why the map is not frozen; `None` if it is.
     pub why_not: Option<String>,
 }
 
-/// The frozen maps on which a rewritten program can rely.
+/// Maps with known content that does not change, on which a rewritten program can rely.
 #[derive(Clone, Debug)]
 pub struct FrozenMaps {
-    /// Object of the program, with the two additional maps.
+    /// Object of the program. It has additional maps: for the values of all frozen maps and for the
+    /// generation counter.
     pub object: Object,
     /// Content of the frozen maps, by their numbers in `object`.
     pub frozen: Frozen,
-    /// Content of the frozen maps, by name. If there is a map with the generation, its content is
-    /// zero.
+    /// Content of the frozen maps, by name. If there is a generation counter, its map is included
+    /// with the value zero.
     pub contents: BTreeMap<String, MapContent>,
 }
 
 impl FrozenMaps {
-    /// Finds the maps on which a program of an object can rely. Also returns the reasons why it
-    /// cannot rely on other maps, by their numbers. Does not check whether programs write to the
-    /// maps.
+    /// Finds the maps with given content on which a rewritten program can rely. Also returns, by
+    /// map number, the reasons why other maps are not suitable. The caller must know that no
+    /// program writes to the maps.
     pub fn of(
         object: &Object,
         contents: &BTreeMap<u32, MapContent>,
@@ -185,8 +190,9 @@ impl FrozenMaps {
 }
 
 impl FrozenMaps {
-    /// Returns the content on which a rewritten program may rely. This is all content if nothing is
-    /// checked (`Mode::Trust`), or if a guard checks the generation. Otherwise it is empty.
+    /// Returns the map content that a rewritten program relies on. It is empty unless the program
+    /// has a guard that checks the generation counter, or may rely on content without checks
+    /// (`Mode::Trust`).
     pub fn relied_on(&self, made: &Specialised, mode: Mode) -> BTreeMap<String, MapContent> {
         let checked = made.guard.as_ref().is_some_and(|guard| guard.generation.is_some());
         match mode == Mode::Trust || checked {
@@ -196,13 +202,14 @@ impl FrozenMaps {
     }
 }
 
-/// Returns the content of the map with the generation as long as no frozen map was changed.
+/// Returns the content that the map with the generation counter has as long as no frozen map was
+/// changed.
 pub(crate) fn zero() -> MapContent {
     let zero = EntryValue::Bytes(vec![0; BYTES as usize]);
     MapContent { entries: vec![MapEntry { key: vec![0; 4], value: zero }], ..MapContent::default() }
 }
 
-/// Adds a map with one element to an object, and returns the number of the map.
+/// Adds an array map with one element to an object, and returns the number of the map.
 fn add(object: &mut Object, name: &str, content: Vec<u8>) -> u32 {
     let taken = |name: &str| object.maps.iter().any(|map| map.name == name);
     let numbered = (2..).map(|number| format!("{name}{number}"));
@@ -222,9 +229,10 @@ fn add(object: &mut Object, name: &str, content: Vec<u8>) -> u32 {
     (object.maps.len() - 1) as u32
 }
 
-/// Selects the maps with given content to which no program of a chain writes. Also returns, for
-/// each program, the decision about each of its maps.
+/// Removes maps to which some program of the chain may write from the given content. Also returns,
+/// for each program, the decision about each map with given content.
 ///
+/// # Errors
 /// If maps that are shared have different definitions.
 pub(crate) fn unwritten(
     chain: &Chain,
@@ -262,8 +270,8 @@ pub(crate) fn unwritten(
     Ok((kept, all))
 }
 
-/// Selects the maps that can be frozen, by name in the object. Also returns the reasons why other
-/// maps cannot be frozen.
+/// Selects the maps with given content that can be frozen, by name in the object. Also returns, by
+/// map number, the reasons why other maps cannot be frozen.
 pub(crate) fn freezable(
     object: &Object,
     contents: &BTreeMap<u32, MapContent>,
@@ -276,8 +284,8 @@ pub(crate) fn freezable(
     (contents.iter().filter_map(named).collect(), why)
 }
 
-/// Returns the reason why some program of an object may write to a map. Returns `None` if no
-/// program writes to it.
+/// Returns the reason, in words, why some program of an object may write to a map. Returns `None`
+/// if no program writes to it.
 fn write_reason(
     name: &str,
     object: &Object,

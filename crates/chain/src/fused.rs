@@ -21,18 +21,19 @@ use std::sync::Arc;
 use std::time::Instant;
 use thiserror::Error;
 
-/// Reason why the programs of a chain cannot be fused.
+/// Reason why the programs of a chain cannot be fused into one program.
 #[derive(Debug, Error)]
 pub(crate) enum FusedError {
     /// The programs run on several devices.
     #[error("{from} and {to} run on different devices; one program runs on one")]
     Devices {
-        /// Program on the first device.
+        /// Name of the program on the first device.
         from: String,
-        /// Program on another device that receives packets from the first one.
+        /// Name of the program on another device that receives packets from the first one.
         to: String,
     },
-    /// The shared maps of the chain are not valid.
+    /// Maps that programs of the chain share are not valid, for example because their definitions
+    /// differ.
     #[error(transparent)]
     Chain(#[from] ChainError),
     /// An object cannot be read or linked.
@@ -41,61 +42,62 @@ pub(crate) enum FusedError {
     /// One object cannot have the licenses of all programs.
     #[error(transparent)]
     License(#[from] LicenseError),
-    /// A map is pinned under several names.
+    /// Programs pin the same map under different names.
     #[error("{one} and {other} are one map, which is pinned under one name: {first} or {second}")]
     Pins {
         /// The map in one program, as `PROGRAM:MAP`.
         one: String,
-        /// The map in another program.
+        /// The map in another program, as `PROGRAM:MAP`.
         other: String,
-        /// Pin in the first program.
+        /// Name under which the first program pins the map.
         first: String,
-        /// Pin in the other program.
+        /// Name under which the other program pins the map.
         second: String,
     },
-    /// Fusing failed.
+    /// The programs cannot be joined into one, in which jumps lead from program to program.
     #[error(transparent)]
     Fuse(#[from] FuseError),
-    /// The fused program cannot be analysed.
+    /// The fused program cannot be analysed or rewritten.
     #[error(transparent)]
     Optimize(#[from] OptimizeError),
-    /// The object cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
 
-/// The result of fusing the programs of a chain.
+/// The program into which the programs of a chain were fused, with a report about it.
 pub(crate) struct Fused {
     pub report: FusedReport,
-    /// Object with the fused program. `None` if it is not proved that the program does the same.
+    /// Object file with the fused program; `None` if it is not proved that the program does the
+    /// same.
     pub bytes: Option<Vec<u8>>,
-    /// The separate original programs, for comparisons with the fused program in the kernel. An
-    /// error is the reason why they cannot be run there.
+    /// The original programs as separate programs, which are run in the kernel for comparison. An
+    /// error states why they cannot be run there.
     pub apart: Result<Unfused, String>,
-    /// Further packets and map contents on which the fused program should be run.
+    /// Packets and map contents from the proof on which the fused program should be run.
     pub test_inputs: Vec<TestInput>,
-    /// Control-flow graphs of the fused program before and after it is optimised, if requested.
+    /// Control-flow graphs of the fused program before and after it is optimised; `None` if graphs
+    /// were not requested.
     pub graph: Option<PairReport>,
 }
 
-/// The original programs of a chain as separate programs, each of which calls the next one by a
-/// tail call.
+/// The original programs of a chain as separate programs, each of which runs the next one by a tail
+/// call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfused {
-    /// Object with all of these programs.
+    /// Object file with all programs of the chain.
     pub bytes: Vec<u8>,
-    /// Name of the first program in this object.
+    /// Name of the first program of the chain in this object.
     pub entry: String,
-    /// For each map, by its name in the chain, its name in this object. The fused object uses the
-    /// same name.
+    /// Name of each map in this object, by its name in the chain. The object with the fused program
+    /// has the same names.
     pub maps: BTreeMap<String, String>,
 }
 
-/// Name of the program array that the tail calls use.
+/// Name of the program array through which each program tail-calls the next one.
 const NEXT: &str = "slowpath_next";
 
-/// Fuses the programs of a chain into one program, which is called `name`. `objects` contains the
-/// rewritten programs; all other programs are taken from `loaded`.
+/// Fuses the programs of a chain into one program, which is called `name`. `objects` contains
+/// object files of rewritten programs; an entry `None` means that the program in `loaded` is used.
 pub(crate) fn fused(
     chain: &Chain,
     loaded: &[Loaded],
@@ -166,7 +168,8 @@ pub(crate) fn fused(
     Ok(Fused { report, bytes, apart, test_inputs, graph })
 }
 
-/// Returns the license of an object that contains all programs of a chain.
+/// Returns the license of an object that contains all programs of a chain; `None` if no license is
+/// stated.
 fn license(
     chain: &Chain,
     loaded: &[Loaded],
@@ -221,11 +224,11 @@ fn one_object(
     Ok(joined)
 }
 
-/// Returns an object that contains the original programs of a chain. Each of them calls the next
-/// one by a tail call.
+/// Returns an object that contains the original programs of a chain. Each of them runs the next one
+/// by a tail call.
 ///
 /// # Errors
-/// The reason why such an object is not possible, in words.
+/// Returns the reason, in words, why such an object is not possible.
 fn apart(
     chain: &Chain,
     loaded: &[Loaded],
@@ -262,7 +265,7 @@ fn apart(
     Ok(Unfused { bytes, entry, maps })
 }
 
-/// Returns the rewritten version of a program if it exists, otherwise the loaded version.
+/// Returns the rewritten version of a program if there is one, otherwise the loaded version.
 fn current(loaded: &Loaded, rewritten: Option<&[u8]>) -> Result<Loaded, ObjectError> {
     let Some(bytes) = rewritten else { return Ok(loaded.clone()) };
     let object = Object::parse(bytes)?;

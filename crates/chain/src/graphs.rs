@@ -13,10 +13,11 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Graphs"))]
 pub struct GraphReports {
-    /// Graphs of each program, in the order of the chain's description; null for unchanged
-    /// programs.
+    /// Graphs of each program before and after rewriting, in the order of the chain's description;
+    /// null for unchanged programs.
     pub programs: Vec<Option<PairReport>>,
-    /// Graphs of the fused program: as fused, and without duplicate work.
+    /// Graphs of the fused program before and after the optimisation that removes duplicate work;
+    /// null if the programs were not fused.
     pub fused: Option<PairReport>,
 }
 
@@ -24,71 +25,74 @@ pub struct GraphReports {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Pair"))]
 pub struct PairReport {
-    /// Source lines; instructions refer to them by position.
+    /// Source lines of the instructions; instructions refer to them by position in this list.
     pub lines: Vec<LineReport>,
-    /// The original program.
+    /// Graph of the original program.
     pub before: GraphReport,
-    /// The rewritten program; null if only facts were requested.
+    /// Graph of the rewritten program; null if no rewritten program was requested, but only facts.
     pub after: Option<GraphReport>,
-    /// Changes of instructions, and the facts that are the reasons.
+    /// Instructions that were changed or removed, with the facts that are the reasons.
     pub dropped: Vec<DroppedReport>,
 }
 
-/// Control-flow graph of a program.
+/// Control-flow graph of a program, as basic blocks.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Graph"))]
 pub struct GraphReport {
-    /// Basic blocks, in the order of their slots.
+    /// Basic blocks, in the order of their instructions.
     pub blocks: Vec<BlockReport>,
-    /// Number of instructions, in 8-byte slots.
+    /// Number of instructions of the program, in 8-byte slots.
     pub slots: usize,
 }
 
-/// A basic block.
+/// A basic block of a program's control-flow graph.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Block"))]
 pub struct BlockReport {
-    /// First slot of the block.
+    /// Number of the block's first 8-byte instruction slot in the program.
     pub first: usize,
-    /// Number of slots.
+    /// Number of 8-byte instruction slots in the block.
     pub slots: usize,
-    /// For the original: `kept`, `changed`, `gone` (no instruction is left), or `unreached` (no
-    /// packet gets there). For the rewritten program: `kept`, `changed`, `guard`, or `original`
-    /// (all of the original program in one block).
+    /// Fate of the block. For the original: `kept`, `changed`, `gone` (no instruction is left), or
+    /// `unreached` (no packet gets there). For the rewritten program: `kept`, `changed`, `guard`,
+    /// or `original` (all of the original program in one block).
     #[cfg_attr(test, schemars(extend("enum" = [
         "kept", "changed", "gone", "unreached", "guard", "original",
     ])))]
     pub part: &'static str,
-    /// Instructions of the block; empty for `original`.
+    /// Instructions of the block; empty for the block that stands for the whole original program
+    /// (`part` is `original`).
     pub instructions: Vec<InstructionReport>,
-    /// Edges to the next blocks.
+    /// Edges to the blocks that may run next.
     pub next: Vec<WayReport>,
 }
 
-/// An instruction.
+/// An instruction in a basic block.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Instruction"))]
 pub struct InstructionReport {
-    /// Slot of the instruction.
+    /// Number of the instruction's first 8-byte slot in the program.
     pub slot: usize,
-    /// Instruction as text.
+    /// Instruction in assembly language.
     pub text: String,
-    /// Source line, as a position in the list of lines.
+    /// Source line of the instruction, as a position in the list of lines; null if it is not known.
     pub line: Option<usize>,
-    /// `kept`, `changed` or, in the original, `gone`; null in a guard.
+    /// Fate of the instruction: `kept`, `changed` or, in the original program, `gone`; null in a
+    /// guard.
     #[cfg_attr(test, schemars(extend("enum" = ["kept", "changed", "gone", null])))]
     pub fate: Option<&'static str>,
-    /// Slot of the original instruction that it stands for; null in the original, and in a guard.
+    /// Slot of the original instruction that this instruction comes from; null in the original
+    /// program, and in a guard.
     pub origin: Option<usize>,
 }
 
-/// An edge from one block to another.
+/// An edge from one basic block to another.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Way"))]
 pub struct WayReport {
     /// Next block, as a position in the list of blocks.
     pub to: usize,
-    /// Condition of the edge: `always`, `taken` or `otherwise`.
+    /// Condition of the edge: `always`, `taken` (the branch is taken) or `otherwise`.
     #[cfg_attr(test, schemars(extend("enum" = ["always", "taken", "otherwise"])))]
     pub way: &'static str,
     /// True if no packet takes the edge.
@@ -112,7 +116,7 @@ impl PairReport {
         Some(PairReport { lines: lines.lines, before, after: Some(after), dropped })
     }
 
-    /// Returns the graphs of the original program only.
+    /// Drops the graph of the rewritten program, and keeps that of the original.
     pub(crate) fn before_only(self) -> PairReport {
         PairReport { after: None, ..self }
     }
@@ -221,12 +225,13 @@ fn after(
     GraphReport { blocks, slots: made.program.insns.len() }
 }
 
-/// Lists the first slot of each instruction in a block. Some instructions have two slots.
+/// Lists the first 8-byte slot of each instruction in a basic block. Some instructions have two
+/// slots.
 fn whole<'a>(program: &'a BpfProgram, block: &FlowBlock) -> impl Iterator<Item = usize> + 'a {
     block.slots.clone().filter(|&slot| program.insns[slot] != Insn::SecondSlot)
 }
 
-/// Returns the word that reports use for the change of a block of the original program.
+/// Returns the word with which reports describe the fate of a block of the original program.
 fn fate(program: &BpfProgram, compared: &Compared, number: usize) -> &'static str {
     if compared.unreached.contains(&number) {
         return "unreached";

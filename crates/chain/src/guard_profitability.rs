@@ -1,10 +1,11 @@
-//! Decides whether a guard pays. Its checks cost instructions; the facts that it checks save
-//! instructions. If the guard does not pay, it tries to rewrite the program for fewer facts. The
-//! slowest arriving packet must not execute more instructions because of the checks.
+//! Decides whether a guard pays. A guard checks at entry whether facts about the packet hold. Its
+//! checks cost instructions; the facts that it checks save instructions. The slowest arriving
+//! packet must not execute more instructions because of the checks. If the guard does not pay, the
+//! program is rewritten for fewer facts.
 //!
-//! The measure is the number of instructions that the slowest packet executes (`cost`). The proof
-//! visits pairs of paths and records how many instructions they execute. The measure is computed
-//! only if these records do not already show that the guard pays.
+//! The measure is the number of instructions that the slowest packet executes (`cost`). The
+//! equivalence proof visits pairs of paths and records how many instructions they execute. The
+//! measure is computed only if these records do not already show that the guard pays.
 
 use crate::cost::max_instructions;
 use crate::equivalence::InstructionCounts;
@@ -18,46 +19,52 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Divisor of the remaining time. The quotient is the maximum time for the decision.
+/// The inverse share of the remaining time that may be spent on deciding whether a guard costs less
+/// than it saves: a quarter.
 const PART: u32 = 4;
-/// Maximum time for the decision.
+/// Maximum time for deciding whether the checks of a guard cost less than they save.
 const TIME: Duration = Duration::from_secs(10);
-/// Maximum number of checks that are left out experimentally.
+/// Maximum number of checks of a guard that are left out one at a time, to find out whether they
+/// pay.
 const TRIES: usize = 16;
 
-/// The program, the facts and the options that a decision needs.
+/// The program, the facts and the options that are needed to decide whether a guard (checks of
+/// packet facts at entry) pays.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub object: &'a Object,
     pub program: &'a BpfProgram,
-    /// Facts that a guard can check.
+    /// Facts about packets that the program's guard can check.
     pub known: Facts<'a>,
     /// Facts that hold for arriving packets.
     pub arriving: &'a PacketFacts,
     pub options: &'a LiftOptions,
 }
 
-/// The decision about a program with a guard.
+/// The decision whether a program with a guard is used.
 pub(crate) enum Verdict {
-    /// The guard pays, so the program is used.
     Pays,
-    /// Another rewritten program, `made`, relies on fewer facts and is better, but not proved yet.
-    /// `why` contains the reasons, one sentence each. `pays` is true if the guard of the first
-    /// program already paid.
-    FewerFacts { made: Box<Specialised>, why: Vec<String>, pays: bool },
-    /// The guard does not pay, so the original is kept. The sentence states the reason.
+    /// Another rewritten program (`made`) relies on fewer facts and is better, but is not proved
+    /// yet. `why` contains the reasons, one sentence each. `pays` is true if the first program with
+    /// its guard would also be used.
+    FewerFacts {
+        made: Box<Specialised>,
+        why: Vec<String>,
+        pays: bool,
+    },
+    /// The guard costs more than it saves, so the original program is kept. The sentence states the
+    /// reason.
     KeepOriginal(String),
 }
 
-/// Returns true if the records of the proof already show that a guard pays. This is the case under
-/// two conditions. No packet executes more instructions than before. The slowest packet saves at
-/// least twice as many instructions as the guard has.
+/// Returns true if the instruction counts of the proof already show that a guard pays. First, no
+/// packet may execute more instructions than before. Second, the slowest packet must save at least
+/// twice as many instructions as the guard has.
 pub(crate) fn obvious(guard: &Guard, executed: &InstructionCounts) -> bool {
     let InstructionCounts { before, after, slower } = *executed;
     slower == 0 && before >= after.saturating_add(guard.instructions() as u64)
 }
 
-/// Decides whether a guard pays.
 pub(crate) fn assess_guard(
     subject: Subject<'_>,
     made: &Specialised,
@@ -108,17 +115,17 @@ struct ProfitabilityCheck<'a> {
     stop: &'a Stop,
 }
 
-/// A check that could be left out of a guard.
+/// A check that could be left out of a guard, so that the program relies on fewer facts.
 enum GuardCheck {
-    /// All checks of bytes. The checks of the length and of maps stay.
+    /// The checks of all packet bytes together. Checks of the packet length and of maps stay.
     Bytes,
     Compared(Comparison),
     Values(Field),
 }
 
 impl ProfitabilityCheck<'_> {
-    /// Returns the maximum number of instructions that a program executes for arriving packets.
-    /// Also returns true if some packet reaches this number.
+    /// Returns the maximum number of instructions that a program executes for arriving packets. The
+    /// flag is true if some packet reaches this number. Returns `None` if no bound is found.
     fn executes(&self, program: &BpfProgram) -> Option<(u64, bool)> {
         let Subject { object, arriving, options, .. } = self.subject;
         let cost = max_instructions((object, program), arriving, options, self.stop).ok()?;
@@ -144,9 +151,10 @@ impl ProfitabilityCheck<'_> {
         (now <= after).then_some((made, now))
     }
 
-    /// Rewrites the program for fewer and fewer facts, as long as it does not execute more
-    /// instructions. First drops the facts on which the fewest changes depend. Returns the program,
-    /// its number of instructions, and a sentence for each dropped fact.
+    /// Rewrites the program for fewer and fewer facts, as long as this does not make it slower.
+    /// Facts on which the fewest changes depend are dropped first. Returns the best program, its
+    /// maximum number of executed instructions, and a sentence for each dropped fact. The program
+    /// is `None` if no fact can be dropped.
     fn fewer(&self, made: &Specialised, after: u64) -> (Option<Specialised>, u64, Vec<String>) {
         let mut facts = self.subject.known.facts.clone();
         let (mut best, mut after, mut why): (Option<Specialised>, u64, _) = (None, after, vec![]);
@@ -179,7 +187,8 @@ impl ProfitabilityCheck<'_> {
 }
 
 impl GuardCheck {
-    /// Returns the facts that are left if a check is left out. Returns `None` if no facts are left.
+    /// Returns the facts that remain if a guard leaves out this check. Returns `None` if the check
+    /// establishes none of `facts`.
     fn facts_without(&self, facts: &PacketFacts) -> Option<PacketFacts> {
         let mut less = facts.clone();
         match self {
@@ -199,7 +208,8 @@ impl GuardCheck {
         (less != *facts).then_some(less)
     }
 
-    /// Returns how many changes of the program depend on the facts that a check establishes.
+    /// Returns how many changes of the rewritten program depend on the facts that this check
+    /// establishes.
     fn dependent_changes(&self, made: &Specialised) -> usize {
         let bytes: BTreeSet<u16> = match self {
             GuardCheck::Compared(one) => one.bits().map(|(at, _)| at).collect(),
@@ -213,7 +223,7 @@ impl GuardCheck {
         made.changes.iter().filter(rests).count()
     }
 
-    /// Returns how many instructions of the guard make this check.
+    /// Returns the number of instructions that the guard needs for this check.
     fn instructions(&self, guard: &Guard) -> usize {
         match self {
             GuardCheck::Bytes => guard.instructions(),
@@ -244,8 +254,8 @@ impl std::fmt::Display for GuardCheck {
     }
 }
 
-/// Lists the checks that could be left out of a guard, in the order in which leaving them out is
-/// tried.
+/// Lists the checks that could be left out of a guard. Checks on which few changes of the program
+/// depend come first.
 fn units(made: &Specialised) -> Vec<GuardCheck> {
     let Some(guard) = &made.guard else { return Vec::new() };
     let mut units: Vec<GuardCheck> =
@@ -260,7 +270,7 @@ fn units(made: &Specialised) -> Vec<GuardCheck> {
 }
 
 /// Returns the number of calls in a rewritten program. Calls in the copy of the original after a
-/// guard do not count.
+/// guard are not counted.
 fn calls(made: &Specialised) -> usize {
     let all = &made.program.insns;
     let end = made.guard.as_ref().map_or(all.len(), |guard| guard.original);

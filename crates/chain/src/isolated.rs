@@ -1,5 +1,5 @@
-//! Analysis of a single program of a chain, for the packets that the programs before it send. It is
-//! used for programs whose instruction set differs from that of the other programs.
+//! Prepares the analysis of a single program of a chain, for the packets that the programs before
+//! it send. It is used for programs whose instruction set differs from that of the other programs.
 
 use crate::facts::{ChainProgram, FactsOptions, Outgoing, facts_along};
 use crate::{Chain, ChainError, KnownStart, Loaded};
@@ -10,13 +10,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Chain {
-    /// Returns the program with index `member` as a file that can be analysed alone. Results call
-    /// it `name`. The analysis finds out which packets arrive at the program. The programs with the
-    /// indices in `compiled` run as compiled code, as in [`Chain::combine`]. Results hold for the
-    /// packets and map contents that `known` describes.
+    /// Returns the program with index `member` as a file that can be analysed alone. Reports call
+    /// it `name`. Facts about the packets that arrive at the program are found first. The earlier
+    /// programs with the indices in `compiled` run as code compiled for a SmartNIC, as in
+    /// [`Chain::combine`]. Results hold for the packets and map contents that `known` describes.
     ///
     /// # Errors
-    /// As [`Chain::dispatched`].
+    /// The same as those of [`Chain::dispatched`].
     pub fn isolated(
         &self,
         name: &str,
@@ -51,8 +51,8 @@ impl Chain {
     }
 }
 
-/// Finds the facts about packets that arrive at the program. `chain` has only the edges that lead
-/// to the program.
+/// Finds the facts about packets that arrive at the program `member`. `chain` has only the edges
+/// from which this program can be reached.
 fn arrivals(
     chain: &Chain,
     (loaded, upstream, known): (&[Loaded], &BTreeSet<usize>, &KnownStart),

@@ -1,4 +1,4 @@
-//! Collects what is known before the first program of a chain runs: facts about packets, and
+//! Describes what is known before the first program of a chain runs: facts about packets, and
 //! content of maps.
 
 use crate::facts::any_packet;
@@ -14,12 +14,12 @@ use std::collections::{BTreeMap, BTreeSet};
 pub type MemberMap = (usize, String);
 
 /// Facts and map content that are known before the first program of a chain runs. Results hold only
-/// for such packets and maps.
+/// for packets and maps that agree with this knowledge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownStart {
-    /// Facts that hold for packets arriving at the first program.
+    /// Facts that hold for packets arriving at the first program of the chain.
     pub first: PacketFacts,
-    /// Content of maps. These maps keep their names in rewritten programs.
+    /// Known content of maps. Rewritten programs have maps of the same names.
     pub contents: BTreeMap<MemberMap, MapContent>,
 }
 
@@ -31,12 +31,13 @@ impl Default for KnownStart {
 }
 
 impl KnownStart {
-    /// Reads the content of the `frozen` maps from the text of a file (`docs/maps.md`). `first`
-    /// contains the facts that hold for arriving packets. The maps `generations` contain zero
-    /// (`crate::frozen`).
+    /// Reads the initial content of the `frozen` maps from text in the format of `docs/maps.md`;
+    /// other maps in the text are ignored. `first` contains the facts that hold for arriving
+    /// packets. The maps in `generations` each hold a counter that is zero at the start and changes
+    /// with frozen maps.
     ///
     /// # Errors
-    /// As [`read_contents`].
+    /// The same as those of [`read_contents`].
     pub fn read(
         chain: &Chain,
         loaded: &[Loaded],
@@ -59,13 +60,13 @@ impl KnownStart {
         Ok(KnownStart { first, contents })
     }
 
-    /// Returns the known content of one program's maps, by name in its object.
     pub(crate) fn of_member(&self, member: usize) -> BTreeMap<String, MapContent> {
         let own = self.contents.iter().filter(|((of, _), _)| *of == member);
         own.map(|((_, name), content)| (name.clone(), content.clone())).collect()
     }
 
-    /// Returns the known content of all maps, by name in the object that joins all programs.
+    /// Returns the known content of all maps, by name in the object that joins all programs of the
+    /// chain.
     pub(crate) fn of_all(
         &self,
         loaded: &[Loaded],
@@ -80,7 +81,8 @@ impl KnownStart {
         self.contents.iter().filter_map(place).collect()
     }
 
-    /// Returns the facts about arriving packets. Returns `None` if nothing is known about them.
+    /// Returns the facts about packets that arrive at the chain, or `None` if they hold for any
+    /// packet.
     pub(crate) fn says_of_packets(&self) -> Option<PacketFacts> {
         (self.first != any_packet()).then(|| self.first.clone())
     }

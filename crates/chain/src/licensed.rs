@@ -7,17 +7,16 @@ use thiserror::Error;
 /// Beginning of license names that offer a choice between the GPL and another license.
 const DUAL: &str = "Dual ";
 
-/// A program, and the license of its object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Licensed<'a> {
-    /// Name in the chain.
+    /// Name of the program in the chain.
     pub name: &'a str,
-    /// License; `None` if the object states none.
+    /// License of the object; `None` if the object states none.
     pub license: Option<&'a str>,
     pub program: &'a BpfProgram,
 }
 
-/// Reason why one object cannot have the licenses of all programs.
+/// Reason why the programs cannot be combined in one object, which has only one license.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum LicenseError {
     /// The kernel loads one of the programs only under the GPL, but the license of another program
@@ -27,11 +26,12 @@ pub(crate) enum LicenseError {
          one object has one license"
     )]
     NeedsGpl {
-        /// The program that needs the GPL.
+        /// Name of the program that needs the GPL.
         needs: String,
-        /// Function that this program calls.
+        /// Name of the function that this program calls, which the kernel offers only under the
+        /// GPL.
         call: String,
-        /// The program whose license is not compatible with the GPL.
+        /// Name of the program whose license is not compatible with the GPL.
         other: String,
         /// License of `other`, in words.
         license: String,
@@ -42,20 +42,20 @@ pub(crate) enum LicenseError {
          same, or load them one behind the other"
     )]
     Differ {
-        /// One of the programs.
+        /// Name of one of the programs.
         one: String,
         /// License of `one`, in words.
         first: String,
-        /// Another program.
+        /// Name of another program.
         other: String,
         /// License of `other`, in words.
         second: String,
     },
 }
 
-/// Returns the license for an object that contains all of these programs. This is their common
+/// Returns the license for an object that contains all given programs. This is their common
 /// license, or the license that all other licenses include. If the licenses differ but all are
-/// compatible with the GPL, it is the GPL.
+/// compatible with the GPL, it is the GPL. Returns `None` if no program has a license.
 ///
 /// # Errors
 /// See [`LicenseError`]. Only the authors may choose another license for a program.
@@ -99,7 +99,8 @@ fn is_dual(license: Option<&str>) -> bool {
     license.is_some_and(|license| license.starts_with(DUAL) && is_gpl_compatible(license))
 }
 
-/// Returns true if `license` offers `other` as a choice. For example, `Dual MIT/GPL` offers `MIT`.
+/// Returns true if the dual license `license` lets the user choose `other`. For example, `Dual
+/// MIT/GPL` leaves the choice of `MIT`.
 fn leaves((license, other): (&str, &str)) -> bool {
     let choices = license.strip_prefix(DUAL).and_then(|both| both.strip_suffix("/GPL"));
     is_dual(Some(license)) && choices == Some(other)

@@ -3,10 +3,10 @@
 use slowpath_bpf::Object;
 use std::sync::Arc;
 
-/// An object of a chain, and the index of the chain's program in it.
+/// A parsed object file of a chain, and the index of the program in it that belongs to the chain.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// The object.
+    /// The parsed object file.
     pub object: Arc<Object>,
     /// Index of the program in [`Object::programs`].
     pub program: usize,

@@ -1,14 +1,15 @@
-//! Describes the changes that a network between two devices may make to packets.
+//! Converts and checks descriptions of the changes that a network between two devices may make to
+//! packets.
 
 use crate::ChainError;
 use crate::description::NetworkDescription;
 use crate::yaml::line;
 use slowpath::Network;
 
-/// Greatest offset of a byte that can change. No frame is longer than this.
+/// Maximum offset of a packet byte that a network can change. No frame is longer than this.
 const MOST: u16 = 16383;
 
-/// Names of the packet fields that can change, for messages.
+/// Names of the packet fields that a network can change, for error messages.
 const FIELDS: &str = "ethernet_addresses, ttl";
 
 /// Converts the description of a network, and checks its offsets and field names.

@@ -1,9 +1,10 @@
-//! Rewrites programs for facts about arriving packets, and proves that they do the same.
+//! Rewrites programs for facts about arriving packets, and proves that the rewritten programs do
+//! the same as the original ones.
 //!
 //! A rewritten program without a proof is not used. The program is then rewritten for fewer facts:
-//! first only for those that decide branches, then only for lengths. If there is still no proof,
-//! the program stays unchanged. It also stays unchanged if its guard costs more than it saves
-//! (`guard_profitability`).
+//! first only for those that decide branches, then only for packet lengths. If there is still no
+//! proof, the program stays unchanged. It also stays unchanged if its guard costs more than it
+//! saves (`guard_profitability`).
 
 use crate::equivalence::{EquivalenceError, Proof, prove_guard_with_origins, prove_with_origins};
 use crate::frozen::FrozenMaps;
@@ -17,10 +18,10 @@ use slowpath_stop::Stop;
 use std::time::Instant;
 use thiserror::Error;
 
-/// The result of rewriting a program, with the proof that it does the same.
+/// The result of rewriting a program, with the proof that it does the same as before.
 #[derive(Debug)]
 pub struct Optimized {
-    /// The rewritten program with its changes; `None` if the program stays unchanged.
+    /// The rewritten program with a list of its changes; `None` if the program stays unchanged.
     pub specialised: Option<Specialised>,
     /// Object with the additional maps of the rewritten program; `None` if it has none.
     pub object: Option<Object>,
@@ -30,7 +31,8 @@ pub struct Optimized {
     /// Reason why a rewritten program is not proved. `None` if it is proved, or if there is no
     /// rewritten program.
     pub unproved: Option<String>,
-    /// Reasons why the program is unchanged or relies on fewer facts, one sentence each.
+    /// Reasons why the program is unchanged or relies on fewer facts than are known, one sentence
+    /// each.
     pub remarks: Vec<String>,
     /// Wall-clock time in seconds.
     pub seconds: f64,
@@ -47,12 +49,12 @@ pub enum OptimizeError {
     Equivalence(#[from] EquivalenceError),
 }
 
-/// Chooses which guards are used.
+/// Policy for guards, which check at a program's entry whether the facts about the packet hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guards {
-    /// All guards that can be proved. Each checks every fact that the program can use.
+    /// Use all guards that can be proved. Each checks every fact that the program can use.
     All,
-    /// Only guards that pay. They leave out checks that cost more than they save on the slowest
+    /// Use only guards that pay. They leave out checks that cost more than they save on the slowest
     /// path.
     Profitable,
 }
@@ -73,8 +75,8 @@ pub fn optimize(
     optimize_for((object, program), (facts, None), (mode, Guards::All), options, stop)
 }
 
-/// Does the same as [`optimize`]. It can also use known content of maps, and lets the caller choose
-/// the guards.
+/// Does the same as [`optimize`]. It can also use known content of maps (`frozen`), and lets the
+/// caller choose the policy for guards.
 ///
 /// # Errors
 /// See [`OptimizeError`].
@@ -198,9 +200,9 @@ fn proved(
     }
 }
 
-/// Decides whether the guard of a proved program pays. Returns the program unchanged, or a version
-/// that was rewritten for fewer facts and proved again. Returns `None` if the guard does not pay,
-/// and adds the reason to `remarks`.
+/// Decides whether the guard of a proved program saves more than it costs. Returns the program as
+/// it is, or a version that was rewritten for fewer facts and proved again. Returns `None` if the
+/// guard does not pay, and adds the reason to `remarks`.
 fn weighed(
     subject: Subject<'_>,
     (made, proof): (Specialised, Proof),
@@ -239,8 +241,8 @@ fn calls(insns: &[Insn]) -> usize {
     insns.iter().filter(|insn| matches!(insn, Insn::Call(_))).count()
 }
 
-/// Returns the object of a rewritten program. Removes the map of values if the program does not
-/// read it.
+/// Returns the object for a rewritten program. The additional map with the values of frozen maps is
+/// left out if the program does not read it.
 fn without_unused(frozen: &FrozenMaps, made: &Specialised) -> Object {
     let mut object = frozen.object.clone();
     let reads = |insn: &Insn| match insn {
@@ -253,8 +255,8 @@ fn without_unused(frozen: &FrozenMaps, made: &Specialised) -> Object {
     object
 }
 
-/// Returns the facts that a proof may assume. For a program with a guard, these are only limits of
-/// the packet length.
+/// Returns the facts that a proof may assume. Programs with a guard must be correct for all
+/// packets, so only limits of the packet length may be assumed.
 fn known_of(facts: &PacketFacts, mode: Mode) -> PacketFacts {
     match mode {
         Mode::Trust => facts.clone(),
@@ -262,8 +264,9 @@ fn known_of(facts: &PacketFacts, mode: Mode) -> PacketFacts {
     }
 }
 
-/// Returns fewer facts for another attempt: first those that decide branches, then only lengths.
-/// Returns `None` if there is nothing more to try.
+/// Returns a smaller set of facts for another attempt to rewrite a program. The first attempt has
+/// only facts that decide branches, the next only packet lengths. Returns `None` if there is
+/// nothing more to try.
 fn fewer(facts: &PacketFacts, made: &Specialised) -> Option<PacketFacts> {
     let mut fewer = PacketFacts::lengths(facts.min_length, facts.max_length);
     let decides =

@@ -50,21 +50,23 @@ use std::time::Instant;
 use subject::Linked;
 use variants::{NodePlan, variants};
 
-/// Divisor of the total time. The quotient is the maximum time for finding the arriving packets.
+/// The inverse share of the total time that may be spent on finding the packets that arrive at all
+/// nodes: one half.
 const ARRIVING: u32 = 2;
-/// The remaining time is divided into at most this many parts; each node gets one part.
+/// Maximum number of parts into which the remaining time is divided. Each node may use one part.
 const PARTS: usize = 8;
 
-/// Divisor of the remaining time. The quotient is the maximum time for finding the lines that
-/// establish facts, which are found last.
+/// The inverse share of the remaining time that may be spent, at the end of planning, on source
+/// lines that establish facts: one half.
 const REASONS: u32 = 2;
 
-/// The result of planning a topology.
+/// The result of planning which nodes of a network run rewritten programs.
 #[derive(Debug)]
 pub struct Planned {
-    /// The report.
+    /// Report about all nodes and paths.
     pub report: PlanReport,
-    /// For each hot spot of the report, the object with the rewritten program, in the same order.
+    /// Object files with the rewritten programs, one for each entry of the report's `hot_spots`, in
+    /// the same order.
     pub objects: Vec<Vec<u8>>,
 }
 

@@ -32,20 +32,22 @@ pub struct ChainReport {
 pub struct FusedReport {
     /// Number of instructions of the original programs, in 8-byte slots.
     pub instructions_before: usize,
-    /// Number of instructions of the programs that were fused: rewritten where possible.
+    /// Number of instructions of the programs that were fused, after rewriting where possible, in
+    /// 8-byte slots.
     pub instructions_rewritten: usize,
-    /// Number of instructions of the fused program.
+    /// Number of instructions of the fused program, in 8-byte slots.
     pub instructions_fused: usize,
-    /// Number of instructions of the fused program without duplicate work.
+    /// Number of instructions of the fused program after duplicate work was removed, in 8-byte
+    /// slots.
     pub instructions_after: usize,
-    /// True if the program without duplicate work is proved to do what the fused one does; null if
-    /// nothing was left out.
+    /// True if the program without duplicate work is proved to do the same as the fused program;
+    /// null if no work was removed.
     pub proved: Option<bool>,
-    /// Statistics of this proof; null if nothing was left out.
+    /// Statistics of the proof about the fused program; null if no duplicate work was removed.
     pub proof: Option<ProofReport>,
-    /// Further remarks, one sentence each.
+    /// Other remarks, one sentence each.
     pub remarks: Vec<String>,
-    /// Reason why the object is not written; null if nothing prevents it.
+    /// Reason why the object with the fused program is not written; null if nothing prevents it.
     pub not_written: Option<String>,
     /// Total wall-clock time in seconds.
     pub seconds: f64,
@@ -54,15 +56,15 @@ pub struct FusedReport {
 /// Report about a program of a chain.
 #[derive(Debug, Default, Serialize)]
 pub struct ProgramReport {
-    /// Name in the chain.
+    /// Name of the program in the chain.
     pub name: String,
-    /// Name in the object.
+    /// Name of the program in its object.
     pub program: String,
     /// True if some packet reaches the program.
     pub reached: bool,
     /// Reasons why no packet reaches the program: one sentence for each program before it.
     pub never: Vec<String>,
-    /// Facts about every packet that arrives.
+    /// Facts that hold for every packet that arrives at the program.
     pub facts: Vec<FactReport>,
     /// Maps of earlier programs whose content the facts depend on, each as `PROGRAM:MAP`; empty if
     /// the facts hold for any content.
@@ -71,43 +73,47 @@ pub struct ProgramReport {
     pub assumptions: Vec<String>,
     /// Number of solver queries for the facts.
     pub queries: u64,
-    /// Number of instructions of the original, in 8-byte slots.
+    /// Number of instructions of the original program, in 8-byte slots.
     pub instructions_before: usize,
-    /// Number of instructions after rewriting, in 8-byte slots; same as before without rewriting.
+    /// Number of instructions after rewriting, in 8-byte slots; equal to `instructions_before` if
+    /// the program is unchanged.
     pub instructions_after: usize,
-    /// Maps with given content.
+    /// Maps whose content the user has given before the analysis (frozen maps).
     pub frozen: Vec<FrozenReport>,
     /// Checks that the program makes before it relies on facts; null if it makes none.
     pub guard: Option<GuardReport>,
-    /// True if the rewritten program is proved to do the same; null if there is none.
+    /// True if the rewritten program is proved to do the same as the original; null if there is no
+    /// rewritten program.
     pub proved: Option<bool>,
-    /// Statistics of the proof; null if there is none.
+    /// Statistics of the proof; null if there is no proof.
     pub proof: Option<ProofReport>,
-    /// Changes of instructions, and the facts that are the reasons.
+    /// Changed instructions, each with the facts that justify the change.
     pub dropped: Vec<DroppedReport>,
-    /// Loops with a known number of iterations, if the facts hold.
+    /// Loops with bounds on the number of iterations that follow from the facts about packets.
     pub loops: Vec<LoopReport>,
-    /// Helper calls with a known return value, if the facts hold.
+    /// Helper calls with a return value that follows from the facts about packets.
     pub results: Vec<ResultReport>,
-    /// Further remarks, one sentence each, such as why the program stays as it was, or facts that
-    /// are not used.
+    /// Other remarks, one sentence each. They say, for example, why the program stays unchanged, or
+    /// which facts are not used.
     pub remarks: Vec<String>,
     /// Wall-clock time for rewriting and proof, in seconds.
     pub seconds: f64,
 }
 
-/// A fact about packets, with the source lines that establish it.
+/// A fact that holds for all packets that arrive at a program, with the source lines that establish
+/// it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FactReport {
-    /// The fact.
+    /// The fact itself.
     #[serde(flatten)]
     pub fact: FactText,
     /// Source lines that establish the fact.
     pub established: Vec<LineReport>,
-    /// True if no line establishes the fact: it is assumed of packets that arrive at the first
-    /// program.
+    /// True if no source line establishes the fact, because it is assumed of packets that arrive at
+    /// the first program.
     pub assumed: bool,
-    /// True if packets can be too short for these bytes; the fact holds for packets that have them.
+    /// True if some packets are too short to contain the bytes of the fact. The fact then holds
+    /// only for packets that contain them.
     pub if_there: bool,
 }
 
@@ -116,8 +122,8 @@ impl FactReport {
         FactReport { fact, established, assumed: false, if_there: false }
     }
 
-    /// Marks the fact as conditional if a packet of `min_length` bytes is too short to have all
-    /// bytes of the fact.
+    /// Sets `if_there` if a packet of `min_length` bytes, the minimum length, is too short to
+    /// contain all bytes that the fact describes.
     fn among(self, min_length: u16) -> FactReport {
         let end = match &self.fact {
             FactText::Length { .. } | FactText::Headroom { .. } | FactText::Metadata { .. } => 0,
@@ -132,7 +138,7 @@ impl FactReport {
     }
 }
 
-/// A fact about packets, by its kind.
+/// A fact that holds for all packets at some point of a chain, by its kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum FactText {
@@ -143,7 +149,7 @@ pub enum FactText {
         /// Maximum length.
         max: u16,
     },
-    /// Range of the headroom, in bytes.
+    /// Range of the headroom (the free memory in front of the packet), in bytes.
     Headroom {
         /// Minimum headroom.
         min: u16,
@@ -157,36 +163,36 @@ pub enum FactText {
         /// Maximum length.
         max: u16,
     },
-    /// Bytes with a constant value.
+    /// Consecutive packet bytes with constant values.
     Bytes {
-        /// Offset of the first byte.
+        /// Offset of the first byte in the packet.
         offset: u16,
-        /// Value in hexadecimal.
+        /// The bytes in hexadecimal.
         value: String,
     },
-    /// Bits of a byte with a constant value.
+    /// Bits with constant values in one byte of the packet.
     Bits {
-        /// Offset of the byte.
+        /// Offset of the byte in the packet.
         offset: u16,
-        /// Mask of these bits, in hexadecimal.
+        /// Mask of the constant bits within the byte, in hexadecimal.
         mask: String,
-        /// Value of these bits, in hexadecimal.
+        /// Value of the constant bits within the byte, in hexadecimal.
         value: String,
     },
-    /// A field with one of a few values.
+    /// A packet field that has one of a few values.
     Values {
-        /// Offset of the field.
+        /// Offset of the field in the packet.
         offset: u16,
         /// Size of the field in bytes.
         bytes: u8,
         /// Values in hexadecimal, in network byte order.
         values: Vec<String>,
     },
-    /// Two equal fields.
+    /// Two packet fields that have equal values.
     Equal {
-        /// Offset of the first field.
+        /// Offset of the first field in the packet.
         offset: u16,
-        /// Offset of the second field.
+        /// Offset of the second field in the packet.
         other: u16,
         /// Size of each field in bytes.
         bytes: u8,
@@ -213,13 +219,15 @@ pub struct LineReport {
 pub struct GuardReport {
     /// Minimum packet length that the guard accepts, in bytes.
     pub length: u16,
-    /// Number of byte comparisons.
+    /// Number of comparisons of packet bytes with constants.
     pub comparisons: usize,
-    /// Number of bytes that the comparisons cover.
+    /// Number of packet bytes that the comparisons cover.
     pub bytes: usize,
-    /// Map whose content must be zero; null if the program relies on no map content.
+    /// Name of the map that tells whether map contents are still as given: the rewritten code runs
+    /// only if its content is zero. Null if the program relies on no map content.
     pub generation: Option<String>,
-    /// Number of instructions without the copy of the original program, in 8-byte slots.
+    /// Number of instructions of the program, in 8-byte slots. The copy of the original program
+    /// that runs if a check fails is not counted.
     pub instructions: usize,
 }
 
@@ -237,17 +245,18 @@ impl GuardReport {
     }
 }
 
-/// A map whose content was given.
+/// A map whose content the user has given before the analysis, so that programs can be rewritten
+/// for this content (a frozen map).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Frozen"))]
 pub struct FrozenReport {
     /// Name of the map in the program's object.
     pub map: String,
-    /// Number of given entries.
+    /// Number of entries whose content was given.
     pub entries: usize,
-    /// True if the rewritten program relies on the content.
+    /// True if the rewritten program relies on the given content.
     pub used: bool,
-    /// Reason why the map is not frozen; null if it is.
+    /// Reason why programs cannot be rewritten for the given content of the map; null if they can.
     pub why_not: Option<String>,
 }
 
@@ -255,15 +264,16 @@ pub struct FrozenReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Proof"))]
 pub struct ProofReport {
-    /// Number of proved paths of the original program.
+    /// Number of paths of the original program that are proved.
     pub paths: u64,
-    /// Number of compared pairs of paths.
+    /// Number of compared pairs of paths; one path is of the original, the other of the rewritten
+    /// program.
     pub pairs: u64,
     /// Number of solver queries.
     pub queries: u64,
     /// Wall-clock time in seconds.
     pub seconds: f64,
-    /// Conditions for the proof, one sentence each.
+    /// Conditions under which the proof holds, one sentence each.
     pub assumptions: Vec<String>,
 }
 
@@ -284,8 +294,9 @@ pub struct DroppedReport {
     pub instruction: String,
     /// Source line of the instruction, if known.
     pub line: Option<LineReport>,
-    /// Kind of change: `always taken`, `never taken`, `decided by the way there`, `always 0x..`,
-    /// `operand always 0x..`, `no effect`, or `found by N comparisons` (a look-up in a frozen map).
+    /// Kind of change: `always taken`, `never taken`, `decided by the way there` (a path on which
+    /// the branch's outcome is known bypasses it), `always 0x..`, `operand always 0x..`, `no
+    /// effect`, or `found by N comparisons` (a look-up in a frozen map).
     pub change: String,
     /// Offsets of the packet bytes that the change depends on, ascending.
     pub bytes: Vec<u16>,
@@ -297,7 +308,7 @@ pub struct DroppedReport {
     pub maps: Vec<String>,
 }
 
-/// Bounds on the rounds of a loop for all packets, each time control enters it.
+/// Bounds on the iterations of a loop, for all packets and each time that control enters the loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "LoopRounds"))]
 pub struct LoopReport {

@@ -22,18 +22,18 @@ use std::time::Instant;
 /// Options for rewriting a chain.
 #[derive(Clone, Debug)]
 pub struct RewriteOptions {
-    /// Mode of rewriting. `None` to find only facts and leave the programs unchanged.
+    /// Mode of rewriting. `None` finds facts about packets and leaves the programs unchanged.
     pub mode: Option<Mode>,
     /// Facts that hold for packets arriving at the first program.
     pub first: PacketFacts,
-    /// Content of frozen maps, by the index of the program in the chain. Empty if there are no
-    /// frozen maps.
+    /// Content of frozen maps (maps that the programs are rewritten for), by the index of the
+    /// program in the chain. Empty if there are no frozen maps.
     pub contents: Contents,
     /// Options for lifting, such as the delivery of packets, assumptions about maps and helpers,
     /// and the kernel's types.
     pub lift: LiftOptions,
-    /// A condition, in words, on the way in which packets are delivered. All results hold only
-    /// under this condition. `None` if there is no such condition.
+    /// A sentence about the delivery of packets on which all results depend. `None` if there is no
+    /// such condition.
     pub condition: Option<String>,
     /// True to find the source lines that establish each fact.
     pub explain: bool,
@@ -61,8 +61,7 @@ impl Default for RewriteOptions {
 impl RewriteOptions {
     /// Sets the way in which packets are delivered. `name` is a name that [`Receive::parse`] reads.
     ///
-    /// # Errors
-    /// As [`Receive::parse`].
+    /// # Errors If [`Receive::parse`] does not accept the name.
     pub fn receiving(self, name: &str) -> Result<RewriteOptions, String> {
         let receive = Receive::parse(name).map_err(|why| format!("--receive: {why}"))?;
         let condition = receive.condition(name);
@@ -83,23 +82,24 @@ impl RewriteOptions {
 pub struct Rewritten {
     /// Report about all programs of the chain.
     pub report: ChainReport,
-    /// For each member, the object with its rewritten program; `None` if the program is unchanged.
+    /// For each program of the chain, the object with its rewritten version; `None` if the program
+    /// is unchanged.
     pub objects: Vec<Option<Vec<u8>>>,
-    /// For each member, test inputs (packets and map contents) for its rewritten program. There is
-    /// one test input for each pair of paths, up to a limit.
+    /// For each program of the chain, test inputs (packets and map contents) for its rewritten
+    /// version. There is one test input for each pair of paths, up to a limit.
     pub test_inputs: Vec<Vec<TestInput>>,
     /// Object with the fused program. `None` if the programs were not fused, or if it is not proved
     /// that the fused program does the same.
     pub fused: Option<Vec<u8>>,
-    /// The original programs for comparison with the fused program in the kernel. An error is the
-    /// reason why they cannot be run there.
+    /// The original programs, for comparison with the fused program in the kernel. An error is the
+    /// reason why they cannot be run in the kernel.
     pub apart: Option<Result<Unfused, String>>,
-    /// Test inputs for the fused program, as in `test_inputs`.
+    /// Test inputs (packets and map contents) for the fused program.
     pub fused_test_inputs: Vec<TestInput>,
     /// Control-flow graphs of the programs, if requested.
     pub graphs: GraphReports,
-    /// For each member, the facts about packets that arrive at it, and the way in which they are
-    /// delivered.
+    /// For each program of the chain, the facts about packets that arrive at it, and the way in
+    /// which they are delivered.
     pub arriving: Vec<(PacketFacts, Receive)>,
 }
 
@@ -261,9 +261,9 @@ pub fn rewrite(
     Ok(ended(rewritten, started, stop))
 }
 
-/// Adds assumptions of other programs to the report of each program. The facts about its packets
-/// depend on the assumptions of the programs before it, and on their conditions in `own`. Branches
-/// that facts decide also depend on the program's own conditions in `own`.
+/// Adds to each program's report the assumptions on which its results depend. Facts about its
+/// packets depend on the assumptions of earlier programs, and on their conditions in `own`. Removed
+/// branches also depend on the program's own conditions in `own`.
 fn rest_on_others(chain: &Chain, own: &[Vec<String>], report: &mut ChainReport) {
     let direct: Vec<Vec<String>> =
         report.programs.iter().map(|program| program.assumptions.clone()).collect();

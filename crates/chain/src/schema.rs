@@ -8,7 +8,8 @@ use crate::report::{
 };
 use slowpath_oracle::{check_golden, schema};
 
-/// Types of parts of the documents that have no types of their own in Python.
+/// Report types that also occur in JSON documents of the Python package. The package generates its
+/// own types for them from this schema.
 type Parts = (
     FrozenReport,
     GuardReport,

@@ -26,7 +26,7 @@ const NAMES: [&str; 2] = ["first", "second"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// Both programs do the same, under the conditions.
+    /// Both programs do the same, under the conditions of the report.
     Equal,
     /// The programs do something different with some packet; runs of both programs confirm it.
     Differ,
@@ -39,19 +39,20 @@ pub enum Outcome {
 pub struct VerifyReport {
     /// Result of the comparison.
     pub outcome: Outcome,
-    /// Conditions for the result, one sentence each.
+    /// Conditions under which the result holds, one sentence each.
     pub assumptions: Vec<String>,
     /// Reasons why the comparison is undecided, one sentence each.
     pub undecided: Vec<String>,
     /// Names of the maps that both programs share.
     pub shared: Vec<String>,
-    /// Packet and map contents for which the programs differ; null unless they do.
+    /// Packet and map contents for which the programs differ; null if no difference was found.
     pub counterexample: Option<Counterexample>,
     /// Statistics of the proof.
     pub proof: ProofReport,
 }
 
-/// The place of two programs in a chain, which determines the packets that arrive at both of them.
+/// The circumstances in which two programs are compared, such as their place in a chain. They
+/// determine the packets that arrive at both programs.
 #[derive(Clone, Debug)]
 pub struct ChainContext {
     /// Facts that hold for all arriving packets.
@@ -63,7 +64,8 @@ pub struct ChainContext {
 }
 
 impl From<PacketFacts> for ChainContext {
-    /// Creates a context for packets for which `facts` hold and which any device may deliver.
+    /// Creates a context for packets for which `facts` hold, without assumptions about their
+    /// delivery.
     fn from(facts: PacketFacts) -> ChainContext {
         ChainContext { facts, receive: Receive::ANY, conditions: Vec::new() }
     }
@@ -109,16 +111,15 @@ pub enum VerifyError {
     /// One of the programs cannot be linked.
     #[error(transparent)]
     Object(#[from] ObjectError),
-    /// One of the programs cannot be lifted.
+    /// One of the programs cannot be lifted to the intermediate representation.
     #[error(transparent)]
     Equivalence(#[from] EquivalenceError),
 }
 
-/// Compares two programs for the packets that arrive in a context. If `stop` ends the proof early,
-/// the result contains only what is proved by then.
+/// Compares two programs for the packets of a context. If `stop` ends the proof early, the result
+/// contains only what is proved by then.
 ///
-/// # Errors
-/// See [`VerifyError`].
+/// # Errors See [`VerifyError`].
 pub fn verify(
     both: [&Loaded; 2],
     place: &ChainContext,
@@ -169,9 +170,10 @@ pub fn verify(
     Ok(VerifyReport { outcome, assumptions, undecided, shared, counterexample, proof })
 }
 
-/// Returns true if two maps are treated as the same map because they have the same name and
-/// definition. Writable data of programs must also have the same initial content in both objects.
-/// It may then have any content, because earlier runs may have changed it.
+/// Returns true if two maps are treated as one map that both programs share. They must have the
+/// same name and definition. Writable global data must also have the same initial content in both
+/// objects; its content during a run may still differ from that, because earlier runs may have
+/// changed it.
 fn is_one(one: &MapDef, other: &MapDef) -> bool {
     let like = |map: &MapDef| {
         let inner = map.inner.as_deref().map(|inner| {
@@ -211,8 +213,8 @@ fn incomparable([first, second]: &[BpfProgram; 2]) -> Option<String> {
     })
 }
 
-/// Returns the reason why programs cannot be compared if they use a map that contains programs or
-/// maps of one object. Returns `None` if they use no such map.
+/// Returns a reason if one of the programs uses a map of programs or of maps that an object fills:
+/// such programs cannot be compared. Returns `None` if they use no map of this kind.
 fn slots(object: &Object, programs: &[BpfProgram]) -> Option<String> {
     let used = programs.iter().flat_map(|program| &program.insns).find_map(|insn| match insn {
         Insn::LoadImm64 { value: Imm64::Map(map), .. } => {

@@ -1,16 +1,19 @@
-//! Reads descriptions in YAML. Error messages say what should be written instead.
+//! Reads YAML files that describe chains and topologies. Error messages state what should be
+//! written, rather than what the parser objects to.
 
 use crate::ChainError;
 use serde::de::DeserializeOwned;
 use serde_saphyr::{Error, Spanned};
 
-/// A kind of description, such as that of a chain, for error messages.
+/// A kind of YAML file, such as the description of a chain, for error messages.
 pub(crate) struct Kind {
-    /// Name of the kind, with an article.
+    /// Name of this kind of file, with an article.
     pub name: &'static str,
-    /// Keys that appear only in the `other` kind of description.
+    /// Keys that exist only in the `other` kind of file. If one of them occurs, the user has
+    /// probably confused both kinds.
     pub foreign: &'static [&'static str],
-    /// Name of another kind of description, with the command that reads it.
+    /// Name of another kind of file with which users may confuse this kind, and the command that
+    /// reads it.
     pub other: &'static str,
 }
 
@@ -30,7 +33,7 @@ pub(crate) fn line<T>(value: &Spanned<T>) -> u64 {
     value.referenced.line()
 }
 
-/// Describes an error of the YAML parser in words, without the line number.
+/// Converts an error of the YAML parser into a message for users, without the line number.
 fn in_words(error: &Error, kind: &Kind) -> String {
     let Kind { name, foreign, other } = kind;
     match error {

@@ -1,5 +1,6 @@
-//! Tests the headroom and metadata of packets between programs. Both are proved for the packets
-//! that leave a program. The next programs rely on them only where no other value is possible.
+//! Tests facts about the memory around packets (headroom and metadata) between the programs of a
+//! chain. They are proved for packets that leave a program. Later programs rely on them only where
+//! no other value is possible.
 
 use slowpath_bpf::lift::{LiftOptions, PacketEnvironment, Receive};
 use slowpath_bpf::{BpfProgram, Object};
@@ -29,13 +30,12 @@ fn program(object: &Object, name: &str) -> BpfProgram {
     object.link(number.expect("it is there"), None).expect("links")
 }
 
-/// Returns the facts about packets each of which fits in one page.
+/// Returns facts that limit packets to lengths that fit in one memory page.
 fn in_page() -> PacketFacts {
     PacketFacts::lengths(14, 3736)
 }
 
-/// Returns options for packets each of which is in one page, with this headroom and metadata on
-/// arrival.
+/// Returns options for packets in one memory page that arrive with the given headroom and metadata.
 fn page(arriving: Option<PacketEnvironment>) -> LiftOptions {
     let receive = Receive::TEST_RUN;
     let options = LiftOptions::default().receiving(receive);
@@ -47,13 +47,13 @@ fn around(head_room: (u16, u16), metadata: (u16, u16)) -> PacketEnvironment {
     PacketEnvironment { head_room, metadata }
 }
 
-/// Returns what is known about the packets that leave a program with a result; `None` if no packet
-/// does.
+/// Returns the facts about packets that leave the program `name` with the return value `result`;
+/// `None` if no packet does. `arriving` is the headroom and metadata of arriving packets.
 fn leaving(name: &str, arriving: Option<PacketEnvironment>, result: u32) -> Option<Discovery> {
     leaving_of(name, &in_page(), arriving, result)
 }
 
-/// Same as [`leaving`], for arriving packets for which `facts` hold.
+/// Returns the same as [`leaving`], but only for arriving packets for which `facts` hold.
 fn leaving_of(
     name: &str,
     facts: &PacketFacts,
@@ -70,7 +70,7 @@ fn leaving_of(
     }
 }
 
-/// Returns the headroom and metadata of packets after a program that lets them pass.
+/// Returns the headroom and metadata that packets have after a program has returned `XDP_PASS`.
 fn behind(name: &str, arriving: Option<PacketEnvironment>) -> PacketEnvironment {
     leaving(name, arriving, PASS).expect("it lets packets pass").packet_environment
 }
@@ -83,7 +83,8 @@ fn what_lies_around_packets_is_found_out() {
     assert_eq!(behind("marks", None), around((216, 216), (4, 8)));
 }
 
-/// Packets of this length do not fit in one page, but options may say that they exist.
+/// Checks packets that are too long for one memory page, which options may declare to exist. They
+/// keep the headroom and metadata with which they arrived.
 #[test]
 fn packets_longer_than_a_page_have_the_room_that_they_arrived_with() {
     let long = PacketFacts::lengths(5000, 9000);
@@ -151,15 +152,15 @@ fn last(names: &[&str]) -> ProgramReport {
     rewritten(names, "", Mode::Trust).report.programs.pop().expect("there is one")
 }
 
-/// Returns the helper calls of a program whose results are known, with these results.
+/// Returns the helper calls of a program whose return values are known, with these values.
 fn returns(program: &ProgramReport) -> Vec<(&str, Option<i64>)> {
     program.results.iter().map(|known| (known.helper.as_str(), known.returns)).collect()
 }
 
 const MOVES: [(&str, Option<i64>); 1] = [("bpf_xdp_adjust_head", Some(0))];
 
-/// Returns true if a branch was removed because of headroom or metadata, and the rewritten program
-/// is proved.
+/// Returns true if the rewritten program lacks a branch whose outcome depends on headroom or
+/// metadata, and is proved equivalent to the original.
 fn relies(program: &ProgramReport) -> bool {
     program.dropped.iter().any(|dropped| dropped.room) && program.proved == Some(true)
 }
@@ -220,7 +221,8 @@ fn nothing_is_relied_on_that_a_guard_does_not_check() {
     }
 }
 
-/// The guard of a program also checks that packets are long enough to be shortened.
+/// Checks that the guard of a rewritten program also makes sure that packets are long enough for
+/// the helper calls that shorten them.
 #[test]
 fn packets_are_cut_off_behind_a_guard_as_well() {
     let (object, facts) = (object(), PacketFacts::lengths(64, 1500));
@@ -246,8 +248,8 @@ fn another_device_has_all_of_the_room() {
     }
 }
 
-/// The headroom on an unknown device is not known; headroom that a program itself has made is
-/// known.
+/// Checks that nothing is known about headroom if any device may deliver the packets, even if an
+/// earlier program has moved the packet's start.
 #[test]
 fn any_device_may_have_no_room() {
     for names in [&["passes", "takes_216"][..], &["shifts", "takes_184"]] {
@@ -307,8 +309,8 @@ fn metadata_of_others_is_looked_at() {
     }
 }
 
-/// Runs two programs, one after the other. The second one is run both as it is and rewritten for
-/// the packets that arrive at it.
+/// Checks in the kernel that a second program, rewritten for the packets that a first one passes to
+/// it, does the same as the original second program.
 #[test]
 fn the_kernel_agrees_about_room_that_was_used() {
     let kernel = match Kernel::available() {

@@ -10,8 +10,8 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// For each program named `KIND_NAME_MORE`, tries to prove that it does the same as the program
-/// `NAME`. Returns all proofs by the name of the program.
+/// For each program named `KIND_NAME_MORE`, where `KIND` is `kind`, tries to prove it equivalent to
+/// the program `NAME`. Returns each proof with the name of the former program.
 fn proofs(kind: &str) -> Vec<(String, Proof)> {
     let object = pairs::object("calls");
     let programs = pairs::programs(&object);
@@ -83,7 +83,8 @@ fn what_is_not_compared_is_not_proved() {
     assert_eq!(reasons("open"), expected);
 }
 
-/// An update may overwrite the element that an earlier look-up has found.
+/// Checks that the map element that a look-up has found counts as changed after an update that may
+/// overwrite it.
 #[test]
 fn what_an_update_overwrites_is_not_what_was_there() {
     let result = || unconfirmed("the result");

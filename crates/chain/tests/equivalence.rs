@@ -15,7 +15,7 @@ fn object() -> Object {
     pairs::object("pairs")
 }
 
-/// Returns the facts about packets of TCP over IPv6 with at least 100 bytes.
+/// Returns facts that describe IPv6 packets with a TCP header and at least 100 bytes.
 fn facts() -> PacketFacts {
     let mut facts = PacketFacts::lengths(100, 1500);
     for (offset, byte) in [(12, 0x86), (13, 0xdd), (20, 6)] {
@@ -43,7 +43,8 @@ fn programs_that_do_the_same_are_proved() {
     }
 }
 
-/// Pairs of programs that differ, with the part of the final state in which they differ.
+/// Pairs of programs that are not equivalent, with the part of the final state in which they
+/// differ.
 const DIFFERENCES: [(&str, &str); 38] = [
     ("differs_parser_check_off_by_one", "the result"),
     ("differs_parser_no_store", "byte 21 of the packet"),
@@ -158,7 +159,8 @@ fn every_kind_of_fact_is_used() {
     assert!(parser(&facts) && records(&facts));
 }
 
-/// Returns the content of an array, with 40 in element 1, and of a hash table with one value, 7.
+/// Returns map contents: an array with 40 in element 1, and a hash table with one entry, whose
+/// value is 7.
 fn contents() -> BTreeMap<String, MapContent> {
     let entry = |key: Vec<u8>, value: u64| {
         let value = EntryValue::Bytes(value.to_le_bytes().to_vec());

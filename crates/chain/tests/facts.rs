@@ -108,8 +108,9 @@ fn facts(object: &Object, program: usize, arriving: &PacketFacts) -> Option<Outg
     facts_after(object, &linked, arriving, &RESULTS, &options, &stop).ok()
 }
 
-/// Checks that the facts about leaving packets hold for a packet that a program has processed.
-/// Returns false if the packet does not reach the next program.
+/// Checks that the facts about packets leaving a program hold for one processed packet, whose bytes
+/// are `left`. Returns false, without a check, if the packet does not continue after the program's
+/// `result`.
 fn check(leaving: &Outgoing, result: u32, left: &[u8], what: &dyn Fn() -> String) -> bool {
     if !RESULTS.contains(&result) {
         return false;

@@ -21,8 +21,8 @@ const PROTOCOL: Field = Field { offset: 23, bytes: 1 };
 const TCP: u64 = 6;
 const UDP: u64 = 17;
 
-/// Returns a program that handles IPv4 packets as in `text`, with the protocol in `r5`. It drops
-/// all other packets.
+/// Returns a program that runs `text` for IPv4 packets, with the protocol in `r5`. It drops all
+/// other packets.
 fn program(text: &str) -> String {
     format!(
         "r2 = *(u32 *)(r1 +0)

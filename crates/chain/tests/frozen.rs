@@ -1,7 +1,7 @@
-//! Tests programs that are rewritten for frozen content of maps. In the kernel, rewritten random
-//! programs do the same as the originals for this content. With a guard, they also do the same for
-//! any other content. They are proved, and the proof finds faults that are injected into the
-//! rewriting.
+//! Tests programs that are rewritten for frozen (constant) content of maps. In the kernel,
+//! rewritten random programs do the same as the originals for this content. With a guard, they also
+//! do the same for any other content. They are proved, and the proof finds faults that are injected
+//! into the rewriting.
 
 use crate::assemble;
 mod configured;
@@ -65,7 +65,6 @@ fn load(kernel: &Kernel, object: &Object, program: &BpfProgram) -> InKernel {
     kernel.load(&object, 0).unwrap_or_else(|error| panic!("{error:?}"))
 }
 
-/// Fills the maps of a loaded program.
 fn fill(object: &Object, loaded: &InKernel, contents: &Contents) {
     for (&number, content) in contents {
         let Some(map) = loaded.map(&object.maps[number as usize].name) else { continue };
@@ -166,7 +165,6 @@ fn random_programs_are_proved() {
     assert!(proved > 10, "{proved}");
 }
 
-/// Returns an example program and the content of its maps.
 fn example(name: &str) -> (Arc<Object>, BpfProgram, Contents) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/chain");
     let read = |end: &str| std::fs::read(path.join(format!("{name}.{end}"))).expect("a file");
@@ -180,8 +178,8 @@ fn example(name: &str) -> (Arc<Object>, BpfProgram, Contents) {
     (object, program, contents.remove(0))
 }
 
-/// Faults to inject. Each comes with an example program that it makes wrong, and with the mode of
-/// rewriting.
+/// Faults to inject into the rewriting. Each comes with an example program that it makes wrong, and
+/// with the mode of rewriting.
 const FAULTS: [(Fault, &str, Mode); 5] = [
     (Fault::OneEntryOnly, "backends", Mode::Trust),
     (Fault::EntryForgotten, "rules", Mode::Trust),
@@ -209,7 +207,8 @@ fn faults_are_found() {
     }
 }
 
-/// A program that was rewritten for one content is not proved for another.
+/// Checks that a program that was rewritten for certain contents of its maps is not proved for
+/// other contents.
 #[test]
 fn other_content_refutes_it() {
     let (object, program, contents) = example("rules");

@@ -1,6 +1,6 @@
-//! Tests that faults injected into the passes are found. A table names the check that finds each
-//! fault. This is the proof or, for faults that do not change results, the kernel's verifier.
-//! Programs rewritten without faults pass both checks.
+//! Tests that faults injected into the rewriting passes are found. A table names the check that
+//! finds each fault: the proof of equivalence or, for faults that do not change results, the
+//! kernel's verifier. Programs rewritten without faults pass both checks.
 
 use crate::assemble;
 use crate::random;
@@ -52,16 +52,16 @@ enum Verdict {
 enum InKernel {
     /// The kernel's verifier rejects the program.
     Refused,
-    /// Both programs differ for some packet.
+    /// The original and the rewritten program differ for some packet.
     Differs,
-    /// Both programs agree for all packets that were tried.
+    /// The original and the rewritten program agree for all packets that were tried.
     Agrees,
 }
 
 type Case = (Fault, Scene, Verdict, InKernel);
 
-/// Returns all faults. Each comes with a program that it makes wrong, and with the results of both
-/// checks.
+/// Returns all faults. Each comes with a program that it makes wrong, and with the expected results
+/// of the proof and of the kernel.
 fn cases() -> Vec<Case> {
     use InKernel::{Differs, Refused};
     use Verdict::{NotProved, Proved, Refuted};
@@ -144,7 +144,6 @@ fn proof(
     }
 }
 
-/// Returns true if a proof has this result.
 fn says(proof: &Result<Proof, EquivalenceError>, verdict: Verdict) -> bool {
     match (proof, verdict) {
         (Ok(proof), Verdict::Proved) => proof.proved && proof.counterexample.is_none(),
@@ -158,7 +157,7 @@ fn says(proof: &Result<Proof, EquivalenceError>, verdict: Verdict) -> bool {
 }
 
 /// Returns packets for which the facts hold. For programs with a guard, also returns packets that
-/// differ from these in one bit.
+/// differ from one of them in one bit.
 fn packets(scene: &Scene) -> Vec<Vec<u8>> {
     let facts = &scene.facts;
     let mut rng = TestRunner::deterministic().new_rng();
@@ -261,7 +260,7 @@ fn example(name: &str) -> Object {
     Object::parse(&bytes).expect("it is one")
 }
 
-/// Returns the facts about packets that leave the firewall.
+/// Returns the facts about packets that leave the example firewall.
 fn behind_the_firewall() -> PacketFacts {
     let object = example("firewall");
     let program = object.link(0, None).expect("links");
@@ -273,7 +272,8 @@ fn behind_the_firewall() -> PacketFacts {
     }
 }
 
-/// The checks also find faults that show in a load balancer after a firewall.
+/// Checks that proof and verifier also find injected faults in the rewriting of a larger program, a
+/// load balancer that runs after a firewall.
 #[test]
 fn faults_in_the_load_balancer_are_found() {
     let (object, facts) = (example("load_balancer"), behind_the_firewall());
@@ -310,7 +310,8 @@ fn faults_in_the_load_balancer_are_found() {
     assert!(found.len() >= 15, "{found:?}");
 }
 
-/// If a fault makes a random program differ in the kernel, the program is never proved.
+/// Checks that a rewritten random program is never proved equivalent if a fault makes it differ
+/// from the original in the kernel.
 #[test]
 fn faults_that_the_kernel_tells_apart_are_not_proved() {
     let kernel = match Kernel::available() {
@@ -362,7 +363,8 @@ fn faults_that_the_kernel_tells_apart_are_not_proved() {
     Oracle::Kernel.compared(compared, "packets in random programs rewritten with a fault");
 }
 
-/// `optimize` returns only proved programs, whatever the fault.
+/// Checks that `optimize` returns only programs that are proved equivalent, whatever fault is
+/// injected.
 #[test]
 fn faulty_programs_are_not_given_out() {
     let (object, options, stop) = (object(), LiftOptions::default(), Stop::never());

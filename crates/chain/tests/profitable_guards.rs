@@ -1,6 +1,6 @@
-//! Tests that a guard is used only if it pays: with its checks, the slowest arriving packet does
-//! not execute more instructions than before. The tests count instructions over all pairs of paths
-//! of a proof. The search that chooses the checks counts them in another way.
+//! Tests that a guard is used only if the slowest packet does not execute more instructions with
+//! its checks than before. The tests count instructions over all pairs of paths of a proof. The
+//! search that chooses the checks counts them in another way.
 
 use crate::random;
 
@@ -51,8 +51,8 @@ fn optimized(
     optimize_for((object, program), (facts, None), how, &options, stop).expect("it is analysed")
 }
 
-/// Returns the maximum number of instructions that arriving packets execute, before and after
-/// rewriting. Returns `None` if there is no proof.
+/// Returns the maximum number of instructions that a packet executes in the original and in the
+/// rewritten program. Returns `None` if they are not proved equivalent.
 fn executed(
     (object, program): &(Object, BpfProgram),
     made: &Specialised,

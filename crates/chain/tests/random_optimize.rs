@@ -23,21 +23,23 @@ use std::time::Duration;
 /// Number of programs; `SLOWPATH_OPTIMIZED` sets another number. `SLOWPATH_FIRST_SEED` sets the
 /// seed of the first program [default: 0].
 const PROGRAMS: u64 = 120;
-/// Number of programs made of sequences of calls; `SLOWPATH_OPTIMIZED` sets another number.
+/// Number of random programs that consist of helper calls in sequence; `SLOWPATH_OPTIMIZED` sets
+/// another number.
 const SEQUENCES: u64 = 60;
 /// Number of packets that are tried for each program and mode.
 const PACKETS: usize = 40;
-/// Number of test inputs that are tried for each program and mode. Each covers one pair of paths.
+/// Number of test inputs from the proof that are tried for each program and mode. Each test input
+/// takes one pair of paths in the original and the rewritten program.
 const COVERS: usize = 6;
-/// Maximum number of test inputs that a proof can have.
+/// Upper limit of the number of test inputs that one proof yields.
 const MOST: u64 = 512;
 /// Time limit for each program and mode.
 const TIME: Duration = Duration::from_secs(1);
-/// Counts of events, over all programs.
+/// Counts of outcomes over all random programs.
 #[derive(Debug, Default)]
 struct Tally {
     rewritten: usize,
-    /// Number of programs that were rewritten for only some of the facts.
+    /// Number of programs whose rewriting relies on only some of the given facts.
     fewer: usize,
     nothing: usize,
     unproved: usize,
@@ -120,7 +122,8 @@ fn check(kernel: Option<&Kernel>, object: &[u8], seed: u64, mode: Mode, tally: &
     assert_eq!(compare_maps(&first, &second).expect("are read"), None, "{seed} {mode:?}");
 }
 
-/// Checks `programs` programs in both modes. Their seeds are consecutive.
+/// Rewrites and checks `programs` random programs with consecutive seeds, both with and without a
+/// guard.
 fn check_all(programs: u64, object: impl Fn(u64) -> Vec<u8>, what: &str) {
     let setting = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());
     let first: u64 = setting("SLOWPATH_FIRST_SEED").unwrap_or(0);

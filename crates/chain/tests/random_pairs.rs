@@ -37,8 +37,8 @@ fn compare(object: &Object, original: &BpfProgram, other: &BpfProgram) -> Option
     prove(object, original, other, &facts, &LiftOptions::default(), &stop).ok()
 }
 
-/// Returns an instruction that does something else. `choice` selects how it differs. Returns `None`
-/// if there is no such instruction.
+/// Returns an instruction that differs from `insn` in one operand or operator. `choice` selects the
+/// difference. Returns `None` if the instruction cannot be changed.
 fn changed(insn: Insn, choice: u32) -> Option<Insn> {
     let other = |value: i32| match choice % 3 {
         0 => value.wrapping_add(1),
@@ -101,8 +101,8 @@ fn mutant(program: &Generated, place: usize, choice: u32) -> Option<Vec<u8>> {
     Some(object)
 }
 
-/// Final state of a run: result, offsets of the packet's start, end and metadata, packet bytes, map
-/// bytes.
+/// Final state of a run: return value, offsets of the packet's start, end and metadata, packet
+/// bytes, and map bytes by map and offset.
 type End = (u32, [u64; 3], Vec<u8>, BTreeMap<(String, u64), u8>);
 
 fn end(lifted: &Lifted, packet: &[u8], fill: u8) -> Option<End> {

@@ -1,6 +1,6 @@
-//! Tests the comparison of all paths together, without the comparison path by path. Pairs of
-//! programs that differ are never proved; most equivalent pairs are. The work does not grow with
-//! the number of paths.
+//! Tests the proof method that compares two programs on all paths at once, rather than path by
+//! path. Pairs of programs that differ are never proved; most equivalent pairs are. The work does
+//! not grow with the number of paths.
 
 use crate::assemble;
 use crate::pairs;
@@ -13,7 +13,7 @@ use slowpath_ir::{KnownBits, PacketFacts};
 use slowpath_stop::Stop;
 use std::fmt::Write;
 
-/// Returns the facts about packets of TCP over IPv6 with at least 100 bytes.
+/// Returns facts that describe IPv6 packets with a TCP header and at least 100 bytes.
 fn facts() -> PacketFacts {
     let mut facts = PacketFacts::lengths(100, 1500);
     for (offset, byte) in [(12, 0x86), (13, 0xdd), (20, 6)] {
@@ -56,8 +56,9 @@ fn programs_that_differ_are_not_proved_together() {
     }
 }
 
-/// Returns a program that tests `bits` bits of the packet, adds a number for each bit that is set,
-/// and returns the sum. `last` replaces the number for the last bit.
+/// Returns a program with a branch for each of `bits` packet bits, and so with 2^`bits` paths. It
+/// returns the sum of one number for each bit that is set. `last` replaces the number for the last
+/// bit.
 fn many_ways(bits: u16, last: Option<u32>) -> BpfProgram {
     let mut text = String::from("r2 = *(u32 *)(r1 +0)\nr0 = 0\n");
     for bit in 0..bits {

@@ -1,6 +1,6 @@
-//! Tests programs of which some runs are not analysed. Nothing is known about the packets that
-//! leave such a program, and nothing is proved about it. If results depend on settings from outside
-//! an object, these appear in the assumptions.
+//! Tests programs that may do things the analysis does not model. Nothing is known about the
+//! packets that leave such a program, and nothing is proved about it. If results depend on settings
+//! from outside an object, these settings appear in the assumptions.
 
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_bpf::{BpfProgram, Object};
@@ -82,7 +82,7 @@ fn nothing_is_rewritten_for_packets_that_there_are_not() {
     assert!(made.remarks.iter().any(|remark| remark.contains("there is no packet")), "{made:?}");
 }
 
-/// Returns the reports about two programs in a chain; byte 12 of all packets is 8.
+/// Returns the reports about two programs in a chain. Byte 12 of all packets has the value 8.
 fn reported(first: &str, second: &str) -> [slowpath_chain::report::ProgramReport; 2] {
     let text = format!(
         "schema: 1\nprograms:\n- {{name: a, object: o, program: {first}}}\n\

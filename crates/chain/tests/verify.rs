@@ -42,7 +42,7 @@ fn verified(first: &Loaded, second: &Loaded, facts: &PacketFacts) -> Option<Veri
     verify([first, second], &ChainContext::from(facts.clone()), None, &stop).ok()
 }
 
-/// Returns the facts about packets of TCP over IPv6 with at least 100 bytes.
+/// Returns facts that describe IPv6 packets with a TCP header and at least 100 bytes.
 fn facts() -> PacketFacts {
     let mut facts = PacketFacts::lengths(100, 1500);
     for (offset, byte) in [(12, 0x86), (13, 0xdd), (20, 6)] {
@@ -76,7 +76,8 @@ fn pairs_of_finished_objects_are_told_apart() {
     assert!(shown * 10 >= differ.len() * 7, "{differ:?}");
 }
 
-/// Returns the program with one change in a random instruction; `None` if it cannot change.
+/// Returns the program with one change in a random instruction; `None` if this instruction cannot
+/// be changed.
 fn mutant(program: &BpfProgram, rng: &mut TestRng) -> Option<BpfProgram> {
     let slot = below(rng, program.insns.len());
     let insn = program.insns[slot];

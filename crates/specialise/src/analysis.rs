@@ -1,5 +1,5 @@
 //! Abstract interpretation: finds facts about registers and memory at each program point. It needs
-//! no solver, and is exact enough for parsers.
+//! no solver, and is exact enough for programs that parse packets.
 //!
 //! Numbers are represented as sets ([`slowpath_domain::Domain`]), addresses as offsets into their
 //! object. Equal values have equal value numbers. Each value has the set of facts that it depends
@@ -33,10 +33,12 @@ use slowpath_stop::{Reason as StopReason, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 use transfer::Step;
 
-/// Number of joins at a block after which states are widened, so that the analysis ends.
+/// Number of times that states are joined at a basic block before they are widened, so that the
+/// analysis ends.
 const JOINS_BEFORE_WIDENING: u32 = 4;
 
-/// The result of analysing a program: the state at the start of each reachable block.
+/// The result of analysing a program: the abstract state at the start of each reachable basic
+/// block.
 #[derive(Debug)]
 pub(crate) struct Analysis<'a> {
     inputs: &'a AnalysisInputs<'a>,
@@ -45,9 +47,8 @@ pub(crate) struct Analysis<'a> {
 }
 
 impl<'a> Analysis<'a> {
-    /// Analyses the entry function of a program.
-    ///
-    /// The reason why the analysis stopped early.
+    /// Analyses the entry function of a program. The error is the reason why the analysis stopped
+    /// early.
     pub fn of(
         graph: &Graph,
         inputs: &'a AnalysisInputs<'a>,
@@ -91,7 +92,8 @@ impl<'a> Analysis<'a> {
         Ok(analysis)
     }
 
-    /// Returns the state at the start of a block. Returns `None` if no packet reaches the block.
+    /// Returns the abstract state at the start of a basic block. Returns `None` if no packet
+    /// reaches the block.
     pub fn entry(&self, block: BlockId) -> Option<&State> {
         self.entries.get(&block)
     }
@@ -112,7 +114,7 @@ impl<'a> Analysis<'a> {
         Some(state)
     }
 
-    /// Updates a state for the execution of an instruction. The instruction is at position `place`
+    /// Updates an abstract state for the execution of an instruction, which is at position `place`
     /// of a block.
     pub fn step(&mut self, state: &mut State, block: BlockId, place: usize, instr: &Instr) {
         let (inputs, numbers) = (self.inputs, &mut self.numbers);
@@ -125,13 +127,13 @@ impl<'a> Analysis<'a> {
         lookup::lookup(state, &self.numbers, self.inputs)
     }
 
-    /// Returns the map in the first argument of a call, if it is known.
+    /// Returns the index of the map in the first argument of a call, if it is known.
     pub fn map_argument(&self, state: &State) -> Option<u32> {
         lookup::map_argument(state, &self.numbers)
     }
 
-    /// Returns true if a value is the leftover of a call in a register that the call clobbers.
-    /// Programs cannot read such a register.
+    /// Returns true if the value is what a call leaves in one of the registers R1 to R5, which
+    /// every call clobbers. Programs cannot read such a register.
     pub fn is_clobbered(&self, value: &Value, is_call: impl Fn(BlockId, usize) -> bool) -> bool {
         match self.numbers.def(value.number) {
             numbers::Def::Result(block, place, 1..=5) => is_call(block, place),
@@ -139,26 +141,26 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns the value of a test's right operand.
+    /// Returns the abstract value of the right operand of a comparison (`test`).
     pub fn operand(&mut self, state: &State, test: &Test) -> Value {
         let (inputs, numbers) = (self.inputs, &mut self.numbers);
         Step { inputs, numbers, block: 0, place: 0 }.source(state, test.src, test.width)
     }
 
-    /// Returns the outcome of a test if it is the same for all packets. `src` is the value of the
-    /// right operand.
+    /// Returns the outcome of a comparison if it is the same for all packets, otherwise `None`.
+    /// `src` is the value of the right operand.
     pub fn decide(&self, state: &State, test: &Test, src: &Value) -> Option<Decision> {
         branch::decide(state, &self.numbers, test, src)
     }
 
-    /// Calls `f` for each block that can follow a block, with the state on the edge to it.
+    /// Calls `f` for each successor of a block, with the state on the edge to it.
     pub fn out_edges(&mut self, graph: &Graph, block: BlockId, mut f: impl FnMut(BlockId, State)) {
         let Some(state) = self.walk(graph, block, |_, _, _| ()) else { return };
         self.edges_of_end(&state, graph.blocks[block].end, &mut f);
     }
 
-    /// Calls `f` for each block that can follow the end of a block, with the state on the edge to
-    /// it. `state` is the state before the end.
+    /// Calls `f` for each successor of a block, with the state on the edge to it. `end` is the jump
+    /// at the end of the block, and `state` the state before it.
     pub fn edges_of_end(&mut self, state: &State, end: End, mut f: impl FnMut(BlockId, State)) {
         match end {
             End::Jump(next) => f(next, state.clone()),

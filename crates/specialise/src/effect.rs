@@ -1,10 +1,9 @@
-//! Finds the registers that instructions read and write.
+//! Finds the registers that BPF instructions read and write.
 
 use crate::graph::{End, Op};
 use crate::helpers;
 use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Insn, Register, Source};
 
-/// A set of registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Registers(u16);
 
@@ -12,7 +11,8 @@ impl Registers {
     /// Registers that a call clobbers: `r0` to `r5`.
     pub const CLOBBERED: Registers = Registers(0b11_1111);
 
-    /// Returns the argument registers of a call with `count` arguments.
+    /// Returns the registers `r1` to `r5` that contain the arguments of a call with `count`
+    /// arguments.
     pub fn arguments(count: u8) -> Registers {
         Registers((1 << (count + 1)) - 2)
     }
@@ -48,12 +48,11 @@ impl Registers {
     }
 }
 
-/// The registers that an operation reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effect {
     pub reads: Registers,
     pub writes: Registers,
-    /// True if the operation has no effect except on its result register.
+    /// True if the operation has no effect except on the register that it writes.
     pub pure: bool,
 }
 
@@ -109,7 +108,7 @@ impl Effect {
         }
     }
 
-    /// Returns the registers that are read at the end of a block.
+    /// Returns the registers that the jump, branch or exit at the end of a block reads.
     pub fn of_end(end: End) -> Registers {
         match end {
             End::Branch { test, .. } => Registers::source(test.src).with(test.dst),
@@ -120,7 +119,8 @@ impl Effect {
     }
 }
 
-/// Returns the register that an operation writes, if the operation has no other effect.
+/// Returns the register that an operation writes, or `None` if the operation also has another
+/// effect.
 pub(crate) fn result(op: &Op) -> Option<Register> {
     let effect = Effect::of(op);
     let written = || (0..10).filter_map(Register::new).find(|&reg| effect.writes.contains(reg));

@@ -1,22 +1,22 @@
-//! The error that is returned if a program cannot be rewritten.
+//! Defines the error that is returned if a program cannot be rewritten.
 
 use slowpath_bpf::BpfProgram;
 use thiserror::Error;
 
-/// Reason why a program cannot be rewritten.
+/// The reason why a program cannot be rewritten.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("program {program}, {place}: {what}")]
 pub struct SpecialiseError {
     /// Name of the program.
     pub program: String,
-    /// Section, instruction and source line of the problem.
+    /// Section, instruction and source line at which the problem occurs.
     pub place: String,
-    /// Description of the problem.
+    /// Description of the problem, in a few words.
     pub what: String,
 }
 
 impl SpecialiseError {
-    /// Creates the error for a slot of a program.
+    /// Creates an error about the instruction in a slot of the program.
     pub(crate) fn at(program: &BpfProgram, slot: usize, what: impl Into<String>) -> Self {
         let (program, place) = (program.name.clone(), program.place_text(slot));
         SpecialiseError { program, place, what: what.into() }

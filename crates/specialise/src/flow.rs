@@ -1,4 +1,5 @@
-//! Compares the blocks of a program before and after rewriting, for display.
+//! Compares the basic blocks of a program before and after rewriting, so that the difference can be
+//! displayed.
 
 use crate::error::SpecialiseError;
 use crate::graph::{End, Graph};
@@ -20,39 +21,40 @@ pub enum EdgeKind {
     NotTaken,
 }
 
-/// A basic block.
+/// A basic block, with the blocks that can follow it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowBlock {
-    /// Slots of its instructions.
+    /// Instruction slots of the block.
     pub slots: Range<usize>,
-    /// The blocks that can follow: the index of each in the list of blocks, and the kind of the
-    /// edge.
+    /// The blocks that can follow this block: the index of each in the list of blocks, and the kind
+    /// of the edge.
     pub next: Vec<(usize, EdgeKind)>,
 }
 
-/// The way in which rewriting has changed an instruction.
+/// The effect of rewriting on an instruction of the original program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The instruction is unchanged.
     Kept,
-    /// Another instruction replaces it.
+    /// Another instruction replaces this instruction.
     Changed,
     /// The instruction was removed.
     Removed,
 }
 
-/// Part of a rewritten program.
+/// The part of a rewritten program that a block belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Code that was rewritten.
     Rewritten,
-    /// Checks of facts at the entry of the program.
+    /// Checks, at the entry of the program, of the facts on which the rewritten code relies.
     Guard,
-    /// The unchanged original code, which runs for packets that fail a check of the guard.
+    /// The unchanged original code, which runs for packets that fail a check of the guard at the
+    /// entry.
     Original,
 }
 
-/// Returns the blocks of a program, ordered by slot.
+/// Returns the basic blocks of a program, ordered by slot.
 ///
 /// # Errors
 /// As [`crate::specialise`].
@@ -74,21 +76,21 @@ pub fn blocks(program: &BpfProgram) -> Result<Vec<FlowBlock>, SpecialiseError> {
     Ok(graph.blocks.iter().enumerate().map(flow).collect())
 }
 
-/// A rewritten program and the original, compared block by block.
+/// A comparison of a program with its rewritten form, block by block.
 #[derive(Clone, Debug)]
 pub struct Compared {
     /// Blocks of the original program.
     pub before: Vec<FlowBlock>,
     /// Blocks of the rewritten program.
     pub after: Vec<FlowBlock>,
-    /// For each slot of the original program, how its instruction was changed.
+    /// Effect of rewriting on the instruction in each slot of the original program, by slot.
     pub fates: Vec<Fate>,
-    /// Edges of the original that no packet takes. Each is given by the index of its block and its
-    /// index in the block's `next`.
+    /// Edges of the original program that no packet takes. Each consists of the index of a block,
+    /// and the index of the edge in the block's `next`.
     pub never: BTreeSet<(usize, usize)>,
-    /// Indices of the blocks of the original that no packet reaches.
+    /// Indices of the blocks of the original program that no packet reaches.
     pub unreached: BTreeSet<usize>,
-    /// For each block of the rewritten program, the part that it belongs to.
+    /// Part of the rewritten program that each of its blocks belongs to, by block index.
     pub parts: Vec<Part>,
     /// Slots of the rewritten program at which the instruction differs from the original.
     pub changed: BTreeSet<usize>,
@@ -140,7 +142,7 @@ pub fn compare(program: &BpfProgram, made: &Specialised) -> Result<Compared, Spe
     Ok(Compared { before, after, fates, never, unreached, parts, changed })
 }
 
-/// Finds the part of a rewritten program that each block belongs to.
+/// Returns, for each block of a rewritten program, the part that the block belongs to.
 fn parts(program: &BpfProgram, made: &Specialised, after: &[FlowBlock]) -> Vec<Part> {
     let Some(guard) = &made.guard else { return vec![Part::Rewritten; after.len()] };
     let first = guard.original;
@@ -158,8 +160,8 @@ fn parts(program: &BpfProgram, made: &Specialised, after: &[FlowBlock]) -> Vec<P
     after.iter().map(part).collect()
 }
 
-/// For each slot of the original program, returns the instructions of the rewritten program that
-/// come from it.
+/// Returns, for each slot of the original program, the copies of its instruction in the rewritten
+/// part of the program.
 fn copies(made: &Specialised, after: &[FlowBlock], parts: &[Part]) -> BTreeMap<usize, Vec<Insn>> {
     let mut copies: BTreeMap<usize, Vec<Insn>> = BTreeMap::new();
     let rewritten = after.iter().zip(parts).filter(|(_, part)| **part == Part::Rewritten);
@@ -169,8 +171,8 @@ fn copies(made: &Specialised, after: &[FlowBlock], parts: &[Part]) -> BTreeMap<u
     copies
 }
 
-/// Returns the edges that no packet takes because the branch is decided. A branch that the
-/// rewritten program still contains is not decided.
+/// Returns the edges of the original program that no packet takes. These are the edges not taken of
+/// branches with a known outcome, unless the rewritten program still contains the branch.
 fn never(
     before: &[FlowBlock],
     made: &Specialised,
@@ -198,12 +200,12 @@ fn never(
     never
 }
 
-/// Returns true if two instructions are equal, apart from their jump distances.
+/// Returns true if two instructions differ at most in their jump distances.
 fn same(one: Insn, other: Insn) -> bool {
     near(one) == near(other)
 }
 
-/// Returns the instruction with a jump distance of zero, for comparisons.
+/// Returns the instruction with a jump distance of zero, for comparisons that ignore the distance.
 fn near(insn: Insn) -> Insn {
     match insn {
         Insn::Branch { width, cond, dst, src, .. } => {

@@ -14,12 +14,11 @@ use slowpath_domain::Domain;
 use slowpath_ir::KnownBits;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of elements of a map that can be frozen.
+/// Maximum number of elements of a map that can be frozen, so that rewriting can use its content.
 const MOST: u32 = 1024;
 /// Maximum total size in bytes of the values of all frozen maps.
 const LARGEST: u32 = 1 << 20;
-/// Only maps with numbers below this limit can be frozen, because sets of maps are stored in 64
-/// bits.
+/// Only maps with numbers below this limit can be frozen, because sets of maps are 64-bit masks.
 const NUMBERS: u32 = 64;
 
 /// The frozen maps of an object, with their content.
@@ -27,46 +26,46 @@ const NUMBERS: u32 = 64;
 pub struct Frozen {
     /// The frozen maps, by their number in the object.
     pub maps: BTreeMap<u32, FrozenMap>,
-    /// Number of the map that contains the values of all frozen maps. It is read-only and has one
-    /// element.
+    /// Number of an additional map that contains the values of all frozen maps. It is read-only and
+    /// has one element.
     pub values: u32,
-    /// Number of the map that contains the generation, in its only element. The first 8 bytes are
-    /// zero as long as the frozen content is valid. `None` if the program does not check the
-    /// generation.
+    /// Number of the map whose only element contains the generation, a number that a control plane
+    /// sets before it changes a frozen map. The first 8 bytes are zero as long as the frozen
+    /// content is valid. `None` if the program does not check the generation.
     pub generation: Option<u32>,
 }
 
 /// The way in which a map finds the entry for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LookupMethod {
-    /// The key of the entry is equal.
+    /// The entry has the same key, as in a hash map.
     Hash,
-    /// The key is the index of the entry.
+    /// The key is the index of the entry, as in an array.
     Index,
-    /// The entry has the longest prefix that matches. Each key begins with the length of its prefix
-    /// in bits (4 bytes).
+    /// The entry has the longest prefix that matches the key, as in a trie. Each key begins with
+    /// the length of its prefix in bits (4 bytes).
     Prefix,
 }
 
-/// A map whose content is known.
+/// A map whose content is known and does not change while a program is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrozenMap {
     keying: LookupMethod,
     key_size: u32,
     value_size: u32,
-    /// Key and value of each entry. For an array map, these are all elements.
+    /// Key and value of each map entry. An array map has an entry for every element.
     entries: Vec<(Vec<u8>, Vec<u8>)>,
     /// Offset in bytes of the map's first value in the map that contains all values.
     first: u32,
 }
 
-/// The known bits of a key, for each byte. `None` if no bit of the byte is known.
+/// The known bits of a map key, for each of its bytes. `None` if no bit of the byte is known.
 pub(crate) type KnownBytes = Vec<Option<KnownBits>>;
 
-/// The results that a look-up can have.
+/// The results that a look-up in a frozen map can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Candidates {
-    /// Indices of the entries that can be found. In a trie, entries with longer prefixes come
+    /// Indices of the map entries that can be found. In a trie, entries with longer prefixes come
     /// first.
     pub entries: Vec<usize>,
     /// True if the look-up may find no entry.
@@ -74,8 +73,8 @@ pub(crate) struct Candidates {
 }
 
 impl Frozen {
-    /// Creates frozen maps from the contents of maps, by number. If a map cannot be frozen, returns
-    /// the reason instead.
+    /// Creates frozen maps from the contents of maps, given by map number. Also returns the reasons
+    /// why other maps cannot be frozen, by map number.
     pub fn of(
         maps: &[MapDef],
         contents: &BTreeMap<u32, MapContent>,
@@ -113,7 +112,7 @@ impl Frozen {
         bytes
     }
 
-    /// Returns the map with this number, if it is frozen.
+    /// Returns the frozen map with this number; `None` if the map is not frozen.
     pub(crate) fn map(&self, number: u32) -> Option<&FrozenMap> {
         self.maps.get(&number)
     }
@@ -182,12 +181,14 @@ impl FrozenMap {
         }
     }
 
-    /// Returns the distance in bytes between two values in the map that contains all values.
+    /// Returns the distance in bytes between the values of two consecutive entries in the map that
+    /// contains all values.
     fn stride(&self) -> u32 {
         self.value_size.next_multiple_of(8)
     }
 
-    /// Returns the offset in bytes of an entry's value in the map that contains all values.
+    /// Returns the offset in bytes of an entry's value in the map that contains the values of all
+    /// frozen maps.
     pub(crate) fn place(&self, entry: usize) -> u32 {
         self.first + entry as u32 * self.stride()
     }
@@ -206,13 +207,13 @@ impl FrozenMap {
         self.entries.is_empty()
     }
 
-    /// Returns the size of a key in bytes.
+    /// Returns the size of a key of the map in bytes.
     pub(crate) fn key_size(&self) -> u32 {
         self.key_size
     }
 
-    /// Returns true if a look-up takes more than a few instructions. Look-ups in arrays do not,
-    /// because the kernel inlines them.
+    /// Returns true if a look-up in the map costs more than a few instructions. The kernel inlines
+    /// look-ups in arrays, so they are cheap.
     pub(crate) fn is_searched(&self) -> bool {
         self.keying != LookupMethod::Index
     }
@@ -244,8 +245,8 @@ impl FrozenMap {
         }
     }
 
-    /// Returns the results that looking up a key can have. `key` contains the known bits of the
-    /// key. For an array, `index` is the key as a number.
+    /// Returns the entries that a look-up can find, and whether it can fail. `key` contains the
+    /// known bits of the key. For an array, `index` is the key as a number.
     pub(crate) fn candidates(&self, key: &KnownBytes, index: Option<Domain>) -> Candidates {
         let all = 0..self.entries.len();
         match self.keying {
@@ -287,7 +288,8 @@ impl FrozenMap {
         }
     }
 
-    /// Returns two results: whether a key can match an entry, and whether it certainly does.
+    /// Returns two flags: true if a key with these known bits can match the entry, and true if it
+    /// certainly matches.
     fn fits(&self, key: &KnownBytes, entry: usize) -> (bool, bool) {
         let (mut possible, mut certain) = (true, true);
         let nothing = KnownBits { mask: 0, value: 0 };
@@ -299,9 +301,9 @@ impl FrozenMap {
         (possible, possible && certain)
     }
 
-    /// Returns the bits that all these entries have in common in a part of their values, as a
-    /// 64-bit little-endian number. Returns `None` if there are no entries, or if the part is not
-    /// inside the value.
+    /// Returns the bits that are equal in the values of all these entries. The values are read as
+    /// little-endian numbers of `bytes` bytes from `offset`. Returns `None` if there are no
+    /// entries, or if the bytes are not inside the value.
     pub(crate) fn value(
         &self,
         entries: impl Iterator<Item = usize>,
@@ -322,31 +324,31 @@ impl FrozenMap {
     }
 }
 
-/// A mask, and the value that the bits under the mask must have.
+/// A mask, and the value that the bits of a byte under the mask must have.
 pub(crate) type MaskedByte = (u8, u8);
 
-/// Returns the prefix length of a key, in bits.
+/// Returns the prefix length of a trie key in bits, which the first 4 bytes of the key contain.
 fn prefix(key: &[u8]) -> u32 {
     let length =
         key.iter().take(4).rev().fold(0_u32, |length, &byte| length << 8 | u32::from(byte));
     length.min(8 * key.len().saturating_sub(4) as u32)
 }
 
-/// Returns true if BPF programs cannot write the map.
+/// Returns true if the definition of a map forbids BPF programs to write it.
 pub(crate) fn is_read_only(def: &MapDef) -> bool {
     def.read_only || def.flags & READ_ONLY != 0
 }
 
-/// Lists the indices of the entries in a set. The map has `of` entries.
+/// Lists the indices of the map entries in the bit mask `among`. The map has `of` entries.
 pub(crate) fn numbers(among: u64, of: usize) -> impl Iterator<Item = usize> {
     (0..of).filter(move |&entry| among == ALL_ENTRIES || entry < 63 && among >> entry & 1 == 1)
 }
 
-/// Set of all entries of a map.
+/// Bit mask that stands for all entries of a map, however many there are.
 pub(crate) const ALL_ENTRIES: u64 = u64::MAX;
 
-/// Converts indices of entries to a bit mask. Returns [`ALL_ENTRIES`] if an index is larger than
-/// 62.
+/// Converts indices of map entries to a bit mask. Returns [`ALL_ENTRIES`] if an index is larger
+/// than 62.
 pub(crate) fn set(entries: &[usize]) -> u64 {
     let numbers: BTreeSet<usize> = entries.iter().copied().collect();
     if numbers.last().is_some_and(|&greatest| greatest >= 63) {

@@ -1,11 +1,12 @@
-//! Fuses several programs of one hook into one program. A handover names a program, results of it,
-//! and the program that runs next. The next program gets the packet as the previous one left it.
+//! Fuses several programs that run on the same packet into one program. A handover names a program,
+//! return values of this program, and the program that runs next. The next program gets the packet
+//! as the previous one left it.
 //!
-//! If possible, all programs become parts of one function, and a test of the result replaces each
-//! exit. The function saves the context at its start, on the stack below the data of all programs;
-//! each program reloads it. Otherwise, each program becomes a function that a driver calls.
-//! Programs with tail calls need this form. There, a tail call ends only the called function (on
-//! x86-64, Linux 5.10 and later), so the driver can still hand over. The fused program contains
+//! If possible, all programs become parts of one function, and a test of the return value replaces
+//! each exit. The function saves the context at its start, on the stack below the data of all
+//! programs; each program reloads it. Otherwise, each program becomes a function that a driver
+//! calls. Programs with tail calls need this form. There, a tail call ends only the called function
+//! (on x86-64, Linux 5.10 and later), so the driver can still hand over. The fused program contains
 //! each program once, even if several handovers lead to it.
 //!
 //! Only the kernel's verifier checks the total stack depth of nested calls, and that the saved
@@ -27,7 +28,7 @@ use slowpath_bpf::insn::helper::TAIL_CALL;
 use slowpath_bpf::insn::{AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width};
 use slowpath_bpf::{BpfProgram, LineInfo, Subprogram, Unresolved};
 
-/// Size of the stack, in bytes.
+/// Size of the BPF stack, in bytes.
 const STACK: u32 = 512;
 
 /// The form in which programs are fused.
@@ -35,8 +36,7 @@ const STACK: u32 = 512;
 pub enum Form {
     /// All programs are in one function, which saves the context on the stack.
     Inline {
-        /// Distance in bytes from the frame pointer down to the saved context. It is a multiple of
-        /// 8.
+        /// Distance in bytes from the frame pointer down to the saved context, a multiple of 8.
         context: u32,
     },
     /// Each program is a function, and a driver calls them one after the other.
@@ -44,9 +44,10 @@ pub enum Form {
 }
 
 /// Fuses programs into one program called `name`. The first program in the list runs first. If no
-/// handover matches a result, it becomes the result of the fused program. Section, type and number
-/// are those of the first program. All programs must use the same list of maps.
+/// handover matches the return value of a program, the fused program returns this value. Section,
+/// type and number are those of the first program. All programs must use the same list of maps.
 ///
+/// # Errors
 /// If two handovers contradict each other, handovers form a cycle, no handover leads to a program,
 /// or programs differ in type.
 pub fn fuse(
@@ -75,9 +76,9 @@ pub fn form(programs: &[BpfProgram], handovers: &[Handover]) -> Form {
     }
 }
 
-/// Returns the position of the saved context, in bytes below the frame pointer. It is below the
-/// data of all programs. Returns `None` if the stack has no room for it and for the frames of all
-/// called functions.
+/// Returns the position in which the fused program saves its context, in bytes below the frame
+/// pointer. It is below the data of all programs. Returns `None` if the stack has no room for it
+/// and for the frames of all called functions.
 fn context(programs: &[BpfProgram]) -> Option<u32> {
     let (mut own, mut called) = (0, 0);
     for program in programs {
@@ -88,7 +89,7 @@ fn context(programs: &[BpfProgram]) -> Option<u32> {
     (depth::frame(context) + called <= STACK).then_some(context)
 }
 
-/// Fuses programs as [`fuse`] does, in the given form.
+/// Fuses programs as [`fuse`] does, but in the given form.
 ///
 /// # Errors
 /// As [`fuse`].
@@ -107,12 +108,11 @@ pub fn fuse_in_form(
     fusion.finish(first, name)
 }
 
-/// Returns the instructions of a program's entry function.
 fn entry(program: &BpfProgram) -> &[Insn] {
     depth::code(program, 0)
 }
 
-/// A fused program that is being built.
+/// State of building a fused program.
 struct Fusion<'a> {
     programs: &'a [BpfProgram],
     handovers: &'a [Handover],
@@ -121,15 +121,16 @@ struct Fusion<'a> {
     subprograms: Vec<Subprogram>,
     kfuncs: Vec<String>,
     unresolved: Vec<Unresolved>,
-    /// First slot of each function in the fused program. The key is the index of the program and of
-    /// the function.
+    /// First slot of each function in the fused program. The key consists of the index of the
+    /// program and the index of the function in this program.
     starts: HashMap<(usize, usize), usize>,
-    /// Slots that call a function or load its address. Each has the index of the program and of the
-    /// function.
+    /// Slots that call a function or load its address. Each has the index of the program and the
+    /// index of the function in this program.
     references: Vec<(usize, (usize, usize))>,
-    /// For each program, the first slot of its code in the driver, to which handovers jump.
+    /// First slot of each program's code in the driver function, to which handovers jump, by
+    /// program index.
     begins: HashMap<usize, usize>,
-    /// Jumps from handovers: the slot of the jump, and the index of the next program.
+    /// Jumps from handovers: the slot of each jump, and the index of the program that runs next.
     jumps: Vec<(usize, usize)>,
 }
 
@@ -155,7 +156,8 @@ impl<'a> Fusion<'a> {
         self.lines.push(line);
     }
 
-    /// Emits the function that runs all programs. In the given order, all handovers jump forward.
+    /// Emits the driver function, which runs all programs. In the given order of programs, all
+    /// handovers are forward jumps.
     fn drive(&mut self, form: Form, order: &[usize]) {
         let keep = match form {
             Form::Inline { context } => Insn::Store {
@@ -197,8 +199,8 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// Appends the entry function of a program. An exit of the program becomes a jump to the slot
-    /// after its code.
+    /// Appends the entry function of a program to the driver. An exit of the program becomes a jump
+    /// to the slot after its code.
     fn inline(&mut self, number: usize) {
         let start = self.insns.len();
         self.copy(number, 0);
@@ -210,7 +212,7 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// Emits tests of a program's result, which jump to the next program or to the exit.
+    /// Emits tests of a program's return value, which jump to the next program or to the exit.
     fn test(&mut self, number: usize) {
         for handover in self.handovers.iter().filter(|handover| handover.from == number) {
             // After the tests of a handover comes one unconditional jump: the next program may be
@@ -233,8 +235,8 @@ impl<'a> Fusion<'a> {
         self.push(Insn::Exit, None);
     }
 
-    /// Appends a function of a program. Its instructions stay the same, except for the numbers of
-    /// kernel functions.
+    /// Appends a function of a program. Its instructions stay the same, except that kernel
+    /// functions are renumbered.
     fn copy(&mut self, number: usize, function: usize) {
         let program = &self.programs[number];
         let (first, end) = depth::range(program, function);
@@ -258,8 +260,8 @@ impl<'a> Fusion<'a> {
         );
     }
 
-    /// Returns the number that a kernel function has in the fused program. Returns -1 if its name
-    /// is unknown.
+    /// Returns the number of a kernel function in the fused program. `id` is its number in
+    /// `program`. Returns -1 if `program` has no name for it.
     fn kfunc(&mut self, program: &BpfProgram, id: i32) -> i32 {
         let name = usize::try_from(id).ok().and_then(|id| program.kfuncs.get(id));
         let Some(name) = name else { return -1 };
@@ -272,7 +274,7 @@ impl<'a> Fusion<'a> {
     }
 
     /// Appends the functions that programs call. In the form [`Form::Calls`], also appends the
-    /// programs themselves.
+    /// programs themselves as functions.
     fn add_functions(&mut self, form: Form, order: &[usize]) {
         let entries = usize::from(form != Form::Calls);
         for &number in order {
@@ -327,7 +329,8 @@ fn copy(dst: Register, src: Register) -> Insn {
     Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Reg(src) }
 }
 
-/// Returns a forward jump. The kernel supports long jumps since Linux 6.6.
+/// Returns a jump forward over `distance` instructions. The kernel supports long jumps since Linux
+/// 6.6.
 fn jump(distance: usize) -> Insn {
     let offset = i32::try_from(distance).unwrap_or(i32::MAX);
     Insn::Jump { offset, long: i16::try_from(offset).is_err() }

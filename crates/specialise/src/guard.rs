@@ -1,5 +1,5 @@
-//! Adds a guard to a program: checks of facts at its entry. For packets that fail a check, the
-//! original code runs.
+//! Adds a guard to a rewritten program: checks, at its entry, of the facts about packets on which
+//! the rewritten code relies.
 //!
 //! A guarded program contains the code twice: rewritten after the checks, and unchanged for packets
 //! that fail them. The analysis of the rewritten code starts without facts about packets, and
@@ -15,14 +15,16 @@ use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, 
 use slowpath_ir::Field;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Offsets of fields of the context (`struct xdp_md`).
+/// Offsets of the pointers to the packet's start and end in the context (`struct xdp_md`), in
+/// bytes.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 
-/// Adds a guard at the start of a program. The guard first checks the generation: the first 8 bytes
-/// of the map `generation`, if there is one, must be zero. Then it checks the minimum packet length
-/// in bytes, all comparisons, and that each field has one of its values. All bytes that the guard
-/// loads must lie within `min_length`.
+/// Adds a guard, which checks facts about packets, at the start of a program. The guard first
+/// checks that the frozen maps are unchanged: the first 8 bytes of the map `generation` must be
+/// zero. With `None`, it checks no map. Then it checks the minimum packet length in bytes, all
+/// comparisons, and that each field has one of its values. All bytes that the guard loads must lie
+/// within `min_length`.
 pub(crate) fn guarded(
     graph: &Graph,
     generation: Option<u32>,
@@ -51,15 +53,16 @@ pub(crate) fn guarded(
     builder.graph
 }
 
-/// Register that contains the context. At the start of the guard, no other register has a value.
+/// Register that contains the pointer to the context (`struct xdp_md`). At the start of the guard,
+/// all other registers are free.
 const CONTEXT: Register = Register::R1;
 const PACKET: Register = Register::R2;
 const END: Register = Register::R3;
 const LEFT: Register = Register::R4;
 const RIGHT: Register = Register::R5;
 
-/// Returns the maximum number of instructions that the guard executes for a packet that passes. The
-/// passes may later make the guard shorter.
+/// Returns the maximum number of instructions that a guard executes for a packet that passes all
+/// its checks. The passes may later make the guard shorter.
 pub(crate) fn instructions(
     generation: Option<u32>,
     min_length: u16,
@@ -75,13 +78,13 @@ pub(crate) fn instructions(
 struct Builder {
     graph: Graph,
     origin: usize,
-    /// Block that jumps to the original program, if a check fails.
+    /// Block that jumps to the unchanged original program if a check fails.
     original: BlockId,
 }
 
 impl Builder {
-    /// Adds a block with a test. It continues in the original program if the test holds, and at
-    /// `next` if not.
+    /// Adds a block with a check. If `test` holds, the check has failed and the original program
+    /// runs; otherwise the block `next` follows.
     fn block(&mut self, insns: Vec<Insn>, test: Test, next: BlockId) -> BlockId {
         let origin = self.origin;
         let instr = |insn| Instr { op: Op::Insn(insn), origin };
@@ -94,7 +97,8 @@ impl Builder {
         self.graph.blocks.len() - 1
     }
 
-    /// Adds a check that the frozen maps have not changed, which means that their generation is 0.
+    /// Adds a check that the frozen maps have not changed, which is the case while their generation
+    /// is 0.
     fn check_generation(&mut self, map: u32, next: BlockId) -> BlockId {
         let value = Imm64::MapValue { map, offset: 0 };
         let (size, dst, base) = (Size::DW, PACKET, PACKET);
@@ -124,7 +128,7 @@ impl Builder {
         self.block(insns, Test { width: Width::W64, cond, dst: LEFT, src }, next)
     }
 
-    /// Adds a check that a field has one of these values. The values are in network byte order.
+    /// Adds a check that a packet field has one of these values, which are in network byte order.
     fn one_of(&mut self, field: Field, values: &BTreeSet<u64>, next: BlockId) -> BlockId {
         let size = Size::from_bytes(field.bytes.into()).unwrap_or(Size::B);
         let offset = i16::try_from(field.offset).unwrap_or(i16::MAX);
@@ -149,8 +153,8 @@ impl Builder {
     }
 }
 
-/// Returns a test that compares the loaded number with `value`. If this needs another instruction,
-/// adds it to `insns`.
+/// Returns a test that compares the number in register `LEFT` with `value`. If `value` does not fit
+/// into an immediate, adds an instruction to `insns` that loads it.
 fn compared(insns: &mut Vec<Insn>, cond: Condition, value: u64) -> Test {
     let src = match i32::try_from(value as i64) {
         Ok(short) => Source::Imm(short),

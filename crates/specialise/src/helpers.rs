@@ -6,21 +6,20 @@
 
 use slowpath_bpf::insn::helper_name;
 
-/// The effects of a helper.
+/// The effects of a helper that matter for rewriting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effect {
     /// Number of argument registers that the helper reads, counted from `r1` (0 to 5).
     pub arguments: u8,
     /// True if the helper may write to memory through its arguments.
     pub writes: bool,
-    /// True if the call makes pointers into the packet invalid.
+    /// True if a call can change the packet's buffer, which makes pointers into the packet invalid.
     pub moves_packet: bool,
-    /// True if the helper returns the address of a map element, or null.
+    /// True if the helper returns the address of a map element, or null if it finds none.
     pub returns_element: bool,
 }
 
-/// The effects of calls about which nothing is known: helpers that are not in the list, and
-/// functions of the program.
+/// The effects that are assumed for calls of unlisted helpers and of functions of the program.
 pub(crate) const UNKNOWN: Effect =
     Effect { arguments: 5, writes: true, moves_packet: true, returns_element: false };
 

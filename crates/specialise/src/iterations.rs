@@ -1,4 +1,4 @@
-//! Finds loops whose number of iterations is known.
+//! Finds loops whose number of iterations follows from facts about packets and maps.
 
 use crate::analysis::Analysis;
 use crate::graph::{Graph, Loop};
@@ -8,11 +8,11 @@ use crate::passes::Log;
 /// instruction. The last iteration counts even if it only tests the loop condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IterationBounds {
-    /// Slot in the original program of the loop's first instruction.
+    /// Slot of the loop's first instruction in the original program.
     pub slot: usize,
-    /// Minimum number of iterations, each time the loop is entered.
+    /// Minimum number of iterations each time the loop is entered.
     pub min: usize,
-    /// Maximum number of iterations, each time the loop is entered.
+    /// Maximum number of iterations each time the loop is entered.
     pub max: usize,
 }
 
@@ -32,8 +32,8 @@ pub(crate) fn note_single_rounds(graph: &Graph, analysis: &mut Analysis<'_>, log
     }
 }
 
-/// Returns the bounds for the loops of the original program. `rewritten` is the program after all
-/// passes.
+/// Returns the bounds on iterations for the loops of the original program, by slot. `rewritten` is
+/// the program after all passes.
 ///
 /// The minimum for an inner loop is 1, because a pass may remove its back edge before its
 /// iterations are counted. Loops that are still in the rewritten program have no known bounds.

@@ -1,4 +1,5 @@
-//! Runs the passes in order, again and again, until no pass changes the program.
+//! Rewrites a program: runs all passes in order, again and again, until no pass changes the
+//! program.
 
 use crate::analysis::{Analysis, AnalysisInputs, FOLLOWED, FactSet};
 use crate::error::SpecialiseError;
@@ -19,8 +20,8 @@ use slowpath_ir::{Field, PacketFacts};
 use slowpath_stop::{Reason as StopReason, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of rounds over all passes. Every round except the last one simplifies the
-/// program, so only very large programs need more rounds.
+/// Maximum number of times that all passes run. Each time except the last one simplifies the
+/// program, so only very large programs need more.
 const ROUNDS: usize = 64;
 
 /// Mode of rewriting, which decides whether a program checks the facts on which it relies.
@@ -34,44 +35,51 @@ pub enum Mode {
     Guard,
 }
 
-/// A rewritten program.
+/// A rewritten program, with the changes that were made and the facts on which it relies.
 #[derive(Clone, Debug)]
 pub struct Specialised {
     /// The rewritten program.
     pub program: BpfProgram,
-    /// For each slot of `program`, the slot of the original program that it comes from.
+    /// Slot of the original program that each slot of `program` comes from.
     pub origins: Vec<usize>,
-    /// Changes that facts made possible, in the order of the original program's slots.
+    /// Changes that facts about packets and maps made possible, in the order of the original
+    /// program's slots.
     pub changes: Vec<ChangeRecord>,
-    /// Number of iterations of loops, if it is known for packets for which the facts hold.
+    /// Bounds on the number of iterations of loops, if they are known for packets for which the
+    /// facts hold.
     pub iterations: Vec<IterationBounds>,
     /// Helper calls whose results are known for packets for which the facts hold.
     pub results: Vec<KnownResult>,
-    /// Offsets of the packet bytes on whose known bits the program relies, in ascending order.
+    /// Offsets of the packet bytes on whose known bits the rewritten program relies, in ascending
+    /// order.
     pub bytes: Vec<u16>,
-    /// Fields on whose possible values the program relies, in ascending order.
+    /// Packet fields on whose possible values the rewritten program relies, in ascending order.
     pub fields: Vec<Field>,
-    /// True if the program relies on facts about the packet length.
+    /// True if the rewritten program relies on facts about the packet length.
     pub length: bool,
-    /// Numbers of the maps on whose content the program relies, in ascending order.
+    /// Numbers of the maps on whose content the rewritten program relies, in ascending order.
     pub maps: Vec<u32>,
-    /// Checks at the entry of the program; `None` if it has none.
+    /// Checks at the entry of the rewritten program; `None` if it has none.
     pub guard: Option<Guard>,
 }
 
-/// The checks at the entry of a program. They check the facts on which the program relies.
+/// The checks at the entry of a rewritten program. They check the facts on which the rewritten code
+/// relies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guard {
-    /// Minimum length in bytes of packets that pass.
+    /// Minimum length in bytes of packets that pass the checks.
     pub length: u16,
     /// Comparisons of packet bytes, in the order in which they are executed.
     pub comparisons: Vec<Comparison>,
-    /// Values that a packet may have in fields with few possible values, in network byte order.
+    /// Values that the checks accept in packet fields with few possible values, in network byte
+    /// order.
     pub values: BTreeMap<Field, BTreeSet<u64>>,
-    /// Number of a map with one element. The first 8 bytes of the element must be zero. `None` if
-    /// the guard checks no map.
+    /// Number of the map whose only element contains the generation, a number that a control plane
+    /// sets before it changes a frozen map. The first 8 bytes of the element must be zero. `None`
+    /// if no map is checked.
     pub generation: Option<u32>,
-    /// First slot of the unchanged original program, which runs for packets that fail a check.
+    /// First slot of the unchanged copy of the original program, which runs for packets that fail a
+    /// check.
     pub original: usize,
 }
 
@@ -84,23 +92,24 @@ impl Guard {
         facts
     }
 
-    /// Returns the maximum number of instructions that the guard executes for a packet that passes.
-    /// The code behind the guard may use values that the guard has loaded.
+    /// Returns the maximum number of instructions that the guard executes for a packet that passes
+    /// it. Some of them may also serve the code after the guard, which can use values that the
+    /// guard has loaded.
     pub fn instructions(&self) -> usize {
         guard::instructions(self.generation, self.length, &self.comparisons, &self.values)
     }
 }
 
-/// A change of one instruction, with the facts on which it relies.
+/// A change that rewriting made to one instruction, with the facts on which the change relies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeRecord {
     /// Slot of the instruction in the original program.
     pub slot: usize,
-    /// Kind of the change.
+    /// Kind of the change that was made.
     pub change: Change,
     /// Offsets of the packet bytes on whose known bits the change relies, in ascending order.
     pub bytes: Vec<u16>,
-    /// Fields on whose possible values the change relies, in ascending order.
+    /// Packet fields on whose possible values the change relies, in ascending order.
     pub fields: Vec<Field>,
     /// True if the change relies on facts about the packet length.
     pub length: bool,
@@ -128,12 +137,12 @@ pub fn specialise(
 /// Known facts about the packets and maps of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
-    /// Facts about packets.
+    /// Facts that hold for every packet that reaches the program.
     pub facts: &'a PacketFacts,
-    /// Maps whose content is known, if there are any.
+    /// Maps whose content is known; `None` if no content is known.
     pub frozen: Option<&'a Frozen>,
-    /// The way in which the driver delivers packets, except for their lengths. A guard cannot check
-    /// it.
+    /// The way in which the device driver delivers packets, such as the free buffer space around
+    /// them; lengths of packets are not part of it. A guard cannot check these facts.
     pub receive: Receive,
 }
 
@@ -249,13 +258,13 @@ fn change_record(
     }
 }
 
-/// Returns the fields that a set of facts contains.
+/// Returns the packet fields whose possible values are among the facts in `reason`.
 fn of_reason(facts: &PacketFacts, reason: FactSet) -> Vec<Field> {
     reason.fields().filter_map(|number| facts.values.keys().nth(number).copied()).collect()
 }
 
-/// Runs all passes until nothing changes. If time runs out, returns the result of the last complete
-/// round.
+/// Runs all passes until none of them changes the program. If time runs out, returns the result
+/// after the last time that all passes were complete.
 fn rewrite(graph: Graph, inputs: &AnalysisInputs<'_>, stop: &Stop) -> (Graph, Log) {
     let mut best = (graph, Log::default());
     if has_legacy_access(&best.0) {
@@ -277,7 +286,7 @@ fn has_calls(graph: &Graph) -> bool {
     insns.any(|instr| matches!(instr.op, Op::Insn(Insn::Call(Call::Helper(_)))))
 }
 
-/// Returns true if the program contains instructions of classic BPF for reading packets.
+/// Returns true if the program contains packet loads of classic BPF (`BPF_ABS` and `BPF_IND`).
 fn has_legacy_access(graph: &Graph) -> bool {
     let mut insns = graph.blocks.iter().flat_map(|block| &block.insns);
     insns.any(|instr| matches!(instr.op, Op::Insn(Insn::LoadPacket { .. })))
@@ -318,7 +327,7 @@ fn round(
     Ok(changed)
 }
 
-/// An analysis of the program that is computed again only after a pass has changed the program.
+/// An analysis of the program that is reused until a pass changes the program.
 struct CachedAnalysis<'a> {
     inputs: &'a AnalysisInputs<'a>,
     stop: &'a Stop,
@@ -328,6 +337,9 @@ struct CachedAnalysis<'a> {
 impl<'a> CachedAnalysis<'a> {
     /// Runs a pass with an analysis of the current program. Returns true if the pass changed the
     /// program.
+    ///
+    /// # Errors
+    /// The reason why the pass or the analysis stopped early.
     fn pass(
         &mut self,
         graph: &mut Graph,

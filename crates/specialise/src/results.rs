@@ -1,17 +1,17 @@
-//! Finds helper calls that return the same result for all packets, each time they run.
+//! Finds helper calls that return the same result for all packets each time they run.
 
 use crate::analysis::{Analysis, Kind};
 use crate::graph::{Graph, Instr, Op};
 use slowpath_bpf::insn::{Call, Insn, Register};
 
-/// A helper call whose result is known.
+/// A helper call whose result follows from facts about packets and maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownResult {
     /// Slot of the call in the original program.
     pub slot: usize,
-    /// Number of the helper.
+    /// Number of the helper in the kernel's `enum bpf_func_id`.
     pub helper: i32,
-    /// The result of the call; `None` if it is the address of a map entry.
+    /// The return value of the call; `None` if it is the address of a map entry.
     pub value: Option<u64>,
 }
 

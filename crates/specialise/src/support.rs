@@ -12,8 +12,9 @@ use slowpath_generate::{Features, Programs};
 use slowpath_ir::{KnownBits, PacketFacts};
 use slowpath_stop::Stop;
 
-/// Returns a program that checks that the packet has `bytes` bytes and then continues with `text`.
-/// The packet's start is in `r2` and its end in `r3`. `r4` points to the end of the checked bytes.
+/// Returns the text of a program that checks that the packet has `bytes` bytes and then continues
+/// with `text`. The packet's start is in `r2` and its end in `r3`. `r4` points to the end of the
+/// checked bytes.
 pub(crate) fn checked(bytes: u16, text: &str) -> String {
     format!(
         "r2 = *(u32 *)(r1 +0)
@@ -28,16 +29,16 @@ pub(crate) fn checked(bytes: u16, text: &str) -> String {
     )
 }
 
-/// Returns facts about packets of at least `min_length` bytes. `bytes` contains the offset and
-/// value of known bytes.
+/// Returns facts about packets of at least `min_length` bytes. `bytes` contains the packet offset
+/// and value of each known byte.
 pub(crate) fn facts(min_length: u16, bytes: &[(u16, u8)]) -> PacketFacts {
     let mut facts = PacketFacts::lengths(min_length, 1500);
     facts.bits.extend(bytes.iter().map(|&(offset, byte)| (offset, KnownBits::all(byte))));
     facts
 }
 
-/// Runs a single pass. Returns the program and the changes that the pass has recorded. Returns
-/// `None` if the pass reports that it changed nothing.
+/// Runs a single pass on a program. Returns the rewritten program and the changes that the pass has
+/// recorded. Returns `None` if the pass reports that it changed nothing.
 pub(crate) fn after(
     text: &str,
     facts: &PacketFacts,
@@ -60,7 +61,7 @@ pub(crate) fn after(
     changed.then(|| (graph.emit(&program).expect("it is short").program, log))
 }
 
-/// Rewrites a program with all passes.
+/// Rewrites a program with all passes, for packets for which the facts hold.
 pub(crate) fn whole(text: &str, facts: &PacketFacts, mode: Mode) -> Specialised {
     let program = assemble::program(text);
     // The program needs an object, but uses none of its maps.
@@ -74,7 +75,7 @@ pub(crate) fn listing(insns: &[Insn]) -> String {
     insns.iter().map(|insn| format!("{insn}\n")).collect()
 }
 
-/// Checks that the program consists of exactly the instructions in `text`. Panics if it does not.
+/// Checks that a program consists of exactly the instructions in `text`. Panics if it does not.
 #[track_caller]
 pub(crate) fn is(program: &BpfProgram, text: &str) {
     let expected = assemble::program(text);

@@ -14,12 +14,13 @@ use slowpath_kernel::{Context, Kernel, LoadedProgram};
 use slowpath_oracle::Oracle;
 use slowpath_specialise::fuse::{Form, FuseError, Handover, form, fuse, fuse_in_form};
 
-/// Number of packets that are tried for each chain.
+/// Number of packets that are tried for each list of fused programs.
 const PACKETS: usize = 1000;
-/// `XDP_PASS`.
+/// Return value `XDP_PASS`.
 const PASS: u32 = 2;
 
-/// Returns the kernel; pins the thread to one CPU, because per-CPU maps differ between CPUs.
+/// Returns access to the running kernel, or `None` if it is not available. Pins the thread to one
+/// CPU, because per-CPU maps differ between CPUs.
 fn kernel() -> Option<Kernel> {
     let mut own = rustix::thread::CpuSet::new();
     own.set(rustix::thread::sched_getcpu());
@@ -37,7 +38,8 @@ fn example(name: &str) -> Object {
     object(&format!("examples/{name}.bpf.o"))
 }
 
-/// Joins several objects into one. Returns it with the first program of each object, after linking.
+/// Joins several objects into one. Returns the joined object with the first program of each
+/// original object, after linking.
 fn joined(objects: &[Object]) -> (Object, Vec<BpfProgram>) {
     let names: Vec<String> = (0..objects.len()).map(|n| format!("p{n}")).collect();
     let parts: Vec<Part> =
@@ -52,7 +54,8 @@ fn handover(from: usize, results: &[u32], to: usize) -> Handover {
     Handover { from, results: results.to_vec(), to }
 }
 
-/// Returns handovers for `count` programs. If a program returns `XDP_PASS`, the next one runs.
+/// Returns handovers for `count` programs: if a program returns `XDP_PASS`, the next program in the
+/// list runs.
 fn chain(count: usize) -> Vec<Handover> {
     (1..count).map(|to| handover(to - 1, &[PASS], to)).collect()
 }
@@ -83,9 +86,9 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
 
 type Outcome = (u32, Vec<u8>, Vec<u8>);
 
-/// Runs programs one after the other, each on the packet as the previous one left it. Returns the
-/// outcome, and the number of programs that ran. Returns `None` if a packet becomes too short for
-/// the next program.
+/// Runs separate programs one after the other, each on the packet as the previous one left it.
+/// Returns the outcome, and the number of programs that ran. Returns `None` if a packet becomes too
+/// short for the next program.
 fn in_turn(
     programs: &[LoadedProgram],
     handovers: &[Handover],
@@ -117,16 +120,17 @@ fn content(of: &LoadedProgram, name: &str) -> Option<Contents> {
     keys.into_iter().map(|key| Some((key.clone(), map.lookup_all(&key).ok()?))).collect()
 }
 
-/// Returns true if the results of all helpers are the same in each run. Times and random numbers
-/// are not.
+/// Returns true if the programs call no helper whose result differs between runs, such as the time
+/// or a random number.
 fn repeatable(programs: &[BpfProgram]) -> bool {
     let changing = [5, 7, 8, 125, 160];
     let is = |insn: &Insn| matches!(insn, Insn::Call(Call::Helper(n)) if changing.contains(n));
     !programs.iter().flat_map(|program| &program.insns).any(is)
 }
 
-/// Runs random packets through a chain of programs, in both forms of fusing and as separate
-/// programs, and compares the outcomes. Returns the number of packets and the number of handovers.
+/// Runs random packets through the fused program and through the separate programs, and checks that
+/// the outcomes are equal. Returns the number of compared packets, and the number of packets for
+/// which more than one program ran.
 fn agree(
     kernel: &Kernel,
     objects: &[Object],
@@ -228,7 +232,6 @@ fn fused_random_programs_do_what_they_do_one_after_the_other() {
     Oracle::Kernel.compared(packets, "packets through fused random programs");
 }
 
-/// Returns two example programs that use the same maps.
 fn two() -> Vec<BpfProgram> {
     joined(&[example("header_parser"), example("flow_monitor")]).1
 }
@@ -271,7 +274,8 @@ fn tail_calls_end_only_their_own_program() {
     assert!(matches!(form(&programs, &chain(2)), Form::Inline { .. }));
 }
 
-/// Returns a program that uses `own` bytes of stack, and calls a function that uses `callee` bytes.
+/// Returns a program that uses `own` bytes of stack, and calls a function that uses `callee` bytes
+/// of stack.
 fn deep(own: i16, callee: i16) -> BpfProgram {
     let result = |value| Insn::Alu {
         width: Width::W64,

@@ -16,16 +16,18 @@ use slowpath_oracle::Oracle;
 use slowpath_specialise::{Mode, specialise};
 use slowpath_stop::Stop;
 
-/// Number of programs; `SLOWPATH_SPECIALISED` sets another number.
+/// Number of random programs; the environment variable `SLOWPATH_SPECIALISED` sets another number.
 const PROGRAMS: u64 = 300;
-/// Number of programs made of sequences of calls; `SLOWPATH_SPECIALISED` sets another number.
+/// Number of programs made of sequences of helper calls; the environment variable
+/// `SLOWPATH_SPECIALISED` sets another number.
 const SEQUENCES: u64 = 300;
 /// Number of packets that are tried for each program and mode.
 const PACKETS: usize = 40;
-/// Approximate number of statements in a program. Statements inside other statements do not count.
+/// Approximate number of statements in a random program. Statements inside other statements do not
+/// count.
 const SIZE: usize = 10;
 
-/// Numbers with which the random programs compare values.
+/// Special values of packet words, with which the random programs compare.
 const EDGES: [u32; 12] =
     [0, 1, 2, 4, 0x1f, 0x20, 0x7f, 0x80, 0xff, 0xffff, 0x7fff_ffff, 0xffff_ffff];
 
@@ -40,7 +42,7 @@ fn packet(rng: &mut StdRng, length: usize) -> Vec<u8> {
     packet
 }
 
-/// Returns random facts that hold for the given packet.
+/// Returns random facts about packets that hold for the given packet.
 fn facts(rng: &mut StdRng, packet: &[u8]) -> PacketFacts {
     let length = packet.len() as u16;
     let least = if rng.random() { 14 } else { length };
@@ -68,7 +70,7 @@ fn fitting(rng: &mut StdRng, facts: &PacketFacts) -> Vec<u8> {
     packet
 }
 
-/// Counts of events, over all programs.
+/// Numbers of packets and instructions, and kinds of changes, over all random programs.
 #[derive(Default)]
 struct Tally {
     packets: usize,
@@ -138,7 +140,8 @@ fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Checks `programs` random programs, with consecutive seeds.
+/// Checks `programs` random programs from consecutive seeds: compares each with its rewritten form
+/// in the kernel.
 fn check_all(programs: u64, object: impl Fn(u64) -> Vec<u8>, what: &str) {
     let kernel = match Kernel::available() {
         Ok(kernel) => kernel,

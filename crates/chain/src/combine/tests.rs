@@ -6,8 +6,8 @@ use crate::frozen::{read_contents, start_maps, unwritten};
 use slowpath_bpf::maps::PIN_BY_NAME;
 use std::path::Path;
 
-/// Returns two or more programs of an object that counts packets in the map `counters`. Each
-/// function in `changes` changes the map in one copy of the object.
+/// Returns copies of a program that counts packets in the map `counters`. Each function in
+/// `changes` modifies the definition of this map in one copy.
 fn loaded(changes: &[fn(&mut MapDef)]) -> Vec<Loaded> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/chain/counter.bpf.o");
     let object =
@@ -44,7 +44,8 @@ fn chain(devices: &[&str], more: &str) -> Chain {
     Chain::parse(&(text + more)).expect("a chain")
 }
 
-/// Returns the indices of the programs whose maps are in the largest group.
+/// Groups the maps of a chain, and returns the indices of the programs that have a map in the
+/// largest group.
 fn one(chain: &Chain, loaded: &[Loaded], any: bool) -> Vec<usize> {
     let groups = chain.groups_across(loaded, any).expect("they are alike");
     let with = |group: usize| {

@@ -1,5 +1,5 @@
-//! Tests that a chain gets the edges that follow from the dispatcher's configuration in the
-//! objects.
+//! Tests that a chain gets the edges that follow from the configuration of libxdp's dispatcher in
+//! the objects.
 
 use super::*;
 use slowpath_bpf::Object;
@@ -8,7 +8,8 @@ use std::sync::Arc;
 const OBJECT: &[u8] = include_bytes!("../../../bpf/tests/data/run_config.bpf.o");
 
 /// Returns a chain of programs that a dispatcher runs. Each of `names` is the name of a program in
-/// the object; a digit at the end makes names unique. `more` is added to the description.
+/// the object `OBJECT`; digits at the end make names unique. `more` is YAML text that is added to
+/// the description.
 fn chain(names: &[&str], more: &str) -> Result<Chain, ChainError> {
     let object = Arc::new(Object::parse(OBJECT).expect("an object"));
     let mut text = "schema: 1\nprograms:\n".to_owned();

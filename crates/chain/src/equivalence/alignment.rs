@@ -1,13 +1,13 @@
-//! Chooses the order in which the blocks of both programs are executed. The order only changes the
-//! amount of work, not the result.
+//! Chooses the order in which a proof executes the basic blocks of the original and the specialised
+//! program. The order affects only the amount of work, not the result.
 
 use slowpath_ir::{FlowError, Program};
 use slowpath_product::Order;
 use std::collections::HashMap;
 
-/// Returns the order in which the blocks of each program are executed. `origins` contains, for each
-/// slot of the other program, the slot of the original that it comes from. Without an entry, the
-/// slot of the same number is used.
+/// Returns the order in which the basic blocks of each program are executed. `origins` contains,
+/// for each instruction slot of the other program, the slot of the original that it comes from.
+/// Without an entry, the slot of the same number is used.
 ///
 /// # Errors
 /// If a loop has several entries.

@@ -1,5 +1,5 @@
-//! Lists the differences that are possible between the final states of two paths, one path of each
-//! program.
+//! Lists the possible differences between the final states of two paths, one path of the original
+//! program and one path of the specialised program.
 
 use super::pair::{Member, Pair, RegionKey};
 use slowpath_exec::{Location, SymbolicState, Written};
@@ -13,21 +13,23 @@ const DATA: u64 = 0;
 const DATA_END: u64 = 4;
 const DATA_META: u64 = 8;
 
-/// A place where final states may differ: a description of the place, and the condition under which
-/// they differ there.
+/// Part of the final state that may differ between two programs: its description in words, and the
+/// condition under which it differs.
 pub(super) type Difference = (String, TermId);
 
-/// A range of bytes that one of the two paths has written.
+/// A range of bytes in a memory region that a program has written.
 #[derive(Clone, Copy, Debug)]
 struct WrittenBytes {
     offset: TermId,
     bytes: u8,
 }
 
-/// The bytes that a path has written after the prologue.
+/// The bytes that a path has written in memory that both programs share. Writes that set up the
+/// initial memory before the first instruction are left out.
 struct Writes {
     places: Vec<(RegionKey, WrittenBytes)>,
-    /// True if the path has set bytes of the packet to zero.
+    /// True if the path has cleared bytes of the packet (set them to zero). Their range is not in
+    /// `places`.
     clears: bool,
 }
 
@@ -40,11 +42,11 @@ struct Extent {
     unmoved: bool,
 }
 
-/// Returns all places where two final states may differ. `path` belongs to the original; the other
-/// path belongs to the specialised program.
+/// Returns all parts of the final state in which the two programs may differ. `path` belongs to the
+/// original program; `other` belongs to the specialised program.
 ///
 /// # Errors
-/// The reason why the differences are not known, in words.
+/// Returns the reason, in words, why the differences cannot be listed.
 pub(super) fn differences(
     pair: &mut Pair,
     path: &Path,
@@ -62,7 +64,7 @@ pub(super) fn differences(
 /// executed in lockstep.
 ///
 /// # Errors
-/// The reason why the differences are not known, in words.
+/// Returns the reason, in words, why the differences cannot be listed.
 pub(super) fn differences_of_all(
     pair: &mut Pair,
     path: &Path,
@@ -77,7 +79,8 @@ pub(super) fn differences_of_all(
     differences_at(pair, (path, other), all)
 }
 
-/// Returns the differences at all places to which either program has written.
+/// Returns the possible differences between two paths: in their results, the packets that they
+/// leave, and all bytes that either of them has written.
 fn differences_at(
     pair: &mut Pair,
     (path, other): (&Path, &Path),
@@ -127,7 +130,7 @@ fn differences_at(
 }
 
 /// Returns the bytes that a path has written to memory that both programs share. Bytes written by
-/// the prologue do not count.
+/// the prologue, which sets up the initial memory, are left out.
 fn writes(member: &Member, path: &Path, pool: &TermPool) -> Result<Writes, String> {
     let written = member.side.executor.written(&path.state).ok_or("a path has merges")?;
     shared(member, written.into_iter().skip(member.prologue), pool)
@@ -170,7 +173,8 @@ pub(super) fn leaves_packet(member: &Member, path: &Path, pool: &TermPool) -> bo
     })
 }
 
-/// Returns the content of a region in the program that does not hold the term pool at the moment.
+/// Returns bytes at an offset of a memory region, in a state of the specialised program. Before and
+/// after the call, the original program must own the pool of terms.
 fn other_content(
     pair: &mut Pair,
     state: &SymbolicState,
@@ -183,8 +187,8 @@ fn other_content(
     content
 }
 
-/// Returns the final content of a place in both programs. If a program does not use the region, its
-/// content is the initial one.
+/// Returns the final content of a byte range in the original and in the specialised program. If a
+/// program does not use the memory region, its content is the initial one.
 fn both(
     pair: &mut Pair,
     key: &RegionKey,
@@ -214,8 +218,8 @@ fn both(
     }
 }
 
-/// Returns the condition that both programs leave different values in the four bytes at a constant
-/// offset.
+/// Returns the difference between the four bytes that both programs leave at a constant offset in a
+/// memory region. The text `what` describes these bytes.
 fn scalar(
     pair: &mut Pair,
     paths: (&Path, &Path),
@@ -232,7 +236,8 @@ fn scalar(
     Ok((what.to_owned(), pool.not(same)))
 }
 
-/// Returns the start and end of the packet and its metadata at the end of a path of the original.
+/// Returns the start and end of the packet after a path of the original program. Metadata in front
+/// of the packet belongs to this range.
 fn extent(pair: &mut Pair, path: &Path) -> Result<Extent, String> {
     let member = &mut pair.original;
     let (context, packet) = (member.layout.context, member.layout.packet);
@@ -252,8 +257,8 @@ fn extent(pair: &mut Pair, path: &Path) -> Result<Extent, String> {
     Ok(Extent { first: pool.sext(meta, 64), end: pool.sext(end, 64), unmoved })
 }
 
-/// Returns the condition that both programs leave different values in bytes that one of them has
-/// written.
+/// Returns the condition under which a byte range that one of the programs has written has
+/// different final values.
 fn memory(
     pair: &mut Pair,
     key: &RegionKey,
@@ -281,8 +286,8 @@ fn memory(
     Ok((what, pool.not(same)))
 }
 
-/// Returns the condition that two values for the same place differ, in a byte that is inside the
-/// final packet.
+/// Returns the condition that two values of the same packet bytes differ, in a byte that is still
+/// inside the packet at the end.
 fn inside(
     pool: &mut TermPool,
     extent: &Extent,

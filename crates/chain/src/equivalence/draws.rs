@@ -1,4 +1,4 @@
-//! Makes helpers return the same values in both programs: the n-th call of a helper returns the
+//! Makes BPF helpers return the same values in both programs: the n-th call of a helper returns the
 //! same value in both, even if different instructions make the call.
 //!
 //! This is correct because helpers whose results depend on their arguments record these arguments.
@@ -10,24 +10,26 @@ use slowpath_product::{DrawSource, Side};
 use slowpath_smt::{Domain, TermId};
 use std::collections::HashMap;
 
-/// Identifies a value that a program draws. The parts are the helper, the position among the
-/// helper's calls, and the name of the result. Then come the position among the draws with this
-/// name, and the range (width, minimum, maximum).
+/// Identifies a value that a program receives from outside, such as a helper's result. The parts
+/// are the helper's number, the position among the calls of this helper, and the name of the
+/// result. Then come the position among the values with this name, and their range (width in bits,
+/// minimum, maximum).
 type Key = (usize, u32, String, u32, (u8, u64, u64));
 
-/// The values that both programs have drawn.
+/// The values that both programs have received from outside, such as results of helpers.
 #[derive(Default)]
 pub(super) struct Draws {
-    /// A number for each helper, by its name. It is the helper's position in the list of call
+    /// Number of each helper, by its name. The number is the helper's position in the list of call
     /// counters.
     calls: HashMap<String, usize>,
     terms: HashMap<Key, TermId>,
 }
 
 impl DrawSource for Draws {
-    /// Returns the call counters after paths have joined. The next call of a helper gets a number
-    /// that no incoming path has used. It is the same call in both programs if both have called the
-    /// helper equally often on each incoming path.
+    /// Returns the numbers of calls of each helper after paths have joined. The next call of a
+    /// helper gets a number that no incoming path has used. Returns `None` if the two programs have
+    /// called a helper a different number of times on an incoming path, because later calls then no
+    /// longer correspond.
     fn join(&self, ways: &[[&[u32]; 2]]) -> Option<[Vec<u32>; 2]> {
         let (&first, others) = ways.split_first()?;
         if others.iter().all(|&way| way == first) {

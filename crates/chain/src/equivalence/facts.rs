@@ -1,5 +1,5 @@
-//! Translates facts about packets for the solver: known bytes become constants, and all other facts
-//! become conditions.
+//! Translates facts about packets into terms for the solver: known bytes become constants, and all
+//! other facts become conditions.
 
 use slowpath_exec::InitialByte;
 use slowpath_ir::{Field, KnownBits, PacketFacts};
@@ -8,28 +8,27 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Width of an offset in the packet, in bits.
+/// Width of a packet offset in terms, in bits.
 const OFFSET: u8 = 64;
 
-/// Known facts about a byte of the packet.
 #[derive(Clone, Copy, Debug)]
 enum Known {
     Bits(KnownBits),
-    /// The byte is equal to the byte at this smaller offset.
+    /// The packet byte is equal to the byte at this offset, which is smaller than its own.
     As(u16),
 }
 
-/// Facts about the packet as it arrives, translated for the solver.
+/// Facts about the packet before a program runs, translated for the solver.
 pub(super) struct FactTerms {
     /// Function that returns a byte of the packet as it arrives, with known bits as constants.
     pub initial: InitialByte,
-    /// Conditions for facts that are not about known bits: possible values of fields, and equal
-    /// fields.
+    /// Conditions for facts about possible values of fields and about equal fields.
     pub conditions: Vec<TermId>,
-    /// Conditions for the known bits, which are needed if a program reads bytes at variable
+    /// Conditions that state the known bits of packet bytes. At constant offsets, known bits are
+    /// constants already, so the conditions are needed only if a program reads bytes at variable
     /// offsets.
     pub bits: Vec<TermId>,
-    /// True if a byte was read at a variable offset.
+    /// True if a program has read a packet byte at a variable offset.
     pub reads_anywhere: Rc<Cell<bool>>,
 }
 
@@ -38,17 +37,17 @@ pub(super) struct FactTerms {
 pub enum Packets<'a> {
     /// Packets for which all facts hold.
     Inside(&'a PacketFacts),
-    /// Packets for which all facts in `of` hold, but not all facts in `facts`.
+    /// Packets for which all facts in `of` hold, but at least one fact in `facts` does not.
     Outside {
-        /// The facts of which at least one does not hold.
+        /// Facts of which at least one does not hold.
         facts: &'a PacketFacts,
-        /// The facts that all hold. They are only about the packet length.
+        /// Facts that all hold. They state only the packet length.
         of: &'a PacketFacts,
     },
 }
 
 impl<'a> Packets<'a> {
-    /// Returns facts that hold for every packet in the set.
+    /// Returns facts that hold for every packet in this set.
     pub(super) fn known(self) -> &'a PacketFacts {
         match self {
             Packets::Inside(facts) => facts,
@@ -56,7 +55,6 @@ impl<'a> Packets<'a> {
         }
     }
 
-    /// Returns true if the set contains the packet.
     pub(super) fn contain(self, packet: &[u8]) -> bool {
         match self {
             Packets::Inside(facts) => facts.hold(packet),
@@ -66,8 +64,8 @@ impl<'a> Packets<'a> {
 }
 
 impl FactTerms {
-    /// Translates the facts that define a set of packets. `packet` is the array with the packet's
-    /// bytes, and `length` is a term of 64 bits.
+    /// Translates the facts that define a set of packets. `packet` is the array of packet bytes,
+    /// and `length` is the packet length as a 64-bit term.
     pub fn of(pool: &mut TermPool, packets: Packets<'_>, packet: ArrayId, length: TermId) -> Self {
         let (facts, of) = match packets {
             Packets::Inside(facts) => return FactTerms::new(pool, facts, packet, length),
@@ -86,8 +84,8 @@ impl FactTerms {
         FactTerms { conditions: vec![outside], ..FactTerms::new(pool, of, packet, length) }
     }
 
-    /// Translates facts that hold for all packets. `packet` is the array with the packet's bytes,
-    /// and `length` is a term of 64 bits.
+    /// Translates facts that hold for all packets. `packet` is the array of packet bytes, and
+    /// `length` is the packet length as a 64-bit term.
     pub fn new(pool: &mut TermPool, facts: &PacketFacts, packet: ArrayId, length: TermId) -> Self {
         // All fields are listed, so that no fact is forgotten: without one, the proof for
         // `Packets::Outside` would be wrong.
@@ -125,7 +123,7 @@ impl FactTerms {
         terms
     }
 
-    /// Returns the term for the value of a field, in network byte order.
+    /// Returns the value of a packet field as a term, in network byte order.
     fn field(&self, pool: &mut TermPool, field: Field) -> TermId {
         let mut number = None;
         for offset in u64::from(field.offset)..field.end() as u64 {
@@ -137,7 +135,7 @@ impl FactTerms {
     }
 }
 
-/// Returns the known values of single bytes, by offset.
+/// Returns what the facts say about single bytes of the packet, by offset.
 fn known(facts: &PacketFacts) -> BTreeMap<u16, Known> {
     let bits = facts.bits.iter().map(|(&offset, &bits)| (offset, Known::Bits(bits)));
     let mut known: BTreeMap<u16, Known> = bits.collect();
@@ -160,8 +158,8 @@ fn select(pool: &mut TermPool, packet: ArrayId, offset: u16) -> TermId {
     pool.select(packet, offset)
 }
 
-/// Returns a byte of the packet in which the known bits are constants. `raw` is the byte if nothing
-/// is known about it.
+/// Returns a packet byte as a term in which the known bits are constants. `raw` is the term of the
+/// byte without this knowledge.
 fn byte_of(pool: &mut TermPool, packet: ArrayId, raw: TermId, known: Known) -> TermId {
     match known {
         Known::As(other) => select(pool, packet, other),
@@ -181,8 +179,8 @@ fn byte_of(pool: &mut TermPool, packet: ArrayId, raw: TermId, known: Known) -> T
     }
 }
 
-/// Restricts a condition to packets with at least `end` bytes: for shorter packets, the result
-/// always holds.
+/// Restricts a condition to packets with at least `end` bytes: for shorter packets, the returned
+/// condition always holds.
 fn if_there(
     pool: &mut TermPool,
     length: TermId,
@@ -197,8 +195,8 @@ fn if_there(
     pool.or(short, condition)
 }
 
-/// Returns a function that gives the initial bytes of the packet. At constant offsets, the known
-/// bits are constants.
+/// Returns a function that gives the packet's bytes before the program runs. At constant offsets,
+/// the known bits are constants.
 fn initial(
     known: BTreeMap<u16, Known>,
     least: u16,

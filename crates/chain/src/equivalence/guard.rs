@@ -1,6 +1,6 @@
-//! Proves that a program with a guard does the same as the original. For packets for which the
-//! facts hold, the proof is the same as without a guard. For all other packets, it shows that the
-//! original runs unchanged from its start.
+//! Proves that a program with a guard does the same as the original program. The guard checks at
+//! entry whether the facts about the packet hold. For packets for which they hold, the proof is the
+//! same as without a guard. For all other packets, the original runs unchanged from its start.
 //!
 //! The guarded program contains a copy of the original for these other packets. This copy is
 //! compared with the original, instruction by instruction. The part before the copy is executed
@@ -16,16 +16,17 @@ use slowpath_specialise::Guard;
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Base of a result that no program returns. The packet length is added to it. The result shows
-/// that a run has reached the copy of the original.
+/// Number from which artificial results are made; no XDP program returns them. A run with such a
+/// result has reached the copy of the original program. The packet length is added to the number.
 const REACHED_RESULT: i32 = 1 << 28;
 
-/// Tries to prove that a program with a guard does the same as the original, for all packets. While
-/// the generation that the guard reads is zero, maps have the content in `options`. Otherwise, they
-/// may have any content.
+/// Tries to prove that a program with a guard (checks of packet facts at entry) does the same as
+/// the original, for all packets. The guard also reads a generation counter, which is zero until a
+/// map with known content changes. While it is zero, maps have the content in `options`; otherwise,
+/// they may have any content.
 ///
 /// # Errors
-/// If a program cannot be lifted.
+/// If a program cannot be lifted, that is, translated to the intermediate representation.
 pub fn prove_guard(
     object: &Object,
     original: &BpfProgram,
@@ -36,8 +37,9 @@ pub fn prove_guard(
     prove_guard_with_origins(object, original, (guarded, guard, None), options, stop)
 }
 
-/// Does the same as [`prove_guard`], with a hint: for each slot of the program, the slot of the
-/// original that it comes from, if known. See [`prove_with_origins`](super::prove_with_origins).
+/// Does the same as [`prove_guard`], with a hint: for each instruction slot of the guarded program,
+/// the slot of the original that it comes from. The hint is `None` if these slots are not known.
+/// See [`prove_with_origins`](super::prove_with_origins).
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -78,7 +80,7 @@ pub fn prove_guard_with_origins(
     Ok(proof)
 }
 
-/// Adds the result of one part of a proof to the result of the other parts.
+/// Adds the result of one part of a proof (`more`) to the result for the parts before it (`proof`).
 fn add(proof: &mut Proof, more: Proof) {
     proof.proved &= more.proved;
     proof.paths += more.paths;
@@ -89,8 +91,8 @@ fn add(proof: &mut Proof, more: Proof) {
     proof.counterexample = proof.counterexample.take().or(more.counterexample);
 }
 
-/// Returns instructions to put in place of the original. They get the context in `r1`, and return a
-/// value that shows that the original would have run.
+/// Returns instructions that stand for the copy of the original program in a guarded program. They
+/// get the context in `r1`, and return an artificial result instead of running the original.
 fn reached_epilogue() -> [Insn; 6] {
     let field =
         |dst, offset| Insn::Load { size: Size::W, signed: false, dst, base: Register::R1, offset };
@@ -105,7 +107,8 @@ fn reached_epilogue() -> [Insn; 6] {
     ]
 }
 
-/// Returns a program that does nothing but report that the original would have run.
+/// Returns a program that contains only [`reached_epilogue`]. Its artificial result shows that the
+/// original program would have run.
 fn original_reached(original: &BpfProgram) -> BpfProgram {
     let insns = reached_epilogue().to_vec();
     BpfProgram {
@@ -118,8 +121,8 @@ fn original_reached(original: &BpfProgram) -> BpfProgram {
     }
 }
 
-/// Returns the part of a program before the copy of the original. It is followed by
-/// [`reached_epilogue`] and the functions that this part calls.
+/// Returns a guarded program in which [`reached_epilogue`] replaces the copy of the original at
+/// slot `at`. The functions that the part before this slot calls are included.
 fn before_original(guarded: &BpfProgram, at: usize) -> BpfProgram {
     let body = |function: usize| {
         let first = guarded.subprograms[function].first;
@@ -173,11 +176,12 @@ fn before_original(guarded: &BpfProgram, at: usize) -> BpfProgram {
     BpfProgram { lines: vec![None; insns.len()], insns, subprograms, ..guarded.clone() }
 }
 
-/// Checks that the program contains the unchanged entry function of the original, from slot `at`
-/// on. Also checks that the code before it makes no calls or stores on the way there.
+/// Checks that the guarded program contains the unchanged entry function of the original, from slot
+/// `at` on. Also checks that instructions from which control can reach this slot make no calls or
+/// stores.
 ///
 /// # Errors
-/// The reason why a check fails, in words.
+/// Returns the reason, in words, why a check fails.
 fn is_original(guarded: &BpfProgram, at: usize, original: &BpfProgram) -> Result<(), String> {
     let mut compared = BTreeSet::new();
     let mut work = vec![(at, 0)];

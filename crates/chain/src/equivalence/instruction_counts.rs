@@ -4,9 +4,9 @@
 /// one of each program, that the same packet may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InstructionCounts {
-    /// Maximum number that the original executes.
+    /// Maximum number of instructions that the original program executes.
     pub before: u64,
-    /// Maximum number that the specialised program executes.
+    /// Maximum number of instructions that the specialised program executes.
     pub after: u64,
     /// Maximum number of instructions that the specialised program executes in addition to the
     /// original, for the same packet. Zero if it never executes more.
@@ -14,7 +14,8 @@ pub struct InstructionCounts {
 }
 
 impl InstructionCounts {
-    /// Updates the maximum numbers for a pair of paths.
+    /// Raises the maxima if a pair of paths exceeds them. The path of the original executes
+    /// `before` instructions, and the path of the specialised program `after`.
     pub(super) fn note(&mut self, before: u64, after: u64) {
         self.before = self.before.max(before);
         self.after = self.after.max(after);

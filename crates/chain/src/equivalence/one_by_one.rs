@@ -8,7 +8,7 @@ use slowpath_smt::{SolverError, TermId};
 
 impl Validation<'_, '_> {
     /// Compares all paths of the original, one after the other. Returns true if all of them are
-    /// proved.
+    /// proved equal to paths of the specialised program.
     pub(super) fn paths(&mut self) -> Result<bool, SolverError> {
         let conditions = self.pair.facts.conditions.clone();
         let inputs = self.pair.inputs();
@@ -42,8 +42,8 @@ impl Validation<'_, '_> {
         }
     }
 
-    /// Compares one path of the original with all paths of the other program that the same packets
-    /// take.
+    /// Compares one path of the original with all paths of the specialised program that the same
+    /// packets take.
     fn path(&mut self, path: &Path) -> Result<Equivalence, SolverError> {
         let inputs = self.pair.inputs();
         self.pair.swap_terms();

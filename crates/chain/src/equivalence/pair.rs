@@ -1,5 +1,5 @@
-//! Holds the original and the specialised program while they are compared. Both use the same terms
-//! for the packet, the maps, addresses and other inputs.
+//! Holds the original and the specialised program while they are compared. Both programs use the
+//! same terms for the packet, the maps, addresses and other inputs.
 //!
 //! Each program has its own stack frames, at other addresses and with other initial content.
 
@@ -17,32 +17,37 @@ use std::rc::Rc;
 /// map; the second part is the name of the region.
 pub(super) type RegionKey = (bool, String);
 
-/// One of the two programs that are compared.
+/// One of the two programs that are compared, prepared for symbolic execution.
 pub(super) struct Member {
     pub side: Side,
     pub layout: Layout,
-    /// Reliances that allow additional, impossible runs, but leave out no possible run. A proof may
-    /// ignore them.
+    /// Behaviours outside the model for which the model only allows more runs than are possible. A
+    /// proof that holds for more runs also holds for the real ones, so it may ignore these
+    /// behaviours.
     pub wider: BTreeSet<RelianceId>,
-    /// Reliances that have no effect as long as the program has not changed the packet.
+    /// Behaviours outside the model that have no effect as long as the program has not changed the
+    /// packet.
     pub of_packet: BTreeSet<RelianceId>,
-    /// Regions that both programs share, and the region that records calls.
+    /// Memory regions that both programs share, and the region that records helper calls.
     pub regions: BTreeMap<RegionKey, RegionId>,
-    /// Number of writes to memory that the prologue makes.
+    /// Number of memory writes that set up the initial state, before the first instruction of the
+    /// program.
     pub prologue: usize,
 }
 
-/// The original and the specialised program. The original holds the term pool, except while the
-/// specialised program is executed ([`Pair::swap_terms`]).
+/// The original and the specialised program during a proof. Only one of them owns the pool of
+/// terms: the original, except while the specialised program is executed ([`Pair::swap_terms`]).
 pub(super) struct Pair {
     pub original: Member,
     pub other: Member,
     pub facts: FactTerms,
-    /// For each region, the array with its initial content.
+    /// Array with the initial content of each memory region.
     pub arrays: BTreeMap<RegionKey, ArrayId>,
-    /// Values that were found to be equal. It is used only while all paths are compared together.
+    /// Terms that are known to be equal, such as results that both programs compute in different
+    /// ways. `None` unless all paths are compared together.
     pub alike: Option<StructuralEquality>,
-    /// Regions in which runs only record initial content that they have read.
+    /// Memory regions that exist only for bookkeeping: in them, runs record the initial content of
+    /// maps that they have read.
     pub notes: BTreeSet<RegionKey>,
 }
 
@@ -50,14 +55,15 @@ fn key(region: &Region) -> RegionKey {
     (region.kind == RegionKind::Map, region.name.clone())
 }
 
-/// Inputs by name. Each has a term and a range (width, minimum, maximum).
+/// Inputs of the programs, by name. Each has a term and a range (width, minimum, maximum).
 type Inputs = BTreeMap<String, (TermId, (u8, u64, u64))>;
 
 impl Pair {
-    /// Creates both programs in the state at their start.
+    /// Creates the pair of both programs, with common terms for their memory and inputs, in their
+    /// start states.
     ///
     /// # Errors
-    /// The reason why their memory or their inputs cannot be compared, in words.
+    /// Returns the reason, in words, why their memory or their inputs cannot be compared.
     pub fn new(
         [original, other]: [Lifted; 2],
         (packets, raised): (Packets<'_>, Option<&str>),
@@ -93,20 +99,21 @@ impl Pair {
         Ok(pair)
     }
 
-    /// Passes the term pool from the program that holds it to the other one.
+    /// Passes the pool of terms, which only one of the two programs owns at a time, to the other
+    /// program.
     pub fn swap_terms(&mut self) {
         let original = &mut self.original.side.executor.pool;
         std::mem::swap(original, &mut self.other.side.executor.pool);
     }
 
-    /// Returns the term pool. The original must hold it.
+    /// Returns the pool of terms. The original program must own it at this time.
     pub fn pool(&mut self) -> &mut TermPool {
         &mut self.original.side.executor.pool
     }
 
-    /// Returns `a` if both terms are found to be equal, otherwise `b`. So values that both programs
-    /// compute in different orders become the same term. Equal terms are found only while all paths
-    /// are compared together.
+    /// Returns `a` if it is known that both terms are equal, otherwise `b`. So values that both
+    /// programs compute in different ways become the same term. Equal terms are looked for only
+    /// while all paths are compared together.
     pub fn one_if_alike(&mut self, a: TermId, b: TermId) -> TermId {
         let pool = &mut self.original.side.executor.pool;
         let alike = self.alike.as_mut().is_some_and(|alike| alike.are_equal(pool, a, b));
@@ -123,7 +130,7 @@ impl Pair {
         inputs
     }
 
-    /// Checks that both prologues leave the same content in shared memory.
+    /// Checks that both programs start with the same content of shared memory.
     fn same_start(&self) -> Result<(), String> {
         let of = |member: &Member| {
             let written = member.side.executor.written(&member.side.start).unwrap_or_default();
@@ -146,18 +153,19 @@ impl Pair {
 }
 
 impl Member {
-    /// Returns all writes that any run has made after the prologue, if the program was executed in
-    /// lockstep. The program must hold the term pool.
+    /// Returns all memory writes of any run, if the program was executed in lockstep with the other
+    /// one. Writes that set up the initial memory are left out. The program must own the pool of
+    /// terms.
     ///
     /// # Errors
-    /// The reason why the writes are not known, in words.
+    /// Returns the reason, in words, why the writes are not known.
     pub fn written_by_any(&mut self, path: &Path) -> Result<Vec<Written>, String> {
         let Side { executor, start, joined, .. } = &mut self.side;
         let joined = joined.as_mut().ok_or("no runs were joined")?;
         joined.written(executor, start, &path.state).map_err(|error| error.to_string())
     }
 
-    /// Returns the key that identifies a region in both programs, or `None` if they do not share
+    /// Returns the key of a memory region that both programs share, or `None` if they do not share
     /// it.
     pub fn key(&self, region: RegionId) -> Option<RegionKey> {
         let region = self.side.executor.program().regions.get(region.index())?;
@@ -166,8 +174,8 @@ impl Member {
     }
 }
 
-/// Returns the condition that a generation is not zero. The generation is the first 8 bytes of an
-/// array.
+/// Returns the condition that the generation counter of maps is not zero. It is the first 8 bytes
+/// of the array.
 fn is_nonzero(pool: &mut TermPool, array: ArrayId) -> TermId {
     let mut all = pool.bool(true);
     for byte in 0..8 {
@@ -181,7 +189,7 @@ fn is_nonzero(pool: &mut TermPool, array: ArrayId) -> TermId {
 
 const LENGTH: &str = "length of the packet";
 
-/// Returns true if each program has its own copy of a region.
+/// Returns true if a memory region is not shared: each program has its own stack.
 fn private(region: &Region) -> bool {
     region.kind == RegionKind::Stack
 }
@@ -218,8 +226,8 @@ fn share_inputs(pool: &mut TermPool, program: &Program, known: &mut Inputs) -> R
     Ok(())
 }
 
-/// Returns the name of an input that both programs share. Returns `None` if each program has its
-/// own input.
+/// Returns a name under which an input, such as the packet length, is the same in both programs.
+/// Returns `None` for an input that each program has for itself, such as the address of its stack.
 fn input_name(program: &Program, kind: InputKind, name: &str) -> Option<String> {
     match kind {
         InputKind::PacketLength => Some(LENGTH.to_owned()),
@@ -265,14 +273,14 @@ fn member(
     Ok(Member { side, layout, wider, of_packet, regions, prologue })
 }
 
-/// Returns the regions in which runs only record what they have read. This is initial content, so
-/// it is not compared.
+/// Returns the memory regions in which runs record the content of maps that they have read. They
+/// are not compared, because what they hold is initial content.
 fn notes(lifted: &Lifted) -> Vec<RegionKey> {
     let regions = lifted.layout.maps.iter().filter_map(|map| map.first_access);
     regions.map(|region| key(&lifted.program.regions[region.index()])).collect()
 }
 
-/// Checks that maps have the same memory layout in both programs.
+/// Checks that each map has the same memory layout in both programs.
 fn matching(first: &Layout, second: &Layout) -> Result<(), String> {
     for map in &first.maps {
         let Some(other) = second.maps.iter().find(|other| other.name == map.name) else { continue };
@@ -283,8 +291,8 @@ fn matching(first: &Layout, second: &Layout) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the layout of a map without the numbers of its regions and inputs, so that layouts can
-/// be compared.
+/// Returns the memory layout of a map, with all numbers of memory regions and inputs set to the
+/// same value. So the layouts in two programs can be compared.
 fn shape(map: &MapLayout) -> MapLayout {
     let any = RegionId(0);
     let mut shape = map.clone();

@@ -13,22 +13,24 @@ use slowpath_product::Path;
 use slowpath_smt::{Evaluator, Model, Node, TermId, TermPool};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Maximum number of blocks that a run executes. No path has this many.
+/// Maximum number of basic blocks that a run executes. No path has more.
 const MAX_BLOCKS: usize = 200_000;
 
-/// A packet and map content for which two programs differ.
+/// A packet and map content for which two programs differ, with the final state of each program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counterexample {
-    /// The part of the final state that differs.
+    /// The part of the final state that differs, in words.
     pub what: String,
-    /// The packet, two hexadecimal digits per byte.
+    /// The packet that both programs receive, two hexadecimal digits per byte.
     pub packet: String,
-    /// Nonzero bytes around the packet, by offset from its first byte.
+    /// Nonzero bytes in the buffer around the packet, by offset from the packet's first byte.
     pub room: BTreeMap<i64, u8>,
-    /// Nonzero bytes of maps, by name of the map's memory and offset.
+    /// Nonzero bytes of the maps' memory before the run, by name of the memory region and by
+    /// offset.
     pub maps: BTreeMap<String, BTreeMap<u64, u8>>,
-    /// External values (such as a clock's) that helper calls of the first program return, in order.
+    /// External values, such as the time or a random number, that helper calls of the first program
+    /// return, in order.
     pub drawn: Vec<u64>,
     /// Final state of the first program.
     pub original: FinalState,
@@ -36,31 +38,31 @@ pub struct Counterexample {
     pub specialised: FinalState,
 }
 
-/// The state after a run of a program.
+/// The state that a run of a program leaves behind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FinalState {
-    /// Return value.
+    /// Return value of the program.
     pub result: u32,
     /// Distance that the program moved the packet's start, in bytes.
     pub start: i64,
-    /// The packet, two hexadecimal digits per byte.
+    /// The packet after the run, two hexadecimal digits per byte.
     pub packet: String,
     /// The metadata in front of the packet, two hexadecimal digits per byte.
     pub metadata: String,
-    /// Other writable fields of the context: byte values by offset.
+    /// Written fields of the context other than the packet pointers: byte values by offset.
     pub context: BTreeMap<u64, u8>,
-    /// Helper calls: helper numbers and arguments.
+    /// Calls of helpers in order: the number of each helper, followed by its arguments.
     pub calls: Vec<u64>,
     /// Map elements, in words.
     pub maps: Vec<String>,
 }
 
-/// Runs both programs with the values of a model. Returns the packet and the final states if these
-/// differ.
+/// Runs both programs with the values of a solver's model. Returns the packet, the map content and
+/// the final states if these states differ.
 ///
 /// # Errors
-/// The reason why the runs do not confirm a difference, in words.
+/// Returns the reason, in words, why the runs do not confirm a difference.
 pub(super) fn confirm(
     pair: &Pair,
     packets: Packets<'_>,
@@ -124,7 +126,8 @@ pub(super) fn confirm(
     Ok(Counterexample { what, packet: hex(&packet), room, maps, drawn, original, specialised })
 }
 
-/// Returns the numbers that a model gives to pairs of words (interned pairs) in these terms.
+/// Returns the numbers by which a solver's model represents pairs of words. In terms, an interned
+/// pair is a single number.
 pub(super) fn interned(pool: &TermPool, terms: &[TermId], model: &Model) -> Interned {
     let mut evaluator = Evaluator::new(pool, model);
     let mut numbers = Interned::new();
@@ -137,7 +140,8 @@ pub(super) fn interned(pool: &TermPool, terms: &[TermId], model: &Model) -> Inte
     numbers
 }
 
-/// Returns the initial content of shared memory according to a model, by region and offset.
+/// Returns the initial content of the memory that both programs share, according to a model. The
+/// keys are the region and the offset.
 pub(super) fn shared_memory(pair: &Pair, model: &Model) -> BTreeMap<RegionKey, BTreeMap<u64, u8>> {
     let mut memory: BTreeMap<RegionKey, BTreeMap<u64, u8>> = BTreeMap::new();
     for (array, index, byte) in model.bytes() {
@@ -148,7 +152,7 @@ pub(super) fn shared_memory(pair: &Pair, model: &Model) -> BTreeMap<RegionKey, B
     memory
 }
 
-/// Gives each shared region the same address in both programs, with large distances between
+/// Gives each shared memory region the same address in both programs, with large distances between
 /// regions. The programs do not depend on these addresses.
 fn same_addresses(pair: &Pair, environments: &mut [Environment; 2]) -> Result<(), String> {
     /// Distance in bytes between the addresses of two regions. No region is larger than this.
@@ -179,8 +183,11 @@ fn length(member: &Member, environment: &Environment) -> usize {
     length.and_then(|&length| usize::try_from(length).ok()).unwrap_or(0)
 }
 
-/// Sets the bytes of the packet that the model leaves open so that the facts hold. Returns all
-/// bytes.
+/// Gives values to the packet bytes that the solver's model leaves open, so that the facts hold.
+/// Returns all bytes of the packet.
+///
+/// # Errors
+/// Returns a sentence if the facts do not hold for the resulting packet.
 pub(super) fn complete(
     content: &mut BTreeMap<u64, u8>,
     packets: Packets<'_>,
@@ -221,8 +228,8 @@ struct After<'a> {
     run: &'a Run,
 }
 
-/// Returns all places in memory that either run has written, and all places that have initial
-/// content.
+/// Returns all bytes of shared memory that either run has written or that have initial content, as
+/// region and offset.
 fn touched(ends: &[After<'_>; 2]) -> BTreeSet<(RegionKey, u64)> {
     let of = |end: &After<'_>| -> Vec<(RegionKey, u64)> {
         let places = end.run.written.keys().chain(end.environment.memory.keys());
@@ -231,12 +238,12 @@ fn touched(ends: &[After<'_>; 2]) -> BTreeSet<(RegionKey, u64)> {
     ends.iter().flat_map(of).collect()
 }
 
-/// Information that both final states are described with.
+/// Information with which the final memory of both runs is described in words.
 struct Seen<'a> {
     places: BTreeSet<(RegionKey, u64)>,
-    /// Content of memory before the runs.
+    /// Content of memory before the runs, by memory region and offset.
     before: &'a BTreeMap<RegionKey, BTreeMap<u64, u8>>,
-    /// The number of each interned pair of words, which is the same in both runs.
+    /// Numbers that represent pairs of words in terms, by pair. They are the same in both runs.
     interned: &'a HashMap<(u64, u64), u32>,
     /// The maps that are compared, each with a program that uses it.
     maps: Vec<(&'a MapLayout, &'a Member)>,
@@ -244,7 +251,7 @@ struct Seen<'a> {
 }
 
 /// Returns the maps whose content can be compared after the runs. If only one program uses a map,
-/// its prologue must not have written to the map. Otherwise, the content that the other program
+/// its prologue must not have written to the map, because then the content that the other program
 /// leaves is not known.
 fn maps(pair: &Pair) -> Vec<(&MapLayout, &Member)> {
     let mut maps: BTreeMap<&str, (&MapLayout, &Member)> = BTreeMap::new();
@@ -310,7 +317,8 @@ impl After<'_> {
         }
     }
 
-    /// Describes the content of a map in words, for all parts that either run has read or written.
+    /// Describes the content of a map in words, for all bytes that either run has written or that
+    /// have initial content.
     fn map(&self, (layout, user): (&MapLayout, &Member), seen: &Seen<'_>) -> Vec<String> {
         let mut bytes = Bytes::new();
         for (key, at) in seen.places.iter().filter(|(key, _)| key.0 && !seen.notes.contains(key)) {
@@ -339,7 +347,6 @@ impl After<'_> {
         (!self.calls().contains(&DISCARD)).then(|| format!("{} {}", layout.name, bytes.join(", ")))
     }
 
-    /// Returns the helper calls in order, each with its arguments.
     fn calls(&self) -> Vec<u64> {
         let Some(calls) = self.member.layout.calls else { return Vec::new() };
         let count = self.word(calls, 0, 8);
@@ -368,7 +375,7 @@ fn describe(element: &Element) -> String {
     format!("{key}: {}", value.join(", "))
 }
 
-/// Sign-extends a 32-bit distance between addresses to 64 bits.
+/// Sign-extends a 32-bit number, the distance between two addresses, to 64 bits.
 fn wide(distance: u64) -> u64 {
     i64::from(distance as u32 as i32) as u64
 }

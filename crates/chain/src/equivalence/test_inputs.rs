@@ -1,5 +1,5 @@
-//! Derives test inputs from a proof, so that both programs can also be compared in the kernel. Each
-//! pair of paths gives one packet with the content of the maps.
+//! Derives test inputs from a proof that two programs do the same, so that both programs can also
+//! be compared in the kernel. Each pair of paths gives one packet with the content of the maps.
 
 use super::facts::Packets;
 use super::pair::Pair;
@@ -11,22 +11,23 @@ use slowpath_smt::Evaluator;
 
 /// Maximum number of test inputs of a proof.
 pub(super) const MAX_TEST_INPUTS: usize = 512;
-/// Map values up to this size, in bytes, are written completely. For larger values, only the known
-/// bytes are written.
+/// Maximum size in bytes of map values that are written completely. For larger values, only the
+/// known bytes are written.
 const WHOLE: u32 = 256;
 
 /// A packet and map content on which both programs are run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestInput {
-    /// The packet as it arrives. The facts hold for it.
+    /// The packet before the program runs. It satisfies the facts for which the programs were
+    /// compared.
     pub packet: Vec<u8>,
-    /// Content of maps that the paths need, in the same form as `maps` of a witness
-    /// (`docs/json.md`).
+    /// Content of maps that leads the programs along the intended paths, in the same form as `maps`
+    /// of a witness (`docs/json.md`).
     pub maps: Value,
 }
 
-/// Derives a test input from the model of a pair of paths. The original must hold the term pool.
-/// Returns `None` if there is no model, or if its packet cannot arrive.
+/// Derives a test input from the solver's model for a pair of paths. The original program must hold
+/// the term pool. Returns `None` if there is no model, or if the facts do not hold for its packet.
 pub(super) fn test_input(pair: &Pair, packets: Packets<'_>, path: &Path) -> Option<TestInput> {
     let Side { executor, .. } = &pair.original.side;
     let model = path.model.as_ref()?;
@@ -67,6 +68,7 @@ fn is_plain(map: &MapLayout) -> bool {
 }
 
 /// Returns an entry of a map as JSON. The value is null if the map must not contain the key.
+/// Returns `None` if the key is not known, or not known to be present or absent.
 fn entry(element: &Element) -> Option<Value> {
     let key = digits(element.key.as_ref()?);
     let there = element.present?;

@@ -12,14 +12,15 @@ use slowpath_product::{Answer, Lockstep, Path, StructuralEquality, TermPair, loc
 use slowpath_smt::{SolverError, TermId};
 
 /// Number of pairs of paths that are compared one by one before all paths are compared together.
-/// Most programs have no more pairs.
+/// For most programs, fewer pairs suffice.
 const ONE_BY_ONE: u64 = 64;
-/// Divisor of the remaining time. The quotient is the time for finding test inputs after a proof.
+/// The inverse share of the remaining time that may be spent on more test inputs after a proof: one
+/// eighth.
 const PART: u32 = 8;
 
 impl Validation<'_, '_> {
-    /// Returns true if so many pairs of paths were compared that comparing all paths together is
-    /// worthwhile.
+    /// Returns true if many pairs of paths were already compared one by one, so that comparing all
+    /// paths together is worthwhile.
     pub(super) fn is_long(&self) -> bool {
         self.found.pairs >= ONE_BY_ONE
     }
@@ -31,7 +32,7 @@ impl Validation<'_, '_> {
         self.found.test_inputs.len() >= MAX_TEST_INPUTS || stop.reason().is_some()
     }
 
-    /// Compares all paths together, if this was not tried before. Returns true if all paths are
+    /// Compares all paths together, unless this was tried before. Returns true if all paths are
     /// proved.
     pub(super) fn compare_together(&mut self) -> Result<bool, SolverError> {
         if let Together::NotTried = self.together {
@@ -54,7 +55,8 @@ impl Validation<'_, '_> {
         Ok(self.is_proved())
     }
 
-    /// Executes both programs in lockstep, and compares their final states.
+    /// Executes both programs in lockstep, and compares their final states. Returns true if they
+    /// are proved to be the same.
     fn run_in_lockstep(&mut self) -> Result<bool, SolverError> {
         let programs = [&self.pair.original, &self.pair.other];
         let [original, other] = programs.map(|member| member.side.executor.program());
@@ -94,9 +96,8 @@ impl Validation<'_, '_> {
         Ok(true)
     }
 
-    /// Asks the solver about pairs of values that were not found to be equal, the innermost pairs
-    /// first. Single values are easy for the solver; terms that contain many of them are hard.
-    /// Returns true if any pair is equal.
+    /// Asks the solver about pairs of terms whose equality is undecided. Pairs that are parts of
+    /// other terms come first, because they are easier. Returns true if any pair is proved equal.
     fn settle(&mut self, runs: &Path) -> Result<bool, SolverError> {
         let undecided =
             self.pair.alike.as_mut().map(StructuralEquality::take_undecided).unwrap_or_default();
@@ -114,8 +115,8 @@ impl Validation<'_, '_> {
         Ok(settled)
     }
 
-    /// Returns the pair with the conditions under which both terms are equal in all runs. Returns
-    /// `None` if the terms can differ, or if the solver cannot decide.
+    /// Proves that two terms are equal in all runs. Returns the pair with the conditions that the
+    /// proof needs, or `None` if the terms can differ or the solver cannot decide.
     ///
     /// Most known conditions on runs do not matter for a pair, so the first query leaves them out.
     fn equal_under(
@@ -142,7 +143,6 @@ impl Validation<'_, '_> {
         Ok(None)
     }
 
-    /// Returns true if the solver shows that none of the differences is possible in any run.
     fn none(
         &mut self,
         runs: &Path,

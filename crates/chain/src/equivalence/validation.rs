@@ -1,4 +1,4 @@
-//! The state of a running proof: both programs, the solver, and the results so far.
+//! The state of an unfinished equivalence proof: both programs, the solver, and the results so far.
 
 use super::compare::{self, Difference};
 use super::draws::Draws;
@@ -10,34 +10,32 @@ use slowpath_smt::{SolverError, TermId};
 use slowpath_stop::Stop;
 use std::collections::BTreeSet;
 
-/// State of the comparison of all paths together, with its result.
+/// Progress of comparing all paths of two programs together, in contrast to path by path.
 pub(super) enum Together {
-    /// The paths were not compared together yet.
     NotTried,
-    /// The paths were compared together, but not proved.
+    /// All paths were compared together, but they were not proved equal.
     Open,
     /// Both programs are proved to do the same. The comparison path by path continues only to find
     /// test inputs, until this condition stops it.
     Proved(Stop),
 }
 
-/// A proof that is in progress.
+/// A proof of equivalence that is in progress.
 pub(super) struct Validation<'a, 'b> {
     pub packets: Packets<'a>,
     pub pair: &'a mut Pair,
     pub queries: &'a mut Queries<'b>,
     pub draws: Draws,
-    /// True if the solver's queries contain the known bits of single bytes as conditions.
+    /// True if all queries to the solver have conditions for the known bits of packet bytes.
     knows_bits: bool,
-    /// For each slot of the specialised program, the slot of the original that it comes from, if
-    /// known.
+    /// For each instruction slot of the specialised program, the slot of the original that it comes
+    /// from. `None` if this is not known.
     pub origins: Option<&'a [usize]>,
     pub together: Together,
     pub found: Proof,
 }
 
 impl<'a, 'b> Validation<'a, 'b> {
-    /// Creates the state at the start of a proof.
     pub fn new(
         packets: Packets<'a>,
         (pair, origins): (&'a mut Pair, Option<&'a [usize]>),
@@ -48,12 +46,13 @@ impl<'a, 'b> Validation<'a, 'b> {
         Validation { packets, pair, queries, draws, knows_bits: false, origins, together, found }
     }
 
-    /// Returns true if all paths are proved together.
+    /// Returns true if all paths together are proved to do the same in both programs.
     pub fn is_proved(&self) -> bool {
         matches!(self.together, Together::Proved(_))
     }
 
-    /// Returns those differences that are still possible under the facts about a path.
+    /// Returns those of the differences that the conditions of the path `other` do not already
+    /// exclude.
     pub fn not_ruled_out(
         &mut self,
         other: &Path,
@@ -66,8 +65,8 @@ impl<'a, 'b> Validation<'a, 'b> {
         differences
     }
 
-    /// Adds the known bits of single bytes to all further queries, if a program reads bytes at
-    /// variable addresses.
+    /// Adds conditions for known bits of packet bytes to all later queries. Does nothing unless a
+    /// program reads packet bytes at variable offsets.
     pub fn tell_bits(&mut self) {
         if self.pair.facts.reads_anywhere.get() && !self.knows_bits {
             self.knows_bits = true;
@@ -75,7 +74,8 @@ impl<'a, 'b> Validation<'a, 'b> {
         }
     }
 
-    /// Asks the solver whether the condition `what` is possible for a packet that takes both paths.
+    /// Asks the solver whether the condition `what` is possible for a packet that takes the path
+    /// `other` and the original's path paired with it.
     pub fn ask(&mut self, other: &Path, what: TermId) -> Result<Answer, SolverError> {
         self.tell_bits();
         let mut conditions = other.conditions.clone();
@@ -89,8 +89,8 @@ impl<'a, 'b> Validation<'a, 'b> {
         }
     }
 
-    /// Returns true if a packet that takes both paths may rely on behaviour that is not modelled.
-    /// Adds each such reliance to the reasons why the proof is undecided.
+    /// Returns true if a packet that takes both paths may depend on behaviour that is not modelled.
+    /// For each such behaviour, adds a sentence to the reasons why the proof is undecided.
     pub fn relies(&mut self, path: &Path, other: &Path) -> Result<bool, SolverError> {
         let mut relies = false;
         let sides = [(&self.pair.original, path), (&self.pair.other, other)];

@@ -10,35 +10,36 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 
-/// A program of a chain, with options for finding facts.
+/// A program of a chain, with options for finding facts about the packets that leave it.
 #[derive(Clone, Copy)]
 pub struct ChainProgram<'a> {
     /// The object that contains the program.
     pub object: &'a Object,
     /// The linked program.
     pub program: &'a BpfProgram,
-    /// Knowledge about the program's maps and helpers, and limits for finding facts.
+    /// Options for finding facts: knowledge about the program's maps and helpers, and limits.
     pub options: &'a FactsOptions,
 }
 
-/// Known facts about the packets that reach a program.
+/// Known facts about the packets that reach a program of a chain.
 #[derive(Default)]
 pub struct Reached {
-    /// Facts about all of these packets; `None` if no packet arrives.
+    /// Facts about all packets that reach the program; `None` if no packet arrives.
     pub facts: Option<PacketFacts>,
-    /// Headroom and metadata of these packets.
+    /// Headroom and metadata length of all packets that reach the program; `None` if no packet
+    /// arrives.
     pub packet_environment: Option<PacketEnvironment>,
     /// For each edge to this program, the packets that leave the previous program. Each entry
-    /// starts with the index of the edge.
+    /// starts with the index of the edge in the chain.
     pub by_edge: Vec<(usize, Outgoing)>,
     /// Reasons why nothing is known about the packets on some edges. Each entry starts with the
-    /// index of the edge.
+    /// index of the edge in the chain.
     pub unknown: Vec<(usize, String)>,
 }
 
-/// Finds the facts about packets that reach each program of a chain, in the order of the members.
-/// `first` contains the facts that hold for packets arriving at the chain. `runs` contains the
-/// program of each member.
+/// Finds the facts about packets that reach each program of a chain, in the order of the chain's
+/// members. `first` contains the facts that hold for packets arriving at the chain. `runs` contains
+/// the program of each member.
 ///
 /// If several edges lead to a program, its facts hold for packets on all of them. If nothing is
 /// found out about a program in time, any packet may leave it.
@@ -105,7 +106,7 @@ pub fn facts_along(
     reached
 }
 
-/// Returns the program results with which a packet takes an edge.
+/// Returns the program results after which a packet takes an edge of a chain.
 fn results(edge: &Edge) -> ResultSet {
     let values = edge.on.iter().map(|action| action.number());
     let gone = edge.dispatched.then_some(REMOVED_RESULT);

@@ -1,5 +1,5 @@
-//! Translates the facts about arriving packets for the solver. Known bits are constants wherever
-//! the program reads them; all other facts are conditions of every query.
+//! Translates the facts about arriving packets into terms for the solver. Known bits are constants
+//! wherever the program reads them; all other facts are conditions of every query.
 //!
 //! Nothing is known about the bytes after the end of a packet.
 
@@ -11,29 +11,29 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Width of offsets in the packet, in bits.
+/// Width of packet offsets in terms, in bits.
 const WIDTH: u8 = 64;
 
-/// The packet as it arrives, and the facts about it.
+/// The packet before a program runs, and the facts about it.
 pub(crate) struct Arrival {
     packet: Rc<Packet>,
     facts: PacketFacts,
 }
 
-/// The packet as it arrives, with its known bits.
+/// The packet before a program runs, with its known bits.
 struct Packet {
     bytes: ArrayId,
     length: TermId,
     /// Minimum length of packets, in bytes.
     min_length: u64,
     known: BTreeMap<u16, KnownBits>,
-    /// True if the program reads a byte at a variable offset. Known bits are not constants in such
-    /// a read.
+    /// True if the program reads a packet byte at a variable offset. In such a read, known bits do
+    /// not become constants, so they are needed as conditions.
     anywhere: Cell<bool>,
 }
 
 impl Packet {
-    /// Returns the condition that the packet is long enough to have a byte at an offset.
+    /// Returns the condition that the packet is long enough to contain the byte at an offset.
     fn has(&self, pool: &mut TermPool, offset: u64) -> TermId {
         if offset < self.min_length {
             return pool.bool(true);
@@ -62,8 +62,8 @@ impl Packet {
 
 impl Arrival {
     /// Translates the facts about packets that arrive at a lifted program, and creates the state in
-    /// which its execution starts. Returns `None` if the program has no input for the packet
-    /// length.
+    /// which its symbolic execution starts. Returns `None` if the program has no input for the
+    /// packet length.
     pub fn new(lifted: &Lifted, facts: &PacketFacts) -> Option<(Arrival, Start)> {
         let mut start = Start::default();
         let input = lifted.program.packet_length?;
@@ -84,8 +84,8 @@ impl Arrival {
         Some((Arrival { packet, facts: facts.clone() }, start))
     }
 
-    /// Returns the conditions that arriving packets fulfil. Call it after the program was executed:
-    /// conditions about known bits are left out if no read needs them.
+    /// Returns the conditions that arriving packets fulfil. Conditions about known bits are left
+    /// out if no read needs them, so the program must have been executed before.
     pub fn conditions(&self, pool: &mut TermPool) -> Vec<TermId> {
         self.all(pool, self.packet.anywhere.get())
     }
@@ -129,7 +129,8 @@ impl Arrival {
         conditions
     }
 
-    /// Restricts a condition to packets that are long enough to have a byte at an offset.
+    /// Restricts a condition to packets that contain the byte at an offset: for shorter packets,
+    /// the returned condition always holds.
     fn if_there(&self, pool: &mut TermPool, offset: u64, condition: TermId) -> TermId {
         let has = self.packet.has(pool, offset);
         let short = pool.not(has);

@@ -1,20 +1,21 @@
-//! Proposes facts about leaving packets: statements that hold for all sample packets, but are not
-//! proved yet.
+//! Proposes facts about packets that leave a program (candidates): statements that hold for all
+//! sample packets, but are not proved yet.
 
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Maximum size in bytes of a field in a candidate.
+/// Maximum size in bytes of a packet field that a candidate (a proposed fact) is about.
 const MAX_FIELD: usize = 8;
-/// Minimum size in bytes of two equal fields in a candidate.
+/// Minimum size in bytes of two packet fields that a candidate (a proposed fact) states to be
+/// equal.
 const MIN_EQUAL: usize = 2;
 
-/// Limits on the number of candidates.
+/// Limits on the number of proposed facts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Maximum number of possible values of a field.
+    /// Maximum number of possible values that a candidate for a field lists.
     pub values: usize,
-    /// Maximum number of pairs of equal fields.
+    /// Maximum number of candidates that state that two fields are equal.
     pub equalities: usize,
 }
 
@@ -22,11 +23,10 @@ pub(super) struct Bounds {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Seen {
     pub length: u64,
-    /// First bytes of the packet.
     pub bytes: Vec<u8>,
 }
 
-/// Statements about the bytes of leaving packets that may be facts.
+/// Statements about the bytes of leaving packets that hold for all samples, but are not proved yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidates {
     pub bits: BTreeMap<u16, KnownBits>,
@@ -35,7 +35,7 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// Returns the statements that hold for all of these packets.
+    /// Returns the statements that hold for all sample packets.
     pub fn of(seen: &[Seen], bounds: &Bounds) -> Candidates {
         let mut candidates = Candidates::default();
         let longest = seen.iter().map(|packet| packet.bytes.len()).max().unwrap_or(0);
@@ -56,8 +56,8 @@ impl Candidates {
         candidates
     }
 
-    /// Finds fields that have only a few different values in all packets. Skips values that the
-    /// known bits already imply.
+    /// Adds fields that have only a few different values in all sample packets. Skips values that
+    /// the known bits already imply.
     fn find_values(&mut self, seen: &[Seen], longest: usize, bounds: &Bounds) {
         // After the 14 bytes of Ethernet, headers are aligned to four bytes.
         for (bytes, aligned) in [(1, 0), (2, 0), (4, 2)] {
@@ -77,8 +77,8 @@ impl Candidates {
         }
     }
 
-    /// Returns true if the values of a field exclude packets that the candidates for its parts do
-    /// not exclude.
+    /// Returns true if listing these values of a field adds information: they exclude packets that
+    /// the candidates for the field's two halves do not exclude.
     fn says_more(&self, field: Field, values: &BTreeSet<u64>) -> bool {
         let half = field.bytes / 2;
         let parts = if half == 0 {
@@ -101,8 +101,8 @@ impl Candidates {
         (values.len() as u64) < parts
     }
 
-    /// Finds pairs of fields that are equal in all packets. Bytes with a constant value are not
-    /// compared. Adjacent equal bytes are combined into fields that are as long as possible.
+    /// Adds pairs of fields that are equal in all sample packets. Bytes with a constant value are
+    /// not compared. Adjacent equal bytes are combined into fields that are as long as possible.
     fn find_equal(&mut self, seen: &[Seen], free: &[usize], bounds: &Bounds) {
         let mut alike: HashMap<Vec<Option<u8>>, usize> = HashMap::new();
         // For each byte, the nearest earlier byte that is equal, if there is one.
@@ -126,7 +126,8 @@ impl Candidates {
         }
     }
 
-    /// Removes the candidates that do not hold for a packet. Returns true if any were removed.
+    /// Removes the candidates that do not hold for a sample packet. Returns true if any were
+    /// removed.
     pub fn refute(&mut self, packet: &Seen) -> bool {
         let before = self.len();
         self.bits.retain(|&offset, bits| {
@@ -168,14 +169,15 @@ impl Candidates {
         halves.into()
     }
 
-    /// Adds other candidates. They must be about different bytes.
+    /// Adds the candidates of `other`, which must be about other bytes than the present ones.
     pub fn extend(&mut self, other: Candidates) {
         self.bits.extend(other.bits);
         self.values.extend(other.values);
         self.equal.extend(other.equal);
     }
 
-    /// Converts the candidates to facts about packets whose minimum and maximum length are given.
+    /// Converts the proved candidates to facts about packets whose minimum and maximum length are
+    /// given.
     pub fn facts(self, (min_length, max_length): (u16, u16)) -> PacketFacts {
         let Candidates { bits, values, equal } = self;
         PacketFacts { min_length, max_length, bits, values, equal }

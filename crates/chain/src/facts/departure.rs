@@ -1,5 +1,5 @@
-//! Describes the packets that leave a program: the condition under which a run ends with one of the
-//! wanted results, and the packet at the end of the run.
+//! Describes the packets that leave a program as terms: the condition under which a run ends with
+//! one of the wanted results, and the packet at the end of the run.
 //!
 //! Paths that certainly end with another result are removed first, so that most terms need no
 //! choice between paths.
@@ -12,18 +12,19 @@ use slowpath_ir::RegionId;
 use slowpath_search::{Gate, Gated, Head, Unrolled};
 use slowpath_smt::TermId;
 
-/// Offsets of fields in `struct xdp_md` (`include/uapi/linux/bpf.h`).
+/// Offsets in bytes of fields in `struct xdp_md` (`include/uapi/linux/bpf.h`).
 const DATA: u64 = 0;
 const DATA_END: u64 = 4;
 const DATA_META: u64 = 8;
-/// Maximum depth inside a result term at which a merge of paths (phi) is searched.
+/// Maximum depth inside a result's term to which values that depend on the path (phis) are
+/// searched.
 pub(super) const WRAPPED: u32 = 4;
 
-/// The packet that leaves the program, at the end of all runs with a wanted result.
+/// The packet that leaves the program, as terms that are valid for all runs with a wanted result.
 pub(super) struct Departure {
     pub gated: Gated,
-    /// Conditions under which a run ends with a wanted result. They combine the conditions of paths
-    /// and, if necessary, a condition on the result.
+    /// Conditions under which a run ends with a wanted result: that it takes certain paths and, if
+    /// necessary, that its result has a certain value.
     pub gates: Vec<Gate>,
     /// Length of the packet, as a term of 32 bits.
     pub length: TermId,
@@ -82,8 +83,8 @@ impl Departure {
         Ok(Some(Departure { gated, gates, length, start, metadata }))
     }
 
-    /// Returns the offset, in the packet's memory region, of a byte of the leaving packet. `offset`
-    /// counts from the start of the leaving packet.
+    /// Returns the position of a byte of the leaving packet in the packet's memory region. `offset`
+    /// counts from the start of the packet when it leaves.
     pub fn place(&self, executor: &mut Executor, offset: u16) -> TermId {
         let offset = executor.pool.constant(64, offset.into());
         executor.pool.add(self.start, offset)
@@ -107,7 +108,8 @@ impl Departure {
         Ok(bytes)
     }
 
-    /// Returns a minimum and a maximum of the packet's length that follow directly from its term.
+    /// Returns a minimum and a maximum length of the leaving packet in bytes, which follow from its
+    /// term without a solver query.
     pub fn lengths(&self, executor: &Executor) -> (u16, u16) {
         let domain = executor.pool.domain(self.length);
         let number = |length: u64| u16::try_from(length).unwrap_or(u16::MAX);
@@ -115,8 +117,8 @@ impl Departure {
     }
 }
 
-/// Returns the result of the program at an exit, as a term of 32 bits. The term may contain merges
-/// that are not resolved yet.
+/// Returns the result of the program at an exit, as a term of 32 bits. The term may contain phis,
+/// whose value depends on the path.
 pub(super) fn result(
     executor: &mut Executor,
     state: &SymbolicState,
@@ -126,12 +128,12 @@ pub(super) fn result(
     executor.content(state, region, zero, 4)
 }
 
-/// Finds the arcs from which a run may still end with one of `results`. The result contains a value
-/// for each arc, by its number.
+/// Finds the edges of the path graph over which a run may still end with one of `results`. The
+/// returned list has a flag for each edge, by its number.
 ///
-/// Works backwards. For each node, it keeps the result term that all paths from the node to the end
-/// share, if they share one. On an arc to a merge, a phi stands for the value that arrives over
-/// this arc.
+/// The search works backwards from the exits. For each node, it keeps the result term that all
+/// paths from the node to an exit have in common, if there is one. On an edge into a node where
+/// paths merge, a phi is replaced by its value for this edge.
 fn alive(unrolled: &mut Unrolled, region: RegionId, results: &ResultSet) -> Vec<bool> {
     let mut alive = vec![false; unrolled.dag.arcs.len()];
     let mut behind: Vec<Option<CommonResult>> = vec![None; unrolled.dag.nodes.len()];
@@ -176,16 +178,17 @@ fn alive(unrolled: &mut Unrolled, region: RegionId, results: &ResultSet) -> Vec<
     alive
 }
 
-/// The result of all paths from a node to the end, if it is the same on all of them.
+/// The results of all paths from a node of the path graph to the exits of the program.
 #[derive(Clone, Copy, Debug)]
 enum CommonResult {
-    /// All paths have this result.
+    /// All paths have the result that this term describes.
     Result(TermId),
-    /// Different paths have different results.
+    /// The paths have different results, so the result may be any.
     Any,
 }
 
-/// Returns the value that a term has in runs over an arc to a node.
+/// Returns the value of a term in runs that arrive at `node` over the edge `arc`: a phi of this
+/// node is replaced by its value for the edge. Looks at most `deep` levels inside the term.
 pub(super) fn arriving(
     executor: &mut Executor,
     term: TermId,

@@ -1,5 +1,5 @@
 //! Finds the results with which packets end instead of reaching the next program, and the branches
-//! that decide so.
+//! that lead to these results.
 
 use super::departure::{WRAPPED, arriving, result};
 use super::explanation::InsnLocation;
@@ -10,20 +10,21 @@ use slowpath_search::{Head, Unrolled};
 use slowpath_smt::TermId;
 use std::collections::BTreeSet;
 
-/// Maximum number of ends that are listed.
+/// Maximum number of program ends that are listed.
 const MAX_ENDS: usize = 16;
 
 /// A result with which packets end instead of reaching the next program, and the branch that leads
 /// to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct End {
-    /// The result; `None` if it is not constant.
+    /// The result, such as an XDP action; `None` if it is not constant.
     pub result: Option<u32>,
-    /// Last branch before the end; `None` if the program has no branch on the way.
+    /// Last branch before the end of the program; `None` if there is no branch on the way.
     pub branch: Option<InsnLocation>,
 }
 
-/// Lists the ends of a program at which the result is not one of `results`.
+/// Lists the ends of a program at which the result is not one of `results`, each with the last
+/// branch before it.
 pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &ResultSet) -> Vec<End> {
     let mut before: Vec<Vec<ArcId>> = vec![Vec::new(); unrolled.dag.nodes.len()];
     for (number, arc) in unrolled.dag.arcs.iter().enumerate() {
@@ -61,8 +62,8 @@ pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &ResultSe
     ends.into_iter().take(MAX_ENDS).collect()
 }
 
-/// Returns the node at which paths with different values of a term merge, and the arcs to this
-/// node. Looks at most `deep` levels inside the term.
+/// Returns the node at which a term gets its value from the path taken (a phi), and the edges that
+/// lead to this node. Looks at most `deep` levels inside the term.
 fn meeting(executor: &Executor, term: TermId, deep: u32) -> Option<(NodeId, Vec<ArcId>)> {
     if let Some(Varying::Merged { node, incoming }) = executor.path_dependence(term) {
         return Some((node, incoming.iter().map(|&(arc, _)| arc).collect()));

@@ -6,10 +6,10 @@ use slowpath_search::SearchError;
 use slowpath_smt::SolverError;
 use thiserror::Error;
 
-/// Reason why no facts were found.
+/// Reason why no facts about leaving packets were found.
 #[derive(Debug, Error)]
 pub enum FactsError {
-    /// The program cannot be lifted.
+    /// The program cannot be lifted, that is, translated to the intermediate representation.
     #[error(transparent)]
     Lift(#[from] LiftError),
     /// The program cannot be unrolled.
@@ -21,13 +21,13 @@ pub enum FactsError {
     /// The solver contradicts itself.
     #[error(transparent)]
     Solver(#[from] SolverError),
-    /// Some runs of the program are not analysed, for this reason.
+    /// Some runs of the program are not analysed, so no fact is certain. The text is the reason.
     #[error("not all of its runs are looked at: {0}")]
     Unseen(String),
-    /// The leaving packet cannot be expressed as a term.
+    /// The leaving packet cannot be described as a term for the solver. The text is the reason.
     #[error("{0}")]
     NotExpressible(String),
-    /// It could not be decided whether any packet leaves the program.
+    /// The solver could not decide whether any packet leaves the program. The text is the reason.
     #[error("the solver cannot tell whether any packet leaves: {0}")]
     Undecided(String),
 }

@@ -1,5 +1,5 @@
-//! Explains why a fact holds: finds the branches from which the fact follows, because every leaving
-//! packet takes them. Also finds the instructions that wrote the bytes.
+//! Explains why a fact about leaving packets holds. It finds the branches from which the fact
+//! follows, because every leaving packet takes them, and the instructions that wrote the bytes.
 
 use super::error::FactsError;
 use super::fact::Fact;
@@ -9,15 +9,15 @@ use slowpath_ir::{Block, Field, InsnIdx, PacketFacts, Program, SourceLocation, T
 use slowpath_smt::{TermId, minimise_core};
 use std::collections::BTreeSet;
 
-/// Maximum number of solver queries for reducing the branches of an explanation.
+/// Maximum number of solver queries for reducing the set of branches in an explanation.
 const MINIMISE_BUDGET: usize = 40;
 
-/// An instruction, and its source line.
+/// An instruction of a program, and its source line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsnLocation {
     /// Number of the instruction in the program.
     pub insn: u32,
-    /// Source line, if known.
+    /// Source line of the instruction; `None` if it is not known.
     pub source: Option<SourceLocation>,
 }
 
@@ -40,9 +40,9 @@ impl InsnLocation {
         InsnLocation { insn, source }
     }
 
-    /// Returns the location of the branch at the end of a block. Compilers give no line to some
-    /// branches, such as merged ones. Then the line of the instruction before it is used, such as
-    /// that of the comparison.
+    /// Returns the location of the branch at the end of a basic block. Compilers give no source
+    /// line to some branches, such as merged ones. Then the line of the nearest earlier instruction
+    /// in the block is used, such as that of the comparison.
     pub(super) fn of_branch(program: &Program, block: &Block) -> InsnLocation {
         let insn = block.insns.last().map_or(block.first.0, |insn| insn.0);
         let mut before = block.insns.iter().rev().map(|insn| InsnLocation::of(program, insn.0));
@@ -51,19 +51,20 @@ impl InsnLocation {
     }
 }
 
-/// The parts of a program because of which a fact holds.
+/// The parts of a program because of which a fact about leaving packets holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
     /// Branches from which the fact follows, in the order of the program.
     pub branches: Vec<InsnLocation>,
-    /// Instructions that wrote the bytes that the fact is about.
+    /// Instructions that wrote the packet bytes that the fact is about.
     pub stores: Vec<InsnLocation>,
-    /// True if the fact also depends on facts about arriving packets.
+    /// True if the fact also depends on facts that were known about arriving packets.
     pub arrived: bool,
 }
 
 impl Explanation {
-    /// Returns all source lines, without duplicates, in the order of the program.
+    /// Returns the source lines of all branches and stores, without duplicates, in the order of the
+    /// program.
     pub fn lines(&self) -> Vec<SourceLocation> {
         let mut places: Vec<&InsnLocation> = self.branches.iter().chain(&self.stores).collect();
         places.sort_unstable();
@@ -77,7 +78,6 @@ impl Explanation {
     }
 }
 
-/// Finds the parts of the program because of which a fact holds.
 pub(super) fn explain(
     proof: &mut Proof,
     facts: &PacketFacts,
@@ -135,7 +135,7 @@ pub(super) fn explain(
     Ok(explanation)
 }
 
-/// Lists the calls of certain helpers that some packet makes.
+/// Lists the calls of the given helpers that are in executed blocks of the program.
 pub(super) fn calls(proof: &Proof, helpers: &[i32]) -> Explanation {
     let program = proof.unrolled.executor.program();
     let called = |insn: &InsnIdx| match proof.code.get(insn.index()) {
@@ -158,7 +158,8 @@ pub(super) fn never(proof: &mut Proof, core: &[usize]) -> Result<Explanation, Fa
     reasons(proof, &conditions, core)
 }
 
-/// Returns the branches whose conditions contradict each other.
+/// Returns the branches whose conditions contradict each other. `core` lists the positions of
+/// contradictory conditions.
 fn reasons(
     proof: &mut Proof,
     conditions: &[TermId],

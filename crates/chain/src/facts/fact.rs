@@ -2,21 +2,23 @@
 
 use slowpath_ir::Field;
 
-/// A kind of fact about the packets that leave a program, with the bytes that it is about.
+/// A fact about the packets that leave a program, without its values: only its kind and the bytes
+/// that it is about. Values are in the collected facts, such as
+/// [`Discovery::facts`](super::Discovery::facts).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fact {
     /// Packets have at least a certain length.
     MinLength,
     /// Packets have at most a certain length.
     MaxLength,
-    /// The headroom is in a certain range.
+    /// The headroom in front of the packet is in a certain range.
     HeadRoom,
-    /// The length of the metadata is in a certain range.
+    /// The length of the metadata in front of the packet is in a certain range.
     Metadata,
     /// Some bits of the byte at this offset have known values.
     Bits(u16),
-    /// This field has one of a few values.
+    /// The field has one of a few values.
     Values(Field),
-    /// These two fields are equal.
+    /// The two fields are equal.
     Equal(Field, Field),
 }

@@ -1,5 +1,5 @@
-//! Finds the minimum and maximum length of leaving packets by bisection: each step proves a bound
-//! or finds a packet.
+//! Finds the minimum and maximum length of the packets that leave a program, by bisection: each
+//! step proves a bound or finds a packet.
 
 use super::error::FactsError;
 use super::proof::{Example, Proof};
@@ -69,13 +69,14 @@ pub(super) fn find(
     Ok((least, greatest))
 }
 
-/// Converts a length to 16 bits. A length that does not fit becomes the greatest number.
+/// Converts a packet length to 16 bits. A length that does not fit becomes the maximum.
 fn short(length: u64) -> u16 {
     u16::try_from(length).unwrap_or(u16::MAX)
 }
 
-/// Guesses the minimum and maximum length, as a starting point. The guess uses conditions of all
-/// paths on the length as received, and the number of bytes by which packets grow.
+/// Guesses the minimum and maximum length of leaving packets, as a starting point for the search.
+/// The guess is the range of received lengths on all paths, plus the number of bytes that the
+/// program adds.
 fn hints(proof: &mut Proof) -> (u16, u16) {
     let executor = &mut proof.unrolled.executor;
     let Some(received) = executor.packet_length() else { return (0, u16::MAX) };

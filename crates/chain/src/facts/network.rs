@@ -9,25 +9,26 @@ use std::collections::BTreeSet;
 
 /// Size in bytes of the shortest Ethernet frame without its checksum (IEEE 802.3, 3.2.8).
 const SHORTEST: u16 = 60;
-/// Offset of the type field of an Ethernet frame. The constant below is the size of a VLAN tag,
-/// which moves later bytes.
+/// Offset of the type field of an Ethernet frame. The next constant is the size of a VLAN tag,
+/// which moves all later fields.
 const TYPE: u16 = 12;
 const TAG: u16 = 4;
-/// Offsets of bytes that routers change: time to live and checksum of IPv4, and hop limit of IPv6.
+/// Offsets of bytes that routers change in an Ethernet frame: time to live and checksum of IPv4,
+/// and hop limit of IPv6.
 const IPV4: [u16; 3] = [14 + 8, 14 + 10, 14 + 11];
 const IPV6: [u16; 1] = [14 + 7];
 
-/// Support for packets in fragments by the programs at both ends of a network. Such a program sees
-/// only the first fragment of a packet. Its device decides how long this fragment is.
+/// Support for packets in fragments by the programs at both ends of a network. A program with this
+/// support sees only the first fragment of a packet. Its device decides how long this fragment is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fragments {
-    /// True if the sending program supports fragments.
+    /// True if the program on the sending side of the network supports fragments.
     pub before: bool,
-    /// True if the receiving program supports fragments.
+    /// True if the program on the receiving side of the network supports fragments.
     pub behind: bool,
 }
 
-/// Returns the facts that hold for packets after they have crossed a network. `facts` contains the
+/// Returns the facts that hold for packets after they have crossed `network`. `facts` contains the
 /// facts that hold before the network.
 pub fn after_network(facts: &PacketFacts, network: &Network, fragments: Fragments) -> PacketFacts {
     let mut changed: BTreeSet<u16> = network.changes.iter().flat_map(Clone::clone).collect();

@@ -1,6 +1,7 @@
-//! Finds the headroom and the metadata length of leaving packets. Both follow from the distance by
-//! which the program has moved the packet's start, and from the metadata length in its state. Each
-//! query finds a packet outside the range seen so far, or shows that there is no such packet.
+//! Finds the ranges of headroom and metadata length of leaving packets. Both follow from the
+//! distance by which the program has moved the packet's start, and from the metadata length in its
+//! state. Each query finds a packet outside the range seen so far, or shows that there is no such
+//! packet.
 
 use super::error::FactsError;
 use super::proof::{Answer, Example, Proof};
@@ -8,15 +9,15 @@ use super::samples::Sampler;
 use slowpath_bpf::lift::{MAX_METADATA, PacketEnvironment, Receive, TailRoom};
 use slowpath_smt::{Model, TermId};
 
-/// Maximum distance by which the start of a packet can move, in bytes.
+/// Maximum distance by which a program can move the start of a packet, in bytes.
 const FAR: u64 = 1 << 17;
-/// Number of queries with growing guesses for one end of a range. After them, the range is halved
-/// in each step.
+/// Number of queries that move one end of a range in small steps. All later queries halve the
+/// range.
 const STEPS: u32 = 4;
 
-/// Finds the headroom and metadata of leaving packets. `arrived` contains the headroom and metadata
-/// of arriving packets. No leaving packet is shorter than `least` bytes. If a range is not found in
-/// time, it is unlimited.
+/// Finds the headroom and metadata length of leaving packets. `arrived` contains the headroom and
+/// metadata of arriving packets. No leaving packet is shorter than `least` bytes. If a range is not
+/// found in time, it is unlimited.
 ///
 /// The headroom is the headroom on arrival minus the distance by which the start has moved. The two
 /// ranges are combined as if they were independent of each other.
@@ -52,8 +53,8 @@ pub(super) fn find(
     Ok(left)
 }
 
-/// Returns the minimum and maximum of a term. Returns `None` unless it is proved that no value is
-/// greater than `most`.
+/// Returns the minimum and maximum of a term for leaving packets. Returns `None` unless it is
+/// proved that no value is greater than `most`.
 fn range(
     proof: &mut Proof,
     sampler: &Sampler,
@@ -97,24 +98,24 @@ fn range(
     Ok(Some((low.proved, most - high.proved)))
 }
 
-/// The lower end of a range while it is searched.
+/// The search for the minimum of a value over all leaving packets.
 struct LowerEnd {
-    /// It is proved that no value is lower.
+    /// Proved lower bound: no packet has a lower value.
     proved: u64,
-    /// The lowest value that was found in a packet.
+    /// Lowest value among the packets that were found so far.
     seen: u64,
 }
 
 impl LowerEnd {
     /// Returns the next value to ask about: the solver searches for a packet with at most this
-    /// value. Returns `None` if the lower end is found.
+    /// value. Returns `None` if the minimum is found.
     fn guess(&self, step: u32) -> Option<u64> {
         let below = (self.proved < self.seen).then_some(self.seen.wrapping_sub(1))?;
         Some(if step < STEPS { below } else { self.proved + (below - self.proved) / 2 })
     }
 
-    /// Asks the solver for packets with ever lower values, until the lower end is found or the
-    /// solver cannot decide.
+    /// Asks the solver for packets with ever lower values, until the minimum is found or the solver
+    /// cannot decide.
     fn narrow(
         &mut self,
         mut example: impl FnMut(u64) -> Result<Example, FactsError>,

@@ -1,5 +1,5 @@
-//! Asks the solver questions about all leaving packets, and so proves or refutes candidates for
-//! facts.
+//! Asks the solver questions about all leaving packets, and so proves or refutes candidates, which
+//! are proposed facts.
 
 use super::candidates::{Bounds, Candidates, Seen};
 use super::departure::Departure;
@@ -13,35 +13,38 @@ use slowpath_smt::{BitSolver, Evaluator, Model, Outcome, Solver, TermId};
 use slowpath_stop::Stop;
 use std::time::Duration;
 
-/// Maximum number of solver steps for a query; they take about 10 s. The time of a query is also
-/// limited to a quarter of the remaining time.
+/// Maximum number of solver steps for a query, which is about 10 s. A query also takes at most a
+/// quarter of the remaining time.
 const LONGEST: u64 = 80_000_000;
-/// Each query may take at least this long, unless less time is left in total.
+/// Minimum time limit of a query, also if a quarter of the remaining time is less.
 const LEAST: Duration = Duration::from_millis(50);
-/// Number of packets that are derived from each packet that refutes candidates.
+/// Number of additional sample packets that are derived from each packet that refutes candidates.
 const VARIED: usize = 2;
 
 /// Answer of the solver to the question whether a leaving packet can fulfil some conditions.
 pub(super) enum Answer {
     Sat(Model),
-    /// No packet fulfils them. The list contains the positions of conditions that contradict each
-    /// other. The conditions of the query come after those of all queries.
+    /// No packet fulfils the conditions. The list has the positions of conditions that contradict
+    /// each other. The positions count first the conditions of all queries ([`Proof::conditions`]),
+    /// then those of this query.
     Unsat(Vec<usize>),
     /// The solver could not decide, for this reason.
     Unknown(String),
 }
 
-/// A leaving packet that fulfils a condition, with the value that a term has for it.
+/// Result of searching for a leaving packet that fulfils a condition.
 pub(super) enum Example {
-    /// There is such a packet. The number is the value of the term for this packet.
+    /// A packet that fulfils the condition: the value of the requested term for this packet, and
+    /// the solver's model.
     Of(u64, Model),
-    /// There is no such packet.
+    /// No packet fulfils the condition.
     None,
-    /// The solver cannot decide whether there is such a packet.
+    /// The solver cannot decide whether a packet fulfils the condition.
     Unknown,
 }
 
-/// All runs that end with a wanted result as one formula, and the solver to ask about them.
+/// A formula for all runs that end with one of the wanted results, and the solver that answers
+/// questions about them.
 pub(super) struct Proof {
     pub unrolled: Unrolled,
     pub departure: Departure,
@@ -50,7 +53,7 @@ pub(super) struct Proof {
     /// Conditions that arriving packets fulfil.
     pub arrived: Vec<TermId>,
     pub packet: Packet,
-    /// Instructions of the program, by number.
+    /// Instructions of the analysed program.
     pub code: Vec<Insn>,
     pub solver: BitSolver,
     stop: Stop,
@@ -69,7 +72,7 @@ impl Proof {
         Proof { unrolled, departure, region, arrived, packet, code, solver, stop }
     }
 
-    /// Sets the condition that ends all further queries.
+    /// Sets the condition that ends all later queries.
     pub fn set_stop(&mut self, stop: &Stop) {
         self.stop = stop.clone();
         self.unrolled.executor.pool.set_stop(stop.clone());
@@ -82,12 +85,11 @@ impl Proof {
         gates.chain(self.arrived.iter().copied()).collect()
     }
 
-    /// Returns the number of questions that the solver was asked so far.
     pub fn queries(&self) -> u64 {
         self.solver.statistics().checks
     }
 
-    /// Asks the solver whether a leaving packet can fulfil further conditions.
+    /// Asks the solver whether a leaving packet can fulfil `further` conditions.
     pub fn ask(&mut self, further: &[TermId]) -> Result<Answer, FactsError> {
         let limit = self.stop.remaining().map(|left| (left / 4).max(LEAST).min(left));
         self.solver.set_time_limit(limit);
@@ -102,8 +104,8 @@ impl Proof {
         })
     }
 
-    /// Searches for a leaving packet that fulfils a further condition. If there is one, returns it
-    /// with the value that `term` has for it.
+    /// Searches for a leaving packet that fulfils `condition`. If there is one, returns it with the
+    /// value that `term` has for it.
     pub fn example(
         &mut self,
         sampler: &Sampler,
@@ -117,16 +119,15 @@ impl Proof {
         })
     }
 
-    /// Returns the value of a term for the leaving packet of a model.
+    /// Returns the value of a term for the leaving packet that a model describes.
     pub fn value(&self, sampler: &Sampler, term: TermId, model: &Model) -> u64 {
         let pool = &self.unrolled.executor.pool;
         let model = sampler.complete(pool, model.clone());
         Evaluator::new(pool, &model).value(term)
     }
 
-    /// Proves facts about all leaving packets. The candidates come from the packets `seen`. Returns
-    /// the candidates that hold for all leaving packets. If some stay undecided, also returns the
-    /// reason.
+    /// Proves facts about all leaving packets. The candidates come from the sample packets `seen`.
+    /// Returns the candidates that are proved. If some stay undecided, also returns the reason.
     pub fn prove(
         &mut self,
         sampler: &mut Sampler,
@@ -154,8 +155,8 @@ impl Proof {
         }
     }
 
-    /// Proves candidates that a single query cannot decide. Tries each half of the list separately,
-    /// until no time is left.
+    /// Proves those candidates that the solver can decide in smaller groups. Tries each half of the
+    /// list separately, until no time is left.
     fn in_parts(
         &mut self,
         sampler: &mut Sampler,
@@ -216,9 +217,10 @@ impl Proof {
 
 /// Answer of the solver to the question whether all candidates hold for all leaving packets.
 enum Step {
-    /// All of them hold.
+    /// All candidates hold.
     Proved,
-    /// Some candidates do not hold for the first of these packets. The others were derived from it.
+    /// At least one candidate does not hold for the first packet in the list. The other packets are
+    /// samples that were derived from it.
     Refuted(Vec<Seen>),
     Undecided(String),
 }

@@ -1,6 +1,6 @@
 //! A set of program results with which packets reach the next program.
 
-/// A set of program results.
+/// A set of program results, such as the XDP actions after which the next program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultSet {
     /// The results in the set, such as XDP actions.
@@ -10,7 +10,7 @@ pub struct ResultSet {
 }
 
 impl ResultSet {
-    /// Creates a set that contains these results and no others. All bits are compared.
+    /// Creates a set that contains only the given results. All bits are compared.
     pub fn exactly(values: &[u32]) -> ResultSet {
         ResultSet { values: values.to_vec(), mask: u32::MAX }
     }

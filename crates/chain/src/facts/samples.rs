@@ -1,5 +1,5 @@
-//! Derives more packets from one packet. It changes all inputs that the conditions leave free, so
-//! that candidates that hold only by chance are soon refuted.
+//! Derives more sample packets from one packet. It changes all inputs that the conditions leave
+//! free, so that proposed facts that hold only by chance are soon refuted.
 //!
 //! The sequence of random numbers is the same in each run.
 
@@ -8,36 +8,37 @@ use slowpath_random::Random;
 use slowpath_smt::{ArrayId, Evaluator, Model, Node, TermId, TermPool, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Inputs that occur in conditions are changed one by one; for a new packet, at most this many are
-/// tried.
+/// Maximum number of inputs that are changed, one by one, to derive a new packet. Only inputs that
+/// occur in conditions are limited.
 const MAX_TRIED: usize = 96;
-/// Maximum number of random numbers that are drawn to find a value that an input can have.
+/// Maximum number of random numbers that are drawn to find a possible value of an input.
 const DRAWS: u32 = 4;
 
-/// An input of the program to which a model gives a value.
+/// An input of the program to which a solver's model gives a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Input {
     Var(VarId),
     Byte(ArrayId, u64),
 }
 
-/// Derives new packets from a given packet.
+/// A generator of new packets from a given packet. All of them fulfil the same conditions.
 pub(super) struct Sampler {
     conditions: Vec<TermId>,
     length: TermId,
     bytes: Vec<TermId>,
-    /// Inputs that occur in no condition.
+    /// Inputs that occur in no condition and can have any value.
     free: Vec<Input>,
-    /// Inputs that occur in conditions, each with these conditions.
+    /// Inputs that occur in conditions, each with the conditions in which it occurs.
     bound: Vec<(Input, Vec<TermId>)>,
-    /// Bytes that are read at variable offsets, each with its array and offset.
+    /// Packet bytes that are read at variable offsets, each as the packet's array and the term of
+    /// the offset.
     variable_reads: Vec<(ArrayId, TermId)>,
     random: Random,
 }
 
 impl Sampler {
-    /// Creates a generator of packets that fulfil these conditions. `length` and `bytes` are the
-    /// terms for the length and the bytes of a packet.
+    /// Creates a generator of packets that fulfil the given conditions. `length` and `bytes` are
+    /// the terms for the length and the bytes of a packet.
     pub fn new(pool: &TermPool, conditions: &[TermId], length: TermId, bytes: &[TermId]) -> Self {
         let mut mentioned: BTreeMap<Input, Vec<TermId>> = BTreeMap::new();
         let mut walked: BTreeMap<ArrayId, Vec<TermId>> = BTreeMap::new();
@@ -78,7 +79,8 @@ impl Sampler {
         }
     }
 
-    /// Returns the length and bytes of the packet that leaves the program according to a model.
+    /// Evaluates a solver's model: returns the length and first bytes of the packet that leaves the
+    /// program.
     pub fn seen(&self, pool: &TermPool, model: &Model) -> Seen {
         let mut evaluator = Evaluator::new(pool, model);
         let length = evaluator.value(self.length);
@@ -87,8 +89,8 @@ impl Sampler {
         Seen { length, bytes }
     }
 
-    /// Gives each variable without a value the least value that it can have. Returns the model
-    /// unchanged if a condition would no longer hold.
+    /// Completes a solver's model: each variable without a value gets the least value that it can
+    /// have. Returns the model unchanged if a condition would no longer hold.
     pub fn complete(&self, pool: &TermPool, model: Model) -> Model {
         let mut complete = model.clone();
         for input in self.free.iter().chain(self.bound.iter().map(|(input, _)| input)) {
@@ -125,7 +127,7 @@ impl Sampler {
         varied
     }
 
-    /// Changes as many of the bytes that are read at variable offsets as possible.
+    /// Changes as many of the packet bytes that are read at variable offsets as possible.
     fn vary_reads(&mut self, pool: &TermPool, model: &mut Model) {
         let mut parts = vec![(0, self.variable_reads.len())];
         let mut tried = 0;

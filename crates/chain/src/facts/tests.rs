@@ -48,8 +48,8 @@ fn field(offset: u16, bytes: u8) -> Field {
     Field { offset, bytes }
 }
 
-/// Returns the number of the line that contains each text. The search for a text starts after the
-/// line of the previous text.
+/// Returns the line numbers in the test program's source that contain the given texts. The search
+/// for a text starts after the line of the previous text.
 fn lines(texts: &[&str]) -> Vec<u32> {
     let source = include_str!("../../tests/objects/facts.bpf.c");
     let mut numbered = (1..).zip(source.lines());
@@ -196,8 +196,8 @@ fn nothing_is_a_fact_when_there_is_no_time() {
     assert!(left.is_err());
 }
 
-/// Asks Z3 for a packet for which the facts of a discovery do not hold. Returns true if there is
-/// one.
+/// Asks Z3 for a leaving packet that contradicts the discovered facts. Returns true if there is
+/// such a packet, and `None` if Z3 cannot decide.
 fn refuted(found: &mut Discovery, z3: &mut Z3Solver) -> Option<bool> {
     let Discovery { facts, proof, .. } = found;
     let candidates = Candidates {
@@ -247,8 +247,8 @@ fn z3_refutes_no_fact() {
     Oracle::Z3.compared(decided, "programs with facts about what leaves them");
 }
 
-/// Returns what is known about the packets at each program of a chain. `text` describes a chain of
-/// programs of the test object.
+/// Returns what is known about the packets at each program of a chain. `text` is the description of
+/// the chain, whose programs are in the test object.
 fn along(text: &str) -> Vec<Reached> {
     let chain = crate::Chain::parse(text).expect("it is a chain");
     let object = object();
@@ -310,8 +310,8 @@ edges:
     assert!(matches!(reached[2].by_edge[..], [(1, Outgoing::Nothing(_))]));
 }
 
-/// Runs the packet of a model in the interpreter. Returns the result, and whether the leaving
-/// packet agrees with the terms.
+/// Runs the program in the concrete interpreter on the packet that a solver's model describes.
+/// Returns the program's result, and whether the leaving packet is the one that the terms predict.
 fn replayed(found: &Discovery, model: &slowpath_smt::Model, lifted: &lift::Lifted) -> (u32, bool) {
     use slowpath_exec::concrete::{Environment, run};
     let Proof { unrolled, packet, .. } = &found.proof;

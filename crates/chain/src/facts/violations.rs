@@ -1,17 +1,18 @@
-//! Builds the conditions under which a leaving packet violates a candidate for a fact, as terms for
-//! the solver.
+//! Builds the conditions under which a leaving packet violates a candidate (a proposed fact), as
+//! terms for the solver.
 
 use super::candidates::Candidates;
 use slowpath_ir::{Field, KnownBits};
 use slowpath_smt::{TermId, TermPool};
 use std::collections::BTreeSet;
 
-/// The leaving packet, as terms for the solver.
+/// The packet that leaves a program, as terms for the solver.
 #[derive(Clone, Debug)]
 pub(super) struct Packet {
-    /// Length, as a term of 32 bits.
+    /// Length of the packet in bytes, as a term of 32 bits.
     pub length: TermId,
-    /// First bytes of the packet. For short packets, these include bytes after its end.
+    /// First bytes of the packet, one term each. If a packet is shorter than this list, the terms
+    /// beyond its end have no meaning.
     pub bytes: Vec<TermId>,
     /// Minimum length of leaving packets, in bytes.
     pub min_length: u16,
@@ -30,7 +31,8 @@ impl Packet {
         pool.ult(length, self.length)
     }
 
-    /// Restricts a condition to packets that are long enough to have a byte at an offset.
+    /// Restricts a condition to packets that are long enough to have a byte at the offset: for
+    /// shorter packets, the returned condition is false.
     fn there(&self, pool: &mut TermPool, offset: usize, condition: TermId) -> TermId {
         let offset = u16::try_from(offset).unwrap_or(u16::MAX);
         if offset < self.min_length {
@@ -46,8 +48,8 @@ impl Packet {
         Some(others.iter().fold(first, |high, &low| pool.concat(high, low)))
     }
 
-    /// Returns the condition that known bits of a byte have other values. Returns `None` if there
-    /// is no term for the byte.
+    /// Returns the condition that known bits of a packet byte have other values. Returns `None` if
+    /// there is no term for the byte.
     pub fn wrong_bits(&self, pool: &mut TermPool, offset: u16, bits: KnownBits) -> Option<TermId> {
         let &byte = self.bytes.get(usize::from(offset))?;
         let mask = pool.constant(8, bits.mask.into());
@@ -58,8 +60,8 @@ impl Packet {
         Some(self.there(pool, offset.into(), wrong))
     }
 
-    /// Returns the condition that a field has none of these values. Returns `None` if there is no
-    /// term for one of its bytes.
+    /// Returns the condition that a packet field has none of these values. Returns `None` if there
+    /// is no term for one of its bytes.
     pub fn wrong_values(
         &self,
         pool: &mut TermPool,
@@ -77,8 +79,8 @@ impl Packet {
         Some(self.there(pool, field.end() - 1, wrong))
     }
 
-    /// Returns the condition that two fields differ. Returns `None` if there is no term for one of
-    /// their bytes.
+    /// Returns the condition that two packet fields differ. Returns `None` if there is no term for
+    /// one of their bytes.
     pub fn wrong_equal(
         &self,
         pool: &mut TermPool,
@@ -90,7 +92,7 @@ impl Packet {
         Some(self.there(pool, first.end().max(second.end()) - 1, wrong))
     }
 
-    /// Returns a condition for each candidate: that the packet violates this candidate.
+    /// Returns, for each candidate, the condition that the packet violates it.
     pub fn wrong(&self, pool: &mut TermPool, candidates: &Candidates) -> Vec<TermId> {
         let mut wrong = Vec::new();
         for (&offset, &bits) in &candidates.bits {

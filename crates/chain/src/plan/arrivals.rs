@@ -14,47 +14,50 @@ use slowpath_stop::Stop;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Divisor of the remaining time. The quotient is the maximum time for one program.
+/// The inverse share of the remaining time that the analysis of one program may take: a quarter.
 const PARTS: u32 = 4;
 
-/// A point in the tree of paths: a node, and the packets that arrive there on one way.
+/// A point in the tree of paths through a network: a node together with the sequence of nodes that
+/// packets passed before it.
 pub(super) struct Point {
-    /// Index of the previous point; `None` for packets from outside.
+    /// Index of the previous point in the tree; `None` for packets from outside the network.
     pub before: Option<usize>,
-    /// Results with which packets have left the program at the previous point.
+    /// XDP actions with which packets have left the program at the previous point.
     pub on: Vec<Action>,
-    /// Network between the previous point and this one.
+    /// Changes that the network between the previous point and this one may make to packets.
     pub network: Network,
-    /// Index of the node.
+    /// Index of the node in the topology.
     pub node: usize,
-    /// Name of the ingress by which the node recognises these packets.
+    /// Name of the ingress (such as an interface) by which the node recognises these packets.
     pub ingress: String,
-    /// Number of nodes that the packets have passed.
+    /// Number of nodes that the packets have passed before this one.
     pub depth: usize,
-    /// Share of all traffic on paths that lead through this point, as a number of parts (see
-    /// `ALL_TRAFFIC`). Packets that are dropped on the way also count.
+    /// Share of all traffic that takes paths through this point, as a number of parts of
+    /// `ALL_TRAFFIC`. Packets that are dropped on the way also count.
     pub share: u64,
-    /// Known facts about the packets that arrive here.
+    /// Known facts about the packets that arrive at this point.
     pub arriving: Arriving,
 }
 
 impl Point {
-    /// Returns the facts about arriving packets that may be used. If `neighbours` is true, facts
-    /// from the whole path may not be used; the result then contains only facts about any packet.
+    /// Returns the facts about packets that arrive at this point. With `neighbours`, facts from
+    /// earlier programs on the path must not be used, so only facts that hold for any packet are
+    /// returned.
     pub fn known(&self, neighbours: bool) -> Cow<'_, PacketFacts> {
         let known = self.arriving.facts.as_ref().filter(|_| !neighbours);
         known.map_or_else(|| Cow::Owned(any_packet()), Cow::Borrowed)
     }
 }
 
-/// Known facts about the packets that arrive at a point.
+/// Known facts about the packets that arrive at a point of a path.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arriving {
-    /// Facts that hold for all of these packets; `None` if no packet arrives.
+    /// Facts that hold for all packets that arrive; `None` if no packet arrives.
     pub facts: Option<PacketFacts>,
-    /// If no packet arrives, sentences about how packets end in the previous program.
+    /// Sentences that explain why no packet arrives: the results with which packets end in the
+    /// previous program. `None` if some packet arrives.
     pub never: Option<Vec<String>>,
-    /// Reasons why some facts may be missing, one sentence for each program.
+    /// Reasons why some facts may be missing, one sentence for each program on the path.
     pub unknown: Vec<String>,
     /// Conditions that the facts depend on, one sentence each.
     pub assumptions: Vec<String>,
@@ -62,15 +65,15 @@ pub(super) struct Arriving {
     pub late: bool,
 }
 
-/// The tree of all paths of a topology.
+/// The tree of all paths of a topology. Paths with the same beginning share points.
 pub(super) struct Arrivals {
     pub points: Vec<Point>,
-    /// For each path, the indices of its points.
+    /// For each path, the indices of its points in order.
     pub paths: Vec<Vec<usize>>,
 }
 
 impl Arrivals {
-    /// Creates the tree. Nothing is known about the packets at first.
+    /// Creates the tree from the paths of a topology. Nothing is known about the packets at first.
     pub fn of(topology: &Topology) -> Arrivals {
         let mut points = Vec::<Point>::new();
         let mut behind: Vec<Vec<usize>> = Vec::new();
@@ -111,8 +114,8 @@ impl Arrivals {
         Arrivals { points, paths }
     }
 
-    /// Finds the facts about packets at all points, until `stop` ends the work. Points with the
-    /// most traffic come first.
+    /// Finds the facts about packets at all points of the tree, until `stop` ends the work. Points
+    /// with the most traffic come first.
     pub fn find(
         &mut self,
         topology: &Topology,
@@ -162,8 +165,8 @@ impl Arrivals {
         }
     }
 
-    /// Returns what is known about packets at a point. `left` describes the packets that leave the
-    /// previous program, if there is one.
+    /// Returns what is known about packets at a point of the tree. `left` describes the packets
+    /// that leave the previous program; `None` if the previous node runs no program.
     fn arriving(
         &self,
         (topology, programs): (&Topology, &[Linked]),

@@ -1,5 +1,5 @@
-//! Stores the results of plans on disk, so that later plans need not compute them again. Each
-//! result has its own file, whose name is a digest of everything that the result depends on.
+//! Stores intermediate results of plans on disk, so that later plans need not compute them again.
+//! Each result has its own file, whose name is a digest of everything that the result depends on.
 //!
 //! The first line of a file is a digest of the rest, so that damaged files are detected and
 //! ignored. A file gets its final name only after it is written, so other processes see only
@@ -18,30 +18,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// Text with which every file begins.
+/// Text at the beginning of every file, which names the file format.
 const MAGIC: &str = "slowpath plan 1 ";
 
 /// A folder of stored results, if there is one, and statistics about its use.
 pub(super) struct Cache {
     folder: Option<PathBuf>,
-    /// Identifies the version of slowpath. Results of other versions are not used.
+    /// Text that identifies the version of slowpath. Stored results with another text are ignored.
     build: String,
     found: AtomicU64,
     computed: AtomicU64,
-    /// Number in the name of the next temporary file, so that names are unique.
+    /// Number for the name of the next temporary file, so that names are unique.
     serial: AtomicU64,
     notes: Mutex<Vec<String>>,
 }
 
-/// The programs of a topology when it was last planned.
+/// The state of a topology's programs when it was last planned, to find out which have changed.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct LastPlan {
-    /// Digest of each program's object, by name of the program.
+    /// Digest of each program's object file, by name of the program.
     pub programs: BTreeMap<String, String>,
 }
 
 impl Cache {
-    /// Creates a cache in a folder. The folder need not exist. Without a folder, nothing is stored.
+    /// Creates a cache in a folder, which need not exist. Without a folder, nothing is stored.
     pub fn new(folder: Option<PathBuf>, build: String) -> Cache {
         Cache {
             folder,
@@ -53,14 +53,15 @@ impl Cache {
         }
     }
 
-    /// Returns the key of a result. `kind` is the kind of the result, and `rests_on` contains
-    /// everything that it depends on.
+    /// Returns the key under which a result is stored. `kind` is the kind of the result, and
+    /// `rests_on` contains everything that the result depends on.
     pub fn key(&self, kind: &str, rests_on: &impl Serialize) -> Key {
         Key::of(&(MAGIC, &self.build, kind, rests_on))
     }
 
-    /// Returns a result and its bytes. It is read from the folder if it is stored there, otherwise
-    /// `compute` is called. If `compute` says that its result is complete, the result is stored.
+    /// Returns the result for a key, with bytes such as an object file. It is read from the folder
+    /// if it is stored there, otherwise `compute` is called. The flag that `compute` returns says
+    /// whether the result is complete; only complete results are stored.
     pub fn result<T: Serialize + DeserializeOwned>(
         &self,
         key: Key,
@@ -87,7 +88,8 @@ impl Cache {
         }
     }
 
-    /// Returns how many results were read from the folder, and how many were computed.
+    /// Returns the number of results that were read from the folder, and the number that were
+    /// computed.
     pub fn counts(&self) -> (u64, u64) {
         (self.found.load(Ordering::Relaxed), self.computed.load(Ordering::Relaxed))
     }
@@ -100,7 +102,8 @@ impl Cache {
         notes
     }
 
-    /// Returns the programs of a topology when it was last planned, if this is known.
+    /// Returns the programs of a topology when it was last planned, or `None` if they are not
+    /// stored.
     pub fn last(&self, topology: &str) -> Option<LastPlan> {
         self.read(Key::of(&("last", topology))).map(|(last, _)| last)
     }
@@ -166,7 +169,7 @@ fn put(file: &Path, data: &[u8], serial: u64) -> io::Result<()> {
     written
 }
 
-/// Encodes a result as the content of a file: a line with a digest, a line of JSON, then the bytes,
+/// Encodes a result as the content of a file: a line with a digest, a line of JSON, then the bytes
 /// if there are any.
 fn encode<T: Serialize>(result: &T, bytes: Option<&[u8]>) -> Option<Vec<u8>> {
     let mut content = serde_json::to_vec(&(result, bytes.is_some())).ok()?;
@@ -188,7 +191,6 @@ fn decode<T: DeserializeOwned>(data: &[u8]) -> Option<(T, Option<Vec<u8>>)> {
     Some((result, has_bytes.then(|| bytes.to_vec())))
 }
 
-/// Splits data into its first line and the rest.
 fn split(data: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = data.iter().position(|&byte| byte == b'\n')?;
     Some((&data[..end], &data[end + 1..]))

@@ -1,5 +1,6 @@
-//! Chooses for which groups of packet classes a program gets a variant, so that a limited number of
-//! variants gains as much as possible.
+//! Chooses groups of packet classes, each of which gets its own variant of a program. A class
+//! consists of packets about which the same facts are known. The limited number of variants should
+//! gain as much as possible.
 //!
 //! If there are few classes, all possible groups are tried. If there are more, groups are merged
 //! greedily: first the two groups whose merging loses least. Only the most similar pairs are tried,
@@ -8,14 +9,14 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// If there are at most this many classes, all possible groups are tried.
+/// Maximum number of packet classes for which all possible groups are tried.
 const ALL: usize = 3;
-/// In each step, merging is tried for this many pairs of groups.
+/// Number of pairs of groups, the most similar ones, for which merging is tried in each step.
 const LOOKS: usize = 4;
 
-/// The value of a variant. The gain comes first. If the gains of two variants are equal, the number
-/// of removed instructions decides. The numbers are integers, so that the order of additions does
-/// not matter.
+/// The value of a rewritten version (variant) of a program: its gain in speed and, if gains are
+/// equal, the number of instructions that it saves. The numbers are integers, so that sums do not
+/// depend on the order of additions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Worth {
     pub gain: i128,
@@ -32,10 +33,10 @@ impl Worth {
     }
 }
 
-/// Groups of classes. Each group lists the indices of its classes in ascending order.
+/// Groups of packet classes. Each group lists the indices of its classes in ascending order.
 pub(super) type Groups = Vec<Vec<usize>>;
 
-/// Computes the values of groups, and remembers them.
+/// Cache for the values of groups of packet classes, so that each is computed only once.
 struct Values<F> {
     known: HashMap<Vec<usize>, Worth>,
     ask: F,
@@ -56,9 +57,10 @@ impl<F: FnMut(&[usize]) -> Worth> Values<F> {
     }
 }
 
-/// Chooses at most `limit` groups of `classes`, each of which gets a variant. Classes that are in
-/// no group keep the original program. `worth` returns the value of a variant for the classes of a
-/// group. `alike` returns how similar two groups are.
+/// Chooses at most `limit` groups among packet classes, which are numbered from 0 to `classes`.
+/// Each group gets its own variant of the program; classes in no group keep the original program.
+/// `worth` returns the value of a variant for the classes of a group. `alike` returns how similar
+/// two groups are.
 pub(super) fn choose(
     classes: usize,
     limit: usize,
@@ -107,8 +109,9 @@ pub(super) fn choose(
     if values.all(&whole) > values.all(&groups) { whole } else { groups }
 }
 
-/// Calls `look` for each way to distribute the classes from index `next` on. A class can join one
-/// of `groups`, form a new group, or stay without a group. There are at most `limit` groups.
+/// Enumerates all ways to distribute the packet classes from index `next` on, and calls `look` for
+/// each. A class can join one of `groups`, form a new group, or stay without a group. There are at
+/// most `limit` groups.
 fn every(
     next: usize,
     classes: usize,
@@ -133,8 +136,8 @@ fn every(
     }
 }
 
-/// Tries to merge the most similar pairs of groups. Returns the pair whose merging loses least, and
-/// the loss.
+/// Tries to merge the most similar pairs of groups. Returns the loss of value and the two groups
+/// whose merging loses least, or `None` if there are fewer than two groups.
 fn best_merging<F: FnMut(&[usize]) -> Worth>(
     groups: &Groups,
     values: &mut Values<F>,

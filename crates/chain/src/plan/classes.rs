@@ -1,19 +1,20 @@
-//! Groups the ingresses of a node into classes whose packets have the same facts. A node tells
-//! packets apart only by their ingress. So the facts of a class have to hold for all packets of an
-//! ingress, on whatever path they came.
+//! Groups the ingresses of a node into classes whose packets have the same known facts. A node
+//! tells packets apart only by their ingress. So the facts of a class have to hold for all packets
+//! of an ingress, on whatever path they came.
 
 use super::arrivals::Point;
 use slowpath_ir::PacketFacts;
 
-/// Packets that arrive at a node by some of its ingresses, with the same facts known about them.
+/// Packets that arrive at a node by some of its ingresses (such as interfaces), with the same facts
+/// known about them.
 pub(super) struct Class {
-    /// Names of the ingresses by which these packets arrive.
+    /// Names of the ingresses by which the packets of this class arrive.
     pub ingresses: Vec<String>,
-    /// Share of all traffic, as a number of parts (see `ALL_TRAFFIC`).
+    /// Share of all traffic that the class makes up, as a number of parts of `ALL_TRAFFIC`.
     pub share: u64,
-    /// Facts about the packets.
+    /// Facts that hold for all packets of the class.
     pub facts: PacketFacts,
-    /// Indices of the points at which the packets arrive.
+    /// Indices of the points at which the packets arrive, in the tree of paths through the network.
     pub points: Vec<usize>,
 }
 

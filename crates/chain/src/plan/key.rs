@@ -4,7 +4,7 @@
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-/// A digest that identifies the inputs of a result.
+/// A digest of everything that a cached result depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Key([u8; 32]);
 
@@ -18,7 +18,6 @@ impl Key {
         }
     }
 
-    /// Returns the digest of bytes.
     pub fn bytes(bytes: &[u8]) -> Key {
         Key(Sha256::digest(bytes).into())
     }

@@ -1,4 +1,4 @@
-//! Stores and restores the source lines that establish facts.
+//! Stores and restores the source lines of a program that establish facts about leaving packets.
 
 use super::stored::StoredFacts;
 use crate::facts::{Discovery, Fact, listed};
@@ -13,15 +13,15 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Lines {
-    /// The facts; `None` if there are none.
+    /// The facts about leaving packets; `None` if no facts were found.
     facts: Option<StoredFacts>,
-    /// Lines for each fact, in the order of [`listed`]. Their program names are empty, because
-    /// several programs may have the same content.
+    /// Source lines that establish each fact, in the order of [`listed`]. They do not name their
+    /// program yet, because several programs may have the same content.
     lines: Vec<Vec<LineReport>>,
 }
 
 impl Lines {
-    /// Finds the source lines for all facts, as long as there is time.
+    /// Finds the source lines for all facts about leaving packets, as long as there is time.
     pub fn of(found: &mut Discovery, program: &BpfProgram, stop: &Stop) -> Lines {
         let facts = found.facts.clone();
         let mut lines = BTreeMap::new();

@@ -1,29 +1,30 @@
-//! Options for planning a topology.
+//! Options for planning which nodes of a topology run rewritten programs.
 
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_specialise::Mode;
 use std::path::PathBuf;
 
-/// Options for planning a topology.
+/// Options for planning which nodes of a topology run rewritten programs.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
     /// Mode of rewriting, which decides whether rewritten programs check the facts with guards.
     pub mode: Mode,
-    /// If true, programs are rewritten only for facts that the program directly before them
-    /// establishes for any arriving packets. If false, facts from the whole path are used.
+    /// If true, only the program directly before a node is used to find facts about the node's
+    /// packets. That program may then receive any packets. If false, facts from the whole path are
+    /// used.
     pub neighbours: bool,
     /// Maximum number of rewritten versions of the program on one node.
     pub variants: usize,
-    /// Assumptions about maps and helpers, and the kernel's types.
+    /// Assumptions about maps and helpers, and the kernel's types, for the analysis of programs.
     pub lift: LiftOptions,
-    /// Number of threads.
+    /// Number of threads that work on the plan.
     pub threads: usize,
     /// Folder for results that later plans can use; `None` to store nothing.
     pub cache: Option<PathBuf>,
-    /// Identifies this version of slowpath and the contents of `lift`. Stored results with another
-    /// identity are not used.
+    /// Text that identifies this version of slowpath and the contents of `lift`. Stored results are
+    /// reused only if they have the same text.
     pub build: String,
-    /// Identifies this topology, so that its previous plan can be found.
+    /// Text that identifies this topology, so that its previous plan can be found.
     pub topology: String,
 }
 

@@ -1,6 +1,6 @@
-//! Limits the size of the cache on disk. Results that have not been used for a long time are
-//! deleted. If the others are still too large, those whose last use is longest ago are deleted as
-//! well.
+//! Limits the size of the plan cache on disk. Results that have not been used for a long time are
+//! deleted. If the remaining files are still too large, those whose last use is longest ago are
+//! deleted as well.
 //!
 //! Other processes may read, write and delete files at the same time. This does no harm: each file
 //! is complete or missing, and a missing result is computed again. A file that cannot be deleted
@@ -10,21 +10,21 @@ use std::fs::{self, File, FileTimes, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Limits of the cache on disk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Maximum total size of all files in bytes.
     pub bytes: u64,
-    /// A file is deleted if it was not used for this long.
+    /// Time without use after which a file is deleted.
     pub age: Duration,
 }
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The limits that the documentation states.
+/// Default limits of the plan cache, as the documentation states them.
 pub(super) const LIMITS: Limits = Limits { bytes: 256 << 20, age: DAY.saturating_mul(90) };
 
-/// Records that a file is used. To save writes, the recorded time changes at most once a day.
+/// Records that a file of the cache is used. To save writes, the recorded time changes at most once
+/// a day.
 pub(super) fn used(file: &File, now: SystemTime) {
     let fresh = |about: Metadata| about.modified().is_ok_and(|at| since(at, now) < DAY);
     if !file.metadata().is_ok_and(fresh) {
@@ -33,8 +33,8 @@ pub(super) fn used(file: &File, now: SystemTime) {
     }
 }
 
-/// Deletes files that were not used for too long. Then deletes the files with the oldest last use,
-/// until the others are small enough together.
+/// Deletes cached files that were not used for too long. If the remaining files exceed the size
+/// limit, deletes more of them, oldest last use first.
 pub(super) fn prune(folder: &Path, limits: Limits, now: SystemTime) {
     let mut kept = Vec::new();
     for place in entries(folder).filter(|place| is_hexadecimal(place, 2)) {
@@ -89,8 +89,7 @@ fn is_hexadecimal(file: &Path, digits: usize) -> bool {
     name(file).len() == digits && name(file).bytes().all(digit)
 }
 
-/// Returns true if this is the name of a temporary file. A process that was killed may leave such a
-/// file.
+/// Returns true if a file has the name of a temporary file, which a killed process may have left.
 fn is_unfinished(file: &Path) -> bool {
     name(file).starts_with('.') && name(file).ends_with(".new")
 }

@@ -1,4 +1,4 @@
-//! Builds the report of a plan, and sorts the places where a variant gains most to the top.
+//! Builds the report of a plan, and sorts the program variants that gain most to the top.
 
 use super::arrivals::{Arrivals, Point};
 use super::classes::Class;
@@ -12,26 +12,27 @@ use slowpath_ir::PacketFacts;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Shares and gains in the report are rounded to nine decimal places.
+/// Precision of shares and gains in the report: nine decimal places.
 const DIGITS: f64 = 1e9;
 
-/// Converts a share of all traffic, in parts, to a fraction. The number may also be a sum of shares
-/// times instructions.
+/// Converts a share of traffic, given in parts of `ALL_TRAFFIC`, to a fraction from 0 to 1. Also
+/// converts sums of shares times instructions.
 pub(super) fn fraction(parts: i128) -> f64 {
     (parts as f64 / ALL_TRAFFIC as f64 * DIGITS).round() / DIGITS
 }
 
-/// A variant of a program, and how much it gains.
+/// A rewritten version (variant) of a program, with its report and gain.
 pub(super) struct Ranked {
-    /// The report about the variant, in which the facts are still missing.
+    /// The report about the variant. The facts about its packets are added later.
     pub spot: HotSpot,
     pub gain: Option<i128>,
     pub node: usize,
-    /// Indices of the points at which the packets of the variant arrive.
+    /// Indices of the points at which the variant's packets arrive, in the tree of paths through
+    /// the network.
     pub points: Vec<usize>,
     /// Facts that hold for all packets of the variant.
     pub facts: PacketFacts,
-    /// Object that contains the variant.
+    /// Object file that contains the variant.
     pub object: Option<std::sync::Arc<Vec<u8>>>,
 }
 
@@ -114,7 +115,6 @@ pub(super) fn rank(ranked: &mut [Ranked]) {
     ranked.sort_by_key(|one| (Reverse(one.gain), Reverse(share(one)), one.node));
 }
 
-/// Builds the reports about all paths.
 pub(super) fn paths(topology: &Topology, arrivals: &Arrivals) -> Vec<PathReport> {
     let path = |(path, points): (&super::topology::NetworkPath, &Vec<usize>)| PathReport {
         name: path.name.clone(),
@@ -126,7 +126,7 @@ pub(super) fn paths(topology: &Topology, arrivals: &Arrivals) -> Vec<PathReport>
 }
 
 /// Returns the reason why packets of a path never reach a point. Returns `None` if some packets do,
-/// or if they already do not reach an earlier point.
+/// or if an earlier point on the path already gives the reason.
 fn never(topology: &Topology, path: &str, arrivals: &Arrivals, point: usize) -> Option<String> {
     let Point { before: Some(before), on, node, arriving, .. } = &arrivals.points[point] else {
         return None;
@@ -147,12 +147,13 @@ fn never(topology: &Topology, path: &str, arrivals: &Arrivals, point: usize) -> 
     ))
 }
 
-/// Collects the sentences that `what` returns for some points, without duplicates.
+/// Collects the sentences that `what` returns for some points of the tree of paths, without
+/// duplicates. `of` contains the indices of these points.
 fn told(points: &[Point], of: &[usize], what: impl Fn(&Point) -> &Vec<String>) -> BTreeSet<String> {
     of.iter().flat_map(|&point| what(&points[point]).iter().cloned()).collect()
 }
 
-/// Returns the greatest of some costs. Returns `None` if one of them is unknown.
+/// Returns the maximum of some costs. Returns `None` if one of them is unknown.
 fn greatest<'a>(costs: impl Iterator<Item = &'a Result<Cost, String>>) -> Option<CostReport> {
     let known = costs.map(|cost| {
         let Cost { instructions, exact, .. } = cost.as_ref().ok()?;
@@ -163,8 +164,8 @@ fn greatest<'a>(costs: impl Iterator<Item = &'a Result<Cost, String>>) -> Option
     Some(CostReport { instructions, exact })
 }
 
-/// Returns the name of a variant. It is unique because no other variant of the node has the same
-/// first ingress.
+/// Returns the name of a variant, made from its ingresses. It is unique because no other variant of
+/// the node has the same first ingress.
 fn variant_name(ingresses: &[String], all: usize) -> String {
     match ingresses {
         [only] if all > 1 => only.clone(),

@@ -1,5 +1,5 @@
-//! Finds the source lines that establish the facts about the packets of a variant. A fact may first
-//! hold after a line of a program that comes much earlier on the path.
+//! Finds the source lines that establish the facts about the packets of a program variant. These
+//! lines may be in programs that come much earlier on the path.
 
 use super::arrivals::Arrivals;
 use super::relevance::{Passed, passed};
@@ -13,7 +13,7 @@ use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
 /// Returns the source lines that establish facts about the packets at some points of one node. `of`
-/// contains the indices of the points.
+/// contains the indices of the points in the tree of paths.
 pub(super) fn established(
     (topology, programs, arrivals): (&Topology, &[Linked], &Arrivals),
     (of, facts): (&[usize], &PacketFacts),
@@ -43,9 +43,9 @@ pub(super) fn established(
     established
 }
 
-/// Returns the source lines for a fact about packets that have passed a program. `lines` contains
-/// the lines of this program. If it establishes only parts of the fact, the lines for these parts
-/// are returned.
+/// Returns the source lines that establish a fact about packets after a program. `lines` contains
+/// the lines for each fact that the program establishes. If the program establishes only parts of
+/// the fact, such as single bytes of a field, the lines for these parts are returned.
 fn parts<'a>(
     fact: &Fact,
     lines: &'a BTreeMap<Fact, Vec<LineReport>>,

@@ -1,4 +1,4 @@
-//! Finds the earlier programs that a rewritten program depends on, because they establish facts
+//! Finds the earlier programs on which a rewritten program depends, because they establish facts
 //! that it relies on. Programs that only pass on packets for which the facts already hold do not
 //! count.
 
@@ -12,7 +12,7 @@ use slowpath_ir::{Field, PacketFacts};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Returns true if `fact`, which is one of `facts`, follows from `others`.
+/// Returns true if a fact follows from `others`. The values of the fact are in `facts`.
 fn follows(fact: &Fact, facts: &PacketFacts, others: &PacketFacts) -> bool {
     match fact {
         Fact::MinLength => others.min_length >= facts.min_length,
@@ -33,8 +33,8 @@ fn follows(fact: &Fact, facts: &PacketFacts, others: &PacketFacts) -> bool {
     }
 }
 
-/// Returns those of `facts` on which a rewritten program relies. It was rewritten for all of
-/// `facts`.
+/// Returns those of `facts` on which a rewritten program relies. The program was rewritten for all
+/// of `facts`.
 fn relied_on(facts: &PacketFacts, rewrite: &Rewrite) -> Vec<Fact> {
     let used: BTreeSet<u16> = rewrite.bytes.iter().copied().collect();
     let touches = |field: &Field| {
@@ -52,24 +52,24 @@ fn relied_on(facts: &PacketFacts, rewrite: &Rewrite) -> Vec<Fact> {
     relied
 }
 
-/// A node that packets have passed, and the program that it runs.
+/// A node that packets have passed on their path, with what is known before and after its program.
 pub(super) struct Passed<'a> {
-    /// Index of the node.
+    /// Index of the node in the topology.
     pub node: usize,
-    /// Index of the program; `None` if the node only forwards packets.
+    /// Index of the program in the topology; `None` if the node only forwards packets.
     pub program: Option<usize>,
-    /// Facts about packets that arrive at the program.
+    /// Facts about packets that arrive at the node.
     pub arriving: Cow<'a, PacketFacts>,
-    /// Results with which the packets have left the program.
+    /// XDP actions with which the packets have left the program.
     pub on: &'a [Action],
-    /// Facts that hold after the program but not before it. Only facts that are still to be
-    /// explained count.
+    /// Facts that hold after the program but not before it. Only facts whose origin is asked for
+    /// are listed.
     pub establishes: Vec<Fact>,
 }
 
-/// Returns the programs that packets passed before the point `at`, the last one first. Each fact in
-/// `open` is assigned to the program that establishes it. `facts` contains all facts, including
-/// those in `open`.
+/// Returns the nodes that packets passed before the point with index `at`, the last one first. Each
+/// fact in `open` is assigned to the node whose program establishes it. `facts` contains the values
+/// of all facts.
 pub(super) fn passed<'a>(
     (points, mut at): (&'a [Point], usize),
     topology: &Topology,
@@ -92,17 +92,17 @@ pub(super) fn passed<'a>(
     passed
 }
 
-/// The nodes in front of some points, by index.
+/// Nodes that packets pass before they reach a rewritten program, by index.
 pub(super) struct InFront {
     /// Nodes whose programs establish a fact on which the rewritten program relies.
     pub relevant: BTreeSet<usize>,
-    /// All other nodes.
+    /// Nodes whose programs establish none of the facts on which the rewritten program relies.
     pub irrelevant: BTreeSet<usize>,
 }
 
-/// Divides the nodes in front of some points into relevant and irrelevant ones. `of` contains the
-/// indices of the points, which all belong to one node. The program of this node was rewritten for
-/// `facts`.
+/// Divides the nodes before some points into those whose programs establish facts that a rewritten
+/// program relies on, and all others. `of` contains the indices of the points, which belong to one
+/// node. The program of this node was rewritten for `facts`.
 pub(super) fn upstream_points(
     (points, of): (&[Point], &[usize]),
     topology: &Topology,
@@ -137,7 +137,7 @@ pub(super) fn alike(one: &PacketFacts, other: &PacketFacts) -> u64 {
         + lengths
 }
 
-/// Returns true if facts exclude some packets that could arrive without them.
+/// Returns true if the facts exclude some packets that could arrive without them.
 pub(super) fn says_something(facts: &PacketFacts) -> bool {
     let any = any_packet();
     facts.says_more_than_length()
@@ -146,7 +146,8 @@ pub(super) fn says_something(facts: &PacketFacts) -> bool {
 }
 
 /// Returns the number of instructions that a program has after rewriting, in 8-byte slots. The copy
-/// of the original that follows a guard does not count.
+/// of the original that follows a guard does not count. Without a rewritten program, returns the
+/// number of the original.
 pub(super) fn left_of(linked: &Linked, rewrite: Option<&Rewrite>) -> usize {
     rewrite.map_or(linked.program.insns.len(), |rewrite| {
         rewrite.guard.as_ref().map_or(rewrite.instructions, |guard| guard.instructions)

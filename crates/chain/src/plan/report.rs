@@ -1,89 +1,91 @@
-//! Types of the report about a topology, which are serialised for display.
+//! Types of the report about planning a topology, which are serialised for display.
 
 use crate::report::{FactReport, GuardReport};
 use serde::Serialize;
 
-/// Report about a topology.
+/// Report about which nodes of a topology should run rewritten programs.
 #[derive(Debug, Default, Serialize)]
 pub struct PlanReport {
     /// Total wall-clock time in seconds.
     pub seconds: f64,
     /// Reason why the work ended early; null if it did not.
     pub stopped: Option<String>,
-    /// Number of solver queries, without those of results from an earlier plan.
+    /// Number of solver queries, without those for results that were reused from an earlier plan.
     pub queries: u64,
-    /// Number of results from an earlier plan.
+    /// Number of intermediate results that were reused from an earlier plan.
     pub kept: u64,
-    /// Number of results that were computed.
+    /// Number of intermediate results that were computed for this plan.
     pub computed: u64,
     /// Names of the programs whose objects changed since this topology was last planned.
     pub changed: Vec<String>,
-    /// Reports about paths, in the order of the description.
+    /// Reports about paths, in the order of the topology's description.
     pub paths: Vec<PathReport>,
-    /// Variants of programs, those with the greatest gain first.
+    /// Rewritten versions (variants) of programs, those with the greatest gain first.
     pub hot_spots: Vec<HotSpot>,
-    /// Programs that stay as they were for some of their traffic; most traffic first.
+    /// Programs of nodes that stay unchanged for some of their traffic, sorted by this traffic in
+    /// descending order.
     pub as_is: Vec<AsIs>,
-    /// Nodes that were skipped for lack of time.
+    /// Names of nodes that were skipped for lack of time.
     pub not_looked_at: Vec<String>,
-    /// Nodes that are on no path.
+    /// Names of nodes that are on no path.
     pub unused: Vec<String>,
-    /// Further notes, one sentence each.
+    /// Notes for the user, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// A path through the network.
+/// A path through the network, with its traffic.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "PlannedPath"))]
 pub struct PathReport {
-    /// Name of the path, or its number from 1.
+    /// Name of the path; the path's number, counted from 1, if it has no name.
     pub name: String,
-    /// Share of all traffic, from 0 to 1.
+    /// Share of all traffic that takes the path, from 0 to 1.
     pub share: f64,
-    /// Nodes on the path, in order.
+    /// Names of the nodes on the path, in order.
     pub nodes: Vec<String>,
-    /// If packets cannot reach some of the nodes: the first of these and the reason, in one
-    /// sentence.
+    /// Sentence that names the first node on the path that no packet reaches, and the reason; null
+    /// if packets reach all nodes.
     pub never: Option<String>,
 }
 
-/// A variant of a program.
+/// A rewritten version (variant) of a program for the traffic of some ingresses of a node.
 #[derive(Debug, Default, Serialize)]
 pub struct HotSpot {
-    /// Node that runs the variant.
+    /// Name of the node that runs the variant.
     pub node: String,
     /// Name of the program in the topology.
     pub program: String,
-    /// Name of the variant: `all`, or its ingresses.
+    /// Name of the variant: `all`, or the names of its ingresses.
     pub variant: String,
-    /// Ingresses that the variant is for.
+    /// Ingresses (such as interfaces) whose packets the variant processes.
     pub ingresses: Vec<String>,
-    /// Share of all traffic that the variant is for, from 0 to 1.
+    /// Share of all traffic that the variant processes, from 0 to 1.
     pub share: f64,
-    /// Number of instructions of the original, in 8-byte slots.
+    /// Number of instructions of the original program, in 8-byte slots.
     pub instructions_before: usize,
-    /// Number of instructions of the variant, with the original behind a guard.
+    /// Number of instructions of the variant in 8-byte slots, including the copy of the original
+    /// behind a guard.
     pub instructions_after: usize,
     /// Checks that the variant makes before it relies on facts; null if it makes none.
     pub guard: Option<GuardReport>,
     /// Maximum number of instructions that the original executes for packets of the variant; null
     /// if not known.
     pub cost_before: Option<CostReport>,
-    /// Maximum number of instructions that the variant executes for these packets; null if not
-    /// known.
+    /// Maximum number of instructions that the variant executes for its packets; null if not known.
     pub cost_after: Option<CostReport>,
-    /// Sum, over the ingresses, of their share times the instructions that their slowest packet
-    /// saves; null if not known.
+    /// Gain of the variant: the sum, over its ingresses, of their share of traffic times the
+    /// instructions that their slowest packet saves; null if not known.
     pub gain: Option<f64>,
-    /// Facts about every packet of the variant.
+    /// Facts about every packet that the variant processes.
     pub facts: Vec<FactReport>,
-    /// Nodes whose programs establish the facts that the variant relies on.
+    /// Names of earlier nodes whose programs establish the facts that the variant relies on.
     pub rests_on: Vec<String>,
-    /// Other nodes before this one; facts about their programs are not used.
+    /// Names of the other earlier nodes on the paths. The variant relies on no fact that their
+    /// programs establish.
     pub irrelevant: Vec<String>,
     /// Conditions that the results depend on, one sentence each.
     pub assumptions: Vec<String>,
-    /// Further remarks, one sentence each.
+    /// Remarks for the user, one sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -91,24 +93,24 @@ pub struct HotSpot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "GreatestCost"))]
 pub struct CostReport {
-    /// Upper bound for every packet.
+    /// Upper bound on the number of instructions, for every packet.
     pub instructions: u64,
-    /// True if a packet reaches the bound.
+    /// True if some packet executes exactly this many instructions.
     pub exact: bool,
 }
 
-/// A program that stays unchanged for some of its packets.
+/// A program of a node that stays unchanged for some of its packets.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AsIs {
-    /// Name of the node.
+    /// Name of the node that runs the program.
     pub node: String,
     /// Name of the program in the topology.
     pub program: String,
-    /// Ingresses of these packets.
+    /// Ingresses of the packets for which the program stays unchanged.
     pub ingresses: Vec<String>,
     /// Share of all traffic that these packets make up, from 0 to 1.
     pub share: f64,
-    /// Reasons, one sentence each.
+    /// Reasons why the program stays unchanged for these packets, one sentence each.
     pub why: Vec<String>,
 }

@@ -1,10 +1,9 @@
-//! Computes the results that a plan needs: the packets that leave a program, rewritten programs,
-//! and maximum costs. Each result is computed only once, or read from the cache, even if many paths
-//! and nodes need it.
+//! Computes what a plan needs to know about each program: facts about the packets that leave it,
+//! its rewritten version, and its maximum cost. Each result is computed once, or read from the
+//! cache, even if many paths and nodes need it.
 //!
 //! A result depends on the content of the program and on the facts about arriving packets, but not
-//! on the node. Nodes in between that do not change the facts have no influence. Results that were
-//! not finished in time are not stored for later plans.
+//! on the node that runs the program. Results that ran out of time are not stored for later plans.
 
 use super::cache::Cache;
 use super::key::Key;
@@ -28,32 +27,32 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Work had enough time if this many times the time that it took was available. The time limits of
-/// its single steps then had no effect.
+/// Minimum ratio of the available time to the time that some work took. Work with this ratio had
+/// enough time: the time limits of its steps had no effect.
 const UNHURRIED: u32 = 8;
 
-/// Known facts about the packets that leave a program.
+/// Facts about the packets that leave a program, such as their lengths and known bytes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OutgoingFacts {
     pub packets: OutgoingPackets,
-    /// Conditions that the facts depend on, one sentence each.
+    /// Conditions under which the facts hold, one sentence each.
     pub assumptions: Vec<String>,
     /// Reason why some facts may be missing; `None` if all facts were found.
     pub early: Option<String>,
 }
 
-/// The packets that leave a program.
+/// Knowledge about the packets that leave a program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum OutgoingPackets {
     Facts(StoredFacts),
-    /// No packet leaves the program. The sentences say how packets end and at which branches.
+    /// No packet leaves the program. Each string names a branch after which all packets end, by its
+    /// source line and the result of the program that it leads to.
     Never(Vec<String>),
-    /// Nothing is known about the packets, for this reason.
+    /// Nothing is known about the packets. The string is the reason.
     Unknown(String),
 }
 
-/// The result of rewriting a program.
 #[derive(Clone, Default)]
 pub(super) struct RewriteResult {
     pub about: Option<Rewrite>,
@@ -64,11 +63,11 @@ pub(super) struct RewriteResult {
     pub object: Option<(Arc<Vec<u8>>, Arc<Linked>)>,
 }
 
-/// Properties of a rewritten program.
+/// Size, guard and assumptions of a rewritten program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rewrite {
-    /// Number of instructions in 8-byte slots.
+    /// Number of instructions of the rewritten program, in 8-byte slots.
     pub instructions: usize,
     /// Checks that the program makes before it relies on facts; `None` if it makes none.
     pub guard: Option<GuardReport>,
@@ -76,11 +75,13 @@ pub(super) struct Rewrite {
     pub bytes: Vec<u16>,
     /// True if the rewriting relied on the packet length.
     pub length: bool,
-    /// Assumptions of the proof, one sentence each.
+    /// Assumptions under which the program is proved to do the same as the original, one sentence
+    /// each.
     pub assumptions: Vec<String>,
 }
 
-/// The form in which a [`RewriteResult`] is stored. The object is stored separately.
+/// The form in which the cache stores a [`RewriteResult`], without the rewritten object. The object
+/// is stored separately.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredRewrite {
@@ -88,7 +89,7 @@ struct StoredRewrite {
     remarks: Vec<String>,
 }
 
-/// Computes the results of a plan. Each result is computed only once.
+/// Computes the results that a plan needs, and keeps each of them for later requests.
 pub(super) struct Results<'a> {
     options: &'a PlanOptions,
     facts: FactsOptions,
@@ -114,8 +115,8 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Returns how many questions the solver was asked so far. Questions for results from the cache
-    /// do not count.
+    /// Returns the number of solver queries so far. Queries for results from the cache do not
+    /// count.
     pub fn queries(&self) -> u64 {
         self.queries.load(Ordering::Relaxed)
     }
@@ -129,8 +130,8 @@ impl<'a> Results<'a> {
         self.cache.key("left", &(linked.key, StoredFacts::from(arriving), numbers(on)))
     }
 
-    /// Finds the packets that leave a program with one of the results `on`. `arriving` contains the
-    /// facts that hold for packets arriving at the program.
+    /// Finds facts about the packets that leave a program with one of the results `on`. `arriving`
+    /// contains the facts that hold for packets arriving at the program.
     pub fn outgoing_facts(
         &self,
         linked: &Linked,
@@ -298,7 +299,8 @@ impl Clock {
         Clock { started: Instant::now(), given: stop.remaining() }
     }
 
-    /// Returns true if so much time was available that time limits had no effect.
+    /// Returns true if so much time was available that the time limits of single steps had no
+    /// effect.
     fn had_time(&self, stop: &Stop) -> bool {
         let took = self.started.elapsed();
         stop.reason().is_none() && self.given.is_none_or(|given| took < given / UNHURRIED)

@@ -1,19 +1,19 @@
-//! Stores and restores facts in the cache.
+//! Converts facts about packets to a form that the cache can store, and back.
 
 use serde::{Deserialize, Serialize};
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 
-/// The form in which [`PacketFacts`] are stored.
+/// The form in which the cache stores [`PacketFacts`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoredFacts {
     min: u16,
     max: u16,
-    /// Offset, mask and value of each byte with known bits.
+    /// Offset, mask and value of each packet byte with known bits.
     bits: Vec<(u16, u8, u8)>,
-    /// Offset, size in bytes and possible values of each field.
+    /// Offset, size in bytes and possible values of each packet field with few values.
     values: Vec<(u16, u8, Vec<u64>)>,
-    /// For each pair of equal fields, the offset and size in bytes of both.
+    /// Offset and size in bytes of both fields, for each pair of packet fields with equal values.
     equal: Vec<((u16, u8), (u16, u8))>,
 }
 

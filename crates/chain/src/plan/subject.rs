@@ -1,4 +1,5 @@
-//! A program of a plan, after linking. Its content identifies it.
+//! Programs of a planned network, as read from their files and after linking. A digest of its
+//! content identifies each program.
 
 use super::key::Key;
 use crate::{ChainError, Loaded};
@@ -14,7 +15,6 @@ pub struct Subject {
     pub digest: String,
 }
 
-/// A linked program.
 pub(super) struct Linked {
     pub object: Arc<Object>,
     pub program: BpfProgram,

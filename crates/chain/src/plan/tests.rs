@@ -62,7 +62,7 @@ fn computed(text: &str, options: &PlanOptions) -> Planned {
     plan(&topology, &subjects, options, &Stop::never()).expect("its programs are complete")
 }
 
-/// Returns the rewritten programs that a plan suggests for a node.
+/// Returns the entries of a plan that suggest a rewritten program for a node.
 fn spots<'a>(planned: &'a Planned, node: &str) -> Vec<&'a HotSpot> {
     planned.report.hot_spots.iter().filter(|spot| spot.node == node).collect()
 }

@@ -10,11 +10,12 @@ use crate::{Action, ChainError};
 use serde_saphyr::Spanned;
 use slowpath::Network;
 
-/// Name of the ingress by which packets arrive that have not passed any node.
+/// Name of the ingress for packets that enter the network from outside, without having passed a
+/// node.
 pub const OUTSIDE: &str = "outside";
 
-/// Number of parts into which all traffic is divided. Shares are numbers of parts, so that sums of
-/// shares are exact.
+/// Number of parts into which all traffic is divided. The share of a path is a whole number of
+/// parts, so that sums of shares are exact.
 pub const ALL_TRAFFIC: u64 = 1 << 40;
 const TOPOLOGY: Kind = Kind {
     name: "a topology",
@@ -22,7 +23,7 @@ const TOPOLOGY: Kind = Kind {
     other: "a chain, for other commands than `slowpath chain plan`",
 };
 
-/// Maximum number of names that a message lists.
+/// Maximum number of names that an error message lists.
 const LISTED: usize = 20;
 
 /// The description of a topology, after it was checked: each path has at least one node, and
@@ -40,13 +41,13 @@ pub struct Topology {
 /// A program, which can run on several nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedProgram {
-    /// Name in the topology.
+    /// Name of the program in the topology.
     pub name: String,
     /// Path of the object file, relative to the description.
     pub object: String,
-    /// Name in the object; `None` if the object has only one XDP program.
+    /// Name of the program in the object; `None` if the object has only one XDP program.
     pub program: Option<String>,
-    /// Number of the line in the description, for messages.
+    /// Line of the description that defines the program, counted from 1, for error messages.
     pub line: u64,
 }
 
@@ -55,7 +56,8 @@ pub struct PlacedProgram {
 pub struct PlacedNode {
     /// Name of the node.
     pub name: String,
-    /// Index of the program that runs on the node; `None` if the node only forwards packets.
+    /// Index of the program that runs on the node, in [`Topology::programs`]; `None` if the node
+    /// only forwards packets.
     pub program: Option<usize>,
 }
 
@@ -73,23 +75,23 @@ pub struct NetworkPath {
 /// A node on a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// Index of the node.
+    /// Index of the node in [`Topology::nodes`].
     pub node: usize,
     /// Packets continue on the path if the node's program returns one of these results. Empty if
     /// the node has no program, or is the last one of the path.
     pub on: Vec<Action>,
     /// Network from this node to the next one.
     pub network: Network,
-    /// Name of the ingress by which the node recognises packets on this path.
+    /// Name of the ingress on which the node receives the packets of this path. A node tells
+    /// packets apart only by their ingress.
     pub ingress: String,
 }
 
 impl Topology {
     /// Reads and checks the description of a topology.
     ///
-    /// # Errors
-    /// If the text is not YAML of this shape, or uses an unknown name. If a path has no nodes, has
-    /// a node twice, or has a share of the traffic that is not positive.
+    /// # Errors If the text is not YAML with the keys of a topology, or uses an unknown name. If a
+    /// path has no nodes, has a node twice, or has a share of the traffic that is not positive.
     pub fn parse(text: &str) -> Result<Topology, ChainError> {
         let description: TopologyDescription = read(text, &TOPOLOGY)?;
         if description.schema.value != SCHEMA {
@@ -184,7 +186,7 @@ impl Topology {
         Ok(NetworkPath { name, share: 0, hops })
     }
 
-    /// Reads the results with which packets continue on the path after a node's program.
+    /// Reads the XDP actions of a node's program with which packets continue on the path.
     fn actions(
         &self,
         hop: &HopDescription,
@@ -217,7 +219,8 @@ impl Topology {
     }
 }
 
-/// Returns the share of a path as the description states it. A path without a share has share 1.
+/// Returns the share of traffic that the description states for a path, relative to the other
+/// paths. The default is 1.
 fn share(path: &Spanned<PathDescription>) -> Result<f64, ChainError> {
     let written = path.value.share.as_ref();
     let share = written.map_or(1.0, |share| share.value);
@@ -228,7 +231,8 @@ fn share(path: &Spanned<PathDescription>) -> Result<f64, ChainError> {
     Err(ChainError::at(written.map_or_else(|| line(path), line), what))
 }
 
-/// Reads one result with which packets continue to another node.
+/// Reads the name of an XDP action with which packets continue to another node. Actions that end a
+/// packet are errors.
 fn action(name: &Spanned<String>) -> Result<Action, ChainError> {
     let what = match Action::named(&name.value) {
         None => format!("{:?} is no action: {}", name.value, Action::names()),
@@ -240,8 +244,8 @@ fn action(name: &Spanned<String>) -> Result<Action, ChainError> {
     Err(ChainError::at(line(name), what))
 }
 
-/// Returns the line in which a hop states changes by the next network. Returns `None` if there are
-/// no changes.
+/// Returns the first line of a hop's description that states changes to packets in the network
+/// after the node. Returns `None` if no changes are stated.
 fn changing(hop: &HopDescription) -> Option<u64> {
     let said = hop.changes.is_some() || hop.bytes.is_some();
     let changes = hop.changes.iter().flatten().map(line);
@@ -249,7 +253,6 @@ fn changing(hop: &HopDescription) -> Option<u64> {
     said.then(|| changes.chain(bytes).next().unwrap_or_else(|| line(&hop.node)))
 }
 
-/// Reads the name of an ingress.
 fn ingress(name: &Spanned<String>) -> Result<String, ChainError> {
     if is_name(&name.value) {
         return Ok(name.value.clone());

@@ -1,5 +1,5 @@
-//! Finds variants of the program on a node: for which ingresses each variant is made, and how much
-//! it gains.
+//! Finds variants of the program on a node: rewritten versions, each for the packets of some
+//! ingresses. Also computes how many instructions each variant saves.
 
 use super::choice::{Worth, choose};
 use super::classes::{Class, joined};
@@ -10,31 +10,33 @@ use crate::cost::Cost;
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 
-/// Divisor of the remaining time of a node. The quotient is the maximum time for rewriting one
+/// Part of a node's remaining time that one task may take, as a divisor. A task is rewriting one
 /// program or finding one cost.
 const PARTS: u32 = 4;
 
-/// A program that was rewritten for some classes of packets.
+/// A rewritten version of a program for some classes of packets. The packets of a class arrive by
+/// some of the node's ingresses, and the same facts hold for them.
 pub(super) struct Variant {
-    /// Indices of the classes, ascending.
+    /// Indices of the packet classes that use the variant, in ascending order.
     pub classes: Vec<usize>,
     /// Facts that hold for the packets of all these classes.
     pub facts: PacketFacts,
     pub made: RewriteResult,
-    /// For each class, the maximum number of instructions that the original executes, and the
-    /// maximum number that the variant executes.
+    /// For each packet class, the maximum number of instructions that the original executes, and
+    /// the maximum number that the variant executes.
     pub costs: Vec<(Result<Cost, String>, Result<Cost, String>)>,
 }
 
-/// The decision for which classes the program of a node is rewritten.
+/// The variants of a node's program, and the classes of packets for which the program is not
+/// rewritten.
 pub(super) struct NodePlan {
     pub variants: Vec<Variant>,
-    /// The classes that keep the original program, by index, each with the reasons.
+    /// Indices of the packet classes that keep the original program, each with the reasons.
     pub as_is: Vec<(usize, Vec<String>)>,
 }
 
-/// Returns how many instructions a variant saves for one class. Returns `None` if one of the costs
-/// is not known.
+/// Returns how many instructions a variant saves for one class of packets. Returns `None` if one of
+/// the costs is not known.
 pub(super) fn gain(before: &Result<Cost, String>, after: &Result<Cost, String>) -> Option<i128> {
     match (before, after) {
         // If the cost of the original is only an upper bound, the original may execute fewer
@@ -46,7 +48,8 @@ pub(super) fn gain(before: &Result<Cost, String>, after: &Result<Cost, String>) 
     }
 }
 
-/// Finds the variants that gain most, at most `limit` of them, until `stop` ends the work.
+/// Finds the variants that save the most instructions, at most `limit` of them, until `stop` ends
+/// the work.
 pub(super) fn variants(
     linked: &Linked,
     classes: &[Class],
@@ -90,7 +93,8 @@ fn part(stop: &Stop) -> Stop {
     stop.within(stop.remaining().map(|left| left / PARTS))
 }
 
-/// Rewrites the program for a group of classes. Returns `None` if it cannot be rewritten for them.
+/// Rewrites the program for a group of packet classes. Returns `None` if it cannot be rewritten for
+/// them.
 fn variant(
     linked: &Linked,
     classes: &[Class],
@@ -109,7 +113,8 @@ fn variant(
     Some(Variant { classes: group.to_vec(), facts, made, costs })
 }
 
-/// Returns how much a variant for a group of classes is worth.
+/// Returns the instructions that a variant for a group of packet classes saves, weighted by the
+/// classes' shares of the traffic.
 fn worth(
     linked: &Linked,
     classes: &[Class],

@@ -85,8 +85,9 @@ impl ProgramReport {
         report
     }
 
-    /// Adds to the report the branches whose outcome follows from the facts. Returns the program
-    /// without these branches. Nothing is proved.
+    /// Adds to the report the branches whose outcome follows from the facts about packets. Returns
+    /// the program without these branches. Whether it is equivalent to the original is not proved
+    /// here.
     pub(crate) fn decided(
         &mut self,
         object: &Object,
@@ -124,7 +125,8 @@ impl ProgramReport {
         }
     }
 
-    /// Adds to the report the maps for which content was given, and whether they can be frozen.
+    /// Adds to the report the maps whose content the user has given, and whether programs can rely
+    /// on this content.
     pub(crate) fn given<'a>(&mut self, given: impl Iterator<Item = &'a Given>) {
         for Given { map, entries, why_not } in given {
             match self.frozen.iter_mut().find(|frozen| frozen.map == *map) {
@@ -140,8 +142,8 @@ impl ProgramReport {
         self.frozen.sort_by(|a, b| a.map.cmp(&b.map));
     }
 
-    /// Marks the maps with given content on which the program relies. `maps` contains their numbers
-    /// in the object.
+    /// Marks those maps with given content on which the program relies. `maps` contains their
+    /// indices in the object.
     fn uses<'a>(&mut self, object: &Object, maps: impl IntoIterator<Item = &'a u32>) {
         let names: BTreeSet<String> =
             maps.into_iter().filter_map(|&map| map_name(object, map)).collect();
@@ -150,8 +152,8 @@ impl ProgramReport {
         }
     }
 
-    /// Adds to the report the maps that cannot be frozen, each with the reason. They are given by
-    /// their numbers.
+    /// Adds to the report the maps whose given content programs cannot rely on. `refused` contains
+    /// the maps' indices in the object, each with the reason.
     pub(crate) fn refused<'a>(
         &mut self,
         object: &Object,

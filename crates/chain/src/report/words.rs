@@ -51,8 +51,8 @@ pub(crate) fn explain_all(
     }
 }
 
-/// Converts facts to reports. Adjacent bytes that the same lines establish are reported as one
-/// fact.
+/// Converts facts about packets to reports. Adjacent bytes that the same source lines establish are
+/// reported as one fact.
 pub(crate) fn list(
     facts: &PacketFacts,
     established: &BTreeMap<Fact, Vec<LineReport>>,
@@ -103,8 +103,8 @@ pub(crate) fn list(
     list.into_iter().map(|one| one.among(*min_length)).collect()
 }
 
-/// Converts the headroom and metadata of packets to reports. Omits ranges that hold for any packet,
-/// or for any packet that was just received.
+/// Converts the ranges of headroom and metadata of packets to reports. Omits a range that excludes
+/// no packet, and the usual range of packets that no program has processed yet.
 pub(super) fn list_around(
     environment: PacketEnvironment,
     established: &BTreeMap<Fact, Vec<LineReport>>,
@@ -135,8 +135,8 @@ pub(super) fn why_never(
     format!("{name} is never reached: {from} returns {on} for no packet{ends}")
 }
 
-/// Describes, in a few words each, how packets end that do not continue. Each text includes the
-/// branch that leads to the end.
+/// Describes the branches after which packets do not continue to the next program. Each text names
+/// the source line of the branch and the result of the program that it leads to.
 pub(crate) fn ends(program: &BpfProgram, never: &NothingLeaves) -> Vec<String> {
     let end = |end: &End| {
         let place = end.branch.as_ref()?;

@@ -110,7 +110,7 @@ pub fn program(rng: &mut TestRng) -> BpfProgram {
     assemble::program(&text)
 }
 
-/// Returns random content for some of the maps of [`object`], by their numbers.
+/// Returns random content for some of the maps in [`object`], by the maps' indices.
 pub fn contents(rng: &mut TestRng) -> BTreeMap<u32, MapContent> {
     let mut contents = BTreeMap::new();
     for map in 0..3 {
@@ -121,7 +121,6 @@ pub fn contents(rng: &mut TestRng) -> BTreeMap<u32, MapContent> {
     contents
 }
 
-/// Returns random content for the map with this number.
 pub fn content(rng: &mut TestRng, map: u32) -> MapContent {
     let mut entries: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
     let common = byte(rng);

@@ -5,7 +5,7 @@ use slowpath_ir::{Field, KnownBits, PacketFacts};
 use slowpath_specialise::Mode;
 use std::collections::BTreeSet;
 
-/// A program, and the facts that it is rewritten for.
+/// A small program for a test, and the facts about packets that it is rewritten for.
 pub struct Scene {
     pub text: String,
     pub facts: PacketFacts,
@@ -13,14 +13,14 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Rewrites the program with a guard.
     pub fn guarded(self) -> Scene {
         Scene { mode: Mode::Guard, ..self }
     }
 }
 
-/// Returns a program that checks that packets have `bytes` bytes and continues as in `text`. `r2`
-/// and `r3` are the packet's start and end; `r4` points to the end of the checked bytes.
+/// Returns a program that drops packets shorter than `bytes` bytes, and otherwise executes `text`.
+/// There, `r2` and `r3` are the packet's start and end, and `r4` points to the end of the checked
+/// bytes.
 fn checked(bytes: u16, text: &str) -> String {
     format!(
         "r2 = *(u32 *)(r1 +0)
@@ -35,7 +35,8 @@ fn checked(bytes: u16, text: &str) -> String {
     )
 }
 
-/// Returns a scene for packets of at least `min_length` bytes; `bytes` are known bytes by offset.
+/// Returns a program with facts about packets: they have at least `min_length` bytes, and `bytes`
+/// lists known bytes by offset.
 fn scene(text: String, min_length: u16, bytes: &[(u16, u8)]) -> Scene {
     let mut facts = PacketFacts::lengths(min_length, 100);
     facts.bits.extend(bytes.iter().map(|&(offset, byte)| (offset, KnownBits::all(byte))));
@@ -108,12 +109,13 @@ pub fn swapped() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Returns a program with a bounds check that the shortest packets fail by one byte.
+/// Returns a program with a bounds check that the shortest packets fail: they lack one byte.
 pub fn short() -> Scene {
     scene(checked(34, "r0 = *(u8 *)(r2 +20)\nexit"), 33, &[])
 }
 
-/// Returns a program with a bounds check that the shortest packets just pass.
+/// Returns a program with a bounds check that even the shortest packets pass, without a byte to
+/// spare.
 pub fn long() -> Scene {
     scene(checked(34, "r0 = *(u8 *)(r2 +20)\nexit"), 34, &[])
 }
@@ -192,7 +194,7 @@ pub fn spill() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Returns a program in which two paths with different numbers merge.
+/// Returns a program in which two paths set a register to different numbers and then merge.
 pub fn meeting() -> Scene {
     let text = "
         r5 = *(u8 *)(r2 +20)
@@ -206,7 +208,8 @@ pub fn meeting() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Returns a program in which two paths merge before a branch that each of the paths decides.
+/// Returns a program in which two paths merge before a branch whose outcome each of the paths
+/// determines.
 pub fn diamond() -> Scene {
     let text = "
         r5 = *(u8 *)(r2 +20)
@@ -259,8 +262,8 @@ pub fn rounds() -> Scene {
     scene(checked(34, text), 34, &[(20, 3)])
 }
 
-/// Returns a program with two bounds checks. All packets pass both; the shortest packets end where
-/// the second check requires.
+/// Returns a program with two bounds checks. All packets pass both; the shortest packets have the
+/// exact length that the second check requires.
 pub fn checks() -> Scene {
     let text = "
         r0 = *(u8 *)(r2 +13)

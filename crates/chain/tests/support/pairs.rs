@@ -11,13 +11,12 @@ pub fn object(name: &str) -> Object {
     Object::parse(&bytes).expect("it is one")
 }
 
-/// Returns all programs of an object.
 pub fn programs(object: &Object) -> Vec<BpfProgram> {
     (0..object.programs.len()).map(|n| object.link(n, None).expect("links")).collect()
 }
 
-/// Returns all pairs of a kind. Each consists of the program `NAME` and the program
-/// `KIND_NAME_MORE`, which is compared with it.
+/// Returns all pairs whose second program is named `KIND_NAME_MORE` with the given kind. The first
+/// program is the one named `NAME`.
 pub fn pairs<'a>(programs: &'a [BpfProgram], kind: &str) -> Vec<(&'a BpfProgram, &'a BpfProgram)> {
     let kind = format!("{kind}_");
     let variants = programs.iter().filter_map(|variant| {

@@ -8,7 +8,6 @@ use slowpath_specialise::Mode;
 /// Lengths of packets, in bytes.
 const LENGTHS: (u16, u16) = (14, 130);
 
-/// Returns a random number generator with this seed.
 pub fn random(seed: u64) -> TestRng {
     let mut bytes = [3; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -43,7 +42,7 @@ pub fn facts(rng: &mut TestRng) -> PacketFacts {
     facts
 }
 
-/// Adds facts that give few values to some fields without known bits.
+/// Adds facts that restrict some fields without known bits to a few values.
 fn few_values(rng: &mut TestRng, facts: &mut PacketFacts) {
     let mut offset = 0;
     while offset < LENGTHS.1 {
@@ -61,7 +60,7 @@ fn few_values(rng: &mut TestRng, facts: &mut PacketFacts) {
 }
 
 /// Returns a random packet for which the facts hold. For programs with a guard, every third packet
-/// is arbitrary instead.
+/// is arbitrary instead, so that the guard can reject it.
 pub fn packet(rng: &mut TestRng, facts: &PacketFacts, mode: Mode) -> Vec<u8> {
     if mode == Mode::Guard && below(rng, 3) == 0 {
         let length = usize::from(LENGTHS.0) + below(rng, 110);

@@ -1,4 +1,4 @@
-//! Computes the results of BPF arithmetic and comparisons for abstract numbers.
+//! Computes the results of BPF arithmetic and comparisons for sets of numbers.
 
 use slowpath_bpf::insn::{AluOp, Condition, Size, SwapKind, Width};
 use slowpath_domain::{Domain, transfer};
@@ -23,7 +23,7 @@ pub(super) fn swapped(domain: Domain, kind: SwapKind, size: Size) -> Domain {
     Domain::from_bits(64, swap(low.zeros()) | above, swap(low.ones()))
 }
 
-/// Returns the result of a BPF arithmetic operation.
+/// Returns a domain with the possible results of a BPF arithmetic operation.
 pub(super) fn arithmetic(width: Width, op: AluOp, a: Domain, b: Domain) -> Domain {
     let amount = u64::from(width.bits()) - 1;
     let binary = |of: fn(Domain, Domain) -> Domain| match width {

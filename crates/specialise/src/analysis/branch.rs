@@ -27,8 +27,8 @@ pub(crate) struct BoundsCheck {
     pub cond: Condition,
 }
 
-/// Returns the bounds check that a test makes; `None` if it makes none. `dst` and `src` are the
-/// left and the right operand of the test.
+/// Returns the bounds check of the packet that a comparison makes, or `None` if it makes none.
+/// `dst` and `src` are the abstract values of its left and right operand.
 pub(crate) fn bounds_check(test: &Test, dst: &Value, src: &Value) -> Option<BoundsCheck> {
     if test.width != Width::W64 {
         return None;
@@ -56,7 +56,8 @@ fn mirrored(cond: Condition) -> Option<Condition> {
 }
 
 impl BoundsCheck {
-    /// Returns the minimum and maximum length of packets for which the test has this outcome.
+    /// Returns the minimum and maximum length in bytes of the packets for which the bounds check
+    /// has the outcome `holds`.
     fn lengths(self, holds: bool) -> (i64, i64) {
         let offset = self.offset;
         match (self.cond, holds) {
@@ -67,14 +68,15 @@ impl BoundsCheck {
         }
     }
 
-    /// Returns true if this outcome shows that the packet contains all bytes before the address.
+    /// Returns true if the outcome `holds` proves that the packet contains all bytes before the
+    /// compared address.
     pub fn passes(self, holds: bool) -> bool {
         self.lengths(holds).1 == i64::MAX
     }
 }
 
-/// Returns the outcome of a test if it is the same for all packets. `src` is the value of the right
-/// operand.
+/// Returns the outcome of a comparison if it is the same for all packets, otherwise `None`. `src`
+/// is the value of the right operand.
 pub(crate) fn decide(
     state: &State,
     numbers: &Numbers,
@@ -122,7 +124,7 @@ pub(crate) fn decide(
     Some(Decision { holds, reason: reason | why })
 }
 
-/// Returns true if a value is certainly an address in a map value or behind it, so that it is not
+/// Returns true if a value is certainly an address within or after a map value, so that it is not
 /// null.
 fn is_address(kind: Kind) -> bool {
     match kind {
@@ -132,7 +134,8 @@ fn is_address(kind: Kind) -> bool {
     }
 }
 
-/// Returns the state after a test had this outcome. Returns `None` if the outcome is impossible.
+/// Returns the state after a test had the outcome `holds`. Returns `None` if the outcome is
+/// impossible.
 pub(crate) fn assume(
     state: &State,
     numbers: &Numbers,
@@ -194,8 +197,8 @@ pub(crate) fn assume(
     Some(state)
 }
 
-/// Removes possible values for which a comparison does not have this outcome. `sides` contains the
-/// domains of both operands.
+/// Narrows numbers that have only a few possible values: removes the values for which the
+/// comparison does not have the outcome `holds`. `sides` contains the domains of both operands.
 fn one_of(
     state: &mut State,
     compared: Compared<'_>,
@@ -219,8 +222,8 @@ fn one_of(
     }
 }
 
-/// Restricts all values with this number to a domain. Also restricts the values from which they
-/// were computed.
+/// Restricts all values with the given value number to a domain, and also the values from which
+/// they are computed. `reason` contains the facts on which this depends.
 fn narrow(
     state: &mut State,
     numbers: &Numbers,
@@ -254,8 +257,8 @@ fn narrow(
     }
 }
 
-/// Returns the domains of both operands after a test had this outcome. Returns `None` if the test
-/// restricts neither of them.
+/// Returns the domains of both operands after a test had the outcome `holds`. Returns `None` if the
+/// test restricts neither of them.
 fn refined(test: &Test, holds: bool, a: Domain, b: Domain) -> Option<(Domain, Domain)> {
     // A 32-bit comparison only restricts numbers that fit in 32 bits.
     if test.width == Width::W32 && (a.hi() > mask(31) || b.hi() > mask(31)) {

@@ -6,7 +6,7 @@ use super::value::{Kind, Value};
 use slowpath_domain::Domain;
 use std::collections::BTreeMap;
 
-/// A piece of memory with a known value.
+/// A range of memory with a known value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cell {
     /// Size in bytes: 1, 2, 4 or 8.
@@ -15,17 +15,16 @@ pub(crate) struct Cell {
     pub value: Value,
 }
 
-/// The known content of a piece of memory, by offset. Cells do not overlap.
+/// The known content of the stack frame or of the packet, by offset. Cells do not overlap.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cells(BTreeMap<i64, Cell>);
 
 impl Cells {
-    /// Removes all cells.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Removes all cells that have a byte at the offset or after it.
+    /// Removes all cells that contain a byte at `offset` or after it.
     pub fn clear_from(&mut self, offset: i64) {
         let keys: Vec<i64> = self.overlapping(offset, i64::MAX).collect();
         for key in keys {
@@ -33,12 +32,10 @@ impl Cells {
         }
     }
 
-    /// Lists all cells, each with its offset.
     pub fn iter(&self) -> impl Iterator<Item = (i64, &Cell)> {
         self.0.iter().map(|(&offset, cell)| (offset, cell))
     }
 
-    /// Lists the values of all cells, so that they can be changed.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
         self.0.values_mut().map(|cell| &mut cell.value)
     }
@@ -51,8 +48,8 @@ impl Cells {
         cells.filter(reaches).map(|(&at, _)| at)
     }
 
-    /// Records that a value is stored. If it overwrites only a part of a cell, the other bytes of
-    /// the cell are kept if they are constant.
+    /// Records a store to memory. If it overwrites only a part of a cell, the other bytes of the
+    /// cell are kept if they are constant.
     pub fn write(&mut self, offset: i64, bytes: u8, value: Value, numbers: &mut Numbers) {
         let hit: Vec<i64> = self.overlapping(offset, bytes.into()).collect();
         for at in hit {
@@ -78,8 +75,8 @@ impl Cells {
         self.0.get(&offset).filter(|cell| cell.bytes == bytes).map(|cell| cell.value)
     }
 
-    /// Returns the value number of bytes inside a cell that contains a number. Returns `None` if
-    /// there is no such cell.
+    /// Returns the value number of `bytes` bytes at `offset`, which are part of a cell that
+    /// contains a number. Returns `None` if no cell contains all of them.
     pub fn part(&self, offset: i64, bytes: u8, numbers: &mut Numbers) -> Option<Number> {
         let (&at, cell) = self.0.range(..=offset).next_back()?;
         let place = u8::try_from(offset - at).ok()?;
@@ -112,8 +109,8 @@ impl Cells {
         (Domain::from_bits(64, zeros, ones), reason)
     }
 
-    /// Returns the cells that two memories have in common. `join` joins both values of a cell.
-    /// `place` returns the location of a cell from its offset.
+    /// Returns the cells that `self` and `other` have in common, with joined values. `join` joins
+    /// two values, and `place` converts the offset of a cell to a location.
     pub fn join(
         &self,
         other: &Cells,
@@ -143,8 +140,8 @@ fn byte(cell: &Cell, place: u8) -> (Domain, FactSet) {
     }
 }
 
-/// Returns the value number of a value that is read from memory for the first time. `bytes` is its
-/// size.
+/// Returns the value number of a value of `bytes` bytes that is loaded from memory for the first
+/// time. `result` is the number of the load's result with all 64 bits.
 pub(crate) fn loaded(numbers: &mut Numbers, result: Number, bytes: u8) -> Number {
     if bytes == 8 { result } else { numbers.of(Def::Low(8 * bytes, result)) }
 }

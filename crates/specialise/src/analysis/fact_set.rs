@@ -1,32 +1,31 @@
-//! Sets of facts on which a result depends.
+//! Sets of facts about packets and maps on which a result of the analysis depends.
 
 use std::ops::BitOr;
 
-/// Number of bytes at the start of the packet whose facts are tracked.
+/// Number of bytes at the start of the packet about which a fact set can contain facts.
 pub(crate) const FOLLOWED: u16 = 256;
 
-/// Maximum number of tracked fields with small sets of values.
+/// Maximum number of packet fields with a list of possible values that a fact set can contain: one
+/// per bit of its mask.
 pub(crate) const FIELDS: usize = u64::BITS as usize;
 
-/// A set of facts. These can be facts about packet bytes, fields with few possible values, the
-/// packet length, buffer space around the packet, and map contents.
+/// A set of facts that the analysis was given. The facts are about packet bytes, fields with few
+/// possible values, the packet length, buffer space around the packet, and map contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FactSet {
     bytes: [u64; FOLLOWED as usize / 64],
-    /// One bit for each field with few possible values, by the field's index in the list of these
-    /// fields.
+    /// Bit mask of packet fields with a list of possible values. Bit `n` stands for the field with
+    /// index `n` in the list of these fields.
     fields: u64,
-    /// True if the set contains the fact about the packet's length.
+    /// True if the set contains the fact about the minimum and maximum packet length.
     pub length: bool,
-    /// True if the set contains the fact about the buffer space around the packet.
+    /// True if the set contains the facts about the buffer space around the packet.
     pub buffer_space: bool,
-    /// One bit for each map, by its number. The bit is set if the set contains the fact about the
-    /// map's content.
+    /// Bit mask of maps. Bit `n` is set if the known content of map number `n` is in the set.
     maps: u64,
 }
 
 impl FactSet {
-    /// The empty set.
     pub const NONE: FactSet = FactSet {
         bytes: [0; FOLLOWED as usize / 64],
         fields: 0,
@@ -35,13 +34,14 @@ impl FactSet {
         maps: 0,
     };
 
-    /// The fact about the packet's length.
+    /// The set with only the fact about the packet's length.
     pub const LENGTH: FactSet = FactSet { length: true, ..FactSet::NONE };
 
-    /// The facts about the buffer space around the packet.
+    /// The set with only the facts about the headroom and tailroom around the packet.
     pub const ROOM: FactSet = FactSet { buffer_space: true, ..FactSet::NONE };
 
-    /// Returns the fact about the byte at an offset; the empty set if the byte is not tracked.
+    /// Returns the set with only the fact about the packet byte at an offset. Returns the empty set
+    /// if the byte is not tracked.
     pub fn byte(offset: u16) -> FactSet {
         let mut reason = FactSet::NONE;
         if let Some(word) = reason.bytes.get_mut(usize::from(offset) / 64) {
@@ -50,27 +50,29 @@ impl FactSet {
         reason
     }
 
-    /// Returns the fact about the values of a field; `number` is the index of the field.
+    /// Returns the set with only the fact about the values of a field; `number` is the index of the
+    /// field.
     pub fn field(number: usize) -> FactSet {
         FactSet { fields: 1 << (number % FIELDS), ..FactSet::NONE }
     }
 
-    /// Lists the indices of the fields, ascending.
+    /// Lists the indices of the fields in the set, in ascending order.
     pub fn fields(self) -> impl Iterator<Item = usize> {
         (0..FIELDS).filter(move |number| self.fields >> number & 1 == 1)
     }
 
-    /// Returns the fact about the content of a map; the empty set if the map cannot be frozen.
+    /// Returns the set with only the fact about the content of a map. Returns the empty set if the
+    /// number is too large to be tracked.
     pub fn map(number: u32) -> FactSet {
         FactSet { maps: 1_u64.checked_shl(number).unwrap_or(0), ..FactSet::NONE }
     }
 
-    /// Lists the numbers of the maps, ascending.
+    /// Lists the numbers of the maps in the set, in ascending order.
     pub fn maps(self) -> impl Iterator<Item = u32> {
         (0..u64::BITS).filter(move |number| self.maps >> number & 1 == 1)
     }
 
-    /// Lists the offsets of the bytes, ascending.
+    /// Lists the offsets of the packet bytes in the set, in ascending order.
     pub fn bytes(self) -> impl Iterator<Item = u16> {
         let among =
             move |offset: &u16| self.bytes[usize::from(*offset) / 64] >> (offset % 64) & 1 == 1;

@@ -1,5 +1,5 @@
 //! Predicts the results of helper calls that follow from the length and position of the packet.
-//! Such helpers move an end of the packet, return its length, or copy its bytes.
+//! These helpers move the start or the end of the packet, return its length, or copy its bytes.
 
 use super::fact_set::FactSet;
 use super::inputs::AnalysisInputs;
@@ -15,10 +15,10 @@ const FARTHEST: i64 = 0xffff;
 
 /// The predicted effects of a helper call.
 pub(super) struct HelperEffect {
-    /// The result, if it is known, with the facts on which it depends.
+    /// Return value of the call, with the facts on which it depends; `None` if it is not known.
     result: Option<(Domain, FactSet)>,
     /// Position and length of the packet after the call, with the facts on which they depend.
-    /// `None` if the call does not move an end of the packet.
+    /// `None` if the call moves neither the start nor the end of the packet.
     moved: Option<(PacketPosition, Range, FactSet)>,
 }
 

@@ -13,15 +13,15 @@ use slowpath_ir::KnownBits;
 /// A look-up in a map with known content.
 pub(crate) struct Lookup<'a> {
     pub map: &'a FrozenMap,
-    /// Known part of the key.
+    /// Known bytes of the key.
     pub key: KnownBytes,
-    /// The results that the look-up can have.
+    /// The entries that the look-up can find. It may also find no entry.
     pub candidates: Candidates,
-    /// The facts on which these results depend.
+    /// The facts on which the key and the candidates depend.
     pub reason: FactSet,
 }
 
-/// Returns the number of the map in the first argument of a call, if it is known.
+/// Returns the index of the map in the first argument of a call, if it is known.
 pub(crate) fn map_argument(state: &State, numbers: &Numbers) -> Option<u32> {
     match numbers.def(state.regs[1].number) {
         Def::Data(map, i64::MIN) => Some(map),
@@ -74,7 +74,8 @@ fn word() -> Domain {
     Domain::range(64, 0, u64::from(u32::MAX))
 }
 
-/// Returns the result of a call of `bpf_map_lookup_elem`, with the facts on which it depends.
+/// Returns the abstract value that a call of `bpf_map_lookup_elem` returns, with the facts on which
+/// it depends. Returns `None` if it is not known which map is looked up.
 pub(super) fn found(
     state: &State,
     numbers: &Numbers,

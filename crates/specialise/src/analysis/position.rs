@@ -1,6 +1,6 @@
-//! Tracks the position of the packet in its buffer, and whether helpers that move its ends succeed.
-//! The rules are those of `bpf_xdp_adjust_head`, `bpf_xdp_adjust_tail` and `bpf_xdp_adjust_meta` in
-//! `net/core/filter.c` (Linux 6.18).
+//! Tracks the position of the packet in its buffer, and whether helpers that move the packet's
+//! start or end succeed. The rules are those of `bpf_xdp_adjust_head`, `bpf_xdp_adjust_tail` and
+//! `bpf_xdp_adjust_meta` in `net/core/filter.c` (Linux 6.18).
 //!
 //! The analysis may show that a call succeeds, but never that it fails. A call that is shown to
 //! succeed also succeeds with more headroom and with less metadata.
@@ -13,12 +13,12 @@ use std::ops::{Add, Sub};
 
 /// Minimum packet length that the kernel enforces, in bytes (`ETH_HLEN`).
 const LEAST: i64 = 14;
-/// Maximum distance in bytes by which the analysis follows moves of an end.
+/// Maximum distance, in bytes, of a move of the packet's start or end that the analysis follows.
 const FAR: i64 = 1 << 17;
 /// Maximum length of metadata, in bytes.
 const METADATA: i64 = MAX_METADATA as i64;
 
-/// A range of numbers, both ends included.
+/// A range of integers, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Range(pub i64, pub i64);
 
@@ -27,13 +27,13 @@ impl Range {
         Range(self.0.min(other.0), self.1.max(other.1))
     }
 
-    /// Returns the range with both ends moved into the range `other`.
+    /// Returns the range with its ends limited to the range `other`.
     fn clamp(self, other: Range) -> Range {
         Range(self.0.clamp(other.0, other.1), self.1.clamp(other.0, other.1))
     }
 
-    /// Returns the range `joined`, but replaces each end that has changed by its limit. So the
-    /// analysis of loops ends.
+    /// Widens the range `self` towards `joined`: each end that has grown is replaced by that of
+    /// `limit`, so that the analysis of loops ends.
     fn widen(self, joined: Range, limit: Range) -> Range {
         let low = if joined.0 < self.0 { limit.0 } else { joined.0 };
         Range(low, if joined.1 > self.1 { limit.1 } else { joined.1 })
@@ -62,27 +62,29 @@ impl Sub for Range {
 pub(crate) struct PacketPosition {
     /// Minimum and maximum position of the packet's first byte.
     pub start: Range,
-    /// The packet ends at this position or before it.
+    /// Maximum position of the packet's end.
     pub end: i64,
     /// Minimum and maximum length in bytes of the metadata in front of the packet. The length is a
     /// multiple of 4.
     pub metadata: Range,
     /// True if the metadata certainly lies within the headroom.
     inside: bool,
-    /// True if the driver allows the same moves of the packet's ends as the kernel's helpers.
+    /// True if the driver lets programs move the packet's start and end as far as the kernel's
+    /// helpers allow.
     moves: bool,
     /// True if the driver supports metadata in front of packets.
     supported: bool,
-    /// Every packet ends at this position of the buffer or before it; `None` if not known.
+    /// Maximum position of the end of any packet, in bytes from the start of its buffer; `None` if
+    /// it is not known.
     page: Option<i64>,
 }
 
-/// The effect of a helper call that moves an end of the packet.
+/// The effect of a helper call that moves the start or the end of the packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct MoveEffect {
     /// True if the call certainly succeeds.
     pub succeeds: bool,
-    /// True if the outcome depends on the buffer space around the packet.
+    /// True if the outcome of the call depends on the headroom and tailroom of the packet.
     pub room: bool,
     /// Position of the packet after the call.
     pub placed: PacketPosition,
@@ -91,11 +93,11 @@ pub(crate) struct MoveEffect {
 }
 
 impl PacketPosition {
-    /// Returns the position of packets when the program starts. `length` is the range of their
-    /// lengths.
+    /// Returns the position of packets when the program starts. `length` is the minimum and maximum
+    /// packet length in bytes.
     ///
-    /// For drivers that use one page per packet, the result also covers packets that were just
-    /// received.
+    /// For drivers that use one page per packet, the result also covers the usual position of a
+    /// received packet ([`Receive::PAGE`]).
     pub fn arrived(inputs: &AnalysisInputs<'_>, length: Range) -> PacketPosition {
         let receive = inputs.receive;
         let range = |(low, high): (u16, u16)| Range(low.into(), high.into());
@@ -130,7 +132,8 @@ impl PacketPosition {
         }
     }
 
-    /// Returns the position after an end has moved by an unknown distance.
+    /// Returns a position that covers all positions after the packet's start or end has moved by an
+    /// unknown distance.
     pub fn anywhere(self) -> PacketPosition {
         PacketPosition {
             start: PAGE,
@@ -141,8 +144,8 @@ impl PacketPosition {
         }
     }
 
-    /// Returns a position that covers both positions. If `widen` is true, ranges that grow are
-    /// extended to their limits, so that the analysis of loops ends.
+    /// Returns a position that covers all packets of both positions. If `widen` is true, ranges
+    /// that grow are extended to their limits, so that the analysis of loops ends.
     pub fn join(self, other: PacketPosition, widen: bool) -> PacketPosition {
         let join = |a: Range, b: Range, limit| match widen {
             true => a.widen(a.join(b), limit),
@@ -159,9 +162,9 @@ impl PacketPosition {
         }
     }
 
-    /// Returns the effect of a helper that moves an end of the packet by `by` bytes. Returns `None`
-    /// if the helper `called` moves no end. `length` is the range of packet lengths before the
-    /// call.
+    /// Returns the effect of the helper `called`, which moves the start or the end of the packet by
+    /// `by` bytes. Returns `None` for other helpers. `length` is the range of packet lengths before
+    /// the call.
     pub fn moved(self, called: i32, by: Range, length: Range) -> Option<MoveEffect> {
         let near = by.0 >= -FAR && by.1 < FAR;
         let by = by.clamp(Range(-FAR, FAR));
@@ -207,15 +210,16 @@ impl PacketPosition {
     }
 }
 
-/// The range that contains all positions in a buffer.
+/// A range that contains all positions in a packet's buffer.
 const PAGE: Range = Range(0, 1 << 20);
 
-/// Returns true if the driver allows the same moves of a packet's ends as the kernel's helpers.
+/// Returns true if the driver lets programs move a packet's start and end as far as the kernel's
+/// helpers allow.
 fn moves(receive: Receive) -> bool {
     receive.max_head_trim.is_none() && receive.tail != TailRoom::TrimOnly
 }
 
-/// Returns the position at or before which every packet ends, if it is known.
+/// Returns the maximum position of the end of any packet, if it is known.
 fn page(receive: Receive) -> Option<i64> {
     match receive.tail {
         TailRoom::Buffer(bytes) if moves(receive) => Some(bytes.into()),

@@ -1,5 +1,5 @@
-//! Tracks numbers that can have only a few values. Facts list the possible values of some fields;
-//! other numbers have a different constant value on each of several merged paths.
+//! Tracks numbers that can have only a few values. Facts about packets list the possible values of
+//! some fields. Other numbers have a different constant value on each of several merged paths.
 //!
 //! A set belongs to a value number. Values that are computed from the number have no sets: to
 //! decide a comparison, both operands are computed for each value in the set.
@@ -13,27 +13,27 @@ use slowpath_bpf::insn::{Condition, SwapKind, Width};
 use slowpath_domain::{Domain, mask, transfer};
 use std::collections::BTreeMap;
 
-/// Maximum number of values in a set.
+/// Maximum number of possible values that are kept for a number.
 const MOST: usize = 8;
-/// Maximum number of sets that are kept at a program point.
+/// Maximum number of value sets that are kept at a program point.
 const FOLLOWED: usize = 64;
-/// Maximum number of steps for computing one number from another.
+/// Maximum number of operations that are evaluated to compute one value from another.
 const STEPS: u32 = 64;
 
-/// A set of possible values.
+/// The possible values of a number.
 #[derive(Clone, Debug, PartialEq)]
 struct ValueSet {
-    /// The values, ascending.
+    /// The possible values, in ascending order.
     values: Vec<u64>,
-    /// Facts that the set depends on.
+    /// Facts on which the set of values depends.
     reason: FactSet,
 }
 
-/// The sets of possible values, each for a value number.
+/// The possible values of numbers, by value number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ValueSets(BTreeMap<Number, ValueSet>);
 
-/// A comparison of two numbers.
+/// A comparison with the value numbers of its operands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Compared<'a> {
     pub test: &'a Test,
@@ -42,7 +42,7 @@ pub(crate) struct Compared<'a> {
 }
 
 impl ValueSets {
-    /// Records the possible values of a number. Does nothing if there are no values or too many.
+    /// Records the possible values of a number. Does nothing if the list is empty or too long.
     pub fn insert(
         &mut self,
         number: Number,
@@ -58,7 +58,8 @@ impl ValueSets {
         }
     }
 
-    /// Removes the set of a number, because the number now stands for another value.
+    /// Removes the set of possible values of a number, because the value number now stands for
+    /// another value.
     pub fn forget(&mut self, number: Number) {
         self.0.remove(&number);
     }
@@ -68,7 +69,7 @@ impl ValueSets {
         self.0.get(&number).map(|known| (&known.values[..], known.reason))
     }
 
-    /// Returns the sets that hold after two paths have merged.
+    /// Returns the sets of possible values after two paths have merged.
     pub fn join(&self, other: &ValueSets) -> ValueSets {
         let mut joined = ValueSets::default();
         for (&number, known) in &self.0 {
@@ -95,8 +96,8 @@ impl ValueSets {
         })
     }
 
-    /// Removes values for which a comparison cannot have this outcome. Returns the numbers whose
-    /// sets became smaller.
+    /// Removes values for which a comparison cannot have this outcome. Returns the value numbers
+    /// whose sets became smaller.
     pub fn refine(&mut self, compared: Compared<'_>, holds: bool, reason: FactSet) -> Vec<Number> {
         let holds = holds != fault::has(Fault::OtherValuesLeft);
         let mut bases = self.bases(compared);
@@ -160,8 +161,8 @@ impl ValueSets {
 }
 
 impl Compared<'_> {
-    /// Returns the outcome of the comparison if the number `base` has this value. Returns `None` if
-    /// the value does not determine the outcome.
+    /// Returns the outcome of the comparison if the value number `base` has the value `value`.
+    /// Returns `None` if this does not determine the outcome.
     fn holds(self, base: Number, value: u64) -> Option<bool> {
         let [a, b] = self.sides.map(|side| {
             let mut evaluation =
@@ -178,17 +179,17 @@ impl Compared<'_> {
     }
 }
 
-/// Computes numbers from a single number whose value is known.
+/// Computes numbers from one number whose value is known.
 struct Evaluation<'a> {
     numbers: &'a Numbers,
     given: (Number, u64),
-    /// Number of steps that are left.
+    /// Number of computation steps that are left.
     left: u32,
 }
 
 impl Evaluation<'_> {
-    /// Returns the value of a number as a constant. Returns `None` if the known number does not
-    /// determine it.
+    /// Returns the value of a number as a constant. Returns `None` if it does not follow from the
+    /// known number.
     fn of(&mut self, number: Number) -> Option<Domain> {
         if number == self.given.0 {
             return Some(Domain::constant(64, self.given.1));
@@ -218,13 +219,14 @@ impl Evaluation<'_> {
     }
 }
 
-/// Returns the smallest domain that contains these values.
+/// Returns the smallest domain that contains all `values`.
 pub(super) fn hull(values: &[u64]) -> Domain {
     let constants = values.iter().map(|&value| Domain::constant(64, value));
     constants.reduce(|all, more| all.join(&more)).unwrap_or_else(|| Domain::full(64))
 }
 
-/// Returns true if a comparison of this width looks at all bits of a number that can be set.
+/// Returns true if a comparison of this width considers all bits that can be set in a number:
+/// 32-bit comparisons ignore the upper half.
 pub(super) fn sees(width: Width, number: Domain) -> bool {
     width == Width::W64 || number.hi() <= mask(32)
 }

@@ -1,4 +1,4 @@
-//! The abstract state at a program point.
+//! The abstract state at a program point: registers, the stack frame and the packet.
 
 use super::cells::{Cells, loaded};
 use super::fact_set::{FIELDS, FOLLOWED, FactSet};
@@ -15,7 +15,7 @@ use slowpath_ir::{Field, PacketFacts};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Known facts about registers, the stack frame and the packet at a program point.
+/// Knowledge about registers, the stack frame and the packet at a program point.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
     pub regs: [Value; 11],
@@ -25,15 +25,13 @@ pub(crate) struct State {
     pub packet: Cells,
     /// Minimum and maximum length of the packet, in bytes.
     pub length: (i64, i64),
-    /// The facts on which the minimum length depends, and those on which the maximum length
-    /// depends.
+    /// The facts on which the minimum and the maximum length depend.
     pub length_reasons: (FactSet, FactSet),
-    /// Position of the packet in its buffer.
     pub placed: PacketPosition,
-    /// Version of the packet's ends. It gets a new value number after each call that may move an
-    /// end.
+    /// Value number of the current start and end of the packet. It changes with each call that may
+    /// move one of them.
     pub ends: Number,
-    /// Sets of possible values for numbers that can have only a few values.
+    /// Possible values of numbers that can have only a few values.
     pub sets: ValueSets,
 }
 
@@ -73,12 +71,10 @@ impl State {
         }
     }
 
-    /// Returns the value of a register.
     pub fn reg(&self, reg: Register) -> &Value {
         &self.regs[usize::from(reg.number())]
     }
 
-    /// Sets the value of a register.
     pub fn set(&mut self, reg: Register, value: Value) {
         self.regs[usize::from(reg.number())] = value;
     }
@@ -91,8 +87,8 @@ impl State {
         (same || fault::has(Fault::StaleCopy)).then_some(source)
     }
 
-    /// Returns a state that covers two states at the start of a block. If `widen` is true, ranges
-    /// that grow are extended to their limits, so that the analysis of loops ends.
+    /// Returns a state that covers two states at the start of a basic block. If `widen` is true,
+    /// ranges that grow are extended to their limits, so that the analysis of loops ends.
     pub fn join(&self, other: &State, block: BlockId, numbers: &mut Numbers, widen: bool) -> State {
         let mut join = |place: Location, a: &Value, b: &Value| {
             if fault::has(Fault::OneWayOnly) {
@@ -139,8 +135,8 @@ impl State {
         self.regs.iter_mut().chain(self.stack.values_mut()).chain(self.packet.values_mut())
     }
 
-    /// For each packet pointer in registers and on the stack, lists the packet length that bounds
-    /// checks have proved for it.
+    /// Lists, for each packet pointer in registers and on the stack, the packet length in bytes
+    /// that bounds checks have proved for it.
     pub fn packet_pointers(&self) -> impl Iterator<Item = i64> {
         let values = self.regs.iter().chain(self.stack.iter().map(|(_, cell)| &cell.value));
         values.filter_map(|value| match value.kind {
@@ -150,14 +146,14 @@ impl State {
     }
 }
 
-/// Returns the value number of a field of the packet as it was received.
+/// Returns the value number that a packet field had when the program started.
 fn received(numbers: &mut Numbers, field: Field) -> Number {
     let number = numbers.of(Def::Result(BlockId::MAX, field.offset.into(), field.bytes));
     loaded(numbers, number, field.bytes)
 }
 
-/// Returns the possible values of fields that have only a few values. Writes the fields to
-/// `packet`, which describes the packet as it was received.
+/// Returns the possible values of packet fields that have only a few values. Also writes the fields
+/// to `packet`, which describes the packet as it was received.
 fn one_of(facts: &PacketFacts, packet: &mut Cells, numbers: &mut Numbers) -> ValueSets {
     let mut sets = ValueSets::default();
     let followed = |&(_, (field, _)): &(usize, (&Field, &BTreeSet<u64>))| {

@@ -1,4 +1,4 @@
-//! Computes the effect of each instruction on the abstract state.
+//! Computes the effect of each instruction on the abstract state of registers, stack and packet.
 
 use super::arithmetic::{arithmetic, in_width, swapped};
 use super::cells::loaded;
@@ -23,7 +23,7 @@ const DATA: i64 = 0;
 /// Offset of the pointer to the packet's end in the context.
 const DATA_END: i64 = 4;
 
-/// The execution of one instruction, at a position of a block.
+/// The abstract execution of one instruction, given by its block and its position in the block.
 pub(super) struct Step<'a> {
     pub inputs: &'a AnalysisInputs<'a>,
     pub numbers: &'a mut Numbers,
@@ -32,7 +32,7 @@ pub(super) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Updates a state for the execution of an instruction.
+    /// Updates the abstract state with the effect of one instruction.
     pub fn run(&mut self, state: &mut State, instr: &Instr) {
         match instr.op {
             Op::Insn(insn) => self.insn(state, &insn),
@@ -152,7 +152,8 @@ impl Step<'_> {
         }
     }
 
-    /// Returns the value of the right operand of an operation that has this width.
+    /// Returns the abstract value of the right operand `src` of an operation on 32 or 64 bits
+    /// (`width`).
     pub fn source(&mut self, state: &State, src: Source, width: Width) -> Value {
         match src {
             Source::Reg(reg) => *state.reg(reg),
@@ -338,8 +339,8 @@ impl Step<'_> {
         Value::new(kind, number)
     }
 
-    /// Returns the value at an address in a map with one element. It is the initial content if
-    /// nothing changes the map.
+    /// Returns the abstract value of a load from a map with one element, such as `.rodata`. If
+    /// nothing changes the map, the value is a constant from its initial content.
     fn data(&mut self, map: u32, offset: i64, size: Size, number: Number) -> Value {
         let bytes = usize::from(size.bytes());
         let content = self.inputs.constants.get(map as usize).copied().flatten();
@@ -444,15 +445,15 @@ impl Step<'_> {
     }
 }
 
-/// Creates a value from a number and its domain. The value depends on the facts in `reason` if the
-/// domain excludes any number.
+/// Creates a value from its domain (the numbers that it can be) and its value number. If the domain
+/// excludes numbers, the value depends on the facts in `reason`.
 fn known(domain: Domain, number: Number, reason: FactSet) -> Value {
     let reason = if domain.is_full() { FactSet::NONE } else { reason };
     Value { kind: Kind::Number(domain), number, reason, copy_of: None }
 }
 
 /// Returns the address that results from adding or subtracting two operands. Returns `None` if
-/// neither of them is an address.
+/// neither operand is an address.
 fn address(state: &State, op: AluOp, left: &Value, right: &Value) -> Option<Kind> {
     let negative = match op {
         AluOp::Add => false,
@@ -473,8 +474,8 @@ fn address(state: &State, op: AluOp, left: &Value, right: &Value) -> Option<Kind
     }
 }
 
-/// Returns the address after adding a number, or subtracting it if `negative` is true. Returns
-/// `None` if the result is not tracked.
+/// Returns the address after adding the number `by`, or subtracting it if `negative` is true.
+/// Returns `None` if the analysis does not track the result.
 fn moved(kind: Kind, by: Domain, negative: bool) -> Option<Kind> {
     // No address is valid at a greater distance.
     let near = |offset: &i64| offset.unsigned_abs() < 1 << 32;
@@ -502,8 +503,8 @@ fn moved(kind: Kind, by: Domain, negative: bool) -> Option<Kind> {
     })
 }
 
-/// Returns true if an operation with the right operand `b` does not change `a`. Masks do not count:
-/// the kernel's verifier may learn a bound from them.
+/// Returns true if an operation with the right operand `b` does not change its left operand `a`.
+/// Bit masks always count as changes, because the kernel's verifier may learn a bound from them.
 fn leaves_alone(width: Width, op: AluOp, a: Domain, b: Domain) -> bool {
     if width == Width::W32 && a.hi() > u64::from(u32::MAX) {
         return false;

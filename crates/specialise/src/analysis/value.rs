@@ -1,17 +1,18 @@
-//! The abstract values of registers and memory.
+//! Defines the abstract values of registers and memory during the analysis of a program.
 
 use super::fact_set::FactSet;
 use super::numbers::Number;
 use slowpath_domain::Domain;
 
-/// The kind of a 64-bit value.
+/// The set of 64-bit values that a register or stack slot can hold, as far as the analysis knows
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// A number from this domain.
     Number(Domain),
     /// The address of a packet byte.
     Packet {
-        /// Offset from the packet's first byte.
+        /// Offset in bytes from the packet's first byte.
         offset: i64,
         /// Number of bytes at the start of the packet for which bounds checks on this pointer have
         /// succeeded (`bpf_reg_state::range` of the kernel's verifier).
@@ -23,24 +24,26 @@ pub(crate) enum Kind {
     PacketEnd,
     /// An address in the stack frame, relative to the frame pointer.
     Stack(i64),
-    /// The context of the program.
+    /// The pointer to the context of the program (`struct xdp_md`).
     Context,
-    /// An address in the value of a map with one element.
+    /// An address in the value of a map with one element, which contains global data such as
+    /// `.rodata`.
     GlobalData {
-        /// Number of the map.
+        /// Number of the map in the object.
         map: u32,
-        /// Offset from the value's first byte.
+        /// Offset in bytes from the first byte of the map value.
         offset: i64,
     },
     /// The address of a map value that a look-up returned, plus an offset.
     MapValue {
-        /// Number of the map.
+        /// Number of the map in the object.
         map: u32,
-        /// Offset from the value's first byte.
+        /// Offset in bytes from the first byte of the map value.
         offset: i64,
-        /// The entries that the look-up may have found, as a bit mask, for maps with known content.
+        /// Bit mask of the map entries that the look-up may have found, for maps with known
+        /// content.
         entries: u64,
-        /// True if the value may also be null.
+        /// True if the address may also be null, because the look-up may have found no element.
         null: bool,
     },
     /// A number, or an address that is neither in the packet nor in the stack frame.
@@ -49,25 +52,27 @@ pub(crate) enum Kind {
     Any,
 }
 
-/// An abstract value.
+/// An abstract value of a register or stack slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Value {
     pub kind: Kind,
-    /// Number that identifies the value. Values with the same number are equal.
+    /// Number from value numbering (an analysis that finds equal values). Values with the same
+    /// number are equal in every run.
     pub number: Number,
-    /// The facts on which `kind` depends.
+    /// Facts about packets and maps from which `kind` follows.
     pub reason: FactSet,
-    /// The register from which the value was copied. `None` if this register has changed since.
+    /// The register from which the value was copied. `None` if it was not copied, or if that
+    /// register has changed since.
     pub copy_of: Option<u8>,
 }
 
 impl Value {
-    /// Creates a value that depends on no facts.
+    /// Creates an abstract value that depends on no facts about packets and maps.
     pub fn new(kind: Kind, number: Number) -> Value {
         Value { kind, number, reason: FactSet::NONE, copy_of: None }
     }
 
-    /// Returns the value if it is a constant number.
+    /// Returns the number if the value is a constant, otherwise `None`.
     pub fn constant(&self) -> Option<u64> {
         match self.kind {
             Kind::Number(domain) => domain.as_constant(),
@@ -75,7 +80,8 @@ impl Value {
         }
     }
 
-    /// Returns the numbers that the value can be, as a 64-bit domain.
+    /// Returns the set of numbers that the value can be, as a 64-bit domain. It contains all
+    /// numbers if the value may be an address.
     pub fn domain(&self) -> Domain {
         match self.kind {
             Kind::Number(domain) => domain,
@@ -85,7 +91,7 @@ impl Value {
 }
 
 impl Kind {
-    /// Returns a kind that covers both kinds.
+    /// Returns a kind that contains all values of both kinds, for merges of paths.
     pub fn join(self, other: Kind) -> Kind {
         match (self, other) {
             (a, b) if a == b => a,
@@ -125,8 +131,8 @@ impl Kind {
         }
     }
 
-    /// Returns a kind that covers both kinds. Ranges that grow are extended to their limits, so
-    /// that the analysis of loops ends.
+    /// Returns a kind that contains all values of both kinds. Ranges that grow are extended to
+    /// their limits, so that the analysis of loops ends.
     pub fn widen(self, next: Kind) -> Kind {
         match (self, next) {
             (Kind::Number(a), Kind::Number(b)) => Kind::Number(a.widen(&b, &[])),

@@ -82,7 +82,8 @@ fn a_guard_and_the_original_are_told_apart() {
     assert_eq!(found.never.iter().copied().collect::<Vec<_>>(), [(0, 0), (1, 0)]);
 }
 
-/// Together, the blocks have each slot of a program once; edges lead to existing blocks.
+/// Checks that the blocks together contain each slot of a program once, and that edges lead to
+/// existing blocks.
 #[test]
 fn blocks_are_the_whole_program() {
     let mut unreached = 0;

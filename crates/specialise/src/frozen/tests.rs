@@ -77,7 +77,8 @@ fn maps_that_are_not_all_known_are_not_frozen() {
     assert!(of(data, MapContent::default()).is_some());
 }
 
-/// Looks up a key in the same way as the kernel, independently of the code under test.
+/// Looks up a key in the given map entries in the same way as the kernel, independently of the code
+/// under test.
 fn looked_up(kind: MapKind, entries: &[(Vec<u8>, Vec<u8>)], key: &[u8]) -> Option<Vec<u8>> {
     if kind != MapKind::LPM_TRIE {
         return entries.iter().find(|(own, _)| own == key).map(|(_, value)| value.clone());

@@ -1,5 +1,5 @@
-//! Finds the stack depth of functions. A forward data-flow analysis finds the lowest stack address
-//! that each register can hold.
+//! Finds the stack depth of functions, to place the saved context of a fused program below their
+//! data. A forward data-flow analysis finds the lowest stack address that each register can hold.
 //!
 //! Pointers that are stored on the stack and reloaded are not tracked: their addresses were counted
 //! when they were computed. A program that moves a reloaded pointer further down could overwrite
@@ -10,15 +10,15 @@ use std::collections::HashMap;
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 
-/// Size of the stack, in bytes.
+/// Size of the BPF stack, in bytes.
 const STACK: i64 = 512;
-/// Maximum number of nested calls (`MAX_CALL_FRAMES`).
+/// Maximum number of nested calls of BPF functions (`MAX_CALL_FRAMES` of the kernel).
 const FRAMES: u32 = 8;
 /// Number of BPF registers.
 const COUNT: usize = 11;
 
-/// For each register, the lowest stack address that it can hold, in bytes relative to the frame
-/// pointer. `None` if the register does not point to the stack.
+/// The lowest stack address that each register can hold, in bytes relative to the frame pointer.
+/// `None` if the register does not point to the stack.
 type Places = [Option<i64>; COUNT];
 
 /// Returns the depth in bytes of a function's own stack frame. Returns `None` if the depth is
@@ -54,33 +54,33 @@ pub(super) fn depth(code: &[Insn]) -> Option<u32> {
     u32::try_from(-lowest).ok()
 }
 
-/// Returns the size that the kernel counts for a frame of this depth, for programs that the JIT
-/// compiler translates (`round_up_stack_depth`).
+/// Returns the number of bytes that the kernel counts for a stack frame of this depth, for programs
+/// that the JIT compiler translates (`round_up_stack_depth`).
 pub(super) fn frame(depth: u32) -> u32 {
     depth.next_multiple_of(16)
 }
 
-/// Returns the first slot of a function, and the slot after its last one.
+/// Returns the first slot of a function, and the slot after its last instruction.
 pub(super) fn range(program: &BpfProgram, function: usize) -> (usize, usize) {
     let first = program.subprograms.get(function).map_or(0, |of| of.first);
     let end = program.subprograms.get(function + 1).map_or(program.insns.len(), |of| of.first);
     (first, end)
 }
 
-/// Returns the instructions of a function.
 pub(super) fn code(program: &BpfProgram, function: usize) -> &[Insn] {
     let (first, end) = range(program, function);
     program.insns.get(first..end).unwrap_or_default()
 }
 
-/// Returns the maximum total size of the stack frames below the entry function, over all nested
-/// calls. Returns `None` if it is unknown.
+/// Returns the maximum total size in bytes of the stack frames of nested calls, without the frame
+/// of the entry function. Returns `None` if it is unknown.
 pub(super) fn below(program: &BpfProgram) -> Option<u32> {
     callees(program, 0, FRAMES, &mut HashMap::new())
 }
 
-/// Returns the maximum total size of the stack frames below a function, with at most `frames`
-/// nested calls. Returns `None` if it is unknown.
+/// Returns the maximum total size in bytes of the stack frames of nested calls that a function
+/// makes, without its own frame. At most `frames` calls are nested. Returns `None` if the size is
+/// unknown.
 fn callees(
     program: &BpfProgram,
     function: usize,
@@ -115,7 +115,8 @@ fn joined(a: &Places, b: &Places) -> Places {
     places
 }
 
-/// Returns the lowest stack address that an instruction accesses.
+/// Returns the lowest stack address that a load or store accesses, in bytes relative to the frame
+/// pointer; 0 if the instruction does not access the stack.
 fn accessed(insn: &Insn, places: &Places) -> i64 {
     let (base, offset) = match *insn {
         Insn::Load { base, offset, .. }

@@ -1,9 +1,9 @@
-//! The reasons why programs cannot be fused.
+//! Defines the errors of fusing several programs into one.
 
 use slowpath_bpf::{BpfProgram, ProgramKind};
 use thiserror::Error;
 
-/// Reason why programs cannot be fused.
+/// The reason why several programs cannot be fused into one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FuseError {
     /// The list of programs is empty.
@@ -12,17 +12,17 @@ pub enum FuseError {
     /// A handover refers to a program that does not exist.
     #[error("a handover names program {number}, and there are {available}")]
     NoProgram {
-        /// The index of the program in the handover.
+        /// Index of the program that the handover names.
         number: usize,
-        /// Number of programs in the list.
+        /// Number of programs in the list; valid indices are smaller.
         available: usize,
     },
-    /// Two handovers are for the same result of the same program.
+    /// Two handovers name the same return value of the same program.
     #[error("what program {program} returns as {result} is handed over twice")]
     Ambiguous {
         /// Name of the program.
         program: String,
-        /// The result.
+        /// Return value for which two handovers exist.
         result: u32,
     },
     /// Handovers form a cycle, so that a program would run twice.
@@ -31,13 +31,13 @@ pub enum FuseError {
         /// Name of a program on the cycle.
         program: String,
     },
-    /// The program never runs, because no handovers lead from the first program to it.
+    /// A program never runs, because no handovers lead from the first program to it.
     #[error("program {program} is never reached: no handover leads there")]
     Unreached {
-        /// Name of the program.
+        /// Name of the program that never runs.
         program: String,
     },
-    /// A program's type differs from that of the first one.
+    /// The type of a program differs from that of the first program.
     #[error("program {program} is of type {kind}{}, {first} is not", frags(.fragments))]
     Different {
         /// Name of the program.
@@ -49,7 +49,8 @@ pub enum FuseError {
         /// Name of the first program.
         first: String,
     },
-    /// A program does not have the form that linking produces.
+    /// A program does not have the form that the linker produces: its functions, source lines or
+    /// calls are inconsistent.
     #[error("program {program} is damaged: its functions, lines or calls do not fit")]
     Damaged {
         /// Name of the program.
@@ -61,8 +62,8 @@ fn frags(fragments: &bool) -> &'static str {
     if *fragments { " for packets in fragments" } else { "" }
 }
 
-/// Checks that a program can be fused with the first one. Both must have the same type, and the
-/// program must have the form that linking produces.
+/// Checks that a program has the same type as the first program, and the form that the linker
+/// produces.
 pub(super) fn check(first: &BpfProgram, program: &BpfProgram) -> Result<(), FuseError> {
     let name = program.name.clone();
     if (program.kind, program.accepts_fragments()) != (first.kind, first.accepts_fragments()) {

@@ -1,12 +1,13 @@
-//! A handover, after which another program runs on the same packet.
+//! Defines handovers, which say when another program runs on the same packet.
 
-/// A handover: after one program has returned certain results, another program runs.
+/// A handover: after one program has returned certain values, another program runs on the same
+/// packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handover {
-    /// Index in the list of programs of the program that runs first.
+    /// Index of the program that runs first, in the list of programs.
     pub from: usize,
-    /// Results of that program (low 32 bits) after which the other program runs.
+    /// Return values of that program (low 32 bits) after which the other program runs.
     pub results: Vec<u32>,
-    /// Index in the list of programs of the program that runs next.
+    /// Index of the program that runs next, in the list of programs.
     pub to: usize,
 }

@@ -1,4 +1,4 @@
-//! Sorts programs for fusing: each comes after all programs that hand over to it.
+//! Sorts programs for fusing, so that each comes after all programs that hand over to it.
 
 use std::collections::HashSet;
 
@@ -11,8 +11,8 @@ use super::handover::Handover;
 /// to it. Program 0 comes first.
 ///
 /// # Errors
-/// If handovers form a cycle, a program is never reached, or two handovers are for the same result
-/// of the same program.
+/// If handovers form a cycle, no handover leads to a program, or two handovers name the same return
+/// value of the same program.
 pub(super) fn order(
     programs: &[BpfProgram],
     handovers: &[Handover],

@@ -1,18 +1,18 @@
-//! Connects separate programs by tail calls. Tests run them in the kernel and compare fused
-//! programs with them.
+//! Connects separate programs by tail calls, according to handovers. Tests run these programs in
+//! the kernel and compare fused programs with them.
 //!
-//! Each program becomes a function of its own driver, which only tests the result. So this form
-//! shares no code with the fused form.
+//! Each program becomes a function of a separate driver program, which calls it, tests its return
+//! value, and makes the tail call.
 
 use super::{Form, FuseError, Fusion, Handover, copy, error, order};
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::helper::TAIL_CALL;
 use slowpath_bpf::insn::{Call, Condition, Imm64, Insn, Register, Source, Width};
 
-/// Result of the program if a tail call fails. It is not an XDP action.
+/// Return value of a program whose tail call fails. It is not an XDP action.
 const FAILED: i32 = 0x5105;
 
-/// Returns programs that call the next ones by tail calls. `array` is the number of the program
+/// Returns programs that run the next program by a tail call. `array` is the number of the program
 /// array for these calls. A program has the same index in the array as in `programs`.
 ///
 /// # Errors
@@ -44,7 +44,7 @@ pub fn tail_calls(
     programs.iter().enumerate().map(one).collect()
 }
 
-/// Returns a jump that skips `count` instructions unless `r0` has this result.
+/// Returns a jump that skips `count` instructions unless `r0` contains the return value `result`.
 fn unless(result: u32, count: usize) -> Insn {
     Insn::Branch {
         width: Width::W32,
@@ -55,7 +55,7 @@ fn unless(result: u32, count: usize) -> Insn {
     }
 }
 
-/// Returns instructions that make a tail call. `place` is the index of the called program in the
+/// Returns the instructions of a tail call. `place` is the index of the called program in the
 /// program array.
 fn tail_call(array: u32, place: usize) -> Vec<Insn> {
     vec![

@@ -1,4 +1,4 @@
-//! Builds the graph of a program from its slots.
+//! Builds the control-flow graph of a program from its instruction slots.
 
 use super::types::{Block, BlockId, End, FunctionId, Graph, Instr, Op, Test};
 use crate::error::SpecialiseError;
@@ -7,7 +7,7 @@ use slowpath_bpf::insn::{Call, Imm64, Insn};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Graph {
-    /// Builds the graph of a linked program.
+    /// Builds the control-flow graph of a linked program.
     ///
     /// # Errors
     /// If a jump leaves the program (the kernel rejects it too), or a symbol is not resolved.
@@ -40,7 +40,7 @@ fn graph(program: &BpfProgram) -> Result<Graph, SpecialiseError> {
     Ok(Graph { blocks, functions })
 }
 
-/// Returns the first slot of each block.
+/// Returns the first instruction slot of each basic block.
 fn firsts(program: &BpfProgram) -> Result<BTreeSet<usize>, SpecialiseError> {
     let mut firsts: BTreeSet<usize> = program.subprograms.iter().map(|f| f.first).collect();
     for (slot, insn) in program.insns.iter().enumerate() {
@@ -63,7 +63,7 @@ fn firsts(program: &BpfProgram) -> Result<BTreeSet<usize>, SpecialiseError> {
     Ok(firsts)
 }
 
-/// Builds the block that begins at slot `first` and ends before slot `end`.
+/// Builds the basic block that begins at slot `first` and ends before slot `end`.
 fn block(
     program: &BpfProgram,
     (first, end): (usize, usize),

@@ -1,5 +1,5 @@
-//! Converts a graph back to slots. It chooses an order of blocks with few jumps, appends called
-//! functions, and computes jump distances.
+//! Converts a control-flow graph back to instruction slots. It chooses an order of blocks with few
+//! jumps, appends called functions, and computes jump distances.
 
 use super::types::{BlockId, Emitted, End, FunctionId, Graph, Instr, Op};
 use crate::error::SpecialiseError;
@@ -8,8 +8,8 @@ use slowpath_bpf::insn::{Call, Imm64, Insn};
 use slowpath_bpf::{BpfProgram, Subprogram};
 use std::collections::BTreeMap;
 
-/// Returns true if a block only jumps to the original program. Jumps to this block can then lead
-/// directly to the original.
+/// Returns true if a block only jumps to the unchanged copy of the original program, which runs if
+/// a guard fails. Jumps to this block can then lead directly to the copy.
 fn jumps_to_original(graph: &Graph, block: BlockId) -> bool {
     graph.blocks[block].insns.is_empty() && graph.blocks[block].end == End::Original
 }
@@ -28,16 +28,16 @@ struct Emitter {
     open: Vec<(usize, Relocation)>,
     blocks: BTreeMap<BlockId, usize>,
     functions: BTreeMap<FunctionId, usize>,
-    /// Functions that are emitted one after the other. A function is added to the list when a call
-    /// of it is emitted first.
+    /// Functions to emit, in this order. A function is added to the list when the first call of it
+    /// is emitted.
     called: Vec<FunctionId>,
-    /// First slot of the copy of the original program; `None` if it is not emitted yet.
+    /// First slot of the copy of the original program; `None` if the copy is not emitted yet.
     original: Option<usize>,
 }
 
 impl Graph {
-    /// Converts the graph to a linked program. It contains all reachable blocks, and has the other
-    /// properties of `original`.
+    /// Converts the graph to a linked program with all reachable blocks. Name, maps and other
+    /// properties of the program are those of `original`.
     ///
     /// # Errors
     /// If a jump is longer than its instruction can express.
@@ -127,7 +127,8 @@ impl Emitter {
         }
     }
 
-    /// Emits the end of a block. Returns the block that should be emitted next, if there is one.
+    /// Emits the jump, branch or exit at the end of a block. Returns the block that should be
+    /// emitted next; `None` if any block can follow.
     fn end(&mut self, graph: &Graph, at: BlockId) -> Option<BlockId> {
         let origin = graph.blocks[at].origin;
         let (jump, next) = match graph.blocks[at].end {
@@ -165,13 +166,13 @@ impl Emitter {
         self.push(insn, origin);
     }
 
-    /// Returns true if any jump leads to the copy of the original program.
+    /// Returns true if an emitted jump leads to the unchanged copy of the original program.
     fn uses_original(&self) -> bool {
         self.open.iter().any(|(_, open)| matches!(open, Relocation::Original))
     }
 
-    /// Emits a function of the original program. Its instructions stay the same, except for the
-    /// distances of calls.
+    /// Emits an unchanged function of the original program. Only the distances of calls are
+    /// adapted.
     fn verbatim(
         &mut self,
         graph: &Graph,
@@ -202,7 +203,7 @@ impl Emitter {
         Ok(())
     }
 
-    /// Sets the distances of all jumps and calls.
+    /// Sets the distances of all emitted jumps and calls.
     fn resolve(&mut self, original: &BpfProgram) -> Result<(), SpecialiseError> {
         for (slot, open) in std::mem::take(&mut self.open) {
             let target = match open {

@@ -1,10 +1,9 @@
-//! Finds natural loops. A loop has an edge that leads back to a block through which every way to
-//! the edge passes. It contains the blocks between the two.
+//! Finds natural loops in a control-flow graph. A natural loop has an edge back to its header, a
+//! block that every path to this edge passes. The loop contains the blocks between header and edge.
 
 use super::types::{BlockId, FunctionId, Graph};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A natural loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Loop {
     /// Block through which control enters the loop.
@@ -13,15 +12,15 @@ pub(crate) struct Loop {
 }
 
 impl Graph {
-    /// Returns the loops of a function. Inner loops come before the loops around them. Returns
-    /// `None` if a loop has several entries.
+    /// Returns the natural loops of a function. Inner loops come before the loops around them.
+    /// Returns `None` if a loop has several entries.
     pub fn loops(&self, function: FunctionId) -> Option<Vec<Loop>> {
         of(self, &self.order(function))
     }
 }
 
-/// Returns the loops among blocks that are in reverse postorder. Inner loops come before the loops
-/// around them. Returns `None` if a loop has several entries.
+/// Returns the natural loops among blocks that are in reverse postorder. Inner loops come before
+/// the loops around them. Returns `None` if a loop has several entries.
 fn of(graph: &Graph, order: &[BlockId]) -> Option<Vec<Loop>> {
     let place: BTreeMap<BlockId, usize> = order.iter().enumerate().map(|(n, &b)| (b, n)).collect();
     let mut predecessors = vec![Vec::new(); order.len()];

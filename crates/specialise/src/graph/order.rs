@@ -1,5 +1,5 @@
-//! Sorts blocks in reverse postorder: each block comes before all blocks that can follow it, except
-//! along edges that lead back in a loop.
+//! Sorts the blocks of a graph in reverse postorder. Each block comes before all blocks that can
+//! follow it, except along the back edges of loops.
 
 use super::types::{Block, BlockId, End, FunctionId, Graph};
 
@@ -9,8 +9,8 @@ impl Graph {
         reverse_postorder(self, self.functions[function].1)
     }
 
-    /// Returns the number of instructions in the entry function that can be reached. Unconditional
-    /// jumps do not count.
+    /// Returns the number of reachable instructions in the entry function. Unconditional jumps do
+    /// not count.
     pub fn size(&self) -> usize {
         let blocks = self.order(0).into_iter().map(|block| &self.blocks[block]);
         let length =

@@ -7,7 +7,7 @@ use slowpath_kernel::Kernel;
 use slowpath_kernel::agreement::{compare, compare_maps};
 use slowpath_oracle::Oracle;
 
-/// Number of random programs that are converted to graphs and back.
+/// Number of random programs that a test converts to graphs and back.
 const PROGRAMS: u64 = 100;
 
 #[test]

@@ -1,4 +1,5 @@
-//! The data types of a graph: blocks, instructions, and ends of blocks.
+//! The data types of the control-flow graph that passes rewrite: blocks, instructions, and ends of
+//! blocks.
 
 use slowpath_bpf::insn::{Condition, Insn, Register, Source, Width};
 use slowpath_bpf::{BpfProgram, Subprogram};
@@ -12,7 +13,7 @@ pub(crate) type FunctionId = usize;
 /// The operation of an instruction that neither jumps nor exits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
-    /// An instruction that refers to no other instruction.
+    /// An instruction that does not refer to another instruction or function.
     Insn(Insn),
     /// Calls another function of the program.
     Call(FunctionId),
@@ -20,15 +21,15 @@ pub(crate) enum Op {
     Address(Register, FunctionId),
 }
 
-/// An instruction of a rewritten program, and the slot that it comes from.
+/// An instruction of a rewritten program, with the slot in the original program that it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instr {
     pub op: Op,
-    /// Slot of the instruction in the original program.
+    /// Slot in the original program that the instruction comes from.
     pub origin: usize,
 }
 
-/// A comparison of a register with an operand.
+/// A comparison of a register with an operand, as the condition of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Test {
     pub width: Width,
@@ -37,30 +38,31 @@ pub(crate) struct Test {
     pub src: Source,
 }
 
-/// The way in which a block ends.
+/// The jump, branch or exit at the end of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Jump(BlockId),
     Branch {
         test: Test,
-        /// The next block if the test holds.
+        /// The next block if the comparison `test` holds.
         taken: BlockId,
-        /// The next block if the test does not hold.
+        /// The next block if the comparison `test` does not hold.
         other: BlockId,
     },
-    /// Tests the kernel's loop budget ([`Insn::MayGoto`]).
+    /// Tests the kernel's budget for loop iterations ([`Insn::MayGoto`]).
     MayGoto {
         taken: BlockId,
         other: BlockId,
     },
     /// Returns from the function.
     Exit,
-    /// Jumps to the start of the copy of the original program, with the context in `r1`.
+    /// Jumps to the start of the unchanged copy of the original program, with the context in `r1`.
     Original,
 }
 
 impl End {
-    /// Lists the blocks that can follow. The copy of the original program is not among them.
+    /// Lists the blocks that can follow this end of a block. The copy of the original program is
+    /// not among them.
     pub fn successors(self) -> impl Iterator<Item = BlockId> {
         let (first, second) = match self {
             End::Jump(to) => (Some(to), None),
@@ -72,7 +74,7 @@ impl End {
         first.into_iter().chain(second)
     }
 
-    /// Replaces each following block by the block that `to` returns for it.
+    /// Replaces each block that can follow by the block that `to` returns for it.
     pub fn map(self, mut to: impl FnMut(BlockId) -> BlockId) -> End {
         match self {
             End::Jump(next) => End::Jump(to(next)),
@@ -90,22 +92,23 @@ impl End {
 pub(crate) struct Block {
     pub insns: Vec<Instr>,
     pub end: End,
-    /// Slot of the block's end in the original program.
+    /// Slot in the original program of the jump, branch or exit at the block's end.
     pub origin: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Graph {
     pub blocks: Vec<Block>,
-    /// The functions of the program, each with its first block. The entry function comes first.
+    /// The functions of the program, each with the number of its first block. The entry function
+    /// comes first.
     pub functions: Vec<(Subprogram, BlockId)>,
 }
 
-/// A program emitted from a graph.
+/// A program that was emitted from a control-flow graph, as instruction slots.
 #[derive(Clone, Debug)]
 pub(crate) struct Emitted {
     pub program: BpfProgram,
-    /// For each slot of the program, the slot of the original program that it comes from.
+    /// Slot of the original program from which each slot of the program comes.
     pub origins: Vec<usize>,
     /// First slot of the unchanged copy of the original program; `None` if the program contains no
     /// copy.
@@ -113,12 +116,12 @@ pub(crate) struct Emitted {
 }
 
 impl Graph {
-    /// Returns the first block of the entry function.
+    /// Returns the number of the first block of the entry function.
     pub fn entry(&self) -> BlockId {
         self.functions[0].1
     }
 
-    /// Returns the slot of the original program from which the start of a block comes.
+    /// Returns the slot of the original program from which the first instruction of a block comes.
     pub fn begins(&self, block: BlockId) -> usize {
         let Block { insns, origin, .. } = &self.blocks[block];
         insns.first().map_or(*origin, |instr| instr.origin)

@@ -1,22 +1,24 @@
-//! Chooses the loads and comparisons of a guard. Loads of 1, 2, 4 or 8 bytes cover all required
-//! bits in as few instructions as possible. If a load contains other bits, a mask removes them.
+//! Chooses the loads and comparisons with which a guard checks known bits of packet bytes. Loads of
+//! 1, 2, 4 or 8 bytes cover all required bits in as few instructions as possible. If a load
+//! contains other bits, a mask removes them.
 
 use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, Width};
 use slowpath_ir::{Field, KnownBits, PacketFacts};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A comparison in a guard: some bits of consecutive packet bytes must have a certain value.
+/// A comparison that a guard makes: some bits of consecutive packet bytes must have a certain
+/// value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
     /// Offset of the first byte from the start of the packet.
     pub offset: u16,
     /// Number of bytes that are loaded: 1, 2, 4 or 8.
     pub bytes: u8,
-    /// Mask of the bits that are compared, as a little-endian number. Bytes that are loaded only
-    /// because their neighbours are needed have no bits in the mask.
+    /// Mask of the bits that are compared, as a little-endian number. Bytes that a wide load reads
+    /// without need have no bits in the mask.
     pub mask: u64,
-    /// Required value of these bits, as a little-endian number.
+    /// Required value of the bits under `mask`, as a little-endian number.
     pub value: u64,
 }
 
@@ -24,7 +26,7 @@ pub struct Comparison {
 enum Operand {
     /// A constant that fits into an immediate.
     Short(i32),
-    /// A constant that has to be loaded by another instruction.
+    /// A constant that another instruction has to load into a register.
     Long(u64),
 }
 
@@ -35,8 +37,8 @@ impl Operand {
         matches!(self, Operand::Long(_)).into()
     }
 
-    /// Returns the operand for use in an instruction. For a long constant, adds an instruction to
-    /// `insns` that loads it into `dst`.
+    /// Returns the constant as an operand of an instruction. For a long constant, adds an
+    /// instruction to `insns` that loads it into `dst`.
     fn source(self, insns: &mut Vec<Insn>, dst: Register) -> Source {
         match self {
             Operand::Short(value) => Source::Imm(value),
@@ -76,7 +78,7 @@ impl Comparison {
         self.places().filter(|(_, mask, _)| *mask != 0).count()
     }
 
-    /// Lists all bytes, each with its offset, mask and required value.
+    /// Lists all loaded bytes, each with its packet offset, mask and required value.
     fn places(&self) -> impl Iterator<Item = (u16, u8, u8)> {
         let Comparison { offset, bytes, mask, value } = *self;
         let byte = |number: u64, place: u8| (number >> (8 * place)) as u8;
@@ -85,19 +87,20 @@ impl Comparison {
         })
     }
 
-    /// Lists the bits that are known after the comparison has succeeded, by offset.
+    /// Lists the bits that are known after the comparison has succeeded, by packet offset of their
+    /// byte.
     pub fn bits(&self) -> impl Iterator<Item = (u16, KnownBits)> {
         self.places().filter_map(|(at, mask, value)| Some((at, KnownBits::of(mask, value)?)))
     }
 
-    /// Returns the offset after the last byte of the comparison.
+    /// Returns the packet offset after the last loaded byte.
     pub fn end(&self) -> u16 {
         self.offset.saturating_add(self.bytes.into())
     }
 
-    /// Returns instructions that load the bytes of the packet into `dst` and mask them. `base`
-    /// points to the packet. Also returns the condition and the operand of a test that holds if
-    /// `dst` does not have the required value. Long constants are loaded into `spare`.
+    /// Returns instructions that load the packet bytes into `dst` and mask them, where `base`
+    /// points to the packet. Also returns the condition and the right operand of a branch that is
+    /// taken if `dst` does not have the required value. Long constants are loaded into `spare`.
     pub(super) fn code(
         &self,
         base: Register,
@@ -115,7 +118,7 @@ impl Comparison {
     }
 }
 
-/// Chooses comparisons that check the known bits of the bytes at these offsets. The guard
+/// Chooses comparisons that check the known bits of the packet bytes at these offsets. The guard
 /// separately checks the values of `fields`, so bits that follow from these values are left out.
 /// Comparisons with the most bits per instruction come first, because they reject most packets
 /// early.
@@ -163,12 +166,12 @@ pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16], fields: &[Field]) 
     found
 }
 
-/// A number that can be divided by the instruction count of each comparison, so that prices are
-/// integers.
+/// Factor that makes the number of compared bits per instruction an integer: a common multiple of
+/// the numbers of instructions that comparisons can have.
 const MOST: usize = 60;
 
-/// Returns true if a byte has the given bits for all possible values of a field. `at` is the offset
-/// of the byte.
+/// Returns true if the packet byte at offset `at` has the given bits for all possible values of a
+/// field.
 fn implies(facts: &PacketFacts, field: Field, at: u16, bits: KnownBits) -> bool {
     let Some(behind) = (field.offset..field.offset.saturating_add(field.bytes.into()))
         .rev()
@@ -191,8 +194,8 @@ fn comparison(offset: u16, bytes: u8, known: &dyn Fn(u16) -> Option<KnownBits>) 
     Comparison { offset, bytes, mask, value }
 }
 
-/// The price of a set of comparisons. It consists of executed instructions, slots, loads, and
-/// loaded bytes, in order of importance.
+/// The price of a set of comparisons: numbers of executed instructions, slots, loads, and loaded
+/// bytes, in order of importance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Price([usize; 4]);
 

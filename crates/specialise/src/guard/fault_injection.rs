@@ -1,4 +1,4 @@
-//! Injects faults into guards. The rewritten code relies on the checks of the guard before it.
+//! Injects faults into guards, so that tests can check that proofs find them.
 
 use crate::fault::{self, Fault};
 use crate::graph::{Block, BlockId, End, Graph, Instr, Op};

@@ -58,7 +58,7 @@ fn facts_of_a_guard_are_what_it_compares() {
     assert_eq!((facts.min_length, facts.max_length), (21, u16::MAX));
 }
 
-/// Returns a program that depends on one byte and calls a function.
+/// Returns the text of a program that depends on one packet byte and calls a function.
 fn parser() -> String {
     let text = checked(
         34,

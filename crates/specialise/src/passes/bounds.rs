@@ -1,6 +1,6 @@
-//! Merges bounds checks. If facts say that packets are long enough for a later check, the first
-//! check also tests for the length of the later one. So the kernel's verifier learns at the first
-//! check what it would learn at the later one.
+//! Merges bounds checks on packet pointers. If facts say that packets are long enough for a later
+//! check, the first check also tests for the length of the later check. So the kernel's verifier
+//! learns at the first check what it would learn at the later one.
 //!
 //! For each pointer, the verifier records how many bytes a check has proved
 //! (`find_good_pkt_pointers` of `kernel/bpf/verifier.c`). A check counts for all pointers that
@@ -14,7 +14,7 @@ use crate::fault::{self, Fault};
 use crate::graph::{BlockId, End, Graph, Instr, Op, Test};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 
-/// A bounds check that every packet passes.
+/// A bounds check that all packets pass.
 struct Check {
     block: BlockId,
     offset: i64,
@@ -23,7 +23,7 @@ struct Check {
 }
 
 /// Extends bounds checks if all packets are known to be long enough. The first check on each path
-/// then requires the length of the largest later check. Returns true if anything changed.
+/// then requires the length of the largest later check. Returns true if the graph changed.
 pub(crate) fn merge_bounds_checks(graph: &mut Graph, analysis: &mut Analysis<'_>) -> bool {
     let mut checks = Vec::new();
     for block in graph.order(0) {
@@ -78,8 +78,8 @@ pub(crate) fn merge_bounds_checks(graph: &mut Graph, analysis: &mut Analysis<'_>
     changed
 }
 
-/// If the last instruction adds a constant to the pointer, increases the constant by `more` and
-/// returns true. Otherwise returns false.
+/// Increases the constant by `more` if the last instruction adds a constant to the pointer. Returns
+/// true if it does.
 fn moves_further(insns: &mut [Instr], pointer: Register, more: i32) -> bool {
     if let Some(Instr {
         op: Op::Insn(Insn::Alu { width: Width::W64, op: AluOp::Add, dst, src: Source::Imm(by) }),
@@ -94,8 +94,9 @@ fn moves_further(insns: &mut [Instr], pointer: Register, more: i32) -> bool {
     false
 }
 
-/// Returns a register that can contain another address during a check. If the pointer is not read
-/// after the check, this is the pointer's own register.
+/// Returns a register for another address during a bounds check: the pointer's own register if the
+/// pointer is not read after the check, otherwise a free one. Returns `None` if no register is
+/// free.
 fn scratch(live: Registers, busy: Registers, pointer: Register) -> Option<Register> {
     if !live.contains(pointer) {
         return Some(pointer);

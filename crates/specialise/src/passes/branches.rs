@@ -9,10 +9,10 @@ use crate::fault::{self, Fault};
 use crate::graph::{Block, BlockId, End, Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 
-/// Value of `XDP_ABORTED`.
+/// Return value `XDP_ABORTED` of code that no packet reaches.
 const ABORTED: i32 = 0;
 
-/// Turns branches whose outcome is known into jumps. Returns true if anything changed.
+/// Turns branches whose outcome is known into jumps. Returns true if the graph changed.
 pub(crate) fn fold_branches(graph: &mut Graph, analysis: &mut Analysis<'_>, log: &mut Log) -> bool {
     let mut changed = false;
     let live = liveness::at_ends(graph, analysis);
@@ -55,8 +55,8 @@ pub(crate) fn fold_branches(graph: &mut Graph, analysis: &mut Analysis<'_>, log:
     changed
 }
 
-/// Returns true if a bounds check proves a greater length than before for a pointer that is read
-/// later.
+/// Returns true if a bounds check that proves `checked` bytes tells the verifier more than before
+/// about a pointer that is read later.
 fn profits(state: &State, live: &Live, checked: i64) -> bool {
     let less = |value: &Value| matches!(value.kind, Kind::Packet { checked: c, .. } if c < checked);
     let mut regs = (0..=10).filter_map(Register::new);
@@ -67,7 +67,7 @@ fn profits(state: &State, live: &Live, checked: i64) -> bool {
             .any(|(offset, cell)| less(&cell.value) && live.any_of(offset, cell.bytes.into()))
 }
 
-/// Returns true if a register or stack slot contains this value and is read later.
+/// Returns true if a register or stack slot that is read later contains this value.
 fn is_used(state: &State, live: &Live, value: &Value) -> bool {
     let mut regs = (0..=10).filter_map(Register::new);
     let held = |reg: Register| live.regs.contains(reg) && state.reg(reg).number == value.number;
@@ -77,8 +77,8 @@ fn is_used(state: &State, live: &Live, value: &Value) -> bool {
         })
 }
 
-/// Returns the instructions of the block that replaces code that no packet reaches. It ends the
-/// program.
+/// Returns the instructions of the block that replaces code that no packet reaches. The block ends
+/// the program.
 fn insns(origin: usize) -> Vec<Instr> {
     let (width, op, dst) = (Width::W32, AluOp::Mov, Register::R0);
     let insn = Insn::Alu { width, op, dst, src: Source::Imm(ABORTED) };
@@ -92,8 +92,8 @@ fn is_end(graph: &Graph, block: BlockId) -> bool {
     *end == End::Exit && ops(found) == ops(&insns(0))
 }
 
-/// Returns the block that replaces code that no packet reaches. Adds the block if it does not
-/// exist.
+/// Returns the block that replaces code that no packet reaches. Adds the block to the graph if it
+/// does not exist.
 fn end(graph: &mut Graph, origin: usize) -> BlockId {
     let known = (0..graph.blocks.len()).find(|&block| is_end(graph, block));
     known.unwrap_or_else(|| {

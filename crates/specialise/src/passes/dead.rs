@@ -8,7 +8,7 @@ use crate::fault::{self, Fault};
 use crate::graph::{Graph, Instr, Op};
 use slowpath_bpf::insn::{Call, Insn, Register, helper};
 
-/// Removes instructions without effect. Returns true if anything changed.
+/// Removes instructions without effect. Returns true if the graph changed.
 pub(crate) fn remove_dead_code(graph: &mut Graph, analysis: &mut Analysis<'_>) -> bool {
     let ends = liveness::at_ends(graph, analysis);
     let mut changed = false;
@@ -45,8 +45,8 @@ pub(crate) fn remove_dead_code(graph: &mut Graph, analysis: &mut Analysis<'_>) -
     changed
 }
 
-/// Returns true if the operation is a map look-up without side effects. A look-up in an LRU map has
-/// one.
+/// Returns true if the operation is a look-up with `bpf_map_lookup_elem`. It has no side effects,
+/// except in LRU maps.
 fn is_lookup(op: &Op) -> bool {
     matches!(op, Op::Insn(Insn::Call(Call::Helper(helper::MAP_LOOKUP_ELEM))))
 }

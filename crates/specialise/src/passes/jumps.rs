@@ -4,7 +4,7 @@ use crate::fault::{self, Fault};
 use crate::graph::{BlockId, End, Graph};
 use slowpath_stop::{Reason as StopReason, Stop};
 
-/// Removes jumps that are not needed. Returns true if anything changed.
+/// Removes unnecessary jumps. Returns true if the graph changed.
 ///
 /// # Errors
 /// The reason why the pass stopped early.
@@ -14,7 +14,7 @@ pub(crate) fn simplify_jumps(graph: &mut Graph, stop: &Stop) -> Result<bool, Sto
     Ok(forwarded || merged)
 }
 
-/// Changes jumps to empty blocks so that they lead to the targets of these blocks.
+/// Redirects jumps to empty blocks, so that they lead to the targets of these blocks.
 fn forward(graph: &mut Graph, stop: &Stop) -> Result<bool, StopReason> {
     let mut changed = false;
     for block in graph.order(0) {
@@ -31,7 +31,8 @@ fn forward(graph: &mut Graph, stop: &Stop) -> Result<bool, StopReason> {
     Ok(changed)
 }
 
-/// Returns the first block on the way from `block` that is not empty. This may be `block` itself.
+/// Returns the first block that is not empty on the path of unconditional jumps from `block`. This
+/// may be `block` itself.
 fn target(graph: &Graph, mut block: BlockId) -> BlockId {
     let empty = usize::from(fault::has(Fault::InstructionSkipped));
     // The number of steps is limited, because empty blocks can form a cycle.
@@ -44,8 +45,8 @@ fn target(graph: &Graph, mut block: BlockId) -> BlockId {
     block
 }
 
-/// Appends a block to the block before it, if no other block leads to it and no branch lies between
-/// them.
+/// Appends each block to the block before it, if no other block leads to it and no branch lies
+/// between them.
 fn merge(graph: &mut Graph, stop: &Stop) -> Result<bool, StopReason> {
     let mut changed = false;
     let mut into = vec![0_usize; graph.blocks.len()];

@@ -1,4 +1,5 @@
-//! Finds the registers and the bytes of the stack frame that are read later (liveness).
+//! Finds the registers and the bytes of the stack frame that are read later (liveness), as input
+//! for passes that remove code.
 
 use crate::analysis::{Analysis, Kind, Value};
 use crate::effect::{Effect, Registers};
@@ -8,17 +9,18 @@ use crate::helpers;
 use slowpath_bpf::insn::{Call, Insn, Register, Size, Width};
 use std::collections::BTreeMap;
 
-/// The values of all registers. No other part of the state matters for liveness.
+/// The abstract values of all registers. No other part of the state matters for liveness.
 pub(super) type Held = [Value; 11];
 
 /// Size of a stack frame, in bytes (`MAX_BPF_STACK` of the kernel).
 const FRAME: i64 = 512;
 
-/// The registers and the bytes of the stack frame that are read after a point of the program.
+/// The registers and the bytes of the stack frame that are read after a point in the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Live {
     pub regs: Registers,
-    /// One bit for each byte of the frame, from the lowest address on.
+    /// One bit for each byte of the stack frame, from the lowest address on; set if the byte is
+    /// read later.
     stack: [u64; FRAME as usize / 64],
 }
 
@@ -31,7 +33,8 @@ impl Live {
         self
     }
 
-    /// Returns true if any of these bytes is read later. `offset` is relative to the frame pointer.
+    /// Returns true if any of these bytes of the stack frame is read later. `offset` is relative to
+    /// the frame pointer.
     pub fn any_of(&self, offset: i64, bytes: i64) -> bool {
         bits(offset, bytes).any(|bit| self.stack[bit / 64] >> (bit % 64) & 1 == 1)
     }
@@ -45,8 +48,8 @@ impl Live {
         bits(offset, bytes).for_each(|bit| self.stack[bit / 64] &= !(1 << (bit % 64)));
     }
 
-    /// Changes the liveness after an instruction to that before the instruction. `held` contains
-    /// the register values before the instruction.
+    /// Updates the liveness, which holds after an instruction, to the point before it. `held`
+    /// contains the register values before the instruction.
     pub fn before(&mut self, instr: &Instr, held: &Held) {
         let effect = Effect::of(&instr.op);
         self.regs = self.regs.without(effect.writes).union(effect.reads);
@@ -90,7 +93,7 @@ impl Live {
         }
     }
 
-    /// Records that a memory access reads bytes of the stack frame.
+    /// Marks the bytes of the stack frame that a memory access may read as live.
     fn access(&mut self, held: &Held, base: Register, offset: i64, size: Size) {
         match kind(held, base) {
             Kind::Stack(at) => self.read(at + offset, size.bytes().into()),
@@ -104,13 +107,15 @@ fn kind(held: &Held, reg: Register) -> Kind {
     held[usize::from(reg.number())].kind
 }
 
-/// Lists the indices of bytes in the frame. `offset` is relative to the frame pointer.
+/// Lists the indices of bytes in the stack frame, counted from its lowest address. `offset` is
+/// relative to the frame pointer.
 fn bits(offset: i64, bytes: i64) -> impl Iterator<Item = usize> {
     let (first, end) = (offset.max(-FRAME), offset.saturating_add(bytes).min(0));
     (first..end).map(|at| (at + FRAME) as usize)
 }
 
-/// Returns, for each reachable block, the registers and stack bytes that are read after its jump.
+/// Returns, for each reachable block, the registers and stack bytes that are read after the jump or
+/// branch at its end.
 pub(super) fn at_ends(graph: &Graph, analysis: &mut Analysis<'_>) -> BTreeMap<BlockId, Live> {
     let order = graph.order(0);
     let mut before: BTreeMap<BlockId, Vec<Held>> = BTreeMap::new();

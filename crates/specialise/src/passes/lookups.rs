@@ -1,5 +1,5 @@
-//! Replaces look-ups in frozen maps by key comparisons, if only a few entries are possible. The
-//! value is then in a read-only map with one element, whose address is known.
+//! Replaces look-ups in frozen maps by key comparisons, if a look-up can find only a few entries.
+//! The found value is then in a read-only map with one element, whose address is known.
 //!
 //! The kernel inlines look-ups in arrays; these are replaced only if one element is possible.
 
@@ -13,18 +13,18 @@ use slowpath_bpf::insn::{
 };
 use slowpath_ir::KnownBits;
 
-/// Maximum number of entries whose keys are compared to replace a look-up.
+/// Maximum number of map entries whose keys are compared to replace a look-up.
 const FEW: usize = 8;
 
-/// Register that contains the address of the key. The constants below are registers that the call
-/// would change anyway.
+/// Register that contains the address of the key. The following constants are other registers that
+/// the replaced call would overwrite, so they are free.
 const KEY: Register = Register::R2;
 const PARTS: [Register; 3] = [Register::R3, Register::R4, Register::R5];
 const MASKED: Register = Register::R1;
 const RESULT: Register = Register::R0;
 
-/// Replaces look-ups by key comparisons. Returns true if anything changed; the analysis is then out
-/// of date.
+/// Replaces look-ups in frozen maps by key comparisons. Returns true if the graph changed; the
+/// analysis is then out of date.
 pub(crate) fn inline_lookups(
     graph: &mut Graph,
     analysis: &mut Analysis<'_>,
@@ -54,26 +54,26 @@ pub(crate) fn inline_lookups(
     changed
 }
 
-/// Bytes of a key that are compared by one instruction.
+/// Bytes of a map key that one instruction compares.
 #[derive(Clone, Copy)]
 struct Part {
     offset: usize,
     size: Size,
 }
 
-/// The comparisons that replace a look-up.
+/// The key comparisons that replace a look-up.
 struct Search {
     parts: Vec<Part>,
-    /// For each entry, the pattern that its key must match, and the offset of its value in the map
-    /// of values.
+    /// Pattern that the key must match for each map entry, and offset in bytes of the entry's value
+    /// in the map of values.
     entries: Vec<(Vec<MaskedByte>, u32)>,
-    /// True if a key that matches no other entry certainly matches the last one, so that it need
-    /// not be compared.
+    /// True if a key that matches no other entry certainly matches the last entry, so that the last
+    /// comparison can be left out.
     last_is_found: bool,
 }
 
 impl Search {
-    /// Plans the comparisons that replace a look-up. Returns `None` if the look-up should stay.
+    /// Plans the key comparisons that replace a look-up. Returns `None` if the look-up should stay.
     fn of(lookup: &Lookup<'_>, state: &State) -> Option<Search> {
         let Candidates { entries, none } = &lookup.candidates;
         let entry = |&entry: &usize| (lookup.map.pattern(entry), lookup.map.place(entry));
@@ -130,8 +130,8 @@ impl Search {
         Some(search)
     }
 
-    /// Replaces the call of a look-up by the comparisons. `values` is the number of the map of
-    /// values.
+    /// Replaces the call of a look-up in the graph by the key comparisons. `values` is the number
+    /// of the map that contains the values.
     fn put_in(self, graph: &mut Graph, (block, place): (BlockId, usize), values: u32) {
         let rest = graph.blocks[block].insns.split_off(place + 1);
         let origin = graph.blocks[block].insns.pop().map_or(0, |call| call.origin);
@@ -193,8 +193,8 @@ fn load(dst: Register, offset: usize, size: Size) -> Insn {
     Insn::Load { size, signed: false, dst, base: KEY, offset }
 }
 
-/// Returns a test that holds if a register does not contain these bytes. Adds the instructions that
-/// the test needs to `insns`. Returns `None` if the masks exclude all bits.
+/// Returns a test that holds if a register does not contain these bytes of a key. Adds the
+/// instructions that the test needs to `insns`. Returns `None` if the masks exclude all bits.
 fn comparison(
     reg: Register,
     size: Size,

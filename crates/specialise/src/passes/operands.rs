@@ -1,6 +1,6 @@
-//! Simplifies operands. A constant replaces a register that holds it; the source of a copy replaces
-//! the copy. Memory accesses use the register that points closest to the start of the packet or
-//! stack frame. Instructions that computed the replaced registers may then be dead.
+//! Simplifies operands of instructions. A constant replaces a register that holds it; the source of
+//! a copy replaces the copy. Memory accesses use the register that points closest to the start of
+//! the packet or stack frame. Instructions that computed the replaced registers may then be dead.
 
 use super::log::{Change, Log};
 use super::values::replaces;
@@ -9,7 +9,7 @@ use crate::fault::{self, Fault};
 use crate::graph::{End, Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Size, Source, Width};
 
-/// Simplifies the operands of instructions. Returns true if anything changed.
+/// Simplifies the operands of all instructions. Returns true if the graph changed.
 pub(crate) fn simplify_operands(
     graph: &mut Graph,
     analysis: &mut Analysis<'_>,
@@ -40,8 +40,9 @@ pub(crate) fn simplify_operands(
     changed
 }
 
-/// Finds a register that points closer to the start of the packet than the register that is copied.
-/// Returns it with the distance between both.
+/// Finds a register that points closer to the start of the packet than the source of a copy.
+/// Returns the register and the distance in bytes between the two pointers, or `None` if there is
+/// none.
 fn closer(state: &State, op: &Op) -> Option<(Register, i64)> {
     let Op::Insn(Insn::Alu { width: Width::W64, op: AluOp::Mov, src: Source::Reg(src), .. }) = *op
     else {
@@ -60,8 +61,9 @@ fn closer(state: &State, op: &Op) -> Option<(Register, i64)> {
     candidates.min().map(|(_, reg, distance)| (reg, distance))
 }
 
-/// Changes instructions that copy a pointer and then move the copy. They copy a pointer closer to
-/// the start of the packet instead, and move it further.
+/// Rewrites pairs of instructions that copy a packet pointer and then add to the copy. Afterwards,
+/// they copy a pointer closer to the start of the packet and add more. Returns true if a pair
+/// changed.
 fn shorten(insns: &mut [Instr], moves: &[(usize, (Register, i64))]) -> bool {
     let mut changed = false;
     for &(place, (closer, distance)) in moves {
@@ -86,9 +88,9 @@ fn shorten(insns: &mut [Instr], moves: &[(usize, (Register, i64))]) -> bool {
     changed
 }
 
-/// Returns true if the program already stores immediates. Only then may the pass add such stores.
-/// Compilers for cpu=v3 and older do not emit them, and the driver of the card, which may run the
-/// program, rejects them.
+/// Returns true if the program already stores immediates to memory. Only then may the pass add such
+/// stores. Compilers for cpu=v3 and older do not emit them, and the driver of the SmartNIC, which
+/// may run the program, rejects them.
 fn stores_numbers(graph: &Graph) -> bool {
     let insns = graph.blocks.iter().flat_map(|block| &block.insns);
     insns
@@ -143,8 +145,8 @@ fn of_insn(
     }
 }
 
-/// Returns an immediate whose low bytes are those of `value` for a store of this size, if there is
-/// one.
+/// Returns an immediate whose low bytes are those of `value`, for a store of this size; `None` if
+/// no immediate has them.
 fn immediate(value: u64, size: Size) -> Option<i32> {
     match size {
         Size::DW => i32::try_from(value as i64).ok(),
@@ -152,8 +154,9 @@ fn immediate(value: u64, size: Size) -> Option<i32> {
     }
 }
 
-/// Simplifies the right operand of an instruction. An immediate replaces it if its value is
-/// constant. Otherwise, the register from which it was copied replaces it.
+/// Simplifies the right operand of an instruction. If its value is constant, an immediate replaces
+/// it. Otherwise, the register from which it was copied replaces it. Returns true if the operand
+/// changed.
 fn source(state: &State, src: &mut Source, width: Width, origin: usize, log: &mut Log) -> bool {
     let Source::Reg(reg) = src else { return false };
     let value = *state.reg(*reg);
@@ -183,14 +186,14 @@ fn copied(state: &State, reg: &mut Register) -> bool {
     true
 }
 
-/// Returns true if a copied value can replace its copy: the kernel's verifier must know as much
-/// about the value as about the copy.
+/// Returns true if a value can replace its copy. For this, the kernel's verifier must know as much
+/// about the original value as about the copy.
 fn stands_for(value: &Value, copy: &Value) -> bool {
     replaces(value, copy) || (value.kind == Kind::Any && copy.kind == Kind::Any)
 }
 
 /// Changes the base register of a memory access to the register that points closest to the start of
-/// the packet, or to the frame pointer.
+/// the packet, or to the frame pointer. Returns true if the access changed.
 fn address(state: &State, base: &mut Register, offset: &mut i16) -> bool {
     let place = |kind: Kind| match kind {
         Kind::Packet { offset, .. } | Kind::Stack(offset) => Some(offset),

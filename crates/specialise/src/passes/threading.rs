@@ -1,6 +1,6 @@
-//! Jump threading. If the way into a block decides the branch at the block's end, control jumps
-//! directly to the target of the branch. On this way, a copy of the block's few instructions is
-//! executed.
+//! Jump threading. If the path into a block decides the branch at the block's end, control jumps
+//! directly to the target of the branch. A copy of the block's few instructions is executed on this
+//! path.
 
 use super::log::{Change, Log};
 use crate::analysis::{Analysis, bounds_check};
@@ -8,10 +8,10 @@ use crate::fault::{self, Fault};
 use crate::graph::{Block, BlockId, End, Graph};
 use std::collections::BTreeSet;
 
-/// Maximum number of instructions that are copied for each jump.
+/// Maximum number of instructions that jump threading copies for each jump.
 const SMALL: usize = 4;
 
-/// Changes jumps so that they bypass branches with a known outcome. Returns true if anything
+/// Changes jumps so that they bypass branches with a known outcome. Returns true if the graph
 /// changed; the analysis is then out of date.
 pub(crate) fn thread_jumps(graph: &mut Graph, analysis: &mut Analysis<'_>, log: &mut Log) -> bool {
     let Some(loops) = graph.loops(0) else { return false };

@@ -1,5 +1,5 @@
-//! Unrolls loops whose number of iterations is known: peels off one iteration after another until
-//! nothing is left. Other loops stay unchanged.
+//! Unrolls loops whose number of iterations is known. It peels off one iteration after another
+//! until no iteration is left. Other loops stay unchanged.
 
 use super::branches::fold_branches;
 use super::log::Log;
@@ -9,12 +9,12 @@ use crate::graph::{BlockId, Graph, Loop};
 use slowpath_stop::{Reason as StopReason, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of iterations of a loop that is unrolled.
+/// Maximum number of iterations of a loop that can be unrolled.
 const ROUNDS: usize = 256;
 /// Maximum number of instructions that a program may have while a loop is unrolled.
 const LARGE: usize = 20_000;
 
-/// Unrolls loops whose number of iterations is known. Returns true if anything changed.
+/// Unrolls loops whose number of iterations is known. Returns true if the graph changed.
 ///
 /// # Errors
 /// The reason why the pass stopped early.
@@ -42,12 +42,13 @@ pub(crate) fn collapse_loops(
 struct Unroller<'a> {
     inputs: &'a AnalysisInputs<'a>,
     stop: &'a Stop,
-    /// First blocks of loops that cannot be unrolled.
+    /// First blocks of loops for which unrolling was tried and failed.
     failed: BTreeSet<BlockId>,
 }
 
 impl Unroller<'_> {
-    /// Returns an outermost loop that is worth trying and lies inside `among`, if there is one.
+    /// Returns an outermost loop whose unrolling has not been tried; `None` if there is none. If
+    /// `among` is given, only loops that consist of these blocks count.
     fn next(&self, graph: &Graph, among: Option<&BTreeSet<BlockId>>) -> Option<Loop> {
         let untried = |found: &Loop| {
             !self.failed.contains(&found.header)
@@ -56,8 +57,8 @@ impl Unroller<'_> {
         graph.loops(0)?.into_iter().rev().find(untried)
     }
 
-    /// Copies iterations of a loop in front of it, one after the other. Returns true if nothing of
-    /// the loop is left.
+    /// Copies iterations of a loop in front of it, one after the other. Returns true if no block of
+    /// the loop itself is left.
     fn collapse(
         &mut self,
         graph: &mut Graph,
@@ -105,7 +106,7 @@ impl Unroller<'_> {
     }
 }
 
-/// Puts a copy of a loop's blocks in front of the loop, as its first iteration.
+/// Puts a copy of a loop's blocks in front of the loop; the copy executes the first iteration.
 fn peel(graph: &mut Graph, found: &Loop) {
     let first = graph.blocks.len();
     let copies: BTreeMap<BlockId, BlockId> =

@@ -10,7 +10,7 @@ use crate::fault::{self, Fault};
 use crate::graph::{Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Imm64, Insn, Register, Source, Width};
 
-/// Simplifies computations whose results are known. Returns true if anything changed.
+/// Simplifies computations whose results are known. Returns true if the graph changed.
 pub(crate) fn simplify_values(
     graph: &mut Graph,
     analysis: &mut Analysis<'_>,
@@ -59,7 +59,7 @@ enum Simpler {
     Copy(Register),
 }
 
-/// Returns a simpler instruction with the same result, if there is one.
+/// Returns a simpler instruction with the same result, or `None` if there is none.
 fn simpler(before: &State, after: &State, instr: &Instr, dst: Register) -> Option<Simpler> {
     let (old, new) = (before.reg(dst), after.reg(dst));
     if old.number == new.number && replaces(old, new) {
@@ -83,8 +83,8 @@ fn simpler(before: &State, after: &State, instr: &Instr, dst: Register) -> Optio
     regs.find(held).map(Simpler::Copy)
 }
 
-/// Returns true if the kernel's verifier accepts one value in place of another. Both are equal, but
-/// the verifier does not know this.
+/// Returns true if the kernel's verifier accepts a program in which `value` replaces `other`. Both
+/// are equal in every run, but the verifier does not know this.
 pub(super) fn replaces(value: &Value, other: &Value) -> bool {
     match (value.kind, other.kind) {
         (Kind::Packet { checked, .. }, Kind::Packet { checked: needed, .. }) => checked >= needed,
@@ -92,7 +92,7 @@ pub(super) fn replaces(value: &Value, other: &Value) -> bool {
     }
 }
 
-/// Returns the shortest instruction that loads a constant.
+/// Returns the shortest instruction that loads a constant into a register.
 pub(super) fn constant(dst: Register, value: u64) -> Insn {
     let (op, signed) = (AluOp::Mov, value as i64);
     if let Ok(value) = i32::try_from(signed) {

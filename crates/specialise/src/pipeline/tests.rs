@@ -5,7 +5,7 @@ use slowpath_bpf::Object;
 use slowpath_generate::{Features, Programs};
 use slowpath_stop::{Limits, Stop};
 
-/// Returns a program that drops all packets except IPv6.
+/// Returns the text of a program that drops all packets except IPv6.
 fn parser() -> String {
     checked(
         14,

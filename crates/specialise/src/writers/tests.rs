@@ -4,8 +4,8 @@ use slowpath_bpf::{MapDef, MapKind, Object, READ_ONLY};
 use slowpath_generate::{Features, Programs};
 use slowpath_stop::Stop;
 
-/// Returns a program that looks up an element in map 0 and one in map 1. It keeps the addresses of
-/// their values in `r6` and `r7`, and continues with `rest`.
+/// Returns the text of a program that looks up an element in map 0 and an element in map 1. It
+/// keeps the addresses of the values in `r6` and `r7`, and continues with `rest`.
 fn text(rest: &str) -> String {
     format!(
         "*(u32 *)(r10 -4) = 0
@@ -28,7 +28,8 @@ fn text(rest: &str) -> String {
     )
 }
 
-/// Returns the instruction of the program that may change map 0, if there is one.
+/// Returns the instruction of the program that may change map 0 as text, or `None` if there is
+/// none.
 fn found(rest: &str, flags: u32) -> Option<String> {
     let object = Programs::new(Features { maps: false, ..Features::default() }, 1).from_seed(0);
     let mut object = Object::parse(&object.object()).expect("an object");

@@ -61,7 +61,8 @@ fn subprogram(name: &str, first: usize) -> Subprogram {
     Subprogram { name, first, global: false, section, section_slot: first }
 }
 
-/// Parses an instruction. Also returns the label to which it jumps, if it jumps.
+/// Parses an instruction in the notation of the kernel's verifier. Also returns the label to which
+/// it jumps, if it jumps. Returns `None` if the instruction is not supported.
 fn insn(line: &str) -> Option<(Insn, Option<&str>)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     Some(match words[..] {
@@ -146,7 +147,7 @@ fn source(text: &str) -> Option<Source> {
     }
 }
 
-/// Parses a memory operand such as `*(u16 *)(r1 +4)`.
+/// Parses a memory operand such as `*(u16 *)(r1 +4)`. Returns its size, base register and offset.
 fn memory(text: &str) -> Option<(Size, Register, i16)> {
     let (size, place) = text.strip_prefix("*(u")?.split_once(" *)(")?;
     let (base, offset) = place.strip_suffix(')')?.split_once(' ')?;

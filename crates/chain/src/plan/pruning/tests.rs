@@ -16,7 +16,7 @@ impl Folder {
         Folder(folder)
     }
 
-    /// Creates a file of this size that was last used at the time `unused` before `now`.
+    /// Creates a file of `bytes` bytes that was last used at the time `unused` before `now`.
     fn file(&self, name: &str, bytes: usize, unused: Duration, now: SystemTime) -> PathBuf {
         let file = self.0.join(name);
         fs::create_dir_all(file.parent().expect("it has one")).expect("a folder");
@@ -33,7 +33,7 @@ impl Drop for Folder {
     }
 }
 
-/// Returns a file name that a result could have.
+/// Returns a file name that a cached result could have.
 fn result(number: u32) -> String {
     format!("{:02x}/{number:062x}", number % 3)
 }

@@ -6,7 +6,8 @@ const HEAD: i32 = helper::XDP_ADJUST_HEAD;
 const TAIL: i32 = helper::XDP_ADJUST_TAIL;
 const META: i32 = helper::XDP_ADJUST_META;
 
-/// Returns the position of packets with this buffer space, and the range of their lengths.
+/// Returns the position of packets with the given headroom and metadata, and the range of their
+/// lengths.
 fn packets(
     (low, high): (i64, i64),
     environment: Option<PacketEnvironment>,
@@ -34,7 +35,8 @@ fn environment(head_room: (u16, u16), metadata: (u16, u16)) -> Option<PacketEnvi
     Some(PacketEnvironment { head_room, metadata })
 }
 
-/// Returns true if the helper `called` certainly moves an end of these packets by `by` bytes.
+/// Returns true if the helper `called` certainly succeeds in moving the start or the end of the
+/// packets by `by` bytes.
 #[track_caller]
 fn moves((placed, length): (PacketPosition, Range), called: i32, by: i64) -> bool {
     placed.moved(called, Range(by, by), length).expect("it moves an end").succeeds
@@ -105,7 +107,8 @@ fn what_perhaps_was_moved_is_in_either_place() {
     assert_eq!((moved.placed.start, moved.length), (Range(0, 216), Range(60, 1532)));
 }
 
-/// On an unknown device, the only known room is the room that the program itself has made.
+/// On an unknown device, the only known space around a packet is the space that the program itself
+/// has made.
 #[test]
 fn growth_may_fail_on_any_device() {
     let any = packets_of((0, 65535), Receive::ANY);

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use slowpath_bpf::insn::{AluOp, Condition, Register, Size, Source, SwapKind, Width};
 use std::collections::BTreeSet;
 
-/// Returns a two-byte number that was loaded.
+/// Returns the value number of a two-byte number that was loaded from memory.
 fn loaded(numbers: &mut Numbers) -> u32 {
     let result = numbers.of(Def::Result(0, 0, 0));
     numbers.of(Def::Low(16, result))
@@ -17,7 +17,7 @@ fn test(width: Width, cond: Condition) -> Test {
     Test { width, cond, dst: Register::R5, src: Source::Imm(0) }
 }
 
-/// Outcome of a condition for two numbers.
+/// A function that compares two numbers as a condition does.
 type Outcome = fn(u64, u64) -> bool;
 
 const CONDITIONS: [(Condition, Outcome); 11] = [
@@ -34,8 +34,9 @@ const CONDITIONS: [(Condition, Outcome); 11] = [
     (Condition::Sle, |a, b| a as i64 <= b as i64),
 ];
 
-/// For values computed from a set, decisions agree with the outcome for each element. After a
-/// refinement, the set has exactly the elements with that outcome.
+/// Checks that a comparison of values computed from a set is decided only if the outcome is the
+/// same for each element. After a refinement, the set has exactly the elements with the assumed
+/// outcome.
 #[test]
 fn comparisons_end_as_for_each_of_the_values() {
     let mut rng = StdRng::seed_from_u64(1);

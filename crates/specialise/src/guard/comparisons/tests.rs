@@ -1,8 +1,8 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Returns facts about packets of at least `min_length` bytes: the mask and value of each byte from
-/// offset 12 on.
+/// Returns facts about packets of at least `min_length` bytes. `bits` has the mask and value of the
+/// known bits of each byte from offset 12 on.
 fn known(bits: &[Option<(u8, u8)>], min_length: u16) -> PacketFacts {
     let mut facts = PacketFacts::lengths(min_length, 1500);
     for (at, bits) in (12..).zip(bits) {
@@ -11,8 +11,8 @@ fn known(bits: &[Option<(u8, u8)>], min_length: u16) -> PacketFacts {
     facts
 }
 
-/// Returns the smallest number of instructions that any set of loads without overlap needs. Tries
-/// all sets.
+/// Returns the smallest number of instructions with which loads without overlap can check the
+/// needed bytes. Tries all sets of loads.
 fn fewest(facts: &PacketFacts, needed: &[u16], limit: u16) -> usize {
     let Some(&first) = needed.first() else { return 0 };
     let price = |size: u16| {

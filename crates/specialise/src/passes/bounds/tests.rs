@@ -2,7 +2,7 @@ use super::merge_bounds_checks;
 use crate::pipeline::Mode;
 use crate::support::{after, checked, facts, is, listing, whole};
 
-/// Returns a program that first checks for 14 bytes and then for `more` bytes.
+/// Returns the text of a program that first checks for 14 packet bytes and then for `more` bytes.
 fn twice(more: u16) -> String {
     let second = format!(
         "r5 = r2

@@ -8,7 +8,7 @@ fn folded(text: &str, facts: &PacketFacts) -> Option<(BpfProgram, Log)> {
     after(text, facts, fold_branches)
 }
 
-/// Returns a program that loads a byte into `r5` and tests it.
+/// Returns the text of a program that loads a packet byte into `r5` and branches on `test`.
 fn tested(test: &str) -> String {
     let text = format!(
         "r5 = *(u8 *)(r2 +20)
@@ -22,7 +22,8 @@ fn tested(test: &str) -> String {
     checked(34, &text)
 }
 
-/// Returns the expected program of [`tested`] after its branch was removed. The bounds check stays.
+/// Returns the text of the program that is left of [`tested`] after its branch was removed. The
+/// bounds check stays.
 fn left(result: u32) -> String {
     checked(34, &format!("r5 = *(u8 *)(r2 +20)\nr0 = {result}\nexit"))
 }
@@ -64,7 +65,7 @@ fn known_bits_decide_what_they_suffice_for() {
     }
 }
 
-/// Returns the fact that a field has one of these values.
+/// Returns the facts that packets have at least 14 bytes and a field has one of these values.
 fn one_of(offset: u16, bytes: u8, values: &[u64]) -> PacketFacts {
     let mut known = facts(14, &[]);
     known.values.insert(Field { offset, bytes }, values.iter().copied().collect());

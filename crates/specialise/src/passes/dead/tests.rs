@@ -2,7 +2,8 @@ use super::remove_dead_code;
 use crate::support::{after, checked, facts, is, listing};
 use slowpath_bpf::BpfProgram;
 
-/// Returns the program after dead code was removed, or `None` if nothing changed.
+/// Returns the program after the pass has removed its dead code, or `None` if the pass changed
+/// nothing.
 fn without(text: &str) -> Option<BpfProgram> {
     let any = facts(14, &[]);
     Some(after(text, &any, |graph, analysis, _| remove_dead_code(graph, analysis))?.0)

@@ -9,8 +9,8 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Returns a program that looks up four bytes of the packet. Its result is the value that it finds,
-/// or 1 if it finds none.
+/// Returns the text of a program that looks up a key of four packet bytes. The program returns the
+/// value that it finds, or 1 if it finds none.
 fn text(key: &str) -> String {
     format!(
         "r2 = *(u32 *)(r1 +0)
@@ -33,8 +33,8 @@ fn text(key: &str) -> String {
     )
 }
 
-/// Returns an object that contains a map of this kind and content. The map of values has number 1,
-/// and the map with the generation has number 2.
+/// Returns an object that contains a map of this kind and content. The map of all frozen values has
+/// number 1, and the map with the generation has number 2.
 fn configured(kind: MapKind, entries: &[(u32, u32)]) -> (Object, Frozen) {
     let def = MapDef { kind, key_size: 4, value_size: 4, max_entries: 16, ..MapDef::new("map") };
     let entry = |&(key, value): &(u32, u32)| MapEntry {
@@ -63,7 +63,7 @@ fn configured(kind: MapKind, entries: &[(u32, u32)]) -> (Object, Frozen) {
     (object, frozen)
 }
 
-/// Returns the program after it was rewritten for a map of this kind and content.
+/// Returns the look-up program, rewritten for a map of this kind and content.
 fn made(kind: MapKind, entries: &[(u32, u32)], key: &str, mode: Mode) -> Specialised {
     let (object, frozen) = configured(kind, entries);
     // If there were a minimum length, the guard would check it as well.

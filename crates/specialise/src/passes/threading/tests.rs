@@ -7,8 +7,8 @@ fn threaded(text: &str) -> Option<(BpfProgram, Log)> {
     after(text, &facts(14, &[]), thread_jumps)
 }
 
-/// Returns a program with two paths that set `r6` to different numbers. After the paths merge, the
-/// instructions `meet` run.
+/// Returns the text of a program with two paths that set `r6` to different numbers. After the paths
+/// merge, the instructions `meet` run.
 fn meeting(first: i32, second: i32, meet: &str) -> String {
     format!(
         "r5 = *(u32 *)(r1 +12)

@@ -2,8 +2,8 @@ use crate::graph::Graph;
 use crate::pipeline::Mode;
 use crate::support::{checked, facts, is, listing, whole};
 
-/// Returns a program with a loop that runs `r7` times and adds 2 to `r0` each time. `count` is the
-/// instruction that sets `r7`.
+/// Returns the text of a program with a loop that runs `r7` times and adds 2 to `r0` each time.
+/// `count` is the instruction that sets `r7`.
 fn rounds(count: &str) -> String {
     format!(
         "{count}

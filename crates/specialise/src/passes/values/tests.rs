@@ -8,7 +8,7 @@ fn simplified(text: &str, facts: &PacketFacts) -> Option<(BpfProgram, Log)> {
     after(text, facts, simplify_values)
 }
 
-/// Checks that the pass changes nothing.
+/// Checks that the pass does not change the program.
 #[track_caller]
 fn stays(text: &str, facts: &PacketFacts) {
     if let Some((program, _)) = simplified(text, facts) {
