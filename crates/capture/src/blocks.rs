@@ -1,4 +1,5 @@
-//! Reads a capture file block by block. The buffer grows if a block does not fit into it.
+//! Reads a capture file (pcap or pcapng) block by block. The read buffer grows if a block does not
+//! fit into it.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -16,20 +17,19 @@ const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
 /// Magic number of pcapng files: the type of a section header block.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
-/// Input that the parsers read: the first bytes, which were already read to recognise the format,
-/// followed by the rest of the file.
+/// Input of the pcap and pcapng parsers: the first bytes, which were already read to recognise the
+/// format, followed by the rest of the file.
 pub type Source = FullReader<io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>>;
 
-/// A reader of the blocks of a file.
 pub struct Blocks {
     reader: Box<dyn PcapReaderIterator + Send>,
-    /// Offset of the next block in the file, in bytes.
+    /// Offset of the next block from the start of the file, in bytes.
     offset: u64,
 }
 
 impl Blocks {
-    /// Recognises the format by the magic number at the start of the file. The returned flag is
-    /// true for pcapng and false for pcap.
+    /// Opens a capture file and recognises its format by the magic number at the start. The
+    /// returned flag is true for pcapng and false for pcap.
     pub fn new(input: Box<dyn Read + Send>) -> Result<(Blocks, bool), Problem> {
         let mut input = FullReader(input);
         let mut start = vec![0; 4];
@@ -55,13 +55,12 @@ impl Blocks {
         Ok((Blocks { reader, offset: 0 }, is_pcapng))
     }
 
-    /// Returns the offset of the next block in the file, in bytes.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Calls `read` with the next block and returns its result. Returns `None` at the end of the
-    /// file.
+    /// Calls `read` with the next block of the file and returns its result. Returns `None` at the
+    /// end of the file.
     pub fn next<T>(
         &mut self,
         read: impl FnOnce(PcapBlockOwned<'_>) -> Result<T, Problem>,
@@ -105,7 +104,8 @@ impl Blocks {
     }
 }
 
-/// Returns the error for a failed read. The parser does not report the cause.
+/// Returns the error for a failed read of the file. It has no cause, because the parser does not
+/// report one.
 fn unread() -> Problem {
     Problem::Io(io::Error::other("reading fails"))
 }
@@ -117,8 +117,8 @@ fn other_file(start: &[u8]) -> Problem {
     Problem::OtherFile { start: digits.join(" "), hint }
 }
 
-/// A reader that fills the whole buffer on each call, except at the end of the input. Other
-/// readers, such as pipes, may return less.
+/// A reader that fills the whole buffer on each call, except at the end of the input. The wrapped
+/// reader, such as a pipe, may return fewer bytes per call.
 pub struct FullReader<R>(pub R);
 
 impl<R: Read> Read for FullReader<R> {

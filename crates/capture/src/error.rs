@@ -4,8 +4,8 @@ use std::io;
 
 use thiserror::Error;
 
-/// An error that ended the reading of a capture file, with its position. Packets that were returned
-/// before the error are valid.
+/// An error that ended the reading of a capture file, with its position in the file. Packets that
+/// were returned before the error are valid.
 #[derive(Debug, Error)]
 #[error("{problem}{}", place(*.packets, *.offset))]
 pub struct CaptureError {
@@ -29,7 +29,7 @@ pub enum Problem {
     OtherFile {
         /// First bytes of the file, in hexadecimal.
         start: String,
-        /// Advice to the user; empty if there is none.
+        /// Advice to the user, such as to decompress the file first; empty if there is none.
         hint: &'static str,
     },
     /// The file is empty.
@@ -47,10 +47,10 @@ pub enum Problem {
         /// Maximum length of a block in bytes.
         most: usize,
     },
-    /// Packets are not Ethernet frames.
+    /// The packets of the file are not Ethernet frames.
     #[error("its packets are of link type {link}, and a program at a device sees Ethernet frames; capture at one device, not at all of them{}", of(*.interface))]
     OtherLink {
-        /// Name and number of the link type.
+        /// Name and number of the packets' link type.
         link: String,
         /// Number of the interface; `None` for pcap files, which have only one.
         interface: Option<u32>,

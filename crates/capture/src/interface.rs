@@ -1,4 +1,5 @@
-//! Describes a capture interface: link type, unit of time, and length of the check sequences.
+//! Describes a capture interface: link type, unit of time stamps, and length of the frame check
+//! sequences.
 
 use std::borrow::Cow;
 
@@ -27,14 +28,14 @@ pub struct Interface {
     snaplen: usize,
     /// Number of time units per second; 0 if the unit that the file states is invalid.
     pub units: u128,
-    /// Number of seconds that is added to the packets' times.
+    /// Number of seconds that is added to the time stamps of packets.
     offset: i64,
 }
 
 impl Interface {
     /// Returns the only interface of a pcap file. The lower half of `network` is the link type; its
-    /// upper four bits are the length of the check sequence in 16-bit words. Times are in
-    /// nanoseconds if `has_nanoseconds`, else in microseconds.
+    /// upper four bits are the length of the frame check sequence in 16-bit words. Time stamps are
+    /// in nanoseconds if `has_nanoseconds`, else in microseconds.
     pub fn of_pcap(network: Linktype, has_nanoseconds: bool) -> Interface {
         let field = network.0.cast_unsigned();
         let fcs_length = if field & HAS_FCS_LENGTH == 0 { 0 } else { 2 * (field >> 28) as usize };
@@ -44,7 +45,7 @@ impl Interface {
     }
 
     /// Returns the interface that a block of a pcapng file describes. The block states the length
-    /// of check sequences in bits.
+    /// of frame check sequences in bits.
     pub fn of_block(block: &InterfaceDescriptionBlock<'_>) -> Interface {
         let option = block.options.iter().find(|option| option.code == FCS_LENGTH);
         let bits = option.and_then(|option| option.value.first()).copied().unwrap_or(0);
@@ -82,9 +83,9 @@ impl Interface {
         (i32::from(self.link) != Linktype::ETHERNET.0).then(|| link::named(self.link))
     }
 
-    /// Removes the check sequence of a packet. Returns the Ethernet frame and its length on the
-    /// wire. If `converts` is set, packets of some other link types are converted to Ethernet
-    /// frames ([`link::frame`]).
+    /// Removes the frame check sequence of a packet. Returns the Ethernet frame and its length on
+    /// the wire. If `converts` is set, packets of some link types other than Ethernet are converted
+    /// to Ethernet frames ([`link::frame`]).
     ///
     /// # Errors
     /// If the packet is not an Ethernet frame and cannot be converted. The error names the

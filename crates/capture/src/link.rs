@@ -8,8 +8,8 @@ use std::borrow::Cow;
 const ETHERNET: usize = 14;
 const TYPE_IPV4: [u8; 2] = [0x08, 0x00];
 const TYPE_IPV6: [u8; 2] = [0x86, 0xdd];
-/// Smallest EtherType. Smaller numbers in its field of the header are lengths (IEEE 802.3, clause
-/// 3.2.6).
+/// Smallest EtherType. Smaller numbers in the EtherType field of an Ethernet header are lengths
+/// (IEEE 802.3, clause 3.2.6).
 const LEAST_TYPE: u16 = 0x600;
 
 const NULL: u16 = 0;
@@ -62,7 +62,8 @@ pub fn is_convertible(link: u16) -> bool {
     RAW.contains(&link) || [NULL, LOOP, LINUX_SLL, IPV4, IPV6, LINUX_SLL2].contains(&link)
 }
 
-/// Converts a packet to an Ethernet frame, and returns the frame with its length on the wire.
+/// Converts a captured packet to an Ethernet frame, and returns the frame with its length on the
+/// wire.
 ///
 /// Addresses that the capture does not contain are zero. The EtherType is 0 if the packet is too
 /// short to contain it, or if its protocol has no EtherType.
@@ -89,7 +90,8 @@ pub fn frame(link: u16, captured: &[u8], wire: usize) -> (Cow<'_, [u8]>, usize) 
     (Cow::Owned(bytes), wire)
 }
 
-/// Returns the EtherType of an IP packet (IPv4 or IPv6) from its first byte.
+/// Returns the EtherType of an IP packet (IPv4 or IPv6) from its first byte, which contains the IP
+/// version. Returns `None` for any other version.
 fn internet(first: u8) -> Option<[u8; 2]> {
     match first >> 4 {
         4 => Some(TYPE_IPV4),
@@ -98,8 +100,8 @@ fn internet(first: u8) -> Option<[u8; 2]> {
     }
 }
 
-/// Returns the EtherType in the protocol field of a Linux cooked header. Returns `None` if the
-/// field contains something else.
+/// Returns the EtherType in the protocol field of a Linux cooked header (`LINUX_SLL`). Returns
+/// `None` if the field contains a number that is not an EtherType.
 fn ethernet_type(field: &[u8]) -> Option<[u8; 2]> {
     let field: [u8; 2] = field.try_into().ok()?;
     (u16::from_be_bytes(field) >= LEAST_TYPE).then_some(field)

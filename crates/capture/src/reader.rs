@@ -58,7 +58,7 @@ pub struct Capture {
     /// Interfaces of the current pcapng section, by number. A pcap file has exactly one interface.
     interfaces: Vec<Interface>,
     packets: u64,
-    /// True if packets of other link types are converted to Ethernet frames.
+    /// True if packets that are not Ethernet frames are converted to Ethernet frames.
     converts: bool,
     /// True after an error or the end of the file: no more packets are read.
     over: bool,
@@ -71,7 +71,7 @@ impl fmt::Debug for Capture {
 }
 
 impl Capture {
-    /// Opens a file.
+    /// Opens a capture file.
     ///
     /// # Errors
     /// If the file cannot be read, or is not a capture file.
@@ -91,8 +91,8 @@ impl Capture {
         Ok(Capture { blocks, format, interfaces, packets: 0, converts: false, over: false })
     }
 
-    /// Enables the conversion of other link types to Ethernet frames: raw IP, Linux cooked captures
-    /// and loopback. Addresses that the capture does not contain are zero.
+    /// Enables the conversion of packets with other link types to Ethernet frames: raw IP, Linux
+    /// cooked captures and loopback. Addresses that the capture does not contain are zero.
     #[must_use]
     pub fn converting(self) -> Capture {
         Capture { converts: true, ..self }
@@ -108,10 +108,11 @@ impl Capture {
         self.packets
     }
 
-    /// Returns the next packet; `None` after the last packet and after an error.
+    /// Returns the next packet, or `None` after the last packet and after an error.
     ///
     /// # Errors
-    /// If the file is damaged or cut off at this point, or its packets are not Ethernet frames.
+    /// If the file is damaged or cut off before the next packet, or its packets are not Ethernet
+    /// frames.
     pub fn next_packet(&mut self) -> Result<Option<Packet>, CaptureError> {
         if self.over {
             return Ok(None);
@@ -141,8 +142,8 @@ fn at(packets: u64, offset: u64, problem: Problem) -> CaptureError {
     CaptureError { packets, offset, problem }
 }
 
-/// Returns the packet in a block, if the block contains one. Adds interfaces that the block
-/// describes to `interfaces`.
+/// Returns the packet in a block of a capture file, or `None` if the block contains no packet. Adds
+/// interfaces that the block describes to `interfaces`.
 fn packet(
     interfaces: &mut Vec<Interface>,
     block: PcapBlockOwned<'_>,

@@ -1,11 +1,11 @@
-//! Tests of reading capture files of both formats, both intact and damaged ones.
+//! Tests of reading intact and damaged capture files, in both formats (pcap and pcapng).
 
 use std::io::Cursor;
 
 use proptest::prelude::*;
 use slowpath_capture::{Capture, CaptureError, Format, Packet, Problem};
 
-/// Writes capture files in one byte order.
+/// Byte order in which the numbers of a capture file are written.
 #[derive(Clone, Copy)]
 struct Order {
     big: bool,
@@ -221,7 +221,7 @@ fn other_files_are_refused() {
     assert!(matches!(missing.problem, Problem::Io(_)));
 }
 
-/// Generates capture files of both formats that are not damaged.
+/// Generates undamaged capture files in both formats (pcap and pcapng).
 fn files() -> impl Strategy<Value = Vec<u8>> {
     let packets =
         proptest::collection::vec((proptest::collection::vec(any::<u8>(), 0..90), 0u32..200), 0..6);
@@ -262,7 +262,7 @@ proptest! {
         read(damaged);
     }
 
-    /// Packets in front of the point where a file is cut off can be read.
+    /// Checks that the packets before the position at which a file is cut off can be read.
     #[test]
     fn packets_of_cut_off_files_are_read(
         packets in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..60), 1..6),

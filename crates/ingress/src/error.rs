@@ -1,10 +1,10 @@
-//! Errors of setting up a program together with its traffic.
+//! Errors of setting up an XDP program together with its generated traffic.
 
 use slowpath_kernel::LoadError;
 use slowpath_kernel::timing::TimingError;
 use thiserror::Error;
 
-/// An error that prevents a program from running with its traffic.
+/// An error that prevents a program from running with its generated traffic.
 #[derive(Debug, Error)]
 pub enum IngressError {
     /// The kernel did not load the program.
@@ -13,38 +13,38 @@ pub enum IngressError {
     /// The kernel did not run the program.
     #[error(transparent)]
     Run(#[from] TimingError),
-    /// A parameter of the traffic is out of range.
+    /// A parameter of the generated traffic is out of range.
     #[error("{what}: {value} is not between {least} and {most}")]
     Traffic {
-        /// Name of the parameter.
+        /// Name of the traffic parameter.
         what: &'static str,
-        /// Value of the parameter.
+        /// Value of the traffic parameter.
         value: u64,
-        /// Smallest allowed value of the parameter.
+        /// Smallest allowed value of the traffic parameter.
         least: u64,
-        /// Largest allowed value of the parameter.
+        /// Largest allowed value of the traffic parameter.
         most: u64,
     },
-    /// Packets of different flows grow by different lengths, so the same steps cannot restore all
-    /// of them.
+    /// The program changes the lengths of packets of different flows by different amounts.
+    /// Therefore the same steps cannot restore all of them in one buffer.
     #[error(
         "it makes packets of one flow longer by {one} bytes and those of another by {other}: one \
          buffer for all of them cannot be put back between runs"
     )]
     Growth {
-        /// Number of bytes by which the first packet grows.
+        /// Number of bytes by which the program makes the first packet longer.
         one: i64,
-        /// Number of bytes by which another packet grows.
+        /// Number of bytes by which the program makes another packet longer.
         other: i64,
     },
-    /// Many runs leave another packet than a single run, although the packet is restored before
-    /// each run.
+    /// The last of many runs leaves a different packet than a single run, although the packet is
+    /// restored before each run.
     #[error(
         "what it makes of a packet depends on more than the packet's flow (on time, on chance, on \
          packets before it): one buffer for all packets cannot be put back between runs"
     )]
     NotRestorable,
-    /// The set-up ended early because the caller asked for it.
+    /// The set-up of the program ended early because the caller asked for it.
     #[error("stopped")]
     Stopped,
 }

@@ -1,4 +1,5 @@
-//! Describes the traffic that a program receives, and builds its packet.
+//! Describes the traffic that a program receives, and builds a packet from which the packets of all
+//! flows are made.
 
 use std::net::Ipv4Addr;
 
@@ -7,9 +8,10 @@ use slowpath_kernel::timing::Flows;
 
 use crate::error::IngressError;
 
-/// Maximum number of flows. Maps with so many elements take some gigabytes.
+/// Maximum number of flows. A map with one element for each of so many flows takes some gigabytes.
 const MAX_FLOWS: u64 = 1 << 24;
-/// Minimum and maximum size of a packet in bytes. Test runs have room for one page.
+/// Minimum and maximum size of a packet in bytes. The maximum fits into one page, to which the
+/// kernel's test runs limit packets.
 const SIZES: (u64, u64) = (64, 3500);
 const DESTINATION: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const DESTINATION_PORT: u16 = 53;
@@ -35,7 +37,7 @@ pub struct TrafficSpec {
 }
 
 impl TrafficSpec {
-    /// Returns the flows, from which the addresses and ports of packets are generated.
+    /// Returns the number of flows, their seed, and the header fields in which flows differ.
     ///
     /// # Errors
     /// If the number of flows is out of range.
@@ -49,11 +51,11 @@ impl TrafficSpec {
         })
     }
 
-    /// Returns a packet whose addresses and ports are placeholders, to be overwritten for each
+    /// Returns a packet whose addresses and ports are placeholders, which are overwritten for each
     /// flow.
     ///
     /// # Errors
-    /// If the size is out of range.
+    /// If the packet size is out of range.
     pub fn packet(&self) -> Result<Vec<u8>, IngressError> {
         let size = within("packet size in bytes", self.packet_bytes, SIZES.0, SIZES.1)?;
         let mut packet = vec![0; size as usize];

@@ -1,4 +1,4 @@
-//! Runs a loaded program with its traffic, as the work of one thread.
+//! Runs a loaded XDP program with its generated traffic, as the work of one thread.
 
 use slowpath_bpf::Object;
 use slowpath_kernel::timing::{Attached, Attachments, Feed, Flows, TimingError};
@@ -9,8 +9,8 @@ use crate::error::IngressError;
 use crate::packet::TrafficSpec;
 use crate::undo_detection::{candidates, is_restored};
 
-/// Number of packets in a turn. A turn takes some tenths of a millisecond, and its system call adds
-/// only microseconds.
+/// Number of packets in one system call. The call takes a few hundred microseconds, of which
+/// entering the kernel takes only a few.
 const BURST: u32 = 2048;
 /// Average number of warm-up packets for each flow. With 1,000 flows, only about 2 flows get no
 /// packet.
@@ -32,7 +32,7 @@ pub struct Program {
 
 impl Program {
     /// Loads a program of an object, determines the steps that restore its packets, and fills its
-    /// maps with packets of all flows.
+    /// maps with packets of all flows. `program` is an index into the programs of the object.
     ///
     /// # Errors
     /// If the kernel does not load the program, a parameter of the traffic is out of range, packets

@@ -1,11 +1,12 @@
-//! Finds out how a program changes its packets, and which steps undo the changes.
+//! Finds out how a program changes its packets, and which steps undo the changes before the next
+//! run.
 
 use slowpath_kernel::timing::{Attachments, Feed, Flows, TimingError, Undo};
 use slowpath_kernel::{Kernel, LoadedProgram};
 
 use crate::error::IngressError;
 
-/// Number of packets that are run to find out how the program changes them.
+/// Number of packets that are run to find out how the program changes its packets.
 const PACKETS: usize = 64;
 
 /// Returns possible ways to undo a run's changes to the packet. A packet can grow or shrink at its
@@ -45,7 +46,8 @@ pub fn candidates(
     Ok(found)
 }
 
-/// Returns true if the last of many runs in one call leaves the same packet as a single run.
+/// Returns true if the last of many runs in one call leaves the same packet as a single run. This
+/// shows that the packet is restored between runs.
 ///
 /// # Errors
 /// If the kernel does not run the packets.
@@ -67,8 +69,8 @@ pub fn is_restored(feed: &Feed) -> Result<bool, TimingError> {
     Ok(true)
 }
 
-/// Changes that a program made to packets, if packets grow or shrink at the end given by
-/// `at_start`.
+/// Differences between the packets before and after runs. They depend on an assumption: packets
+/// grow or shrink either at their start or at their end.
 struct Change {
     /// True if packets grow or shrink at their start, false for their end.
     at_start: bool,
@@ -83,7 +85,7 @@ impl Change {
         Change { at_start, growth, metadata, changed: vec![false; len] }
     }
 
-    /// Adds the changes of another run, given by the packet before and after it.
+    /// Adds the changes of another run, given by the bytes of the packet before and after the run.
     fn add(&mut self, before: &[u8], after: &[u8]) {
         let moved = if self.at_start { self.growth } else { 0 };
         for (at, (old, changed)) in before.iter().zip(&mut self.changed).enumerate() {

@@ -1,6 +1,5 @@
-//! Compares two programs in the kernel that should be equivalent. Each packet runs in both
-//! programs, each of which has its own maps. Then action, packet, metadata and map content are
-//! compared.
+//! Compares two loaded programs that should be equivalent. Each packet runs in both programs, each
+//! of which has its own maps. Then action, packet, metadata and map content are compared.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +7,7 @@ use std::fmt;
 use crate::error::{MapError, RunError};
 use crate::{LoadedProgram, Map, TestRun};
 
-/// A difference between the results of two programs.
+/// A difference between the results of two programs that ran on the same packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
     /// The programs return different values.
@@ -52,6 +51,7 @@ impl fmt::Display for Difference {
 }
 
 /// Runs a packet of at least 14 bytes in two programs and compares the results, without the maps.
+/// Returns `None` if the results are equal.
 ///
 /// # Errors
 /// If the kernel does not run one of the programs.
@@ -79,7 +79,7 @@ pub fn difference(a: &TestRun, b: &TestRun) -> Option<Difference> {
 }
 
 /// Compares those maps of two programs that have the same name. Maps that cannot be read, such as
-/// ring buffers, are skipped. Returns the first difference, if any.
+/// ring buffers, are skipped. Returns the first difference, or `None` if there is none.
 ///
 /// # Errors
 /// If the content of a map cannot be read.
@@ -100,11 +100,11 @@ pub fn compare_maps(
     Ok(None)
 }
 
-/// The content of a map: the values of each key. Per-CPU maps have several values for a key, other
-/// maps have one.
+/// The content of a map: the values of each key, as bytes. Per-CPU maps have several values for a
+/// key, other maps have one.
 pub type Content = BTreeMap<Vec<u8>, Vec<Vec<u8>>>;
 
-/// Reads the content of a map.
+/// Reads all elements of a map.
 ///
 /// # Errors
 /// If the map cannot be read.

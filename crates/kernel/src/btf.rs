@@ -1,4 +1,4 @@
-//! Encodes the BTF of an object for the kernel. Each type keeps its id.
+//! Encodes the type information (BTF) of a BPF object for the kernel. Each type keeps its id.
 //!
 //! The kernel checks BTF more strictly than compilers. As libbpf does for older kernels, the
 //! encoder replaces types that the kernel may reject and that loading does not need. Variables and
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use slowpath_bpf::Btf;
 use slowpath_bpf::btf::{EnumType, FuncLinkage, Kind, Param, RawMember, StringId, TypeId};
 
-/// Magic number and version 1.
+/// Magic number 0xeb9f, version 1 and no flags, with which BTF data starts.
 const MAGIC: [u8; 4] = [0x9f, 0xeb, 1, 0];
 const HEADER: u32 = 24;
 
@@ -67,8 +67,8 @@ impl<'a> Writer<'a> {
         offset
     }
 
-    /// Writes the three words that every type starts with. `flag` is the highest bit of the second
-    /// word.
+    /// Writes the three words at the start of every BTF type. `flag` is the highest bit of the
+    /// second word, and `len` is its low 16 bits.
     fn head(&mut self, name: StringId, kind: u32, flag: bool, len: usize, third: u32) {
         let name = self.string(self.btf.string(name));
         self.word(name);

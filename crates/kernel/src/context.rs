@@ -18,8 +18,8 @@ pub struct Context {
     pub rx_queue_index: u32,
 }
 
-/// Offsets at which the packet starts and ends in the buffer of a test run, in bytes. The buffer
-/// starts with the metadata.
+/// Offsets at which the packet starts and ends in the buffer of a test run, in bytes. The metadata
+/// is at the start of the buffer, in front of the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub data: u32,
@@ -40,7 +40,7 @@ impl Context {
     }
 }
 
-/// Decodes the `struct xdp_md` that a run left.
+/// Decodes the packet's start and end from the `struct xdp_md` that a test run returned.
 pub(crate) fn decode(bytes: &[u8; SIZE]) -> Layout {
     let field = |n: usize| u32::from_ne_bytes([0, 1, 2, 3].map(|i| bytes[4 * n + i]));
     Layout { data: field(0), end: field(1) }

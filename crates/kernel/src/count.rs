@@ -1,6 +1,6 @@
-//! Counts the instructions that the kernel executes. For this, each basic block of a program gets
-//! an addition to a counter, and the rest of the program is unchanged. The additions use dead
-//! registers, or save registers on the stack below the program's own data.
+//! Counts the instructions that the kernel executes in a program. For this, each basic block of the
+//! program gets instructions that add to a counter. The rest of the program is unchanged. The
+//! additions use dead registers, or save registers on the stack below the program's own data.
 //!
 //! The counter is a separate map, whose number is higher than those of the object's maps. The count
 //! includes functions that helpers call back, but not the work of helpers themselves.
@@ -19,7 +19,7 @@ use crate::error::{LoadError, MapError, RunError};
 use crate::loaded::{LoadedProgram, TestRun};
 use crate::retry::retry;
 
-/// Name of the map that contains the counter.
+/// Name of the map that contains the counter of executed instructions.
 const NAME: &str = "slowpath.count";
 
 /// A loaded program that counts the instructions that it executes.
@@ -27,15 +27,17 @@ const NAME: &str = "slowpath.count";
 pub struct CountingProgram {
     loaded: LoadedProgram,
     counter: usize,
-    /// True if the upper bits of the counter contain a sum of pseudo-random numbers.
+    /// True if the upper bits of the counter contain a sum of pseudo-random numbers, one for each
+    /// executed block.
     weighted: bool,
 }
 
-/// Sums over all blocks that were executed.
+/// Counts over all runs in one call: the number of executed instructions, and a fingerprint of the
+/// executed blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// Number of instructions in all repetitions. It is counted modulo 2^32 if the program was
-    /// loaded for fingerprints.
+    /// Number of instructions in all repetitions. If the program also computes a fingerprint, the
+    /// number is modulo 2^32.
     pub instructions: u64,
     /// Sum of the pseudo-random numbers of all executed blocks, modulo 2^64. A block that is
     /// executed several times counts several times.
@@ -106,13 +108,14 @@ impl CountingProgram {
     }
 }
 
-/// Returns the definition of the map that contains the counter.
+/// Returns the definition of the map that contains the counter of executed instructions.
 pub(crate) fn counter() -> MapDef {
     MapDef { kind: MapKind::ARRAY, key_size: 4, value_size: 8, max_entries: 1, ..MapDef::new(NAME) }
 }
 
-/// Adds instructions that count to a program, and replaces the calls listed in `answers` by fixed
-/// results. `counter` is the number of the map that contains the counter.
+/// Adds instructions to a program that count its executed instructions. Also replaces the calls
+/// listed in `answers` by fixed results. `counter` is the number of the map that contains the
+/// counter.
 pub(crate) fn counting(
     program: &BpfProgram,
     counter: u32,
@@ -129,7 +132,8 @@ pub(crate) fn counting(
     Ok(counting)
 }
 
-/// Replaces the calls listed in `answers` by fixed results, without adding instructions that count.
+/// Replaces the calls listed in `answers` by fixed results; the program does not count
+/// instructions.
 pub(crate) fn answering(program: &BpfProgram, answers: &[Answer]) -> Result<BpfProgram, LoadError> {
     rewrite::answering(program, answers)
         .map_err(|reason| LoadError::NotAnswered { program: program.name.clone(), reason })

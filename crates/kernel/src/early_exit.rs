@@ -1,12 +1,12 @@
-//! Makes programs exit early at chosen instructions, called places.
+//! Makes programs exit early at chosen instructions.
 //!
-//! A check before each place decides whether the program exits there. One program contains the
-//! checks of all places, and a word in a separate map selects the place ([`ExitSelector::select`]).
-//! Therefore runs that end at different places execute the same code. The verifier does not know
-//! the value of the word, so it keeps the code after each check.
+//! A check before each chosen instruction decides whether the program exits there. One program
+//! contains all checks, and a word in a separate map selects one of them
+//! ([`ExitSelector::select`]). Therefore runs that end at different instructions execute the same
+//! code. The verifier does not know the value of the word, so it keeps the code after each check.
 //!
 //! A program can exit early only in its entry function, and only where it holds no lock and no
-//! reference. The verifier rejects a check in any other place.
+//! reference. The verifier rejects all other checks.
 
 mod rewrite;
 #[cfg(test)]
@@ -21,15 +21,16 @@ use crate::{Kernel, LoadedProgram};
 
 pub use rewrite::{EXIT_ACTION, exit_points};
 
-/// Number of instructions of a check if it does not exit. A 64-bit immediate load counts as one.
+/// Number of instructions that an early-exit check executes if it does not exit. A 64-bit immediate
+/// load counts as one.
 pub const CHECK_INSNS: u64 = 3;
-/// Number of instructions that are executed after the check to exit.
+/// Number of instructions that are executed after an early-exit check in order to exit.
 pub const EXIT_INSNS: u64 = 2;
 
-/// Name of the map that contains the word which selects the place.
+/// Name of the map whose value selects the instruction at which the program exits early.
 const NAME: &str = "slowpath.cut";
 
-/// Selects the place at which a loaded program exits.
+/// Selects the instruction at which a loaded program exits early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExitSelector {
     map: usize,
@@ -40,11 +41,11 @@ impl ExitSelector {
         ExitSelector { map }
     }
 
-    /// Selects the place at which the program exits, by its index in the `places` that were passed
-    /// when it was loaded. With `None`, the program runs to its end.
+    /// Selects the instruction before which the program exits, by its index in the `places` that
+    /// were passed when the program was loaded. With `None`, the program runs to its end.
     ///
     /// # Errors
-    /// If the map cannot be written.
+    /// If the map that contains the selection cannot be written.
     pub fn select(self, program: &LoadedProgram, place: Option<usize>) -> Result<(), MapError> {
         let Some(map) = program.map_by_number(self.map) else { return Ok(()) };
         let number = place.and_then(|place| u32::try_from(place).ok()?.checked_add(1));
@@ -52,14 +53,15 @@ impl ExitSelector {
     }
 }
 
-/// Returns the definition of the map that contains the word which selects the place.
+/// Returns the definition of the map whose value selects the instruction at which the program exits
+/// early.
 fn word() -> MapDef {
     MapDef { kind: MapKind::ARRAY, key_size: 4, value_size: 4, max_entries: 1, ..MapDef::new(NAME) }
 }
 
 impl Kernel {
     /// Like [`Kernel::load_with_answers`], but the program can be made to exit early, before the
-    /// instruction at one of the slots `places`.
+    /// instruction in one of the slots `places`.
     ///
     /// # Errors
     /// As [`Kernel::load_with_answers`]; [`LoadError::NoEarlyExit`] if the program cannot exit at
@@ -77,8 +79,8 @@ impl Kernel {
         Ok((self.load_reachable(object, program, reachable, &further)?, ExitSelector::new(number)))
     }
 
-    /// Like [`Kernel::load_with_exits`], but all programs count their instructions in the same way
-    /// as those of [`Kernel::load_fingerprinted`]. The count includes the code of early exits:
+    /// Like [`Kernel::load_with_exits`], but the loaded programs also count instructions, as those
+    /// of [`Kernel::load_fingerprinted`] do. The count includes the code of early exits:
     /// [`CHECK_INSNS`] for each check, and [`EXIT_INSNS`] for an exit.
     ///
     /// # Errors
@@ -101,9 +103,9 @@ impl Kernel {
         Ok((CountingProgram::new(loaded, counter, true), ExitSelector::new(number)))
     }
 
-    /// Finds the programs that can be reached. Inserts checks before the slots `places` of the
-    /// entry, and replaces its calls that are listed in `answers`. `number` is the number of the
-    /// map that contains the word which selects the place.
+    /// Returns the entry program and all programs in its program arrays, after two changes to the
+    /// entry program. It can exit before the slots `places`, and the calls listed in `answers` have
+    /// fixed results. `number` is the number of the map that selects the exit.
     fn cut(
         &self,
         object: &Object,

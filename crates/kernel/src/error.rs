@@ -1,4 +1,5 @@
-//! Errors of loading and running programs, and of using maps and devices. Each message is one line.
+//! Errors of loading and running BPF programs in the kernel, and of using maps and network devices.
+//! Each message is one line.
 
 use std::io;
 
@@ -65,7 +66,7 @@ pub enum LoadError {
     NotCounted {
         /// Name of the program.
         program: String,
-        /// The reason, in a few words.
+        /// Reason why its instructions cannot be counted, in a few words.
         reason: &'static str,
     },
     /// The program cannot be changed so that it exits early at a requested instruction.
@@ -73,7 +74,7 @@ pub enum LoadError {
     NoEarlyExit {
         /// Name of the program.
         program: String,
-        /// The reason, in a few words.
+        /// Reason why it cannot exit at the requested instruction, in a few words.
         reason: &'static str,
     },
     /// A helper call of the program cannot be replaced by a fixed result.
@@ -81,7 +82,7 @@ pub enum LoadError {
     NotAnswered {
         /// Name of the program.
         program: String,
-        /// The reason, in a few words.
+        /// Reason why the call cannot be replaced, in a few words.
         reason: &'static str,
     },
     /// An exit of the program cannot be replaced by code that records the program's action.
@@ -89,7 +90,7 @@ pub enum LoadError {
     NotRecorded {
         /// Name of the program.
         program: String,
-        /// The reason, in a few words.
+        /// Reason why the action cannot be recorded, in a few words.
         reason: &'static str,
     },
     /// The kernel rejected the program before it was verified.
@@ -164,21 +165,21 @@ pub enum MapError {
     Length {
         /// Name of the map.
         map: String,
-        /// Part with the wrong length: "key" or "value".
+        /// Argument with the wrong length: "key" or "value".
         what: &'static str,
         /// Actual length in bytes.
         len: usize,
         /// Expected length in bytes.
         expected: usize,
     },
-    /// The number of values differs from the number that the map has for each key.
+    /// The number of values to write differs from the number that the map has for each key.
     #[error("map {map}: {count} values for a key; it has {expected}, one for each CPU")]
     Count {
         /// Name of the map.
         map: String,
-        /// Number of values in the request.
+        /// Number of values that the caller passed.
         count: usize,
-        /// Number of values for each key.
+        /// Number of values that the map has for each key, one for each CPU.
         expected: usize,
     },
     /// The map is not a map of maps.
@@ -224,16 +225,17 @@ pub enum InstallError {
         /// Name of the missing map.
         map: String,
     },
-    /// An element could not be written.
+    /// An element of a map could not be read or written.
     #[error(transparent)]
     Element(#[from] MapError),
-    /// No `AF_XDP` socket, which redirects could refer to, could be created.
+    /// The `AF_XDP` socket to which a map should redirect packets could not be created.
     #[error("no socket to redirect packets to: {cause}")]
     Socket {
         /// The error that the kernel returned.
         cause: io::Error,
     },
-    /// No perf event could be opened, so nothing receives the events that the program sends.
+    /// No perf event could be opened, so nothing receives what the program sends with
+    /// `bpf_perf_event_output`.
     #[error(
         "nobody can listen to what the program sends by bpf_perf_event_output: {cause}; it \
              needs CAP_PERFMON"
@@ -289,8 +291,7 @@ pub enum LinkError {
     },
 }
 
-/// An error that prevents frames from being run on a virtual device, or their results from being
-/// recorded.
+/// An error of running frames through programs on virtual devices, or of recording the results.
 #[derive(Debug, Error)]
 pub enum WireError {
     /// The network namespace or its devices could not be created.
@@ -299,19 +300,19 @@ pub enum WireError {
     /// The program could not be attached to the device.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// The map with the records could not be created or accessed, or the program that fills it
-    /// could not be loaded.
+    /// A map could not be created or accessed, or a program could not be loaded. The program
+    /// records in the map what happened to each frame.
     #[error("the kernel does not {action} the records of frames: {cause}")]
     Record {
-        /// Operation that the kernel did not perform on the records.
+        /// Operation that the kernel did not perform on the map of records.
         action: &'static str,
         /// The error that the kernel returned.
         cause: io::Error,
     },
 }
 
-/// Formats the key of an element as the end of a phrase with the word "element". Returns an empty
-/// text without a key.
+/// Returns the text ` with key …`, which follows the word "element" in a message. Returns an empty
+/// text if there is no key.
 fn key_suffix(key: &[u8]) -> String {
     let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
     if key.is_empty() { digits } else { format!(" with key {digits}") }
@@ -333,7 +334,7 @@ impl LinkError {
     }
 }
 
-/// Formats a hint as the end of a message. Returns an empty text without a hint.
+/// Returns a hint as the text that follows a message. Returns an empty text if there is no hint.
 fn hint_suffix(hint: &str) -> String {
     if hint.is_empty() { String::new() } else { format!("; {hint}") }
 }

@@ -1,4 +1,4 @@
-//! Generates helper programs. They run before or around a program that is timed or run live.
+//! Generates small BPF programs that run before or around a program while it is timed or run live.
 
 mod assembly;
 mod entry;
@@ -23,12 +23,12 @@ pub enum GeneratedError {
     /// The kernel rejected the program, or a map that it needs.
     #[error("the kernel refuses {what} that measuring needs: {cause}")]
     Refused {
-        /// Description of the rejected part, for messages.
+        /// Name of what the kernel rejected, such as `a map`, for the error message.
         what: &'static str,
         /// The error that the kernel returned.
         cause: io::Error,
     },
-    /// The kernel does not allow that another program tail-calls this program.
+    /// The kernel does not allow a generated program to tail-call another program.
     #[error("the kernel does not let the program be called by another one: {cause}")]
     Selected {
         /// The error that the kernel returned.
@@ -48,7 +48,7 @@ pub fn map(
 }
 
 /// Loads generated code as a program. With `fragments`, the program accepts packets in several
-/// buffers.
+/// buffers (`SEC("xdp.frags")`).
 pub fn load(name: &str, code: &Assembly, fragments: bool) -> Result<LoadedProgram, GeneratedError> {
     LoadedProgram::generated(name, &code.code(), fragments)
         .map_err(|cause| GeneratedError::Refused { what: "a program", cause })

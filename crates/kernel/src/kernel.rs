@@ -51,12 +51,13 @@ impl Kernel {
         self.cpus
     }
 
-    /// Returns the types of the running kernel, or `None` if they cannot be read.
+    /// Returns the types of the running kernel (BTF), or `None` if they cannot be read.
     pub fn types(&self) -> Option<&Btf> {
         self.read_types().map(Arc::as_ref)
     }
 
-    /// Returns the types of the running kernel as a shared handle, because a copy would be large.
+    /// Returns the types of the running kernel (BTF) as a shared handle, because a copy would be
+    /// large. Returns `None` if they cannot be read.
     pub fn shared_types(&self) -> Option<Arc<Btf>> {
         self.read_types().cloned()
     }
@@ -113,7 +114,7 @@ impl Kernel {
             .map_err(|cause| LoadError::Refused { program: name.to_owned(), cause })
     }
 
-    /// Returns the numbers of the object's maps that a program can reach.
+    /// Returns the maps that a program can reach, as indices into [`Object::maps`].
     ///
     /// # Errors
     /// If the program cannot be linked.
@@ -140,7 +141,8 @@ impl Kernel {
     }
 
     /// Like [`Kernel::load_with_answers`], but then applies `change` to the program and to all
-    /// programs that it tail-calls. A changed program must not use other maps of the object.
+    /// programs that it tail-calls. A changed program must not use maps that the original does not
+    /// use.
     pub(crate) fn load_transformed(
         &self,
         object: &Object,
@@ -158,8 +160,8 @@ impl Kernel {
         self.load_reachable(object, program, reachable, &[])
     }
 
-    /// Like [`Kernel::load`] for the program with the number of `program`, but with the
-    /// instructions of `program` in its place. These instructions must not use other maps.
+    /// Like [`Kernel::load`], but replaces the instructions of the object's program with the same
+    /// number by those of `program`. They must not use maps that the original does not use.
     ///
     /// # Errors
     /// As [`Kernel::load`].
@@ -195,8 +197,8 @@ impl Kernel {
     }
 
     /// Like [`Kernel::load_counted_with_answers`], but runs also compute a fingerprint of the
-    /// executed blocks ([`Tally`](crate::Tally)). Runs of the same path have equal fingerprints.
-    /// Instructions are counted modulo 2^32.
+    /// executed basic blocks ([`Tally`](crate::Tally)). Runs of the same path have equal
+    /// fingerprints. Instructions are counted modulo 2^32.
     pub fn load_fingerprinted(
         &self,
         object: &Object,
@@ -225,8 +227,8 @@ impl Kernel {
         Ok(CountingProgram::new(loaded, number, weighted))
     }
 
-    /// Loads the programs and creates their maps. Also creates the maps `further`, whose numbers
-    /// are higher than those of the object's maps.
+    /// Loads the programs and creates their maps. Also creates the maps in `further`, which the
+    /// object does not define; their numbers are higher than those of the object's maps.
     pub(crate) fn load_reachable(
         &self,
         object: &Object,

@@ -15,8 +15,8 @@ use crate::{Context, Map, context};
 
 /// Length of the shortest packet that test runs accept: an Ethernet header.
 const SHORTEST: usize = 14;
-/// Number of bytes by which a packet can grow at most: the room that the kernel keeps free around
-/// it.
+/// Maximum number of bytes by which a program can enlarge a packet: the room that the kernel keeps
+/// free around it.
 const GROWTH: usize = 8192;
 
 /// A program in the kernel, with its maps.
@@ -30,7 +30,7 @@ pub struct LoadedProgram {
     fragments: bool,
 }
 
-/// Result of a test run.
+/// Result of a test run, in which the kernel runs a program on a given packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestRun {
     /// Return value of the program. Valid actions are 0 (aborted) to 4 (redirect).
@@ -52,7 +52,7 @@ impl LoadedProgram {
         LoadedProgram { fd, _callees: callees, maps, fragments: false }
     }
 
-    /// Loads generated code as a program without types. With `fragments`, the program accepts
+    /// Loads generated code as a program without BTF types. With `fragments`, the program accepts
     /// packets in several buffers. The kernel keeps the maps alive that the code refers to.
     pub(crate) fn generated(name: &str, code: &[u8], fragments: bool) -> io::Result<Self> {
         let fd = load_generated(name, code, fragments)?;

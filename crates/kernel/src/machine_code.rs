@@ -1,8 +1,9 @@
 //! Reads the machine code that the kernel compiled for each BPF instruction.
 //!
-//! The kernel reports the address of the code for each source line. Therefore the program is loaded
-//! with one line record for each instruction, whose column is the instruction's slot. Such a record
-//! stays correct when the verifier replaces or removes other instructions.
+//! The kernel reports the address of the machine code for each source line (`struct
+//! bpf_line_info`). Therefore the program is loaded with one made-up line for each instruction; its
+//! column number is the instruction's index. The line stays with its instruction when the verifier
+//! replaces or removes other instructions.
 
 #[cfg(test)]
 mod tests;
@@ -20,10 +21,10 @@ use crate::program::{self, Types};
 use crate::sys::{self, LINE, RawImage, load_btf};
 use crate::{Kernel, btf, reachable};
 
-/// The machine code of a program, with the part that belongs to each instruction.
+/// The machine code of a program, with the byte range to which each BPF instruction was compiled.
 #[derive(Clone, Debug)]
 pub struct MachineCode {
-    /// The BPF instructions that were passed to the kernel, by slot.
+    /// The BPF instructions that were passed to the kernel. A slot is an index into them.
     pub insns: Vec<Insn>,
     /// The machine code of all functions, one after the other.
     pub bytes: Vec<u8>,
@@ -31,14 +32,15 @@ pub struct MachineCode {
 }
 
 impl MachineCode {
-    /// Returns the range of the bytes to which the instruction at a slot was compiled. Returns
-    /// `None` if the verifier removed the instruction. The prologue of a function belongs to its
-    /// first instruction.
+    /// Returns the range of the bytes to which the instruction at a slot (index in `insns`) was
+    /// compiled. Returns `None` if the verifier removed the instruction. The prologue of a function
+    /// belongs to its first instruction.
     pub fn part(&self, slot: usize) -> Option<Range<usize>> {
         self.parts.get(&slot).cloned()
     }
 
-    /// Returns the range of the instruction whose code contains the byte at `offset`.
+    /// Returns the byte range of the instruction whose machine code contains the byte at `offset`.
+    /// Returns `None` if `offset` belongs to no instruction.
     pub fn part_at(&self, offset: usize) -> Option<Range<usize>> {
         self.parts.values().find(|part| part.contains(&offset)).cloned()
     }
@@ -70,8 +72,8 @@ impl Kernel {
     }
 }
 
-/// Loads the object's types into the kernel. If the object has none, or the kernel rejects them,
-/// loads and returns a minimal set of types instead, because line records require types.
+/// Loads the object's BTF types into the kernel. If the object has none, or the kernel rejects
+/// them, loads and returns a minimal set of types instead, because line records require types.
 fn types(object: &Object, program: &BpfProgram) -> io::Result<(Option<Btf>, OwnedFd)> {
     let functions = program.subprograms.iter().filter(|f| !f.global);
     let static_functions: Vec<&str> = functions.map(|f| f.name.as_str()).collect();
@@ -90,7 +92,7 @@ fn types(object: &Object, program: &BpfProgram) -> io::Result<(Option<Btf>, Owne
     Ok((Some(minimal), load_btf(&bytes)?))
 }
 
-/// Builds a record of `struct bpf_line_info` for each instruction.
+/// Builds a record of `struct bpf_line_info` for each instruction, with its index as the column.
 fn lines(insns: &[Insn]) -> Vec<u8> {
     let mut records = Vec::with_capacity(insns.len() * LINE);
     for (slot, insn) in insns.iter().enumerate() {
@@ -103,8 +105,8 @@ fn lines(insns: &[Insn]) -> Vec<u8> {
     records
 }
 
-/// Computes for each slot which bytes of code belong to it: from its start to the start of the next
-/// slot.
+/// Computes the byte range of machine code for each instruction slot. A range ends where the code
+/// of the next instruction starts.
 fn parts(image: &RawImage) -> BTreeMap<usize, Range<usize>> {
     let (mut parts, mut from) = (BTreeMap::new(), 0);
     for &(address, length) in &image.functions {

@@ -85,7 +85,7 @@ impl Map {
         self.update_all(key, &values)
     }
 
-    /// Sets the values of a key, which are one for each possible CPU in per-CPU maps.
+    /// Sets the values of a key: one for each possible CPU in per-CPU maps, otherwise one.
     pub fn update_all<V: AsRef<[u8]>>(&self, key: &[u8], values: &[V]) -> Result<(), MapError> {
         self.check_key(key)?;
         self.check_count(values.len())?;

@@ -1,6 +1,6 @@
-//! Creates maps from their definitions in the same way as libbpf. Chooses sizes that the loader has
-//! to choose, passes the types of keys and values where the kernel accepts them, and fills in
-//! global data. Pinning is not supported: every load has its own maps.
+//! Creates maps from their definitions in the same way as libbpf. Chooses the sizes that an object
+//! leaves to its loader, passes the BTF types of keys and values where the kernel accepts them, and
+//! fills in global data. Pinning is not supported: every load has its own maps.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -93,7 +93,7 @@ impl Map {
     }
 }
 
-/// Completes a definition with those values that a loader has to choose.
+/// Completes a map's definition with the values that an object leaves to its loader.
 fn completed(def: &MapDef, cpus: Cpus) -> MapDef {
     let mut def = def.clone();
     match def.kind {

@@ -1,5 +1,6 @@
-//! Loads one linked program: replaces map numbers by file descriptors, and describes the functions
-//! to the kernel. If the verifier rejects the program, finds its reason.
+//! Loads one linked program: replaces map numbers by file descriptors, and passes the BTF types of
+//! its functions to the kernel. If the verifier rejects the program, extracts the reason from the
+//! verifier's log.
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,7 @@ use crate::verdict::{Verdict, verdict};
 
 /// `BPF_PROG_TYPE_XDP`.
 const XDP: u32 = 6;
-/// `BPF_XDP`.
+/// `BPF_XDP`, the attach type of programs for network devices.
 const ON_DEVICE: u32 = 37;
 /// `BPF_F_XDP_HAS_FRAGS`.
 const HAS_FRAGS: u32 = 1 << 5;
@@ -28,7 +29,7 @@ const LOG: usize = (16 << 20) - 1;
 /// Number of lines from the end of the log that an error contains.
 const LOG_LINES: usize = 20;
 
-/// The types of an object, and their copy in the kernel.
+/// The types (BTF) of an object, and their copy in the kernel.
 #[derive(Clone, Copy)]
 pub struct Types<'a> {
     pub btf: &'a Btf,
@@ -81,8 +82,8 @@ pub fn load(
     })
 }
 
-/// Loads generated code as a program without types. With `fragments`, the program accepts packets
-/// in several buffers.
+/// Loads generated code as a program without BTF types. With `fragments`, the program accepts
+/// packets in several buffers.
 pub fn load_generated(name: &str, code: &[u8], fragments: bool) -> io::Result<OwnedFd> {
     let spec = ProgSpec {
         name,
@@ -113,8 +114,8 @@ fn with_fds(insns: &[Insn], maps: &BTreeMap<usize, Map>) -> Vec<Insn> {
 }
 
 /// Returns records of `struct bpf_func_info`, which state the first slot of each function and its
-/// BTF type. Returns no records if a function has no type, because the kernel accepts records only
-/// for all functions.
+/// BTF type. Returns no records if a function has no type, because the kernel accepts records
+/// either for all functions or for none.
 fn function_info(program: &BpfProgram, btf: &Btf) -> Vec<u8> {
     let mut records = Vec::new();
     for function in &program.subprograms {
@@ -165,7 +166,7 @@ fn refused(program: &BpfProgram, cause: io::Error, log: &[u8], untyped: bool) ->
     }
 }
 
-/// Formats the instruction at a slot and its source line, if known, in brackets.
+/// Formats an instruction's slot and its source line, if known, in brackets.
 fn place(program: &BpfProgram, slot: usize) -> String {
     match program.lines.get(slot) {
         Some(Some(line)) => format!(" (instruction {slot}, {}:{})", line.file, line.line),

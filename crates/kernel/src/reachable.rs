@@ -8,16 +8,16 @@ use slowpath_bpf::{BpfProgram, Btf, Object, ProgramKind, SlotRef};
 
 use crate::error::LoadError;
 
-/// The programs and maps that a program can reach, by their numbers in the object. The programs are
-/// linked.
+/// The linked programs and the maps that a program can reach through its instructions and program
+/// arrays. The keys are their numbers in the object.
 #[derive(Default)]
 pub struct Reachable {
     pub programs: BTreeMap<usize, BpfProgram>,
     pub maps: BTreeSet<usize>,
 }
 
-/// Links a program, the programs in its program arrays, the programs in the arrays of those, and so
-/// on. `kernel` returns the types of the running kernel. It is called only if a program depends on
+/// Links a program and all programs that it can reach by tail calls through program arrays.
+/// `kernel` returns the BTF types of the running kernel. It is called only if a program depends on
 /// them.
 pub fn find_reachable<'k>(
     object: &Object,

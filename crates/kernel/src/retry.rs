@@ -8,7 +8,7 @@
 /// Maximum number of attempts. If a signal ends all of them, somebody interrupts on purpose.
 const TRIES: u32 = 16;
 
-/// An error that a signal can cause.
+/// An error type with a variant for operations that a signal ended early.
 pub trait Interruptible {
     /// Returns true if a signal ended the operation early.
     fn is_interrupted(&self) -> bool;

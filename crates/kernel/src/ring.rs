@@ -7,10 +7,10 @@ use crate::loaded::LoadedProgram;
 use crate::map::Map;
 use crate::sys::Positions;
 
-/// Number of bytes that stay unread when the buffer is drained. The sizes of records are multiples
-/// of it. A program wakes up the reader if the reader has read everything in front of a new record
-/// (`bpf_ringbuf_commit` of `kernel/bpf/ringbuf.c`). The unread bytes prevent this. So they
-/// simulate a reader under load that keeps up and never sleeps.
+/// Number of bytes that stay unread when the ring buffer is drained; record sizes are multiples of
+/// it. Programs wake up a reader that has read everything (`bpf_ringbuf_commit` of
+/// `kernel/bpf/ringbuf.c`). The unread bytes prevent this: they simulate a reader under load that
+/// keeps up and never sleeps.
 const UNREAD: usize = 8;
 
 /// A simulated reader of a ring buffer.
@@ -52,7 +52,7 @@ impl Ring {
         self.positions.written()
     }
 
-    /// Returns how many pieces of `bytes` bytes fit into the buffer after [`Ring::drain`].
+    /// Returns how many records of `bytes` bytes fit into the buffer after [`Ring::drain`].
     pub fn fits(&self, bytes: usize) -> usize {
         // One byte always stays free (`__bpf_ringbuf_reserve`).
         (self.size - 1 - UNREAD) / bytes.max(1)

@@ -62,6 +62,8 @@ enum Command {
     LinkNextId = 31,
 }
 
+/// Calls bpf(2), and retries the command if a signal interrupts it.
+///
 /// # Safety
 ///
 /// `attr` is the structure of this command, without padding. The memory that it points to has the
@@ -78,6 +80,8 @@ unsafe fn bpf<T>(command: Command, attr: &mut T) -> io::Result<RawFd> {
     Err(io::Error::from_raw_os_error(libc::EINTR))
 }
 
+/// Calls bpf(2) once.
+///
 /// # Safety
 ///
 /// As for [`bpf`].
@@ -97,9 +101,11 @@ unsafe fn bpf_once<T>(_: Command, _: &mut T) -> io::Result<RawFd> {
     Err(io::Error::from_raw_os_error(libc::ENOSYS))
 }
 
+/// Calls bpf(2) for a command that returns a new file descriptor.
+///
 /// # Safety
 ///
-/// As for [`bpf`], and the command returns a new file descriptor.
+/// As for [`bpf`], and `command` must return a new file descriptor.
 unsafe fn bpf_fd<T>(command: Command, attr: &mut T) -> io::Result<OwnedFd> {
     // SAFETY: guaranteed by the caller.
     unsafe { bpf(command, attr).map(|fd| OwnedFd::from_raw_fd(fd)) }
@@ -118,7 +124,7 @@ fn length(slice: &[u8]) -> io::Result<u32> {
     u32::try_from(slice.len()).map_err(|_| io::ErrorKind::InvalidInput.into())
 }
 
-/// Converts a file descriptor, which is never negative, to a field of a structure.
+/// Converts a file descriptor to the unsigned number that the structures of bpf(2) contain.
 fn field(fd: BorrowedFd) -> u32 {
     fd.as_raw_fd() as u32
 }
@@ -133,7 +139,7 @@ fn name(name: &str) -> [u8; NAME] {
     field
 }
 
-/// Describes a map to create.
+/// Definition of a map to create with bpf(2).
 #[derive(Clone, Copy)]
 pub struct MapSpec<'a> {
     pub name: &'a str,
@@ -145,19 +151,20 @@ pub struct MapSpec<'a> {
     pub extra: u64,
     /// A map that serves as the template for the inner maps of a map of maps.
     pub inner: Option<BorrowedFd<'a>>,
-    /// Types (BTF) of keys and values: file descriptor, type of the key, and type of the value.
+    /// BTF types of keys and values: file descriptor, type id of the key, and type id of the value.
     pub btf: Option<(BorrowedFd<'a>, u32, u32)>,
     /// Number of possible CPUs. Per-CPU maps have a value for each of them.
     pub cpus: Cpus,
 }
 
 /// The number of possible CPUs of the machine, which can be larger than the number of present CPUs.
-/// It is only read from the kernel, because the memory that a lookup writes depends on it.
+/// The value always comes from the kernel, because it determines how many bytes a map lookup
+/// writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cpus(usize);
 
 impl<'a> MapSpec<'a> {
-    /// Describes a map with 4-byte keys, without flags and types.
+    /// Returns the definition of a map with 4-byte keys, without flags and types (BTF).
     pub fn plain(
         name: &'a str,
         kind: MapKind,
@@ -186,7 +193,7 @@ impl Cpus {
         Cpus::parse(&list).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// Parses a list of ranges, such as `0-3,8`. Returns the highest number plus one, because
+    /// Parses a list of CPU ranges, such as `0-3,8`. Returns the highest number plus one, because
     /// numbers that are left out count, too.
     pub(crate) fn parse(list: &str) -> Option<Cpus> {
         let last = list.trim().rsplit([',', '-']).next()?;
@@ -220,7 +227,7 @@ fn syscall_value_size(spec: &MapSpec) -> usize {
     }
 }
 
-/// Elements that one call read from a map.
+/// Elements that one system call read from a map.
 pub struct Elements {
     /// The keys, one after the other.
     pub keys: Vec<u8>,
@@ -230,8 +237,7 @@ pub struct Elements {
     pub next_position: Option<Vec<u8>>,
 }
 
-/// A map in the kernel, with the sizes in bytes that a key and the values of a key have in system
-/// calls.
+/// A map in the kernel. Sizes are in bytes, of a key and of all values of a key in system calls.
 #[derive(Debug)]
 pub struct RawMap {
     fd: OwnedFd,
@@ -387,7 +393,7 @@ pub fn load_btf(data: &[u8]) -> io::Result<OwnedFd> {
     unsafe { bpf_fd(Command::BtfLoad, &mut attr) }
 }
 
-/// Describes a program to load.
+/// Program to load with bpf(2).
 pub struct ProgSpec<'a> {
     pub name: &'a str,
     pub kind: u32,
@@ -403,9 +409,10 @@ pub struct ProgSpec<'a> {
 /// Types (BTF) that belong to a program.
 #[derive(Clone, Copy)]
 pub struct TypeInfo<'a> {
-    /// The types that were loaded into the kernel.
+    /// File descriptor of the types that were loaded into the kernel.
     pub fd: BorrowedFd<'a>,
-    /// Records of 8 bytes that state where each function starts and its type.
+    /// Records of `struct bpf_func_info` (8 bytes) with the first instruction and the BTF type of
+    /// each function.
     pub functions: &'a [u8],
     /// Records of [`LINE`] bytes that state the source line of instructions.
     pub lines: &'a [u8],
@@ -414,13 +421,12 @@ pub struct TypeInfo<'a> {
 /// Level of detail of the verifier's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
-    /// Each instruction that it visits, and the verdict (`BPF_LOG_LEVEL1`).
+    /// Each instruction that the verifier visits, and its verdict (`BPF_LOG_LEVEL1`).
     Everything = 1,
     /// Only the verdict (`BPF_LOG_STATS`).
     Verdict = 4,
 }
 
-/// Loads a program into the kernel.
 pub fn load_program(spec: &ProgSpec) -> io::Result<OwnedFd> {
     load_logged(spec, &mut [], 0)
 }
@@ -465,7 +471,7 @@ fn load_logged(spec: &ProgSpec, log: &mut [u8], log_level: u32) -> io::Result<Ow
     unsafe { bpf_fd(Command::ProgLoad, &mut attr) }
 }
 
-/// Result of a test run.
+/// Result of a test run, as bpf(2) returns it.
 pub struct RawRun {
     pub return_value: u32,
     /// Number of bytes of the output buffer that metadata and packet occupy.

@@ -1,4 +1,4 @@
-//! Helps tests that do not need BPF in the running kernel, and contains some of them.
+//! Unit tests that do not need BPF in the running kernel, and a function that other tests share.
 
 use slowpath_bpf::insn::Insn;
 use slowpath_bpf::{BpfProgram, ProgramKind, Subprogram};

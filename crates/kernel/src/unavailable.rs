@@ -26,7 +26,7 @@ const UNCOUNTED: Release = Release { major: 5, minor: 11 };
 /// An operation that the kernel refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempt {
-    /// Reading how many CPUs are possible.
+    /// Reading the number of possible CPUs.
     Cpus,
     /// Loading an empty XDP program.
     Load,
@@ -46,7 +46,7 @@ impl Attempt {
         }
     }
 
-    /// Describes in general terms what the kernel does not do.
+    /// Returns the operation that the kernel refuses, for the start of the message.
     fn refused(self) -> &'static str {
         match self {
             Attempt::Namespace => "makes no network namespace",
@@ -54,7 +54,7 @@ impl Attempt {
         }
     }
 
-    /// Describes the exact step that failed.
+    /// Returns the exact step that failed, for the message.
     fn step(self) -> &'static str {
         match self {
             Attempt::Cpus => "it does not say how many CPUs it has",
@@ -81,7 +81,7 @@ impl Attempt {
 pub struct Unavailable {
     attempt: Attempt,
     cause: Cause,
-    /// Release of the kernel, if it is too old but the reported cause is another one.
+    /// Version of the kernel if it is too old, although this is not the cause; else `None`.
     old: Option<String>,
 }
 

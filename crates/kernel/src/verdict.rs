@@ -12,7 +12,7 @@ mod tests;
 pub struct Verdict {
     /// The verifier's message after the last instruction that it visited.
     pub reason: String,
-    /// Slot of the last instruction that the verifier visited.
+    /// Slot of the last instruction that the verifier visited; `None` if the log names none.
     pub at: Option<usize>,
     /// Advice to the user; empty if there is none.
     pub hint: &'static str,
@@ -50,7 +50,8 @@ fn instruction(line: &str) -> Option<usize> {
     rest.starts_with('(').then(|| number.parse().ok())?
 }
 
-/// Pairs of words and advice. The first pair counts whose words are in the verifier's message.
+/// Advice for messages of the verifier, as pairs: a text that occurs in the message, and the
+/// advice. The first pair whose text occurs applies.
 const HINTS: [(&str, &str); 19] = [
     (
         "invalid access to packet",

@@ -32,12 +32,12 @@ use recording::{Exits, LAYOUT, recording};
 /// Maximum number of programs in the chain. It is the kernel's limit of tail calls
 /// (`MAX_TAIL_CALL_CNT`).
 const PROGRAMS: u32 = 33;
-/// Number of times that the record is read before a frame counts as lost.
+/// Number of times that the map with the result is read before a frame counts as lost.
 const MAX_READS: u32 = 500;
-/// Number of times that the record is read without a pause. Most frames arrive before the call that
-/// sends them returns.
+/// Number of times that the map with the result is read without a pause. Most frames arrive before
+/// the call that sends them returns.
 const EAGER_READS: u32 = 20;
-/// Pause between the reads that follow.
+/// Pause between two later reads of the map with the result.
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// A virtual Ethernet device that runs a chain of programs on each frame.

@@ -1,9 +1,9 @@
-//! Installs a witness in the kernel: its packet, context and map content (`docs/json.md`, "A
-//! witness"). The option `--maps` reads the same format.
+//! Installs a witness in the kernel: the packet, context and map content with which a program takes
+//! a certain path (`docs/json.md`, "A witness"). The option `--maps` reads the same format.
 //!
-//! A witness leaves some details open, which are chosen here: bytes that a path does not depend on,
-//! and the targets of redirect maps. JSON that is unknown or malformed is ignored and not reported.
-//! The run then takes another path.
+//! A witness leaves some details open, which are chosen here: bytes that the path does not depend
+//! on, and the targets of redirect maps. JSON that is unknown or malformed is ignored and not
+//! reported. The run then takes another path.
 
 mod answers;
 mod readers;
@@ -24,9 +24,9 @@ use crate::namespace::Device;
 use crate::sys::xdp_socket;
 use readers::Readers;
 
-/// Value that is used for bytes on which a path does not depend.
+/// Value of packet and map bytes on which the path of a witness does not depend.
 pub const ANY: u8 = 0x5a;
-/// Number of packets for which the queue of an entry in a CPU map has room.
+/// Queue size, in packets, of the entries that are written to CPU maps.
 const QUEUE: u32 = 64;
 
 /// Decodes pairs of hexadecimal digits. The pair `--`, which stands for any byte, becomes [`ANY`].
@@ -51,9 +51,9 @@ pub fn context(witness: &Value) -> Context {
     Context { ingress_ifindex, rx_queue_index, ..Context::default() }
 }
 
-/// Returns the names of everything that a path depends on apart from packet, maps and context.
-/// These are results of calls, and conditions at the start. The names do not mention the program's
-/// own maps.
+/// Returns the names of values on which the path of a witness depends, except for packet, maps and
+/// context. They are results of calls, and conditions at the program's start. Names of the
+/// program's maps are cut off.
 pub fn open_dependencies(witness: &Value) -> BTreeSet<String> {
     let unknowns = witness["unknowns"].as_array().into_iter().flatten();
     let called = unknowns.filter_map(|unknown| {
@@ -75,13 +75,13 @@ pub fn open_dependencies(witness: &Value) -> BTreeSet<String> {
     called.chain(initial).collect()
 }
 
-/// Returns the entries that the witness lists for a map.
+/// Returns the map entries that the witness lists for a map.
 pub fn entries<'a>(witness: &'a Value, map: &str) -> impl Iterator<Item = &'a Value> + Clone {
     witness["maps"][map].as_array().into_iter().flatten()
 }
 
-/// Returns the value of an entry. If the witness states only parts of the value, it has `size`
-/// bytes. Returns `None` if the entry has no value.
+/// Returns the value of a map entry of a witness. If the witness has only some byte ranges of the
+/// value, fills the rest with [`ANY`] up to `size` bytes. Returns `None` if the entry has no value.
 pub fn value(entry: &Value, size: u32) -> Option<Vec<u8>> {
     let Some(pieces) = entry["value"].as_object() else {
         return entry["value"].is_string().then(|| bytes(&entry["value"]));
@@ -96,9 +96,9 @@ pub fn value(entry: &Value, size: u32) -> Option<Vec<u8>> {
     Some(all)
 }
 
-/// Returns the `max_entries` for the inner map `within`, if it differs from the definition. This is
-/// the number that the witness states. Without such a number, it is the number of elements, if a
-/// hash map has more than its definition allows.
+/// Returns the `max_entries` of the inner map `within` if it differs from the map's definition,
+/// else `None`. The witness may contain this number. If not, a hash map with more elements than its
+/// definition allows gets as many entries as elements.
 fn inner_size(outer: &MapDef, witness: &Value, within: &str) -> Option<u32> {
     let inside = format!("{}.inner", outer.name);
     let inside = || entries(witness, &inside).filter(|entry| entry["map"] == *within);
@@ -127,14 +127,14 @@ pub fn push_order(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
     values
 }
 
-/// Returns arbitrary keys for elements that the path does not look up. They only increase the
-/// number of elements in the map.
+/// Returns arbitrary keys for additional elements, which make the map as full as in the witness.
+/// The path does not look them up.
 pub fn extra_keys(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
     other_keys(entries(witness, &map.name), map)
 }
 
-/// Returns keys that differ from those of the entries. Their number is the sum of the fields
-/// `others` of the entries.
+/// Returns as many new keys as the fields `others` of the entries require in total. They differ
+/// from the keys of the entries.
 fn other_keys<'a>(entries: impl Iterator<Item = &'a Value> + Clone, map: &MapDef) -> Vec<Vec<u8>> {
     let count: u64 = entries.clone().filter_map(|entry| entry["others"].as_u64()).sum();
     if count == 0 {
@@ -176,8 +176,8 @@ impl ElementBatch<'_> {
         ElementBatch { map, sizes, keys: Vec::new(), values: Vec::new() }
     }
 
-    /// Adds an element if its key and value have the right sizes. Returns false if not. The caller
-    /// then writes the element separately, so that the error names it.
+    /// Adds an element to the batch if its key and value have the right sizes. Otherwise returns
+    /// false, and the caller writes the element separately, so that the error names it.
     fn add(&mut self, key: &[u8], value: &[u8]) -> bool {
         let fits = self.sizes == Some((key.len(), value.len()));
         if fits {
@@ -197,16 +197,17 @@ fn redirects(kind: MapKind) -> bool {
     matches!(kind, MapKind::DEVMAP | MapKind::DEVMAP_HASH | MapKind::CPUMAP | MapKind::XSKMAP)
 }
 
-/// A guard that keeps installed map content alive: dropping it removes what maps refer to.
+/// A guard that keeps installed map content alive. Dropping it closes the sockets, inner maps and
+/// event readers that maps refer to.
 #[derive(Debug)]
 pub struct Installed {
     /// Device to which device maps redirect.
     device: Device,
-    /// Inner maps, by the names that the witness uses for them.
+    /// Inner maps of maps of maps, by the names that the witness uses for them.
     inner: BTreeMap<String, Map>,
     /// Sockets to which redirect maps refer.
     sockets: Vec<OwnedFd>,
-    /// Readers of perf events. They keep the events from failing.
+    /// Readers of perf events. Without a reader, sending an event fails.
     readers: Readers,
 }
 
@@ -303,9 +304,9 @@ impl Installed {
         pairs.write()
     }
 
-    /// Writes an element. The kernel accepts only certain values in redirect maps. Therefore the
-    /// value becomes a device or socket that exists, or the queue size of a CPU. The value names no
-    /// program.
+    /// Writes an element. Redirect maps refer to objects in the kernel, so the value of the witness
+    /// is replaced: by an existing device, by a new socket, or by the queue size of a CPU. No
+    /// program runs on the target.
     fn put(&mut self, map: &Map, key: &[u8], value: &[u8]) -> Result<(), InstallError> {
         let target = match map.definition().kind {
             MapKind::DEVMAP | MapKind::DEVMAP_HASH => self.device.index(),

@@ -10,7 +10,8 @@ use slowpath_oracle::Oracle;
 /// Text before the message in the output of [`availability_is_one_line`].
 const PREFIX: &str = "available: ";
 
-/// The other tests start this test in processes without privileges.
+/// Checks that the message of [`Kernel::available`] has one line, and prints it. Other tests start
+/// this test in processes without privileges.
 #[test]
 fn availability_is_one_line() {
     let answer = Kernel::available().map_or_else(|e| e.to_string(), |_| "yes".to_owned());

@@ -1,6 +1,6 @@
 //! Tests random C programs that clang compiles. For each program, packets have the same results in
-//! the kernel and in the interpreter with the lifted program, and no packet exceeds the bound. If
-//! packet and maps determine a witness's path, the kernel executes exactly the number of
+//! the kernel and in slowpath's interpreter. No packet executes more instructions than the computed
+//! bound. If packet and maps determine a witness's path, the kernel executes exactly the number of
 //! instructions that the witness states.
 
 use crate::support;
@@ -30,7 +30,7 @@ const PACKETS: u64 = 40;
 /// Number of successive packets that run on the same maps before the maps are reset.
 const EPOCH: u64 = 20;
 
-/// Returns a random packet that contains values with which the programs compare.
+/// Returns a random packet that contains values with which the generated programs compare bytes.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
     if rng.random_bool(0.2) {
         return mutated(rng, &packets());

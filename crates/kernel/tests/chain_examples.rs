@@ -27,12 +27,12 @@ const OPTIONS: u8 = 60;
 const CLIENT: [u8; 16] = [0x20, 1, 0xd, 0xb8, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9];
 const SERVICE: [u8; 16] = [0x20, 1, 0xd, 0xb8, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5];
 const PORT: u16 = 443;
-/// Bit mask of the zones that the load balancer accepts: the zone of the firewall's mark, and zone
-/// 0 of packets without a mark.
+/// Bit mask of the zones (numbers that the firewall writes into packets) which the load balancer
+/// accepts: zone 3, and zone 0 of packets without a number.
 const ZONES: u16 = 1 << 3 | 1;
 const PLACES: u8 = 16;
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 0xa];
-/// Number of random packets that run through both variants.
+/// Number of random packets that run through the load balancer with unrolled and with rolled loops.
 const RANDOM: usize = 100_000;
 
 fn backend(place: u8) -> [u8; 16] {
@@ -87,7 +87,7 @@ fn packet(next: u8, extensions: &[u8], data: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// Returns the option that the firewall inserts for a zone.
+/// Returns the IPv6 option with the zone number that the firewall inserts.
 fn mark(zone: u32) -> Vec<u8> {
     let mut mark = vec![0, 0, 0, 0, 0, 1, 2, 3, 0, 0, 0, 7, 0, 0, 0, 1];
     mark.extend(zone.to_be_bytes());
@@ -103,7 +103,7 @@ fn options(options: &[u8]) -> Vec<u8> {
     [&[TCP, (options.len() / 8) as u8], options].concat()
 }
 
-/// Loads a program of the folder. If it has a map `places`, fills it with the backends of the
+/// Loads a program of `examples/chain`. If it has a map `places`, fills it with the backends of a
 /// service.
 fn program(kernel: &Kernel, file: &str, name: &str) -> LoadedProgram {
     let object = object(&path("../../examples/chain").join(format!("{file}.bpf.o")));
@@ -126,7 +126,8 @@ fn run(program: &LoadedProgram, packet: &[u8]) -> TestRun {
     program.run(packet, 1).expect("runs")
 }
 
-/// Compares a packet that was sent to a backend with the original packet.
+/// Checks a packet that was sent to a backend against the original packet. `start` is the offset of
+/// its TCP header.
 fn check_sent(before: &[u8], run: &TestRun, start: usize) {
     assert_eq!(run.return_value, TX);
     assert_eq!(run.packet.len(), before.len());
@@ -220,8 +221,8 @@ fn packets_passed_by_the_firewall_reach_a_backend() {
     Oracle::Kernel.compared(600, "packets that a load balancer sends to backends");
 }
 
-/// Returns extension headers in front of TCP. Each item has a name, the number of the first header,
-/// the headers, and the action of the load balancer.
+/// Returns test cases: a name, the protocol number of the first extension header, the extension
+/// headers in front of TCP, and the expected action of the load balancer.
 fn cases() -> Vec<(&'static str, u8, Vec<u8>, u32)> {
     let pad = [1, 4, 0, 0, 0, 0];
     let with = |at: usize, value: u8| {

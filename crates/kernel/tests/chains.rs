@@ -1,6 +1,6 @@
-//! Tests chains of programs. The concrete interpreter runs the whole chain as the single program
-//! that is analysed. The kernel runs each program separately on the packet that the previous one
-//! left. Both must end with the same action and packet.
+//! Tests chains of programs. Slowpath's interpreter runs the whole chain as one program, which is
+//! the program that slowpath analyses. The kernel runs each program separately on the packet that
+//! the previous one left. Both must end with the same action and packet.
 
 use crate::support;
 
@@ -14,10 +14,11 @@ use slowpath_oracle::Oracle;
 use support::{PASS, kernel, object, path};
 
 const PACKETS: usize = 2000;
-/// Maximum number of blocks that are executed. None of the chains needs so many.
+/// Maximum number of basic blocks that the interpreter executes. None of the chains needs so many.
 const BLOCKS: usize = 10_000;
-/// Offsets in the context of the fields for the packet's start and end.
+/// Offset of the field `data` in the XDP context.
 const DATA: u64 = 0;
+/// Offset of the field `data_end` in the XDP context.
 const DATA_END: u64 = 4;
 const TX: u32 = 3;
 

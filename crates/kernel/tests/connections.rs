@@ -1,5 +1,5 @@
-//! Tests kernel functions for connections, in the kernel and in the concrete interpreter. They are
-//! skipped if the running kernel does not have these functions.
+//! Tests kernel functions for connection tracking, in the kernel and in slowpath's interpreter. The
+//! tests are skipped if the running kernel does not have these functions.
 //!
 //! Test runs cannot reach other kernel functions. `bpf_xdp_metadata_rx_timestamp`, `_rx_hash` and
 //! `_rx_vlan_tag` are for programs that are bound to a device (`fixup_kfunc_call` of
@@ -20,7 +20,8 @@ use support::{kernel, object, path};
 /// Number of packets for each program.
 const PACKETS: usize = 600;
 
-/// Returns a random packet of small words, so that both connections and errors occur often.
+/// Returns a random packet of 8-byte words below 2^16. With small values, both connections and
+/// errors occur often.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
     let word = |rng: &mut StdRng| u64::from(rng.random::<u16>());
     (0..8).flat_map(|_| word(rng).to_le_bytes()).collect()
@@ -28,7 +29,7 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
 
 const WORDS: Words = Words { packets: PACKETS, epoch: PACKETS / 4, packet, fill: |_, _| Ok(()) };
 
-/// Returns true if the running kernel has functions for connections.
+/// Returns true if the running kernel has functions for connection tracking.
 fn has_connections(kernel: &Kernel) -> bool {
     let object = object(&path("tests/objects/conntrack.bpf.o"));
     !matches!(kernel.load(&object, 0), Err(LoadError::NoKernelFunction { .. }))

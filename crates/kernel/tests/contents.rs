@@ -1,5 +1,5 @@
-//! Tests lifting with given map content. The lifted program must have the same results as the
-//! kernel with the same content in its maps.
+//! Tests the translation of programs (lifting) with given map content. The lifted program must have
+//! the same results as the kernel with the same content in its maps.
 
 use crate::support;
 
@@ -17,17 +17,18 @@ use support::random::{fill, mutated};
 use support::replay_pair::ReplayPair;
 use support::{kernel, object, packets, path};
 
-/// Number of packets for each content. Before each packet, the maps are filled again.
+/// Number of packets for each random map content. Before each packet, the maps are filled again.
 const PACKETS: usize = 60;
-/// Number of random contents for each program.
+/// Number of random map contents for each program.
 const CONTENTS: u64 = 4;
 
-/// Examples whose maps are of all types for which content can be given.
+/// Example programs. Together, they have maps of all types whose content can be given to the
+/// lifter.
 const EXAMPLES: [&str; 6] =
     ["dns_cache", "firewall", "flow_monitor", "ipv6_lb", "quic_lb", "tunnel"];
 
-/// Converts elements that were installed to map content for the lifter. If several entries have the
-/// same key, the last one counts.
+/// Converts installed map elements to map content for the lifter. If several entries have the same
+/// key, the last one counts.
 fn map_contents(installed: &[(String, Entry)]) -> BTreeMap<String, MapContent> {
     let mut maps: BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>> = BTreeMap::new();
     for (map, entry) in installed {

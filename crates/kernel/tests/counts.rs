@@ -10,15 +10,15 @@ use support::pin::pin;
 use support::replay_pair::ReplayPair;
 use support::{examples, features, kernel, object, packets, path};
 
-/// Programs that the kernel should reject, or that only other tests run.
+/// Programs that this test skips: the kernel should reject them, or other tests run them.
 const ELSEWHERE: [&str; 4] = ["kernel_function", "rejected", "on_devmap", "lifted_only"];
 
 fn compared_elsewhere(program: &str) -> bool {
     ELSEWHERE.contains(&program) || program.starts_with("refused_")
 }
 
-/// Runs packets through a program that counts, through the original, and in the interpreter.
-/// Returns the number of packets.
+/// Checks that a program with instruction counters has the results of the original, and counts as
+/// many instructions as the interpreter executes. Returns the number of packets.
 fn check(kernel: &Kernel, object: &Object, number: usize) -> Result<usize, String> {
     let lifted = ReplayPair::lifted(kernel, object, number)?;
     let packets = packets();

@@ -12,8 +12,8 @@ use support::clang::{Clang, clang};
 use support::kernel;
 use support::pin::on_every_cpu;
 
-/// A token bucket without locks: a compare-and-swap is tried again up to `TRIES` times if it fails.
-/// A map counts the runs by their number of tries.
+/// C source of a token bucket without locks. If its compare-and-swap fails, it is tried again, up
+/// to `TRIES` times. A map has the number of runs for each number of tries.
 const TEXT: &str = r#"
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -103,7 +103,8 @@ fn runs_on_several_cpus_stay_within_the_bound() {
     Oracle::Kernel.compared(1, "programs on several CPUs");
 }
 
-/// Start of the programs that access maps and a global variable.
+/// C source at the start of the test programs. It declares maps and a global variable, and begins
+/// the function.
 const HEAD: &str = r#"typedef unsigned int u32; typedef unsigned long long u64;
 #define SEC(name) __attribute__((section(name), used))
 #define __uint(name, value) int (*name)[value]
@@ -132,8 +133,8 @@ static long count(void *map, void *key, void *value, u64 *n) { ++*n; return 0; }
 char _license[] SEC("license") = "GPL";
 SEC("xdp") int program(void *ctx) { u32 k = 0; u64 w = 1;"#;
 
-/// Programs that other CPUs can make slower. Each item has the map and the text that follows
-/// [`HEAD`].
+/// Programs whose bound is larger if other CPUs run them at the same time. Each item names a map
+/// that other CPUs change, and has the C statements that follow [`HEAD`].
 const SLOWER: &[(&str, &str)] = &[
     (
         "array",
@@ -167,7 +168,8 @@ const SLOWER: &[(&str, &str)] = &[
     ),
 ];
 
-/// More programs that other CPUs can make slower, by changing the results of helpers.
+/// Further programs whose bound is larger with other CPUs, because these change the results of
+/// helpers.
 const SLOWER_CALLS: &[(&str, &str)] = &[
     (
         "queue, of what is there",
@@ -191,7 +193,8 @@ const SLOWER_CALLS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Programs that other CPUs cannot make slower. Each item has a description and the text.
+/// Programs whose bound is the same with and without other CPUs. Each item has a description, and
+/// the C statements that follow [`HEAD`].
 const SAME: &[(&str, &str)] = &[
     (
         "one access",
@@ -248,8 +251,8 @@ fn guarantees_name_the_maps_that_other_cpus_must_not_change() {
     Oracle::Clang.compared(programs, "programs beside other CPUs");
 }
 
-/// While other CPUs insert elements, a walk through a hash map has no limit. Therefore the bound
-/// for any number of CPUs holds only under a condition.
+/// Checks that a bound for any number of CPUs depends on an assumption about map walks. While other
+/// CPUs insert elements, a walk through a hash map has no limit.
 #[test]
 fn walks_among_other_cpus_have_a_number_under_a_condition() {
     let Some(clang) = clang() else { return };
@@ -266,7 +269,8 @@ fn walks_among_other_cpus_have_a_number_under_a_condition() {
     assert!(count("interleaved") > count("guarantee"), "{result}");
 }
 
-/// A helper reads its key a second time, through a pointer into one of two maps.
+/// Checks the bound of a helper that reads its key from a map value. The pointer to the key is into
+/// one of two maps, and other CPUs may change the key after the program has read it.
 #[test]
 fn keys_in_one_of_two_maps_may_change_meanwhile() {
     let Some(clang) = clang() else { return };

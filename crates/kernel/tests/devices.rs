@@ -1,5 +1,5 @@
-//! Tests `bpf_check_mtu` for the device of test runs. If the interpreter knows the MTU of the
-//! device and the length of its header, it has no open values left.
+//! Tests `bpf_check_mtu` for the device of test runs. With a known MTU and header length of the
+//! device, the interpreter must compute the kernel's result instead of leaving it open.
 
 use crate::support;
 
@@ -12,7 +12,8 @@ use support::{kernel, object, path};
 /// `hard_header_len` of the loopback device (`gen_lo_setup` of `drivers/net/loopback.c`).
 const HEADER: u64 = 14;
 
-/// Returns a packet of `length` bytes that contains the arguments `difference` and `given`.
+/// Returns a packet of `length` bytes that contains the arguments `difference` and `given` of a
+/// call of `bpf_check_mtu`.
 fn packet(length: u64, difference: i64, given: u64) -> Vec<u8> {
     let mut packet = vec![0; length as usize];
     packet[8..16].copy_from_slice(&difference.to_le_bytes());
@@ -20,7 +21,8 @@ fn packet(length: u64, difference: i64, given: u64) -> Vec<u8> {
     packet
 }
 
-/// Makes the open values with this name always have the value `value`.
+/// Fixes the results with this name to `value`. In the lifted program, the interpreter may choose
+/// any value for them.
 fn fix_open_value(program: &mut Program, name: &str, value: u64) {
     let mut fixed = 0;
     for origin in program.blocks.iter_mut().flat_map(|block| &mut block.ops) {

@@ -59,7 +59,7 @@ fn element_programs_have_the_expected_action() {
     }
 }
 
-/// A map never has more than `max_entries` elements. If it is full, it rejects further elements.
+/// Checks that a full map rejects further elements, and accepts one after a deletion.
 #[test]
 fn full_maps_reject_further_elements() {
     let Some(kernel) = kernel() else { return };
@@ -105,7 +105,8 @@ fn tries_find_covering_prefixes() {
     }
 }
 
-/// Queues are empty at the start. Each program runs on new maps.
+/// Checks the kernel's results for full and empty queues, stacks and ring buffers. Each program
+/// runs on new, empty maps.
 #[test]
 fn queues_are_full_and_empty_when_they_are() {
     let Some(kernel) = kernel() else { return };

@@ -10,8 +10,8 @@ use support::{DROP, PASS, kernel, load, object, path};
 
 const PACKET: [u8; 60] = [0; 60];
 
-/// Programs with their expected action. No program depends on stack memory that it has not written,
-/// because the kernel leaves its content undefined.
+/// Programs with their expected action. No program reads stack memory that it has not written,
+/// because its content is undefined in the kernel.
 const CASES: [(&str, u32); 9] = [
     ("old_pointer_returned", DROP),
     ("key_of_the_outer_round", DROP),
@@ -50,8 +50,8 @@ fn combined_features_have_the_expected_action() {
     }
 }
 
-/// Each CPU has its own elements. With two CPUs, a map that was created for one element
-/// (`BPF_F_NO_COMMON_LRU`) can have two elements.
+/// Checks that the limit of an LRU hash map with `BPF_F_NO_COMMON_LRU` holds for each CPU. With two
+/// CPUs, a map that was created for one element can have two elements.
 #[test]
 fn elements_of_each_cpu_are_counted_apart() {
     let Some(kernel) = kernel() else { return };
@@ -65,7 +65,8 @@ fn elements_of_each_cpu_are_counted_apart() {
     }
 }
 
-/// A callback that updates the map can be called again for the same elements.
+/// Checks that a walk through a map can visit the same elements again if its callback updates the
+/// map.
 #[test]
 fn callbacks_visit_elements_that_they_insert() {
     let Some(kernel) = kernel() else { return };

@@ -1,5 +1,6 @@
-//! Tests fingerprints. The sum over the executed blocks shows whether all repetitions of a test run
-//! take the same path. They may not, because the kernel restores nothing between them.
+//! Tests fingerprints of paths: sums over the executed basic blocks. They show if all repetitions
+//! of a test run take the same path. Repetitions can differ, because the kernel restores nothing
+//! between them.
 
 use crate::support;
 
@@ -70,7 +71,7 @@ fn ageing() -> Vec<Insn> {
     ]
 }
 
-/// Runs a packet `repeat` times on new maps. Returns the sums over the executed blocks.
+/// Runs a packet `repeat` times on new maps. Returns the sums over the executed basic blocks.
 fn tally(kernel: &Kernel, object: &Object, packet: &[u8], repeat: u32) -> Tally {
     let counted = kernel.load_fingerprinted(object, 0, &[]).unwrap_or_else(|e| panic!("{e}"));
     run(&counted, packet, repeat)

@@ -26,7 +26,8 @@ const PACKETS: usize = 40;
 /// Approximate number of statements on the outermost level of a program.
 const SIZE: usize = 10;
 
-/// Counts of what the programs contain and do.
+/// Totals over the random programs: numbers of programs, instructions, paths, basic blocks and
+/// packets.
 #[derive(Default)]
 struct Tally {
     programs: usize,
@@ -203,7 +204,7 @@ fn the_kernel_accepts_what_programs_shrink_to() {
     }
 }
 
-/// Returns what the NFP driver requires of an instruction's operands: for each register, the
+/// Returns the NFP driver's requirements on the operands of an instruction: for each register, the
 /// maximum number of bits of its value.
 fn demands(insn: &Insn) -> Vec<(Register, u8)> {
     match *insn {
@@ -219,9 +220,9 @@ fn demands(insn: &Insn) -> Vec<(Register, u8)> {
     }
 }
 
-/// Adds checks to a function. If a requirement is not met, they jump to a memory access that the
-/// verifier rejects. The checked register is saved in the stack slot `place`, which the function
-/// must not use.
+/// Adds checks of the NFP driver's requirements to a function. If a requirement is not met, they
+/// jump to a memory access that the verifier rejects. The checked register is saved in the stack
+/// slot `place`, which the function must not use.
 fn demanding(function: &[Insn], place: i16) -> Vec<Insn> {
     let (size, base, offset) = (Size::DW, Register::FRAME, place);
     let width = Width::W64;

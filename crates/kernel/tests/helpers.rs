@@ -1,5 +1,5 @@
-//! Tests every helper and every type of map with arguments around every limit. The concrete
-//! interpreter leaves some results open. The kernel's result must be among those that it allows.
+//! Tests every helper and every type of map with arguments close to every limit. If slowpath's
+//! interpreter allows several results, the kernel's result must be one of them.
 
 use crate::support;
 
@@ -30,7 +30,8 @@ fn helpers() -> Object {
 
 /// Returns a random packet that consists of 64 bytes of arguments and random data.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
-    /// Arguments around the limits of helpers, for packets of 60 to 200 bytes.
+    /// Arguments close to the limits of helpers (such as headroom and tailroom), for packets of 60
+    /// to 200 bytes.
     const NEAR: [i64; 24] = [
         -257, -256, -255, -217, -216, -215, -64, -60, -46, -14, -4, 4, 14, 46, 60, 64, 127, 128,
         252, 256, 3000, 3320, 3456, 4096,
@@ -56,7 +57,7 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
     packet
 }
 
-/// Puts elements into those maps that only user space fills.
+/// Puts elements into the maps that programs do not fill themselves.
 fn fill(replay_pair: &mut ReplayPair, rng: &mut StdRng) -> Result<(), String> {
     for layout in replay_pair.lifted.layout.maps.clone() {
         let value = match layout.name.as_str() {

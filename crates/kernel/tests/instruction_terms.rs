@@ -17,7 +17,7 @@ use support::{assemble, isa};
 use z3::ast::{BV, Bool};
 use z3::{Params, SatResult, Solver};
 
-/// The values of `r3`, `r4`, `r0` and of the cell on the stack.
+/// Z3 terms for the values of `r3`, `r4`, `r0` and of the 8-byte cell on the stack.
 type Values = [BV; 4];
 
 fn number(value: u64, bits: u32) -> BV {
@@ -93,7 +93,7 @@ fn holds(cond: Condition, a: &BV, b: &BV) -> Bool {
     }
 }
 
-/// Returns the `bits` bits of the cell that start at an offset from the frame pointer.
+/// Returns `bits` bits of the stack cell, starting at an offset from the frame pointer.
 fn read(cell: &BV, offset: i16, bits: u32) -> BV {
     let start = 8 * u32::from((offset + 8).unsigned_abs());
     cell.extract(start + bits - 1, start)
@@ -254,7 +254,7 @@ fn condition(insns: &[Insn]) -> Result<BV, String> {
     Ok(translated(&executor.pool, executor.array(lifted.layout.packet), condition))
 }
 
-/// Proves that a condition is equivalent to the expected condition.
+/// Proves with Z3 that a condition is equivalent to the expected condition.
 fn always(condition: &BV, expected: &Bool) -> Result<(), String> {
     let solver = Solver::new();
     let mut parameters = Params::new();
@@ -269,7 +269,7 @@ fn always(condition: &BV, expected: &Bool) -> Result<(), String> {
     }
 }
 
-/// Returns a program that has only one block. The block ends with a comparison of a result with 8
+/// Returns a program that executes `body`, and then compares its result number `result` with 8
 /// bytes of the packet.
 fn comparing(body: &[Insn], result: usize) -> Vec<Insn> {
     let mut insns = vec![isa::load(Size::W, 6, 1, 0)];

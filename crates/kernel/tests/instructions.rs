@@ -34,8 +34,8 @@ const EDGES: [u64; 14] = [
 /// Number of pairs of random operands.
 const RANDOM: usize = 16;
 
-/// Returns kinds of instructions that this test does not cover. They are tested elsewhere, in
-/// programs with several functions or with maps, or they are rejected.
+/// Returns kinds of instructions that this test does not cover. Other tests cover them, in programs
+/// with several functions or with maps, or programs with them are rejected.
 fn other_kinds() -> Vec<Insn> {
     let r0 = isa::reg(0);
     let imm = |value| Insn::LoadImm64 { dst: r0, value };
@@ -129,8 +129,8 @@ fn kernel_and_interpreter_agree_on_every_instruction() {
     Oracle::Kernel.compared(compared, "operands of instructions");
 }
 
-/// The lifter computes results of known operands and removes dead code. This must not change the
-/// results.
+/// Checks that the results of instructions with constant operands are the same in the kernel and in
+/// the interpreter. The translation computes such results in advance, and removes dead code.
 #[test]
 fn kernel_and_interpreter_agree_on_known_operands() {
     const OPERANDS: [[u64; 3]; 4] = [

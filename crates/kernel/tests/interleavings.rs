@@ -24,9 +24,9 @@ use support::tally::setting;
 const PROGRAMS: u64 = 8;
 /// Number of counted runs of each program, both alone and with each program on the other CPU.
 const RUNS: usize = 100;
-/// Minimum number of calls on the other CPU during the counted runs, and number of runs in one such
-/// call.
+/// Minimum number of calls on the other CPU during the counted runs.
 const BATCHES: u32 = 10;
+/// Number of runs in one call on the other CPU.
 const BATCH: u32 = 300;
 
 const HEAD: &str = r#"
@@ -67,7 +67,7 @@ SEC("xdp") int writer(void *ctx)
 }
 "#;
 
-/// Returns the text of a program whose amount of work depends on the values that it reads.
+/// Returns the C source of a program whose amount of work depends on the values that it reads.
 fn program(rng: &mut StdRng) -> String {
     const PLACES: [(&str, &str); 6] = [
         ("v->a", "u64"),
@@ -182,13 +182,13 @@ fn max_instructions(counted: &CountingProgram, other: Option<&LoadedProgram>) ->
 
 #[derive(Default)]
 struct Totals {
-    /// Number of programs whose bound has a condition on other CPUs, and number of those with an
-    /// exact bound for any number of CPUs.
+    /// Number of programs whose bound depends on an assumption about other CPUs.
     conditional: usize,
+    /// Number of programs with an exact bound for any number of CPUs.
     exact: usize,
-    /// Number of programs of which a run exceeded the bound for one CPU.
+    /// Number of programs with a run that exceeded the bound for one CPU.
     beyond: usize,
-    /// Number of programs of which a run reached the bound for any number of CPUs.
+    /// Number of programs with a run that reached the bound for any number of CPUs.
     reached: usize,
 }
 

@@ -1,6 +1,6 @@
 //! Tests bounds with variables that loaders set. Random C programs branch on variables in
-//! `.rodata`, `.data` and `.bss`, and use them as limits of loops. Random values are stated for
-//! these variables. With these values, some packet in the kernel reaches the bound and no packet
+//! `.rodata`, `.data` and `.bss`, and use them as limits of loops. The analysis gets random values
+//! of these variables. With these values, some packet in the kernel reaches the bound and no packet
 //! exceeds it. The bound for any values is at least as large.
 
 use crate::support;
@@ -23,9 +23,9 @@ use support::tally::{Class, Tally, setting};
 
 /// Number of programs, unless the variable `SLOWPATH_LOADER_PROGRAMS` sets another one.
 const PROGRAMS: u64 = 40;
-/// Number of configurations of each program.
+/// Number of random assignments of values to the variables of each program.
 const CONFIGURATIONS: usize = 3;
-/// Number of packets for each configuration.
+/// Number of packets for each assignment of values.
 const PACKETS: usize = 12;
 
 const START: &str = r#"
@@ -37,14 +37,14 @@ SEC("xdp") int program(struct xdp_md *ctx)
 	u64 x = 1;
 "#;
 
-/// A variable, element or field that contains a number. It is given by its name in C and in
-/// options.
+/// A variable, array element or struct field with a number that a loader may set. It is given by
+/// its name in C and in options.
 struct LoaderVariable {
     name: String,
     kind: &'static str,
 }
 
-/// Returns the text of a program, and the variables that a loader may set.
+/// Returns the C source of a program, and the variables that a loader may set.
 fn program(rng: &mut StdRng) -> (String, Vec<LoaderVariable>) {
     let (mut text, mut places) = (PRELUDE.to_owned(), Vec::new());
     for number in 0..rng.random_range(2..5) {
@@ -97,7 +97,8 @@ fn program(rng: &mut StdRng) -> (String, Vec<LoaderVariable>) {
     (text + "\treturn (x & 1) + 1;\n}\n", places)
 }
 
-/// Returns a setting for each variable: a value, or with probability `open` the word `any`.
+/// Returns a setting for each variable: a random value, or, with probability `open`, the word
+/// `any`.
 fn values(rng: &mut StdRng, places: &[LoaderVariable], open: f64) -> Vec<String> {
     let mut value = |place: &LoaderVariable| {
         let max: u64 = match place.kind {

@@ -46,10 +46,10 @@ SEC("xdp") int program(struct xdp_md *ctx)
 /// Maximum number of iterations of a loop at each depth of nesting.
 const ROUNDS: [u32; 3] = [20, 5, 3];
 
-/// Generates the text of one program.
+/// Generates the C source of one random program.
 struct Writer<'a> {
     rng: &'a mut StdRng,
-    /// Text of the callbacks and other functions.
+    /// C source of the callbacks and other functions.
     functions: String,
     names: u32,
 }
@@ -125,7 +125,7 @@ impl Writer<'_> {
         text
     }
 
-    /// Returns the text of a loop that ends.
+    /// Returns the C source of a loop that ends.
     fn a_loop(&mut self, depth: usize, packet: bool) -> String {
         let max = ROUNDS[depth];
         let number = self.name();
@@ -206,7 +206,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the text of a program with a few loops.
+/// Returns the C source of a program with a few loops.
 fn program(rng: &mut StdRng) -> String {
     let mut writer = Writer { rng, functions: String::new(), names: 0 };
     let mut body = String::new();
@@ -295,9 +295,9 @@ fn no_packet_exceeds_the_bound_of_random_loops() {
     tally.assert_no_faults("programs with loops");
 }
 
-/// Loops whose end is difficult to find. The counter is compared for equality with a limit that
-/// does not grow in steps of one, or it can wrap around. Each item has the statements and the
-/// number of iterations.
+/// Loops whose number of iterations is difficult to find: the counter is compared with its limit by
+/// `!=`, or by `<=` so that it may wrap around. Each item has the C statements and the number of
+/// iterations.
 const ENDS: [(&str, u64); 3] = [
     ("u64 n = (p[3] & 15) ^ 7; LOOP for (u64 i = 0; i <= n; i++) { WORK(0); }", 16),
     (
@@ -327,7 +327,8 @@ fn counters_that_equal_their_end_have_a_limit() {
     assert_eq!(tally.exact, ENDS.len(), "{:?}", tally.faults);
 }
 
-/// No run executes more instructions than the verifier follows, whatever condition ends its loops.
+/// Checks that a loop whose end slowpath cannot find has a bound: the verifier's limit of a million
+/// instructions for a run.
 #[test]
 fn a_loop_that_only_the_verifier_follows_to_its_end_has_a_bound() {
     let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };
@@ -351,8 +352,8 @@ fn a_loop_that_only_the_verifier_follows_to_its_end_has_a_bound() {
     assert!(stopped.contains("no limit but the verifier's is known for the loop"), "{stopped}");
 }
 
-/// The verifier does not follow each iteration of a loop around an iterator. Such a loop can have
-/// up to 2^23 iterations.
+/// Checks that the verifier's instruction limit is not applied to loops around a BPF iterator. The
+/// verifier does not follow each of their iterations, which can be up to 2^23.
 #[test]
 fn a_loop_around_an_iterator_has_no_limit_of_the_verifier() {
     let Some(clang) = clang() else { return };
@@ -382,8 +383,8 @@ SEC("xdp") int program(struct xdp_md *ctx)
     assert!(error.contains("has no bound that the analysis can derive"), "{result}");
 }
 
-/// The verifier does not follow each call of a callback. A map whose size the loader sets can have
-/// any number of elements.
+/// Checks that the verifier's instruction limit is not applied to walks through maps. The verifier
+/// does not follow each call of a callback, and the loader may choose the map's size.
 #[test]
 fn a_walk_has_no_limit_of_the_verifier() {
     let Some(clang) = clang() else { return };
@@ -406,7 +407,7 @@ SEC("xdp") int program(struct xdp_md *ctx)
     assert!(max.is_none_or(|max| max > u64::from(u32::MAX)), "{result}");
 }
 
-/// The error contains the verifier's reason, no matter how long its log is.
+/// Checks that an error contains the verifier's reason, no matter how long its log is.
 #[test]
 fn programs_that_the_verifier_follows_for_long_are_refused_for_its_reason() {
     let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };

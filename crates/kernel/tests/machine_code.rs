@@ -4,7 +4,7 @@ use crate::support;
 
 use support::{examples, features, kernel, object};
 
-/// Every byte of machine code belongs to exactly one instruction.
+/// Checks that every byte of machine code belongs to exactly one instruction.
 #[test]
 fn all_code_is_of_an_instruction() {
     let Some(kernel) = kernel() else { return };
@@ -34,7 +34,7 @@ fn all_code_is_of_an_instruction() {
     }
 }
 
-/// If an instruction occurs several times, its machine code is the same everywhere.
+/// Checks that equal instructions have the same machine code everywhere.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn code_is_that_of_the_instruction() {

@@ -1,7 +1,7 @@
 //! Tests that results of map calls are consistent with earlier calls. The programs of
-//! `crates/slowpath/tests/objects/consistent.bpf.c` run in the running kernel. If slowpath finds a
-//! slow path, the program must take it with the maps of the witness. If slowpath rules a slow path
-//! out, no map content may lead to it.
+//! `crates/slowpath/tests/objects/consistent.bpf.c` contain a slow path and run in the kernel. If
+//! slowpath reports the slow path, the program must take it with the maps of the witness. If
+//! slowpath excludes the slow path, no map content may lead to it.
 
 use crate::support;
 
@@ -20,7 +20,7 @@ use support::{DROP, kernel, load, object, path};
 const PACKET: [u8; 60] = [0; 60];
 /// Minimum number of memory accesses on a path that counts as slow.
 const SLOW: u64 = 120;
-/// Number of random map contents for each program whose slow path was ruled out.
+/// Number of random map contents for each program whose slow path slowpath excluded.
 const CONTENTS: u64 = 20;
 /// Maximum number of times that a program is loaded until its maps have the order of elements that
 /// a witness needs. The order varies because every map has its own random seed.
@@ -65,7 +65,7 @@ fn taken(kernel: &Kernel, name: &str, witness: &Value) -> bool {
     })
 }
 
-/// Fills all maps with the keys that the programs look up, and with some other keys.
+/// Fills all maps with random content: the keys that the programs look up, and some other keys.
 fn fill(loaded: &LoadedProgram, maps: usize, rng: &mut StdRng) {
     for number in 0..maps {
         let Some(map) = loaded.map_by_number(number) else { continue };

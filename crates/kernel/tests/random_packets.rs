@@ -1,5 +1,5 @@
-//! Tests that random packets have the same action, packet and maps in the kernel and in the
-//! concrete interpreter with the lifted program. The maps are empty or filled.
+//! Tests that random packets have the same action, packet and maps in the kernel and in slowpath's
+//! interpreter. The maps are empty or filled.
 
 use crate::support;
 
@@ -30,7 +30,7 @@ fn examples() -> Vec<PathBuf> {
 }
 
 /// Checks that packets have the same results in the kernel and in the interpreter, for each XDP
-/// program of an object. Returns the number of packets, or the first fault.
+/// program of an object. Returns the number of packets, or a description of the first difference.
 fn agree(kernel: &Kernel, file: &Path, packets_each: usize) -> Result<usize, String> {
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let object = object(file);

@@ -2,9 +2,9 @@
 //! same packet.
 //!
 //! For each program, the kernel and the lifted program must have the same results for the same
-//! packets. No packet may execute more instructions than the bound. For every witness, the kernel
-//! must execute exactly the number of instructions that it states. This does not hold if the path
-//! depends on something other than packet and maps.
+//! packets. No packet may execute more instructions than the bound. With the packet and maps of a
+//! witness, the kernel must execute exactly as many instructions as the witness states, unless the
+//! path depends on something else.
 
 use crate::support;
 
@@ -19,14 +19,16 @@ use support::tally::{Class, Tally, setting};
 
 /// Number of programs, unless the variable `SLOWPATH_SEQUENCES` sets another one.
 const PROGRAMS: u64 = 150;
-/// A bound is computed for one out of this many programs.
+/// Number n such that a bound is computed for one of n programs.
 const BOUND_EVERY: u64 = 2;
-/// Limits for shrinking a program, as a number of steps and a time. A step can be slow: if no
-/// choice of open values has the kernel's results, the interpreter tries all of them.
+/// Maximum number of steps for shrinking a failing program. A step can be slow, because the
+/// interpreter may try all possible results of helpers.
 const SHRINKING_STEPS: usize = 150;
+/// Maximum time for shrinking a failing program.
 const SHRINKING_TIME: Duration = Duration::from_secs(20);
 
-/// Shrinks a program. Returns the smallest one found with the same class of fault, and its fault.
+/// Shrinks the failing program of a seed. Returns the smallest program that fails in the same way,
+/// with the failure, as text.
 fn shrink(kernel: &Kernel, sequences: &Sequences, seed: u64, class: Class) -> String {
     let mut tree = sequences.tree_from_seed(seed);
     let fault = |sequence: &Sequence| {

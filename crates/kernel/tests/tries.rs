@@ -14,7 +14,7 @@ use support::pin::pin;
 use support::replay_pair::ReplayPair;
 use support::{kernel, object, path};
 
-/// Number of packets for each program.
+/// Number of random packets that each program processes.
 const PACKETS: usize = 250;
 
 /// Returns a random packet of eight words, most of which are small.
@@ -26,14 +26,16 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
     (0..8).flat_map(|_| word(rng).to_le_bytes()).collect()
 }
 
-/// Returns a random key like those in the packets.
+/// Returns a random trie key: a prefix length and an address, as the test programs read them from
+/// packets.
 fn key(rng: &mut StdRng) -> Vec<u8> {
     let length = rng.random_range(0..32u32);
     let address = [rng.random_range(0..4u8), rng.random_range(0..4u8)];
     [&length.to_le_bytes()[..], &address, &[0; 6]].concat()
 }
 
-/// Runs each packet on a new trie. Returns all different results that the kernel gave.
+/// Runs each packet on a new trie, in kernel and interpreter. Returns all different results that
+/// the kernel's operations on the trie gave.
 fn compare(kernel: &Kernel, file: &str, number: usize) -> Result<BTreeSet<u64>, String> {
     let object = object(&path(file));
     let lifted = ReplayPair::lifted(kernel, &object, number)?;
@@ -63,7 +65,8 @@ fn changes_of_tries_are_allowed() {
     let Some(kernel) = kernel() else { return };
     pin(0);
     let object = object(&path("tests/objects/tries.bpf.o"));
-    /// `-EINVAL`, `-ENOENT`, `-EEXIST` and `-ENOSPC`.
+    /// Error numbers that updates and deletions in tries must return at least once: `-EINVAL`,
+    /// `-ENOENT`, `-EEXIST` and `-ENOSPC`.
     const ERRORS: [i64; 4] = [-22, -2, -17, -28];
     let mut seen = BTreeSet::new();
     for (number, program) in object.programs.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! Tests bounds for devices. Random programs that depend on the packet's layout run on virtual
-//! Ethernet, in the driver and in generic code. Their packets come from sending processes and from
-//! redirects. No run may execute more instructions than the bound for any device, or than the bound
-//! for the device that is used.
+//! Tests upper bounds on instructions that hold for a network device. Random programs that depend
+//! on the packet's layout run on virtual Ethernet, in the driver and in generic code. Their packets
+//! come from sending processes and from redirects. No run may execute more instructions than the
+//! bound for any device, or than the bound for the device that is used.
 
 use crate::support;
 
@@ -20,14 +20,15 @@ use support::bounds::analyse_with;
 use support::clang::{Clang, PRELUDE, clang};
 use support::kernel;
 
-/// Number of programs, unless the variable `SLOWPATH_VETH_PROGRAMS` sets another one.
+/// Number of random programs, unless the variable `SLOWPATH_VETH_PROGRAMS` sets another one.
 const PROGRAMS: u64 = 12;
-/// Number of frames for each program, mode and route.
+/// Number of frames for each program, for each XDP mode and each way in which frames reach the
+/// device.
 const FRAMES: usize = 6;
-/// Lengths of frames that are chosen often. All other lengths are random.
+/// Frame lengths in bytes that are chosen often. All other lengths are random.
 const LENGTHS: [usize; 9] = [14, 15, 59, 60, 61, 64, 341, 1001, 1514];
-/// Number of times that the counter is read before a frame counts as lost, at intervals of a tenth
-/// of a millisecond.
+/// Maximum number of times that the program's instruction counter is read after a frame was sent.
+/// If the counter does not change, the frame is lost. Reads are a tenth of a millisecond apart.
 const LOOKS: u32 = 300;
 
 const HEAD: &str = r#"
@@ -42,8 +43,8 @@ SEC("xdp") int program(struct xdp_md *ctx)
 	u64 x = 1;
 "#;
 
-/// A program that sends frames. It moves the start of a frame and of its metadata as a map states,
-/// and redirects the frame.
+/// C source of a program that redirects frames to the device under test. A map states by how many
+/// bytes it first moves the start of the frame and of its metadata.
 const REDIRECT: &str = r#"
 typedef unsigned int u32;
 #define SEC(name) __attribute__((section(name), used))
@@ -66,7 +67,8 @@ SEC("xdp") int sender(void *ctx)
 }
 "#;
 
-/// Returns the text of a program whose amount of work depends on the layout of the packet.
+/// Returns the C source of a random program whose amount of work depends on the layout of the
+/// packet.
 fn program(rng: &mut StdRng) -> String {
     let mut text = format!("{PRELUDE}{HEAD}");
     for _ in 0..rng.random_range(2..7) {
@@ -91,7 +93,7 @@ fn program(rng: &mut StdRng) -> String {
     text + "\treturn 1;\n}\n"
 }
 
-/// Devices that send frames to the device to which programs are attached.
+/// Virtual Ethernet devices that send frames to the device with the tested programs.
 struct Devices {
     namespace: Namespace,
     near: slowpath_kernel::Device,
@@ -128,7 +130,8 @@ impl Devices {
         }
     }
 
-    /// Sets by how many bytes the sender moves the start of the frame and of its metadata.
+    /// Sets by how many bytes the redirecting program moves the start of the frame and of its
+    /// metadata.
     fn set_offsets(&self, head: i32, meta: i32) {
         let mut offsets = [head.to_ne_bytes(), meta.to_ne_bytes()].concat();
         offsets.extend(self.far.to_ne_bytes());
@@ -137,8 +140,8 @@ impl Devices {
     }
 }
 
-/// Returns the number of instructions that are executed for a frame. Returns `None` if it does not
-/// arrive.
+/// Sends a frame, and returns the number of instructions that the program executes for it. Returns
+/// `None` if the frame does not arrive.
 fn executed(counted: &CountingProgram, socket: &FrameSocket, frame: &[u8]) -> Option<u64> {
     let count = |loaded: &slowpath_kernel::LoadedProgram| {
         let bytes = loaded.map("slowpath.count")?.lookup(&0u32.to_ne_bytes()).ok()??;
@@ -172,14 +175,16 @@ fn bound(data: &[u8], receive: Option<&str>) -> u64 {
 struct Totals {
     arrived: usize,
     lost: usize,
-    /// Number of bounds for the device that were reached by some frame.
+    /// Number of instruction bounds, computed for the device and XDP mode in use, that some frame
+    /// reached exactly.
     reached: usize,
-    /// Number of bounds for packets in a page of their own that were exceeded by some frame.
+    /// Number of instruction bounds for frames that each have a memory page of their own, which
+    /// some frame exceeded. Devices that place frames differently may exceed them.
     beyond: usize,
 }
 
-/// Runs frames through a program on a device. Compares them with three bounds: for any device, for
-/// this device, and for packets in a page of their own.
+/// Sends frames through a program on a device. Compares their instruction counts with three bounds:
+/// for any device, for this device, and for devices that put each frame into a page of its own.
 fn check(
     (kernel, devices): (&Kernel, &Devices),
     (text, object): (&str, &Object),

@@ -1,5 +1,5 @@
-//! Tests the records of frames on virtual Ethernet. If a program does not depend on headroom or
-//! tailroom, they must be equal to the result of a test run.
+//! Tests the records of frames sent over virtual Ethernet. If a program does not depend on headroom
+//! or tailroom, they must be equal to the result of a test run.
 
 use crate::support;
 
@@ -7,10 +7,10 @@ use slowpath_kernel::{Mode, Namespace, VethChain};
 use slowpath_oracle::Oracle;
 use support::{kernel, object, path};
 
-/// Examples that do not read the time and do not make packets longer.
+/// Names of example programs that do not read the time and do not make packets longer.
 const EXAMPLES: [&str; 5] = ["alaw2ulaw", "ddos_filter", "firewall", "header_parser", "ipv6_lb"];
 
-/// Returns the packets of the tests, cut or extended to several lengths.
+/// Returns the shared test packets, cut or extended to several lengths.
 fn frames() -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     for (_, packet) in support::packets() {

@@ -1,6 +1,6 @@
-//! Tests the witnesses of every example in the running kernel, with their map content installed.
-//! The packet must have the same results as in the lifted program, and must take the path of the
-//! witness. The kernel must count the same number of instructions.
+//! Tests the witness packets of every example in the running kernel, with their map content
+//! installed. Each packet must have the same results as in the interpreter, and must take the path
+//! for which it was found. The kernel must count the same number of instructions.
 
 use crate::support;
 
@@ -17,10 +17,11 @@ use support::replay_pair::ReplayPair;
 
 use support::{examples, kernel, object};
 
-/// Number of slowest paths that are checked for each program.
+/// Number of slowest paths whose witnesses are checked for each program.
 const PATHS: u64 = 12;
 
-/// Analyses a program of an object file. Returns the result as JSON.
+/// Computes the slowest paths of program number `program` of an object file. Returns the result as
+/// JSON.
 fn analyse(file: &Path, program: usize) -> Value {
     let name = file.display().to_string();
     let data = std::fs::read(file).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -49,19 +50,20 @@ fn analyse(file: &Path, program: usize) -> Value {
     }
 }
 
-/// Counts of what was compared.
+/// Counts of the witnesses that were compared, and descriptions of the faults.
 #[derive(Debug, Default)]
 struct Tally {
     replayed: usize,
     /// Number of witnesses for which the kernel counted the expected number of instructions.
     counted: usize,
-    /// Number of witnesses whose path depends on something other than packet and maps.
+    /// Number of witnesses whose path depends on something other than packet and maps, such as the
+    /// time.
     open: usize,
     faults: Vec<String>,
 }
 
-/// Counts the instructions that the kernel executes for a witness. Calls whose results a test run
-/// cannot reproduce are replaced in the program.
+/// Counts the instructions that the kernel executes for a witness packet. Calls whose results a
+/// test run cannot reproduce are replaced in the program.
 fn count(kernel: &Kernel, object: &Object, program: usize, witness: &Value) -> Result<u64, String> {
     let counted = kernel
         .load_counted_with_answers(object, program, &answers(witness))

@@ -9,15 +9,14 @@ use slowpath_kernel::timing::{Sample, TimingThread};
 use crate::error::MeasureError;
 use crate::references::{AttachedProgram, REGISTERS, additions};
 
-/// Number of additions in one run of the busy loop.
 const ADDITIONS: usize = 400;
 
-/// The busy loop in the kernel. It stays loaded at the same address while other programs are loaded
-/// and unloaded, so that its times can be compared with its earlier times.
+/// A busy loop that is loaded into the kernel. It stays at the same address while other programs
+/// are loaded and unloaded, so that its times can be compared with its earlier times.
 ///
 /// The program makes many independent additions. Anything that slows down the CPU affects them
-/// first: a lower frequency, or a busy sibling on the same core. The sibling would hardly slow down
-/// a chain of dependent instructions.
+/// first: a lower frequency, or a busy hyperthread on the same core. Such a hyperthread would
+/// hardly slow down a chain of dependent instructions.
 #[derive(Debug)]
 pub struct Busy(AttachedProgram);
 

@@ -1,4 +1,4 @@
-//! Describes a path that can be timed, and how the kernel can repeat it.
+//! Describes a path of a program that can be timed in the kernel, and how its run can be repeated.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,17 +18,18 @@ use crate::drain::{Draining, Drains};
 use crate::error::MeasureError;
 use crate::places::Places;
 
-/// Limits on the attempts to load a program at a place that few earlier loads had: number of
-/// attempts and total time.
+/// Maximum number of attempts to load a program at a cache-line offset that few earlier loads had,
+/// and the maximum total time of these attempts.
 const MAX_LOADS: usize = 8;
 const MAX_LOAD_TIME: Duration = Duration::from_millis(8);
 
-/// The way in which repetitions are made to take the same path.
+/// The way in which repeated runs of a program are made to take the same path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrangement {
-    /// Repetitions take the path without any preparation.
+    /// Repeated runs take the path without any preparation.
     Repeated,
-    /// A wrapper in front of the program undoes the changes of the previous run.
+    /// A second program, called the wrapper, runs first. It undoes the changes that the previous
+    /// run made to packet and maps.
     Restored(Undo),
 }
 
@@ -41,7 +42,7 @@ impl fmt::Display for Arrangement {
     }
 }
 
-/// A program in the kernel whose maps were filled from a witness.
+/// A program that is loaded into the kernel, with its maps filled from a witness.
 #[derive(Debug)]
 pub(crate) struct InKernel {
     pub(crate) program: LoadedProgram,
@@ -51,16 +52,19 @@ pub(crate) struct InKernel {
 }
 
 impl InKernel {
-    /// Wraps a program that needs no map content.
+    /// Wraps a loaded program whose path does not depend on the content of maps, so that no map is
+    /// filled.
     pub(crate) fn without_maps(program: LoadedProgram) -> InKernel {
         InKernel { program, selector: None, drains: None, _installed: None }
     }
 }
 
-/// A program in the kernel. The second part selects where it ends, if it can end early.
+/// A program in the kernel, and the selector of the instruction at which it ends, if it can end
+/// early.
 type Code = (LoadedProgram, Option<ExitSelector>);
 
-/// A path of a program that can be timed.
+/// A path of a program that can be timed, given by a packet and the map content with which it is
+/// taken.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub(crate) object: Arc<Object>,
@@ -69,29 +73,31 @@ pub struct Case {
     pub(crate) packet: Vec<u8>,
     pub(crate) context: Context,
     pub(crate) answers: Vec<Answer>,
-    /// Slots of the insertions that fail because their map was filled for this purpose.
+    /// Instruction indices of map insertions that fail on this path. Their maps were filled up, so
+    /// that the kernel's own calls fail; no results need to be replaced.
     pub(crate) full: Vec<usize>,
     pub(crate) arrangement: Arrangement,
     pub(crate) draining: Option<Draining>,
     pub(crate) action: u32,
     pub(crate) instructions: u64,
-    /// True if the packet must run once before its runs are counted or timed.
+    /// True if the path is taken only by packets after the first one. The packet then runs once, to
+    /// change the maps, before the runs that are counted or timed.
     pub(crate) warmed: bool,
     pub(crate) subsequent_packets: Option<SubsequentPackets>,
-    /// Number of repetitions that were counted and took the path.
+    /// Number of repeated runs whose counts confirmed that each of them took the path.
     pub(crate) repetitions: u32,
     pub(crate) path: Option<PathId>,
     pub(crate) places: Arc<Places>,
-    /// Slots of the executed instructions in order. Known only if kernel and interpreter took the
-    /// path and no call was replaced by an answer.
+    /// Indices of the executed instructions in order. `None` if kernel and interpreter took
+    /// different paths, or if results of helper calls were replaced.
     pub(crate) trace: Option<Arc<[usize]>>,
-    /// The path of `trace`, in the form that the model of a CPU core uses.
+    /// The executed instructions of `trace`, in the form that the model of a CPU core uses.
     pub(crate) flow: Option<Arc<Path>>,
     pub(crate) cut: Option<Cut>,
 }
 
-/// Describes the packets after the first one, if they take another path because the first one
-/// changed the maps.
+/// The path of all packets after the first one. It exists if the first packet's changes to maps
+/// make later packets take another path.
 #[derive(Clone, Debug)]
 pub struct SubsequentPackets {
     pub(crate) action: u32,
@@ -100,7 +106,7 @@ pub struct SubsequentPackets {
 }
 
 impl SubsequentPackets {
-    /// Returns the return value that the program has for the second packet (`enum xdp_action`).
+    /// Returns the program's return value for the second packet (`enum xdp_action`).
     pub fn action(&self) -> u32 {
         self.action
     }
@@ -110,7 +116,7 @@ impl SubsequentPackets {
         self.instructions
     }
 
-    /// Returns the path that all packets after the first one take.
+    /// Returns the path that all packets after the first one take, as a case that can be timed.
     ///
     /// # Errors
     /// The reason, if these packets do not all take the same path, or it cannot be timed.
@@ -119,46 +125,51 @@ impl SubsequentPackets {
     }
 }
 
-/// Describes where a case ends that covers only the beginning of a path.
+/// The instruction at which a run ends early. It is for cases that cover only the beginning of a
+/// path, to time pieces of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// Slots at which the path may end. Cases with the same slots run the same code.
+    /// Indices of the instructions at which the program may end early. Cases with the same indices
+    /// run the same code.
     pub(crate) points: Arc<[usize]>,
-    /// Index of the slot at which this case ends; `None` if it runs to the end of the path.
+    /// Index into `points` of the instruction at which this case ends; `None` if it runs to the end
+    /// of the path.
     pub(crate) at: Option<usize>,
 }
 
 impl Case {
-    /// Returns the way in which repetitions are made to take the path.
+    /// Returns the way in which repeated runs are made to take the path, such as by undoing
+    /// changes.
     pub fn arrangement(&self) -> &Arrangement {
         &self.arrangement
     }
 
-    /// Returns the path in the form that the model of a CPU core uses. Known only if kernel and
-    /// interpreter took the path and no call was replaced by an answer.
+    /// Returns the path in the form that the model of a CPU core uses. Returns `None` if kernel and
+    /// interpreter took different paths, or if results of helper calls were replaced.
     pub fn flow(&self) -> Option<&Arc<Path>> {
         self.flow.as_ref()
     }
 
-    /// Returns true if the path writes to ring buffers, which must be emptied between calls.
+    /// Returns true if the path writes to ring buffers. They must be emptied between calls of the
+    /// kernel's test run.
     pub fn is_drained(&self) -> bool {
         self.draining.is_some()
     }
 
-    /// Returns the maximum number of repetitions that may be timed with the maps of one load. At
-    /// least as many repetitions were counted and took the path.
+    /// Returns the maximum number of runs that may be timed after the maps were filled once. At
+    /// least as many runs were counted, and all of them took the path.
     pub fn repetitions(&self) -> u32 {
         // With ring buffers, `Drains::sample` adds calls with one run.
         if self.is_drained() { self.repetitions / 3 * 2 } else { self.repetitions }
     }
 
-    /// Returns the return value of the program (`enum xdp_action`).
+    /// Returns the return value of the program on this path (`enum xdp_action`).
     pub fn action(&self) -> u32 {
         self.action
     }
 
-    /// Returns the return value that a timed run must have. A run that ends early returns another
-    /// value than the whole path.
+    /// Returns the return value that a timed run must have. If this case covers only the beginning
+    /// of a path, it is the value with which runs end early.
     pub(crate) fn expected_value(&self) -> u32 {
         if self.cut.as_ref().is_some_and(|cut| cut.at.is_some()) {
             EXIT_ACTION
@@ -173,32 +184,32 @@ impl Case {
         self.instructions
     }
 
-    /// Describes the packets that follow and find the changes that this packet made to the maps.
-    /// Returns `None` if they take the same path.
+    /// Describes the path of the next packets, which find the maps as this packet left them.
+    /// Returns `None` if they take the same path as this packet.
     pub fn subsequent_packets(&self) -> Option<&SubsequentPackets> {
         self.subsequent_packets.as_ref()
     }
 
-    /// Returns the number that identifies the path. Returns `None` if the interpreter could not
-    /// follow the kernel.
+    /// Returns the identifier of the path. Returns `None` if the interpreter did not take the path
+    /// that the kernel takes.
     pub fn path(&self) -> Option<PathId> {
         self.path
     }
 
-    /// Returns the names of helpers whose results are replaced. This is necessary if the path needs
-    /// another result than the kernel's.
+    /// Returns the names of BPF helpers whose results are replaced by those that the path needs.
+    /// The kernel's helpers may return other results.
     pub fn answered(&self) -> Vec<&str> {
         sorted(self.answers.iter())
     }
 
-    /// Returns the names of helpers whose results are replaced without calling them, because a call
-    /// would have side effects. Times do not include these calls.
+    /// Returns the names of BPF helpers whose results are replaced without calling them, because a
+    /// call would have side effects. Times do not include these calls.
     pub fn omitted(&self) -> Vec<&str> {
         sorted(self.answers.iter().filter(|answer| !answer.is_called()))
     }
 
-    /// Like [`Case::load`], but tries several times to load the program at a place that few earlier
-    /// loads had. Fills the maps only once.
+    /// Loads the program like [`Case::load`], but several times, to get a cache-line offset of its
+    /// code that few earlier loads had. Fills the maps only once.
     pub(crate) fn load_spread(&self, kernel: &Kernel) -> Result<InKernel, MeasureError> {
         let mut best: Option<(u32, Code)> = None;
         let started = Instant::now();
@@ -228,7 +239,6 @@ impl Case {
         self.fill(self.load_code(kernel)?)
     }
 
-    /// Loads the program. Its maps have the initial content that the object defines.
     fn load_code(&self, kernel: &Kernel) -> Result<Code, MeasureError> {
         let (object, answers) = (&self.object, &self.answers);
         Ok(match &self.cut {
@@ -246,20 +256,22 @@ impl Case {
         Ok(InKernel { program, selector, drains, _installed: Some(installed) })
     }
 
-    /// Returns the ring buffers of the loaded program that must be emptied between calls, if any.
+    /// Returns the ring buffers of the loaded program that must be emptied between calls. Returns
+    /// `None` if the path writes to none.
     pub(crate) fn drains(&self, program: &LoadedProgram) -> Result<Option<Drains>, MeasureError> {
         Ok(self.draining.as_ref().map(|draining| draining.find_in(program)).transpose()?)
     }
 
-    /// Fills the maps with the content that the path needs. This is the content of the witness. If
-    /// the case starts after another packet, that packet then changes the content.
+    /// Fills the program's maps with the content of the witness. If only packets after the first
+    /// one take the path, also runs the packet once, to change the maps.
     pub(crate) fn install(&self, loaded: &LoadedProgram) -> Result<Installed, MeasureError> {
         let installed = witness::install(loaded, &self.witness)?;
         self.warm(loaded)?;
         Ok(installed)
     }
 
-    /// Runs the packet that comes before the measured ones, if the case has one.
+    /// Runs the packet once if only packets after the first one take the path. The maps are then as
+    /// the first packet leaves them.
     pub(crate) fn warm(&self, loaded: &LoadedProgram) -> Result<(), MeasureError> {
         if self.warmed {
             loaded.run_in(&self.packet, 1, &self.context)?;
@@ -267,15 +279,15 @@ impl Case {
         Ok(())
     }
 
-    /// Returns true if this case can use the program that was loaded for `other`. This is so if the
-    /// cases differ only in where they end.
+    /// Returns true if this case can use the program that was loaded for `other`. The cases may
+    /// differ only in the instruction at which a run ends early.
     pub(crate) fn shares_load(&self, other: &Case) -> bool {
         let (Some(cut), Some(other_cut)) = (&self.cut, &other.cut) else { return false };
         Arc::ptr_eq(&cut.points, &other_cut.points) && self.arrangement == other.arrangement
     }
 }
 
-/// Returns the names of the helpers whose calls are replaced, sorted and without duplicates.
+/// Returns the names of the BPF helpers whose results are replaced, sorted and without duplicates.
 fn sorted<'a>(answers: impl Iterator<Item = &'a Answer>) -> Vec<&'a str> {
     let mut helpers: Vec<&str> = answers.map(|answer| answer.helper.as_str()).collect();
     helpers.sort_unstable();

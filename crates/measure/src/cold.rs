@@ -29,7 +29,7 @@ use flows::Flows;
 use free_bits::FreeBits;
 use probe::Probe;
 
-/// Minimum number of flows that count as cold data.
+/// Minimum number of flows for a measurement with cold caches.
 const MIN_FLOWS: usize = 16;
 
 /// A path that packets of many flows take, where each flow has its own map elements.
@@ -41,12 +41,13 @@ pub struct Cold {
 }
 
 impl Cold {
-    /// Finds packets that take the path of a case, and that together touch more map elements than
-    /// fit into a last-level cache of `cache_bytes` bytes. The work is done on the timing thread.
+    /// Finds packets that take the same path as `case`, and that together touch more map elements
+    /// than fit into a last-level cache of `cache_bytes` bytes. The work is done on the timing
+    /// thread.
     ///
     /// # Errors
-    /// [`MeasureError::NotCold`] if there are no such packets. Other errors if the kernel or the
-    /// interpreter fails.
+    /// [`MeasureError::NotCold`] if there are no packets with these properties. Other errors if the
+    /// kernel or the interpreter fails.
     pub fn find(
         timing_thread: &TimingThread,
         kernel: &Arc<Kernel>,
@@ -90,8 +91,8 @@ impl Cold {
         }
     }
 
-    /// Returns true if the packets of all flows take the path. They are run in at least two rounds,
-    /// and for at least [`COUNTING_TIME`].
+    /// Returns true if the packets of all flows take the path. Each packet runs at least twice, and
+    /// all of them together for at least [`COUNTING_TIME`].
     fn takes_the_path(
         &self,
         (kernel, attachments): (&Kernel, &Attachments),
@@ -127,8 +128,8 @@ impl Cold {
         Ok(true)
     }
 
-    /// Loads the program and adds the map elements of all flows. Also creates the wrapper that
-    /// provides the flows' packets.
+    /// Loads the program and adds the map elements of all flows. Also creates the wrapper, a
+    /// program that runs first and writes the next flow's packet.
     pub(crate) fn load(&self, kernel: &Kernel) -> Result<(InKernel, Wrapper), MeasureError> {
         let loaded = self.case.load_spread(kernel)?;
         self.flows.fill(&loaded.program)?;
@@ -142,36 +143,37 @@ impl Cold {
         Ok(Wrapper::new(kernel, program, &preparation)?)
     }
 
-    /// Returns the case of which all flows take the path.
+    /// Returns the case whose path the packets of all flows take.
     pub fn case(&self) -> &Arc<Case> {
         &self.case
     }
 
-    /// Returns the bytes in which the packets of the flows differ.
+    /// Returns the packet bytes that are rewritten before each run, to change from flow to flow,
+    /// with their values for each flow.
     pub fn rotation(&self) -> &Rotation {
         self.flows.rotation()
     }
 
-    /// Returns the number of flows, each of which has one packet.
+    /// Returns the number of flows. Each flow has one packet.
     pub fn flows(&self) -> usize {
         self.flows.count()
     }
 
-    /// Returns the total size in bytes of the map elements that the flows touch. It includes the
-    /// memory that the kernel needs to manage each element.
+    /// Returns the total size in bytes of the map elements that the packets of all flows touch. It
+    /// includes the memory that the kernel needs to manage each element.
     pub fn entry_bytes(&self) -> u64 {
         self.flows.entry_bytes()
     }
 
-    /// Returns the reason why the elements do not exceed the last-level cache. Returns `None` if
-    /// they do.
+    /// Returns the reason why the map elements of all flows do not exceed the last-level cache.
+    /// Returns `None` if they do.
     pub fn limited(&self) -> Option<&str> {
         self.flows.limited()
     }
 }
 
-/// Finds the changes to the packet that must be undone between two runs. This includes changes that
-/// the path does not depend on, because they would mix with the bytes that differ between flows.
+/// Finds the program's changes to the packet, which must be undone between two runs. All of them
+/// must, even if the path does not depend on them: the packet's next flow has other bytes there.
 fn undo(kernel: &Kernel, case: &Case) -> Result<Undo, MeasureError> {
     if let Arrangement::Restored(undo) = &case.arrangement {
         return if undo.elements.is_empty() {

@@ -1,4 +1,5 @@
-//! Makes cases of the beginnings of a path, and finds out by counting how each can be repeated.
+//! Makes cases for beginnings of a path, which end early, and tests by counting how each can be
+//! repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,23 +12,26 @@ use crate::case::{Arrangement, Case, Cut};
 use crate::error::MeasureError;
 use crate::trial::{ExpectedRun, Trial};
 
-/// Maximum number of changed map elements for which all subsets are tried as the elements to
-/// restore.
+/// Maximum number of changed map elements of which every subset is tried: its elements are restored
+/// between runs, the others are not. With more elements, all or none are restored.
 const FEW_ELEMENTS: usize = 3;
-/// Duration for which repetitions of a beginning are counted, about as long as a load times them.
-/// It is short, because a path has many beginnings.
+/// Duration for which runs of a path's beginning are counted, about as long as they are timed
+/// later. It is short, because a path has many beginnings.
 const COUNTING_TIME: Duration = Duration::from_millis(4);
 
 /// A beginning of a path, or the whole path.
 struct Beginning {
-    /// Index of the point at which the beginning ends; `None` for the whole path.
+    /// Index into the possible early exits of the one at which a run ends; `None` for the whole
+    /// path.
     at: Option<usize>,
-    /// Number of instructions that are counted, including those of checks and of the early exit.
+    /// Number of instructions that a run must execute, including those of checks and of the early
+    /// exit.
     counted: u64,
 }
 
-/// Returns a case for each point, for the beginning of the path up to this point. The last case is
-/// the whole path. `None` stands for a beginning that cannot be repeated.
+/// Returns cases for beginnings of the path: one that ends at each of `points`, and last the whole
+/// path. Points are indices into `trace`, the executed instructions. `None` stands for a beginning
+/// whose runs cannot be repeated.
 ///
 /// # Errors
 /// If the kernel rejects a program that it accepted before.
@@ -61,7 +65,8 @@ pub fn beginnings(
     Ok(cases)
 }
 
-/// Returns those points at which the kernel's verifier accepts that the program ends.
+/// Returns those of the points at which the program may end early: the kernel's verifier accepts
+/// the program with exits there. A point is an index into `trace`, the executed instructions.
 ///
 /// # Errors
 /// If the kernel does not load the program for a reason other than the verifier's.
@@ -86,9 +91,10 @@ pub fn accepted(
     Ok(all)
 }
 
-/// Returns arrangements to try for the beginnings of a path, which undo some or all of the changes
-/// of the whole path. Those that undo more come first. An arrangement that undoes nothing still has
-/// a wrapper, because times include the reading of the wrapper's clock.
+/// Returns ways to repeat the beginnings of a path, in the order in which to try them. Each undoes
+/// all or some of the changes that the whole path makes; those that undo more come first. Even a
+/// way that undoes nothing uses a wrapper, because times include the reading of the wrapper's
+/// clock.
 fn arrangements(whole: &Arrangement) -> Vec<Arrangement> {
     let Arrangement::Restored(undo) = whole else { return vec![whole.clone()] };
     let metadata_after = u32::try_from(undo.metadata.len()).unwrap_or(undo.metadata_after);
@@ -118,7 +124,7 @@ fn arrangements(whole: &Arrangement) -> Vec<Arrangement> {
     candidates
 }
 
-/// A test whether beginnings of a path can be repeated with one arrangement.
+/// A test that finds the beginnings of a path that can be repeated if `arrangement` is used.
 struct Attempt<'a> {
     case: &'a Case,
     kernel: (&'a Kernel, &'a Attachments),
@@ -140,8 +146,8 @@ impl Attempt<'_> {
         Ok((Trial::new(self.kernel, (counted, installed), undo, drains)?, selector))
     }
 
-    /// Counts repetitions of a beginning. Returns their number if each of them executes the
-    /// expected number of instructions, and `None` if not.
+    /// Makes repeated runs of a beginning of the path, and counts their instructions. Returns the
+    /// number of runs if each executes the expected number of instructions, and `None` if not.
     fn repeats(
         &self,
         (trial, selector): &(Trial, ExitSelector),
@@ -154,7 +160,8 @@ impl Attempt<'_> {
         trial.repeats(packet, context, &expected, COUNTING_TIME)
     }
 
-    /// Returns the candidates that can be repeated as long as no other beginning runs in between.
+    /// Returns those of the `candidates` whose runs can be repeated if no other beginning of the
+    /// path runs in between. Candidates are indices into `all`.
     fn repeatable_alone(
         &self,
         all: &[Beginning],
@@ -176,8 +183,8 @@ impl Attempt<'_> {
         Ok(repeatable)
     }
 
-    /// Returns the candidates that can be repeated after any of the others, and how many
-    /// repetitions of each were counted.
+    /// Returns those of the `candidates` whose runs can be repeated even after runs of the others,
+    /// each with the number of runs that were counted. Candidates are indices into `all`.
     fn repeatable_in_any_order(
         &self,
         all: &[Beginning],

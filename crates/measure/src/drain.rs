@@ -1,4 +1,4 @@
-//! Empties ring buffers between calls, like a reader that keeps up with the program.
+//! Empties ring buffers between calls of a test run, like a reader that keeps up with the program.
 //!
 //! During a test run, ring buffers have no reader. Therefore the room in the buffers limits the
 //! number of runs in a call, and a sample consists of several calls.
@@ -12,12 +12,13 @@ use crate::error::MeasureError;
 /// runs.
 const MAX_CALLS: u32 = 500;
 
-/// Names the ring buffers that must be emptied between calls, and says how often.
+/// The names of the ring buffers that must be emptied between calls, and the number of runs after
+/// which they must be emptied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draining {
-    /// Names of the ring buffers that the path writes to.
+    /// Names of the ring buffers that the timed path writes to.
     written: Vec<String>,
-    /// Number of runs after which the ring buffers must be emptied.
+    /// Number of runs after which the ring buffers must be emptied, because they may be full.
     runs: u32,
 }
 
@@ -29,11 +30,12 @@ pub struct Drains {
 }
 
 impl Draining {
-    /// Finds the ring buffers that a run writes to. Returns `None` if it writes to none.
+    /// Finds the ring buffers that the program writes to during one call of `run`. Returns `None`
+    /// if it writes to none.
     ///
     /// # Errors
-    /// If a ring buffer does not have room for two runs, or the kernel does not share its
-    /// positions.
+    /// If a ring buffer does not have room for the records of two runs, or if the kernel gives no
+    /// access to the positions at which records are written and read.
     pub fn find(
         program: &LoadedProgram,
         run: impl FnOnce() -> Result<(), MeasureError>,
@@ -60,7 +62,7 @@ impl Draining {
         Ok((!found.written.is_empty()).then_some(found))
     }
 
-    /// Returns the named ring buffers of a loaded program.
+    /// Finds the ring buffers with these names in a loaded program.
     pub fn find_in(&self, program: &LoadedProgram) -> Result<Drains, MapError> {
         let all = program.rings()?.into_iter();
         let written = |ring: &Ring| self.written.iter().any(|name| name == ring.name());
@@ -75,19 +77,20 @@ impl Drains {
         }
     }
 
-    /// Returns the position of the next record in each ring buffer.
+    /// Returns the position of the next record in each ring buffer, in bytes.
     pub fn positions(&self) -> Vec<usize> {
         self.rings.iter().map(Ring::position).collect()
     }
 
-    /// Returns the number of bytes written to each ring buffer since the positions `before`.
+    /// Returns the number of bytes written to each ring buffer since its position in `before`.
     pub fn written_since(&self, before: &[usize]) -> Vec<usize> {
         let rings = self.rings.iter().zip(before);
         rings.map(|(ring, &before)| ring.position().wrapping_sub(before)).collect()
     }
 
-    /// Makes `repeat` runs, divided into calls whose records fit into the ring buffers. Returns the
-    /// result of the last call. If a call returns `None`, stops and returns `None`.
+    /// Divides `repeat` runs of the program into several uses of `call`, so that their records fit
+    /// into the ring buffers. `call` makes the given number of runs. Returns its last result; stops
+    /// early if that is `None`.
     pub fn calls<T, E>(
         &self,
         repeat: u32,
@@ -105,8 +108,9 @@ impl Drains {
         }
     }
 
-    /// Times about `repeat` runs, without the time that calls take in addition to their runs. If no
-    /// wrapper reads the clock, a call with one run is subtracted from each call with many runs.
+    /// Times about `repeat` runs, without the fixed time of each call. If no wrapper reads the
+    /// clock inside a call, the time of a call with one run is subtracted from each call with many
+    /// runs.
     pub fn sample(
         &self,
         repeat: u32,

@@ -1,4 +1,4 @@
-//! Errors of timing a path. Each message is one line.
+//! Errors that occur when a path is timed. Each message is one line.
 
 use slowpath_capture::CaptureError;
 use slowpath_kernel::live::LiveError;
@@ -10,7 +10,7 @@ use thiserror::Error;
 /// An error that prevents a path from being timed.
 #[derive(Debug, Error)]
 pub enum MeasureError {
-    /// The program cannot be replayed, or kernel and interpreter disagree.
+    /// The program could not run in kernel and interpreter side by side, or their results differ.
     #[error(transparent)]
     Replay(#[from] ReplayError),
     /// The kernel did not load the program.
@@ -25,26 +25,26 @@ pub enum MeasureError {
     /// The kernel did not run the program on the packet.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Runs could not be timed.
+    /// The kernel could not time runs of the program.
     #[error(transparent)]
     Timing(#[from] TimingError),
-    /// The trace is not a capture file.
+    /// The file with the trace of packets is not a valid capture file.
     #[error("trace: {0}")]
     Capture(#[from] CaptureError),
-    /// It is unknown which instructions the path executes in which order.
+    /// The order of the instructions that the path executes is unknown.
     #[error(
         "which instructions it takes in which order is not known: it depends on what packet and \
          maps do not determine{}",
         depends_suffix(.depends)
     )]
     NoTrace {
-        /// Inputs, apart from packet and maps, that decide the path.
+        /// Inputs other than packet and maps that decide the path, such as the time.
         depends: Vec<String>,
     },
-    /// A map did not accept the initial content that was given for a trace.
+    /// A map did not accept the initial content that the user gave for a trace.
     #[error("maps are not filled as --maps says: {0}; change that there, or leave the map out")]
     Content(Box<ReplayError>),
-    /// A map evicted part of the initial content that was given for a trace.
+    /// A map evicted some of the initial elements that the user gave for a trace.
     #[error(
         "map {map}: {entries} entries of --maps are more than it keeps, {kept}: a map of its type \
          evicts before it is full; name fewer, or make it larger"
@@ -54,7 +54,7 @@ pub enum MeasureError {
         map: String,
         /// Number of elements that were put into the map.
         entries: u64,
-        /// Number of elements that the map kept.
+        /// Number of elements that the map kept without evicting them.
         kept: u64,
     },
     /// The witness is not valid JSON.
@@ -73,13 +73,13 @@ pub enum MeasureError {
         /// Inputs, apart from packet and maps, that decide the path.
         depends: Vec<String>,
     },
-    /// No arrangement was found with which repetitions take the same path.
+    /// No way was found to make repeated runs take the same path.
     #[error("repetitions do not take the same path: {reason}")]
     NotRepeatable {
-        /// Reason why repetitions take other paths.
+        /// Reason why repeated runs take other paths.
         reason: String,
     },
-    /// A timed run returned another value, so it took another path.
+    /// A timed run returned another value than expected, so it took another path.
     #[error(
         "a timed run returned {returned}, not {expected}: it took another path, although as many \
          repetitions were counted before; please report it with the program"
@@ -87,37 +87,39 @@ pub enum MeasureError {
     OtherValue {
         /// Return value of the expected path.
         expected: u32,
-        /// Return value of the last timed run.
+        /// Return value of the last run of the timed call.
         returned: u32,
     },
-    /// The kernel did not run the program on live packets.
+    /// The kernel did not run the program on live packets, which really go where it sends them.
     #[error(transparent)]
     Live(#[from] LiveError),
-    /// Live packets take another path, or it cannot be verified that they take this one.
+    /// Live packets take another path than the witness packet, or their path cannot be verified.
     #[error("{reason}; measure it without --mode live")]
     NotLive {
         /// Reason why the path cannot be timed with live packets.
         reason: String,
     },
-    /// The caller requested more live packets than were counted on the path.
+    /// The caller requested more live packets than were counted and verified to take the path.
     #[error("{frames} live packets were seen to take the path; no more are timed in one load")]
     NotCounted {
         /// Number of live packets that were counted and took the path.
         frames: u32,
     },
-    /// There are no other packets that take the path with other map elements.
+    /// No other packets are known that take the same path with other map elements, so the caches
+    /// stay warm.
     #[error("{reason}")]
     NotCold {
-        /// Reason why there are no such packets.
+        /// Reason why there are no other packets for this path.
         reason: String,
     },
-    /// The load has no case with this number.
+    /// The set of cases loaded into the kernel has no case with this number.
     #[error("there is no case {number}")]
     NoCase {
         /// Number of the requested case.
         number: i64,
     },
-    /// The load does not have this reference, because none of its cases has a wrapper.
+    /// The requested reference, an empty program that is called through a wrapper, was not loaded.
+    /// It is loaded only if some case needs a wrapper.
     #[error("there is no such reference")]
     NoReference,
 }
@@ -140,8 +142,8 @@ impl MeasureError {
     }
 }
 
-/// Formats what a path depends on as the end of a message. Returns an empty text if there is
-/// nothing.
+/// Formats the inputs that a path depends on as the end of an error message. Returns an empty text
+/// if there are none.
 fn depends_suffix(depends: &[String]) -> String {
     match depends {
         [] => String::new(),

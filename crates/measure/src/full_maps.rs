@@ -9,18 +9,20 @@ use slowpath_bpf::{MapDef, MapKind, Object};
 use slowpath_kernel::Answer;
 use slowpath_kernel::witness::{self, entries};
 
-/// Maximum number of elements that are added to a map. Each load of the program adds them again.
+/// Maximum number of elements that are added to a map to fill it. They are added again each time
+/// the program is loaded.
 const MAX_ELEMENTS: u32 = 1 << 16;
 
-/// Maximum total size in bytes of these elements, with their keys.
+/// Maximum total size in bytes of the elements that are added to a map, with their keys.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Text in a witness for an insertion that fails because a hash map is full (`alloc_htab_elem` of
-/// `kernel/bpf/hashtab.c`).
+/// Text by which a witness marks an insertion that fails because a hash map is full
+/// (`alloc_htab_elem` of `kernel/bpf/hashtab.c`).
 const FULL: &str = "no: -E2BIG";
 
-/// Adds elements to the witness until the maps are full for which an insertion fails. Maps that are
-/// too large are left out. Returns the slots of the insertions whose results need not be replaced.
+/// Adds elements to the witness until each map is full for which an insertion must fail. Maps that
+/// are too large are left out. Returns the indices of the insertions whose results need not be
+/// replaced.
 pub fn fill(object: &Object, witness: &mut Value) -> Vec<usize> {
     let unknowns = witness["unknowns"].as_array().cloned().unwrap_or_default();
     let mut instructions = Vec::new();
@@ -42,16 +44,16 @@ pub fn fill(object: &Object, witness: &mut Value) -> Vec<usize> {
     instructions
 }
 
-/// Returns the results of calls that must be replaced for the path. The insertions at the slots
-/// `full` are left out.
+/// Returns the results of helper calls that must be replaced for the witness packet to take its
+/// path. Calls at the instruction indices `full`, which insert into full maps, are left out.
 pub fn answers(witness: &Value, full: &[usize]) -> Vec<Answer> {
     let mut answers = witness::answers(witness);
     answers.retain(|answer| !full.contains(&answer.instruction));
     answers
 }
 
-/// Returns the map and the slot of an insertion that fails because the map is full. Returns `None`
-/// if the map cannot be filled.
+/// Returns the map and the instruction index of an insertion that fails because the map is full.
+/// Returns `None` if the map cannot be filled.
 fn insertion<'a>(object: &'a Object, unknown: &Value) -> Option<(&'a MapDef, usize)> {
     let name = unknown["result"].as_str()?.strip_prefix("room in ")?;
     let map = object.maps.iter().find(|map| map.name == name)?;
@@ -59,8 +61,8 @@ fn insertion<'a>(object: &'a Object, unknown: &Value) -> Option<(&'a MapDef, usi
     matches!(map.kind, MapKind::HASH | MapKind::PERCPU_HASH).then_some((map, instruction))
 }
 
-/// Returns how many elements must be added to fill a map. Returns `None` if it is full already or
-/// cannot be filled.
+/// Returns the number of elements that must be added to fill a map. Returns `None` if it is full
+/// already or cannot be filled.
 fn missing(map: &MapDef, witness: &Value) -> Option<u32> {
     let listed = entries(witness, &map.name);
     if listed.clone().any(|entry| !entry["others"].is_null()) {

@@ -12,22 +12,23 @@ use crate::cold::Cold;
 use crate::error::MeasureError;
 use crate::references::{PACKET, PASS, empty};
 
-/// A program of known cost that is timed besides the cases.
+/// A program of known cost that is timed like the cases, for comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// An empty program. Its time is the cost of the kernel's loop.
+    /// An empty program. Its time is the cost of the kernel's loop over the runs of a call.
     Empty,
-    /// An empty program that is called through a wrapper, like cases that are restored. Exists only
-    /// if the load has a case with a wrapper.
+    /// An empty program that is called through a wrapper, a program that undoes changes before each
+    /// run. It is loaded only if a case has a wrapper, too.
     Wrapped,
 }
 
 impl Reference {
-    /// All references. Callers refer to them by the numbers -1 and -2.
+    /// All reference programs. Callers refer to them by the numbers -1 and -2.
     pub const ALL: [Reference; 2] = [Reference::Empty, Reference::Wrapped];
 }
 
-/// A program that is attached in the kernel, with its wrapper if it has one.
+/// A program that is attached in the kernel, with its wrapper if it has one. A wrapper runs first
+/// and undoes changes of the previous run.
 #[derive(Debug)]
 struct Ready {
     program: InKernel,
@@ -35,7 +36,7 @@ struct Ready {
     _attached: Attached,
 }
 
-/// A set of cases in the kernel. Each load has its own programs and maps.
+/// A set of cases, loaded into the kernel. Each set has its own programs and maps.
 #[derive(Debug)]
 pub struct Load {
     empty: Ready,
@@ -43,12 +44,11 @@ pub struct Load {
     cases: Vec<Timed>,
 }
 
-/// A case together with its attached program.
 #[derive(Debug)]
 struct Timed {
     case: Arc<Case>,
     ready: Arc<Ready>,
-    /// Return value that each run must have.
+    /// Return value that each run of the program must have.
     value: u32,
 }
 
@@ -83,11 +83,11 @@ impl Load {
         timing_thread.run_job(move |_| Load::new_on_thread((&kernel, &attachments), cases))?
     }
 
-    /// Loads cold cases into the kernel, on the timing thread. Each cold case is followed by
-    /// another case: an empty program that gets the same packets.
+    /// Loads cases for cold caches into the kernel, on the timing thread. After each of them, loads
+    /// an empty program that gets the same packets, as another case for comparison.
     ///
     /// # Errors
-    /// If the kernel rejects one of the cases.
+    /// If the kernel rejects one of the programs.
     pub fn cold(
         timing_thread: &TimingThread,
         kernel: &Arc<Kernel>,
@@ -173,7 +173,7 @@ impl Load {
         timing_thread.run_job(move |_| load.sample_on_thread(case, repeat))?
     }
 
-    /// Times a reference in the same way as [`Load::sample`] times a case.
+    /// Times a reference program in the same way as [`Load::sample`] times a case.
     ///
     /// # Errors
     /// If this load has no such reference, or the kernel does not run it.

@@ -10,12 +10,13 @@ use slowpath_kernel::timing::{Attachments, TimingThread};
 use crate::error::MeasureError;
 use crate::references::{self, AttachedProgram, REGISTERS};
 
-/// Number of additions of the shorter and of the longer program. The programs are equal in all
-/// other respects. Therefore the overhead of a call and of the kernel's loop cancels out in their
-/// difference. The longer program fits into the CPU's caches of decoded instructions.
+/// Number of additions in the shorter and in the longer program, which are equal in all other
+/// respects. Therefore the overhead of a call and of the kernel's loop cancels out in the
+/// difference of their times. The longer program fits into the CPU's caches of decoded
+/// instructions.
 const ADDITIONS: [u16; 2] = [400, 1000];
 
-/// The programs of additions, loaded into the kernel.
+/// Programs that consist of additions, loaded into the kernel to measure the speed of the CPU.
 #[derive(Debug)]
 pub struct Pace {
     dependent: [AttachedProgram; 2],
@@ -26,9 +27,9 @@ pub struct Pace {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paced {
     /// Time in nanoseconds of an addition that waits for the previous one. It is computed as the
-    /// difference of two times, so it can be negative if the CPU was disturbed.
+    /// difference of two measured times, so it can be negative if the CPU was disturbed.
     pub dependent: f64,
-    /// Time in nanoseconds of an independent addition.
+    /// Time in nanoseconds of an addition that does not wait for the previous one.
     pub independent: f64,
 }
 
@@ -66,8 +67,8 @@ impl Pace {
     }
 }
 
-/// Returns the time in nanoseconds of one addition. It is the time difference between the two
-/// programs, divided by the difference between their numbers of additions.
+/// Returns the time in nanoseconds of one addition: the time difference between the two programs,
+/// divided by the difference between their numbers of additions.
 #[allow(clippy::cast_precision_loss, reason = "times and runs of one call are small numbers")]
 fn addition([short, long]: &[AttachedProgram; 2], repeat: u32) -> Result<f64, MeasureError> {
     let run = |program: &AttachedProgram| -> Result<f64, MeasureError> {
@@ -78,13 +79,13 @@ fn addition([short, long]: &[AttachedProgram; 2], repeat: u32) -> Result<f64, Me
     Ok((run(long)? - short) / f64::from(ADDITIONS[1] - ADDITIONS[0]))
 }
 
-/// Number of registers that independent additions write to in turn. These are all registers except
-/// the one that is added.
+/// Number of registers that independent additions write to in turn. One more register contains the
+/// number to add.
 const WIDTH: usize = REGISTERS.len() - 1;
 
-/// Builds a program that adds a register to `registers` other registers in turn. It does not add a
-/// constant, because some CPUs add small constants before an instruction is executed. Also, the JIT
-/// compiler may split constants to blind them.
+/// Builds a program that adds one register to `registers` other registers in turn. It does not add
+/// a constant, because some CPUs add small constants before an instruction is executed. Also, the
+/// JIT compiler may split constants to blind them.
 fn additions(count: u16, registers: usize) -> Vec<Insn> {
     let [addend, targets @ ..] = REGISTERS;
     references::additions(count.into(), &targets[..registers], Source::Reg(addend))
@@ -104,8 +105,8 @@ mod tests {
     use super::*;
     use slowpath_bpf::insn::{AluOp, Register};
 
-    /// Returns for each addition, except the first few, how many additions earlier the one is that
-    /// it waits for.
+    /// Returns, for each addition except the first few, how many additions earlier its destination
+    /// register was written last.
     fn distances(registers: usize) -> Vec<usize> {
         let code = additions(60, registers);
         let target = |insn: &Insn| match insn {

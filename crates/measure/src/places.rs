@@ -1,38 +1,38 @@
-//! Counts how often a program was loaded at each place: the offset of its machine code in a cache
-//! line.
+//! Counts how often a program was loaded at each offset of its machine code in a cache line. Such
+//! an offset is called a place.
 //!
 //! The kernel loads a program at a random address. The offset in the cache line determines how
 //! branches are aligned, which changes the time by up to a fifth. If programs are loaded equally
-//! often at all places, samples do not depend on this random choice.
+//! often at all offsets, samples do not depend on this random choice.
 
 use std::sync::Mutex;
 
 use slowpath_kernel::LoadedProgram;
 use slowpath_kernel::listing::LINE;
 
-/// Distance in bytes between two places. Programs start at multiples of this number.
+/// Distance in bytes between two cache-line offsets that are told apart. Programs start at
+/// multiples of this number.
 const STEP: usize = 4;
 const PLACES: usize = LINE as usize / STEP;
 
-/// The number of loads of a program at each place. `None` stands for a place where it was never
-/// loaded, because the kernel does not use all places.
+/// Number of loads of a program at each cache-line offset. `None` stands for an offset where it was
+/// never loaded, because the kernel does not use all offsets.
 #[derive(Debug, Default)]
 pub struct Places {
     visits: Mutex<[Option<u32>; PLACES]>,
 }
 
-/// Number of times that a program was loaded at one place.
+/// Number of times that a program was loaded at one cache-line offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visits {
-    /// Number of loads at this place.
     pub times: u32,
-    /// True if no other place where the program was loaded has fewer loads.
+    /// True if no other offset at which the program was loaded has fewer loads.
     pub is_rarest: bool,
 }
 
 impl Places {
-    /// Returns how often the program was loaded before at the place where `program` is loaded.
-    /// Returns `None` if the kernel hides its address.
+    /// Returns how often earlier loads had the same cache-line offset as `program` has now. Returns
+    /// `None` if the kernel hides its address.
     pub fn visits_at(&self, program: &LoadedProgram) -> Option<Visits> {
         let place = program.cache_line_offset()? / STEP;
         let mut visits = self.visits.lock().ok()?;
@@ -40,7 +40,7 @@ impl Places {
         Some(Visits { times, is_rarest: visits.iter().flatten().all(|&other| times <= other) })
     }
 
-    /// Counts one load at the place where `program` is loaded.
+    /// Counts one load at the cache-line offset of `program`.
     pub fn visit(&self, program: &LoadedProgram) {
         let place = program.cache_line_offset().map(|place| place / STEP);
         if let (Some(place), Ok(mut visits)) = (place, self.visits.lock())

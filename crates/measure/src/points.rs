@@ -1,5 +1,5 @@
-//! Chooses the points at which a path is cut to be timed. They are around calls and loops. If these
-//! are few, points between source lines are added.
+//! Chooses the instructions before which a path is cut into pieces, to time each piece. They are
+//! next to calls and loops. If there are few of these, boundaries between source lines are added.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,22 +7,22 @@ use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::Insn;
 use slowpath_kernel::early_exit;
 
-/// Maximum number of points around the calls and loops of a path.
+/// Maximum number of points around the calls and loops of a path at which it is cut.
 const MAX_POINTS: usize = 24;
-/// If a path has fewer points than this, points between source lines are added.
+/// Number of points below which points between source lines are added.
 const ENOUGH: usize = 10;
 
-/// A path that can be cut at some points.
+/// A path of a program, with the instructions before which it can be cut.
 pub struct CuttablePath<'a> {
     program: &'a BpfProgram,
     trace: &'a [usize],
-    /// For each instruction of the path, true if the path can be cut in front of it.
+    /// For each executed instruction of the path, true if the path can be cut before it.
     possible: Vec<bool>,
 }
 
 impl<'a> CuttablePath<'a> {
-    /// Describes the path of a program that executes the slots `trace`. It can be cut only at slots
-    /// that it executes exactly once.
+    /// Finds the instructions before which a path can be cut. `trace` has the indices of the
+    /// instructions that the path executes; only those that it executes exactly once qualify.
     pub fn new(program: &'a BpfProgram, trace: &'a [usize]) -> CuttablePath<'a> {
         let places = early_exit::exit_points(program);
         let mut times: BTreeMap<usize, usize> = BTreeMap::new();
@@ -51,7 +51,7 @@ impl<'a> CuttablePath<'a> {
         points.into_iter().filter(usable).collect()
     }
 
-    /// Returns the points before each call, and after the call has returned.
+    /// Returns the points before each call, and those after the call has returned.
     fn calls(&self) -> impl Iterator<Item = usize> {
         let call =
             |at: &usize| matches!(self.program.insns.get(self.trace[*at]), Some(Insn::Call(_)));
@@ -63,8 +63,8 @@ impl<'a> CuttablePath<'a> {
         })
     }
 
-    /// Returns two points for each loop: before the last instruction in front of the loop, and
-    /// before the first instruction after it.
+    /// Returns two points for each loop. The first is before the last instruction in front of the
+    /// loop, and the second is before the first instruction after it.
     fn loops(&self) -> impl Iterator<Item = usize> {
         let pairs = self.possible.windows(2).enumerate();
         pairs.filter_map(|(at, pair)| match pair {
@@ -74,8 +74,8 @@ impl<'a> CuttablePath<'a> {
         })
     }
 
-    /// Returns the points at which another source line begins. Returns all points if source lines
-    /// are unknown.
+    /// Returns the points at which the source line changes. Returns all points if source lines are
+    /// unknown.
     fn lines(&self) -> impl Iterator<Item = usize> {
         let line = |at: usize| self.program.lines.get(self.trace[at]).and_then(Option::as_ref);
         (1..self.trace.len()).filter(move |&at| {
@@ -85,7 +85,7 @@ impl<'a> CuttablePath<'a> {
     }
 }
 
-/// Returns at most `most` of the points. They are spaced evenly.
+/// Returns at most `most` of the points, evenly spaced.
 fn evenly(points: &[usize], most: usize) -> Vec<usize> {
     if points.len() <= most {
         return points.to_vec();

@@ -1,5 +1,5 @@
-//! Prepares a case from a witness. The path runs once in kernel and interpreter. Then it runs many
-//! times in the kernel, where the executed blocks are counted.
+//! Prepares a path for timing from its witness. The path runs once in kernel and interpreter. Then
+//! it runs many times in the kernel, where the executed blocks are counted.
 
 use std::sync::Arc;
 
@@ -21,18 +21,19 @@ use crate::reason;
 use crate::subsequent_packets::{Second, subsequent_packets};
 use crate::trial::{COUNTING_TIME, ExpectedRun, Trial};
 
-/// Results of running the first packet.
+/// Results of running a path's packet once, in kernel and interpreter.
 struct Followed {
-    /// Kernel and interpreter as they are after the first packet.
+    /// Kernel and interpreter side by side, with maps as they are after the packet's run.
     replay: Replay,
-    /// Changes that the first packet made to packet and maps.
+    /// Changes that the packet's run made to packet and maps.
     effects: Effects,
-    /// Counts and result of a second packet, which runs with the maps that the first packet left.
+    /// Instruction counts and return value of a second run of the packet, on the maps that the
+    /// first run left.
     second: Second,
 }
 
 impl Case {
-    /// Finds a way to repeat the path of a witness so that each repetition takes it. The work is
+    /// Finds a way to repeat the path of a witness so that each repeated run takes it. The work is
     /// done on the timing thread.
     ///
     /// `instructions` is the number of instructions of the path. If it is `None`, the path has as
@@ -98,7 +99,7 @@ impl Case {
         Ok(case)
     }
 
-    /// Runs the first packet in kernel and interpreter, and a second one in the kernel. `expected`
+    /// Runs the packet in kernel and interpreter, and then a second time in the kernel. `expected`
     /// is the number of instructions of the path, if it is known.
     fn follow(&mut self, kernel: &Kernel, expected: Option<u64>) -> Result<Followed, MeasureError> {
         let mut replay = Replay::new(kernel, &self.object, self.program)?;
@@ -149,7 +150,7 @@ impl Case {
         Ok(Followed { replay, effects, second: (tally, run.return_value) })
     }
 
-    /// Loads the program so that it counts the executed blocks, and fills its maps from the
+    /// Loads a version of the program that counts the executed blocks, and fills its maps from the
     /// witness.
     pub(crate) fn counted(
         &self,
@@ -178,7 +179,8 @@ impl Case {
         })
     }
 
-    /// Chooses the simplest way in which repetitions take the path.
+    /// Chooses the simplest way to make repeated runs take the path: no preparation, undoing
+    /// changes to the packet, or to maps, too. Stores it in `self.arrangement`.
     fn arrange(
         &mut self,
         (kernel, attachments): (&Kernel, &Attachments),
@@ -197,8 +199,9 @@ impl Case {
         Err(MeasureError::NotRepeatable { reason: self.reason(effects) })
     }
 
-    /// Returns true if repetitions take the path of the first run. If `undo` is given, a wrapper
-    /// undoes these changes between them. Records the number of repetitions.
+    /// Returns true if repeated runs take the path of the first run. If `undo` is given, a program
+    /// that runs first undoes these changes. Stores the number of counted runs in
+    /// `self.repetitions`.
     fn repeats(
         &mut self,
         (kernel, attachments): (&Kernel, &Attachments),
@@ -250,9 +253,9 @@ impl Case {
         }
     }
 
-    /// Returns the changes to queues and stacks that must be undone. If the program pushed a value,
-    /// it is popped, and if it popped a value, it is pushed. In a queue this changes the order of
-    /// the values. Counting shows if the path depends on their order.
+    /// Returns the changes to queues and stacks that must be undone between two runs. If the
+    /// program pushed a value, it is popped, and if it popped a value, it is pushed. In a queue
+    /// this changes the order of the values. Counting shows if the path depends on their order.
     fn queue_undo(&self, effects: &Effects) -> Vec<ElementUndo> {
         let mut undo = Vec::new();
         for change in &effects.unreadable {
@@ -272,7 +275,7 @@ impl Case {
         undo
     }
 
-    /// Explains why a path cannot be repeated, from the changes that a run makes.
+    /// Explains why a path cannot be repeated, given the changes that a run makes.
     fn reason(&self, effects: &Effects) -> String {
         let inner = effects.maps.iter().find(|change| change.inner.is_some());
         let drained = |call: &str| self.is_drained() && call.starts_with("ringbuf_");
@@ -292,7 +295,7 @@ impl Case {
     }
 }
 
-/// Converts the executed instructions into the form that the model of a CPU core uses.
+/// Converts the executed instructions of a path into the form that the model of a CPU core uses.
 fn flow(object: &Object, lifted: &Lifted, costs: &[CostEvent]) -> Path {
     let code = Code::new(lifted.code.clone(), object);
     let classes = &lifted.program.cost_classes;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use slowpath_replay::Effects;
 
-/// Describes possible causes: the changes that a run makes, and `depends`, the inputs apart from
-/// packet and maps that the path depends on.
+/// Describes possible causes why a path cannot be repeated. `effects` are the changes that a run
+/// makes. `depends` names inputs other than packet and maps that decide the path, such as the time.
 pub fn unknown(effects: &Effects, depends: &[String]) -> String {
     let maps: BTreeSet<&str> = effects.maps.iter().map(|change| change.map.as_str()).collect();
     let mut changed: Vec<String> = maps.into_iter().map(|map| format!("map {map}")).collect();

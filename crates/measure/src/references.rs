@@ -7,19 +7,18 @@ use slowpath_kernel::{Context, Kernel, LoadError, LoadedProgram};
 use crate::error::MeasureError;
 
 /// Registers that additions write to in turn. Each addition depends only on the sixth addition
-/// before it, so the number of instructions that the CPU can issue limits their rate.
+/// before it. Therefore the number of instructions that the CPU can issue limits their rate.
 pub const REGISTERS: [Register; 6] =
     [Register::R0, Register::R1, Register::R2, Register::R3, Register::R4, Register::R5];
-/// The packet that programs get which do not read it.
+/// Packet for timed programs that do not read it.
 pub const PACKET: [u8; 60] = [0; 60];
-/// `XDP_PASS`.
+/// The return value `XDP_PASS` of `enum xdp_action`.
 pub const PASS: u32 = 2;
 
 fn alu(op: AluOp, dst: Register, src: Source) -> Insn {
     Insn::Alu { width: Width::W64, op, dst, src }
 }
 
-/// Returns the instructions that return `XDP_PASS`.
 fn pass() -> [Insn; 2] {
     [alu(AluOp::Mov, Register::R0, Source::Imm(PASS.cast_signed())), Insn::Exit]
 }
@@ -29,8 +28,8 @@ pub fn empty(kernel: &Kernel, fragments: bool) -> Result<LoadedProgram, LoadErro
     kernel.load_generated("slowpath_empty", &pass(), fragments)
 }
 
-/// Builds a program that adds `addend` to the registers `targets` in turn, with `count` additions
-/// in total.
+/// Builds a program that adds `addend` to the registers `targets` in turn. It makes `count`
+/// additions in total.
 pub fn additions(count: usize, targets: &[Register], addend: Source) -> Vec<Insn> {
     let set = |&register: &Register| alu(AluOp::Mov, register, Source::Imm(3));
     let mut insns: Vec<Insn> = REGISTERS.iter().map(set).collect();
@@ -40,7 +39,7 @@ pub fn additions(count: usize, targets: &[Register], addend: Source) -> Vec<Insn
     insns
 }
 
-/// A program that is attached in the kernel and does not depend on its packet.
+/// A program that is attached in the kernel and does not read its packet.
 #[derive(Debug)]
 pub struct AttachedProgram {
     program: LoadedProgram,
@@ -48,7 +47,6 @@ pub struct AttachedProgram {
 }
 
 impl AttachedProgram {
-    /// Loads a program and attaches it.
     pub fn new(
         (kernel, attachments): (&Kernel, &Attachments),
         name: &str,
@@ -59,7 +57,7 @@ impl AttachedProgram {
         Ok(AttachedProgram { program, _attached: attached })
     }
 
-    /// Times one call with `repeat` runs.
+    /// Times one test-run call of the kernel with `repeat` runs.
     pub fn sample(&self, repeat: u32) -> Result<Sample, MeasureError> {
         let subject = Subject { program: &self.program, wrapper: None };
         Ok(subject.sample(&PACKET, &Context::default(), repeat)?)

@@ -1,4 +1,5 @@
-//! Cuts a path into stretches. For each stretch, there is a case with the path up to its end.
+//! Cuts a path into pieces, called stretches. For each stretch, a case covers the path up to its
+//! end.
 //!
 //! The time of a stretch is the time of a run up to its end, minus the time of a run up to its
 //! start. Therefore the times of all stretches add up to the time of the path. Work counts in the
@@ -19,40 +20,43 @@ use crate::cuts::{accepted, beginnings};
 use crate::error::MeasureError;
 use crate::points::CuttablePath;
 
-/// A path, cut into stretches.
+/// A path that is cut into pieces, called stretches.
 #[derive(Clone, Debug)]
 pub struct Stretches {
     /// The stretches in the order in which they are executed.
     pub stretches: Vec<Stretch>,
-    /// Slots at which the path could not be cut. Either the kernel does not let the program end
-    /// there, or the changes up to this point cannot be undone.
+    /// Indices of the instructions before which the path should be cut, but could not be. Either
+    /// the kernel does not let the program end there, or the changes up to this point cannot be
+    /// undone.
     pub uncut: Vec<usize>,
 }
 
-/// A part of a path.
+/// A piece of a path whose cost is the difference of two measured times.
 #[derive(Clone, Debug)]
 pub struct Stretch {
-    /// The path up to the end of the stretch. For the last stretch, this is the whole path with the
-    /// checks at all points.
+    /// Case that runs the path up to the end of the stretch. For the last stretch, this is the
+    /// whole path, including the inserted code that decides whether a run ends early.
     pub case: Arc<Case>,
-    /// Number of checks that a run of the case executes.
+    /// Number of times that a run of `case` executes inserted code that decides whether the run
+    /// ends early.
     pub queries: usize,
-    /// Slot of the first instruction of the stretch.
+    /// Index of the first instruction of the stretch.
     pub from: usize,
-    /// Slot of the first instruction after the stretch; `None` at the end of the program.
+    /// Index of the first instruction after the stretch; `None` at the end of the program.
     pub to: Option<usize>,
     /// Number of instructions that the stretch executes.
     pub instructions: usize,
     /// Name of the function that the stretch calls, if it contains exactly one call. This is a
     /// helper, a function of the kernel, or a function of the program.
     pub call: Option<String>,
-    /// Source file, line number and text of the line with the call. Without a single call, the line
-    /// with the most instructions.
+    /// Source file, line number and text of the source line with the call. If the stretch does not
+    /// contain exactly one call, this is the line with the most instructions.
     pub source: Option<(String, u32, String)>,
 }
 
 impl Case {
-    /// Cuts the path into stretches. The work is done on the timing thread.
+    /// Cuts the path into stretches, whose costs can be measured. The work is done on the timing
+    /// thread.
     ///
     /// # Errors
     /// If it is unknown which instructions the path executes, or the kernel rejects a program that
@@ -109,8 +113,8 @@ impl Case {
 }
 
 /// Returns the name of the called function if the main function makes exactly one call in the
-/// stretch. Also returns a slot of the stretch's source line: that of the call, or else one of the
-/// line with the most instructions.
+/// stretch. Also returns the index of an instruction whose source line describes the stretch. This
+/// is the call, or else an instruction of the line with the most instructions.
 fn called(program: &BpfProgram, slots: &[usize]) -> (Option<String>, usize) {
     let end = program.subprograms.get(1).map_or(program.insns.len(), |function| function.first);
     let calls = slots.iter().filter_map(|&slot| match program.insns.get(slot) {
@@ -124,7 +128,7 @@ fn called(program: &BpfProgram, slots: &[usize]) -> (Option<String>, usize) {
     }
 }
 
-/// Returns the first executed slot of the source line that has the most instructions.
+/// Returns the first executed instruction of the source line with the most executed instructions.
 fn most_frequent_line(program: &BpfProgram, slots: &[usize]) -> usize {
     let mut lines: HashMap<(&str, u32), (usize, usize)> = HashMap::new();
     let mut best = (0, slots.first().copied().unwrap_or(0));

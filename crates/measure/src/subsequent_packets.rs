@@ -14,7 +14,8 @@ use crate::case::{Arrangement, Case, SubsequentPackets};
 use crate::error::MeasureError;
 use crate::trial::{COUNTING_TIME, ExpectedRun, FIRST_REPETITIONS, Trial};
 
-/// The counts of the second packet's run, and the program's return value.
+/// Counts of executed blocks and instructions of the second packet's run, and the program's return
+/// value.
 pub type Second = (Tally, u32);
 
 /// Finds the path of the packets after the first one. Returns `None` if they take the same path as
@@ -58,7 +59,8 @@ pub fn subsequent_packets(
     Ok(Some(SubsequentPackets { action, instructions: tally.instructions, case }))
 }
 
-/// Builds a case for the path that the second packet takes.
+/// Builds a case for the path of the second packet, which finds the maps as the first one left
+/// them.
 fn case_of_second_packet(first: &Case, step: Option<Step>, (tally, action): Second) -> Case {
     let none = Effects::default();
     let effects = step.as_ref().map_or(&none, |step| &step.effects);

@@ -23,7 +23,7 @@ use slowpath_replay::{Replay, ReplayError};
 use crate::error::MeasureError;
 use tally::Tally;
 
-/// A capture file whose packets run through a program. The work is done on the timing thread.
+/// A capture file and a program that processes its packets. The work is done on the timing thread.
 #[derive(Debug)]
 pub struct Trace {
     state: Arc<Mutex<State>>,
@@ -35,16 +35,16 @@ struct State {
     replay: Replay,
     tally: Tally,
     maps: Vec<TraceMap>,
-    /// Reason why the rest of the trace is not run; [`None`] if all packets can be run.
+    /// Reason why the rest of the trace is not run; [`None`] as long as more packets can be run.
     ended: Option<String>,
     /// True if no more packets are run.
     over: bool,
 }
 
 impl Trace {
-    /// Opens a capture file, and loads the program with this number. `content` has the form of the
-    /// field `maps` of a witness, and gives the initial content of the maps that it names. Other
-    /// maps have the initial content that the object defines.
+    /// Opens a capture file, and loads program number `program` of the object. `content` is JSON
+    /// like the field `maps` of a witness, with initial elements by map name. Maps that it does not
+    /// name have the content that the object defines.
     ///
     /// # Errors
     /// If the file is not a capture file, the program cannot be replayed, or a map rejects its
@@ -69,9 +69,9 @@ impl Trace {
         Ok(Trace { state: Arc::new(Mutex::new(state)) })
     }
 
-    /// Runs packets for about `time`. Returns true if more packets may follow. The trace also ends
-    /// if the file cannot be read further or the program cannot be run. Then its report contains
-    /// the reason.
+    /// Runs packets for about `time`. Returns true if more packets may follow. Returns false at the
+    /// end of the file, and also if the file cannot be read further or the program cannot be run.
+    /// In the latter cases, the report contains the reason.
     ///
     /// # Errors
     /// If the timing thread has ended.
@@ -101,12 +101,12 @@ impl Trace {
         report
     }
 
-    /// Returns the number of packets read so far.
+    /// Returns the number of packets that were read from the capture file so far.
     pub fn packets(&self) -> u64 {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).capture.packets()
     }
 
-    /// Returns an example packet of the path with this number (from 1), with the maps before it, as
+    /// Returns an example packet of path number `path` (from 1), with the map content before it, as
     /// the JSON text of a witness. Returns `None` if the path has no example.
     pub fn witness(&self, path: usize) -> Option<String> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,7 +115,6 @@ impl Trace {
 }
 
 impl State {
-    /// Runs the next packet.
     fn next(&mut self) {
         let packet = match self.capture.next_packet() {
             Ok(Some(packet)) => packet,

@@ -1,4 +1,4 @@
-//! Verifies by counting that repetitions take the same path as the first run.
+//! Verifies by counting that repeated runs of a program take the same path as the first run.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,12 @@ use slowpath_kernel::{Context, CountingProgram, Kernel, LoadedProgram, Tally, re
 use crate::drain::Drains;
 use crate::error::MeasureError;
 
-/// Duration for which repetitions are counted. It is several times as long as a load times them.
+/// Time for which repeated runs are counted, to verify their path. Later measurements of time are
+/// several times shorter.
 pub const COUNTING_TIME: Duration = Duration::from_millis(20);
-/// Number of repetitions in the first call. The time of one repetition is estimated from it.
+/// Number of runs in the first call, from which the time of one run is estimated.
 pub const FIRST_REPETITIONS: u32 = 128;
-/// Maximum number of repetitions that are counted.
+/// Maximum number of repeated runs that are counted.
 const MAX_REPETITIONS: u32 = 1 << 20;
 
 /// An attached program that counts the executed blocks. A wrapper can undo its changes between
@@ -26,18 +27,18 @@ pub struct Trial {
     _attached: Attached,
 }
 
-/// The result that a run on the path must have.
+/// Return value and instruction count that each repeated run must have, as on the expected path.
 #[derive(Clone, Copy, Debug)]
 pub struct ExpectedRun {
     /// Return value of the program.
     pub value: u32,
-    /// Number of instructions that are counted.
+    /// Number of instructions that the program counts.
     pub instructions: u64,
 }
 
 impl Trial {
-    /// Attaches a program whose maps were filled. `undo` lists the changes to undo between runs,
-    /// and `drains` the ring buffers to empty between calls.
+    /// Attaches a program, whose maps are already filled, for counted runs. `undo` lists the
+    /// changes to undo between runs, and `drains` the ring buffers to empty between calls.
     pub fn new(
         (kernel, attachments): (&Kernel, &Attachments),
         (counted, installed): (CountingProgram, Installed),
@@ -54,13 +55,13 @@ impl Trial {
         Ok(Trial { counted, wrapper, drains, _installed: installed, _attached: attached })
     }
 
-    /// Returns the program that counts the executed blocks.
+    /// Returns the attached program.
     pub fn counted(&self) -> &CountingProgram {
         &self.counted
     }
 
-    /// Makes `repeat` runs. Returns the return value of the last run and the counts of all runs, or
-    /// `None` if a change could not be undone.
+    /// Makes `repeat` runs. Returns the return value of the last run and the counts of all runs.
+    /// Returns `None` if the wrapper could not undo a change.
     pub fn run(
         &self,
         packet: &[u8],
@@ -84,11 +85,11 @@ impl Trial {
         Ok(value.map(|return_value| (return_value, tally)))
     }
 
-    /// Counts repetitions for about `duration`. Returns their number if each of them took the path
-    /// of the first run and returned the expected value. Returns `None` if not.
+    /// Counts repeated runs for about `duration`. Returns their number if each of them took the
+    /// path of the first run and returned the expected value. Returns `None` if not.
     ///
-    /// Runs may depend on changes that earlier runs made to maps. Therefore a load must not time
-    /// more repetitions than this number with the same maps.
+    /// Runs may depend on changes that earlier runs made to maps. Therefore not more than this
+    /// number of runs may be timed with the same maps.
     pub fn repeats(
         &self,
         packet: &[u8],

@@ -1,5 +1,6 @@
-//! Tests paths that change the packet or maps. Each repetition must take the path of the first run.
-//! The path must be repeated, restored, drained or refused as expected.
+//! Tests paths that change the packet or maps. Each repeated run must take the path of the first
+//! run. The program's changes must be undone, its ring buffers emptied, or the path refused, as
+//! expected.
 
 use crate::support;
 
@@ -30,8 +31,8 @@ impl Changes {
         prepare(&self.timing_thread, &self.kernel, program, witness(&[0; 60], maps, unknowns))
     }
 
-    /// Checks the return value of timed runs. Returns the arrangement of a path, whether its ring
-    /// buffers are drained, and the return value.
+    /// Times runs of a program, and checks their return value. Returns the way in which runs are
+    /// repeated, whether ring buffers are emptied, and the return value.
     fn outcome(&self, name: &str, maps: Value, unknowns: Value) -> (String, bool, u32) {
         let case = self.prepare(name, &maps, &unknowns).unwrap_or_else(|e| panic!("{name}: {e}"));
         let case = Arc::new(case);
@@ -51,7 +52,8 @@ fn expected(arrangement: &str, drained: bool, action: u32) -> (String, bool, u32
     (arrangement.to_owned(), drained, action)
 }
 
-/// Returns the field `unknowns` of a witness whose only unknown is this result of a call.
+/// Returns the field `unknowns` of a witness with one entry: a result of a helper call that packet
+/// and maps do not determine.
 fn unknown(call: &str, result: &str, value: u64, meaning: &str) -> Value {
     json!([{
         "instruction": 0, "call": call, "result": result, "value": value, "meaning": meaning,

@@ -1,5 +1,5 @@
-//! Tests cold cases with packets of many flows. Enough flows must be found, all of them must take
-//! the path, and errors must contain the reason. Times are not tested.
+//! Tests timing with cold caches on packets of many flows. Enough flows must be found, all of them
+//! must take the path, and errors must contain the reason. Times are not tested.
 
 use crate::support;
 
@@ -14,7 +14,7 @@ use slowpath_oracle::Oracle;
 use support::assembled::{ADD, EXIT, insn, object, result};
 use support::{DROP, TX, prepare, witness};
 
-/// The program of the firewall example, with a timing thread that measures it.
+/// The example program `firewall`, with a timing thread that measures it.
 struct Setup {
     kernel: Arc<Kernel>,
     timing_thread: TimingThread,
@@ -27,7 +27,6 @@ impl Setup {
         Some(Setup { kernel, timing_thread, object: support::example("firewall") })
     }
 
-    /// Returns the same setup with another program.
     fn with(self, object: Arc<Object>) -> Setup {
         Setup { object, ..self }
     }
@@ -47,8 +46,8 @@ fn packet() -> Vec<u8> {
     support::packet(6, [1024, 443], 64)
 }
 
-/// Number of bytes that a lookup in the rules touches if it misses. The rules are a hash map; a
-/// miss in a trie touches none.
+/// Number of bytes that a lookup in the firewall's rules touches if it finds no element. The rules
+/// are a hash map; a failed lookup in a trie touches none.
 const BUCKET: u64 = 16;
 
 #[test]
@@ -114,8 +113,8 @@ fn paths_without_look_ups_are_refused() {
     Oracle::Kernel.compared(1, "refusals of flows");
 }
 
-/// Builds a program that looks up two words of the packet, at these offsets, in one hash map. It
-/// drops the packet if a lookup misses.
+/// Builds a program that looks up two words of the packet, at the given offsets, in one hash map.
+/// It drops the packet if it does not find one of them.
 fn two_look_ups(offsets: [i16; 2]) -> Arc<Object> {
     let mut insns = vec![
         insn(0x61, 8, 1, 0, 0),

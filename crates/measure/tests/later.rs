@@ -1,4 +1,4 @@
-//! Tests the paths of packets after the first one, which find the changes that it made to the maps.
+//! Tests the paths of packets after the first one, which find the maps as the first one left them.
 //! The kernel must count as many instructions as the interpreter. Times are not tested.
 
 use crate::support;
@@ -31,7 +31,8 @@ fn prepare(
     case.unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Runs successive new packets. Returns the kernel's instruction count and return value for each.
+/// Runs the unchanged packet several times, on maps that keep what earlier runs wrote. Returns the
+/// kernel's instruction count and return value for each run.
 fn counted(kernel: &Kernel, object: &Object, packet: &[u8], packets: usize) -> Vec<(u64, u32)> {
     let counted = kernel.load_counted(object, 0).expect("loads");
     let _installed = witness::install(counted.loaded(), &witness_of(packet)).expect("installs");
@@ -70,8 +71,8 @@ fn toggle() -> Arc<Object> {
     ])
 }
 
-/// Builds a program that passes the first packet unchanged. It changes all further packets, and
-/// passes those that were not changed before.
+/// Builds a program that passes the first packet unchanged. It changes all later packets, and drops
+/// those that already have the changed byte.
 fn change_later_packets() -> Arc<Object> {
     counter(&[
         insn(0x55, 1, 0, 4, 0),
@@ -88,8 +89,8 @@ fn change_later_packets() -> Arc<Object> {
     ])
 }
 
-/// Builds a program that drops a packet if it has the same number as the previous one. It gives
-/// other packets a new number, so a packet that is not restored would pass again.
+/// Builds a program that drops a packet if its number, a byte, is that of the previous packet. It
+/// increments the number in other packets, so a packet that is not restored would pass again.
 fn renumber() -> Arc<Object> {
     counter(&[
         insn(0x71, 2, 8, 14, 0),
@@ -104,8 +105,8 @@ fn renumber() -> Arc<Object> {
     ])
 }
 
-/// Builds a program that changes packets, and passes those that were not changed before. It does
-/// not change the counter.
+/// Builds a program that changes packets, and drops those that already have the changed byte. It
+/// does not change the counter.
 fn change_packet() -> Arc<Object> {
     counter(&[
         insn(0x71, 2, 8, 14, 0),
@@ -117,8 +118,8 @@ fn change_packet() -> Arc<Object> {
     ])
 }
 
-/// Checks that all further packets take the same path in the kernel, in the interpreter and in each
-/// repetition.
+/// Checks that all packets after the first one take the same path in the kernel, in the interpreter
+/// and in each repeated run.
 fn steady(
     (timing_thread, kernel): (&TimingThread, &Arc<Kernel>),
     object: &Arc<Object>,

@@ -1,5 +1,5 @@
-//! Tests paths on live packets. All packets must be accounted for, and unsuitable paths must be
-//! refused. Times are not tested.
+//! Tests timing with live packets, which really go where the program sends them. All packets must
+//! be accounted for, and unsuitable paths must be refused. Times are not tested.
 
 use crate::support;
 
@@ -17,14 +17,16 @@ use support::{REDIRECT, changes, features, program_number, witness};
 
 const FRAMES: u32 = 5000;
 
-/// Returns the timing thread and the kernel. If one of them is not available, the test is skipped.
+/// Returns a timing thread and the kernel. Returns `None`, so that the test is skipped, if one of
+/// them or live packets are not available.
 fn timing_thread() -> Option<(TimingThread, Arc<Kernel>)> {
     let (timing_thread, kernel) = support::timing_thread()?;
     Live::new(&kernel).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
     Some((timing_thread, kernel))
 }
 
-/// Prepares the path that a packet of zeros takes with this map content.
+/// Verifies that live packets of 64 zeros take a path of the program, with the map content `maps`,
+/// so that they can be timed.
 fn prepare(
     timing_thread: &TimingThread,
     kernel: &Arc<Kernel>,

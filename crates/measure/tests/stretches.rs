@@ -1,4 +1,4 @@
-//! Tests that the kernel ends a path where it is cut, and that the stretches add up to the path.
+//! Tests that the kernel ends a path where it is cut, and that the pieces add up to the whole path.
 
 use crate::support;
 
@@ -19,15 +19,17 @@ fn packet() -> Vec<u8> {
     support::packet(17, [12345, 53], 124)
 }
 
-/// Returns the slots of the instructions that the interpreter executes. The kernel executes the
-/// same instructions.
+/// Returns the indices of the instructions that the interpreter executes for the test packet, in
+/// order.
 fn trace(kernel: &Kernel, object: &Object, number: usize) -> Vec<usize> {
     let mut replay = Replay::new(kernel, object, number).expect("loads");
     let step = replay.run(&packet(), &Context::default()).unwrap_or_else(|e| panic!("{e}"));
     step.run.costs.iter().map(|cost| cost.insn.index()).collect()
 }
 
-/// Counts the instructions of a program that can end at these places, and that ends at one of them.
+/// Runs a program that may end early at the instructions `places`. It ends at the one with index
+/// `at` of them, or runs to its end if `at` is `None`. Returns the number of executed instructions
+/// and the return value.
 fn counted(
     kernel: &Kernel,
     (object, number): (&Object, usize),
@@ -41,8 +43,8 @@ fn counted(
     Ok((tally.instructions, run.return_value))
 }
 
-/// Returns the places that the path passes exactly once, each with the number of instructions
-/// before it.
+/// Returns the possible exit points that the path passes exactly once. Each pair is the number of
+/// instructions before the point, and the index of its instruction.
 fn passed_once(program: &BpfProgram, trace: &[usize]) -> Vec<(usize, usize)> {
     let places = exit_points(program);
     let once = |slot: usize| trace.iter().filter(|&&other| other == slot).count() == 1;

@@ -1,5 +1,5 @@
-//! Tests traces with initial map content. Kernel and interpreter must agree on packets that find
-//! this content. Errors must name content that cannot be installed.
+//! Tests traces of packets with initial map content. Kernel and interpreter must agree on packets
+//! that find this content. Errors must name content that cannot be installed.
 
 use crate::support;
 
@@ -32,7 +32,8 @@ fn capture(packets: &[Vec<u8>]) -> PathBuf {
     path
 }
 
-/// Runs packets through the program with this name. Its maps have initial content.
+/// Runs packets of a capture file through the program with this name, whose maps have initial
+/// content.
 fn run(
     kernel: &Arc<Kernel>,
     (object, program): (&Arc<Object>, &str),
@@ -55,7 +56,7 @@ fn packet(port: u16) -> Vec<u8> {
     support::packet(6, [port, 443], 64)
 }
 
-/// Returns the key that a packet's flow has in the rules of the firewall.
+/// Returns, in hexadecimal digits, the key that the firewall looks up for a test packet.
 fn flow(port: u16) -> String {
     let mapped = "00000000000000000000ffff";
     format!("{mapped}0a000001{mapped}0a000002{port:04x}01bb06000000")
@@ -90,7 +91,7 @@ fn packets_find_the_initial_map_content() {
     Oracle::Kernel.compared(2 * packets.len(), "packets of a trace");
 }
 
-/// Runs a trace of packets of zeros through a program of a test object. `maps` is the initial map
+/// Runs three packets of zeros through a program of a test object. `maps` is the initial map
 /// content in the format of the option `--maps`.
 fn run_features(kernel: &Arc<Kernel>, program: &str, maps: &Value) -> Result<TraceReport, String> {
     let object = support::features();

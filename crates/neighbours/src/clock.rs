@@ -1,17 +1,16 @@
-//! Reads the clocks of a thread: wall time and CPU time.
+//! Reads the clocks of a thread: wall-clock time and CPU time.
 
 use std::time::{Duration, Instant};
 
-/// Wall time and CPU time of a thread at one moment.
+/// Wall-clock time and CPU time of a thread at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// Monotonic wall time.
+    /// Monotonic wall-clock time.
     pub wall: Instant,
     /// Total CPU time of the thread; `None` if the system does not provide it.
     pub cpu: Option<Duration>,
 }
 
-/// Reads the clocks of the calling thread.
 pub fn now() -> Moment {
     Moment { wall: Instant::now(), cpu: thread_time() }
 }

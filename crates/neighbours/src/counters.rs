@@ -1,18 +1,18 @@
-//! Reads the hardware counters of a thread, or tells why they are not available.
+//! Reads the hardware performance counters of a thread, or tells why they are not available.
 
 use serde::Serialize;
 
-/// Counts of hardware events of a thread; null for events that the CPU does not count.
+/// Counts of hardware events of a thread. A count is null if the CPU does not count the event.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counted {
-    /// Instructions retired.
+    /// Number of retired instructions.
     pub instructions: Option<u64>,
-    /// Cycles of the core.
+    /// Number of cycles of the CPU core.
     pub cycles: Option<u64>,
-    /// Accesses of the last-level cache.
+    /// Number of accesses to the last-level cache.
     pub cache_references: Option<u64>,
-    /// Misses of the last-level cache.
+    /// Number of misses in the last-level cache.
     pub cache_misses: Option<u64>,
 }
 
@@ -56,9 +56,11 @@ mod linux {
     }
 
     const HARDWARE: u32 = 0;
-    /// `PERF_COUNT_HW_INSTRUCTIONS`, `CPU_CYCLES`, `CACHE_REFERENCES`, `CACHE_MISSES`.
+    /// Event numbers `PERF_COUNT_HW_INSTRUCTIONS`, `CPU_CYCLES`, `CACHE_REFERENCES` and
+    /// `CACHE_MISSES`.
     const EVENTS: [u64; 4] = [1, 0, 2, 3];
-    /// `exclude_kernel` and `exclude_hv`: counting in user mode needs no privileges.
+    /// The flags `exclude_kernel` and `exclude_hv`, because counting in user mode needs no
+    /// privileges.
     const USER_ONLY: u64 = 1 << 5 | 1 << 6;
 
     fn open(config: u64) -> io::Result<File> {
@@ -91,7 +93,7 @@ mod linux {
     pub struct Counters([Option<File>; 4]);
 
     impl Counters {
-        /// Opens those counters for the calling thread that the system supports.
+        /// Opens the hardware counters of the calling thread that the system supports.
         pub fn open() -> Counters {
             Counters(EVENTS.map(|event| open(event).ok()))
         }
@@ -109,8 +111,8 @@ mod linux {
         }
     }
 
-    /// Returns the reason why there are no counters, and how to enable them. Returns `None` if
-    /// there are counters.
+    /// Returns the reason why there are no hardware counters, and how to enable them. Returns
+    /// `None` if there are counters.
     pub fn why_no_counters() -> Option<String> {
         let error = open(EVENTS[0]).err()?;
         let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
@@ -132,7 +134,8 @@ mod linux {
 #[cfg(target_os = "linux")]
 pub use linux::{Counters, why_no_counters};
 
-/// Counters on systems where they are not supported. They count nothing.
+/// Replacement for the hardware counters on systems where they are not supported. It counts
+/// nothing.
 #[cfg(not(target_os = "linux"))]
 #[derive(Debug)]
 pub struct Counters;
@@ -148,7 +151,7 @@ impl Counters {
     }
 }
 
-/// Returns the reason why this system has no counters.
+/// Returns the reason why this system has no hardware counters.
 #[cfg(not(target_os = "linux"))]
 pub fn why_no_counters() -> Option<String> {
     Some("only Linux has perf_event_open".to_owned())

@@ -1,11 +1,13 @@
-//! Detects if other load on the same processor affects two CPUs. A virtual machine cannot see such
-//! load directly.
+//! Detects if other load on the same processor affects two CPUs of a virtual machine, which cannot
+//! see that load directly. Two times show it.
 //!
-//! The time that a cache line takes from one CPU to the other and back shows their distance.
-//! Virtual CPUs migrate. While two of them have different last-level caches, they share no cache
-//! that competitors could use up. The time of a loop without memory accesses shows if another
-//! hardware thread uses the same core. If the second CPU is that thread, the loop takes longer
-//! while the second CPU is busy.
+//! The first is the time that a cache line takes from one CPU to the other and back. It shows
+//! whether the CPUs share a last-level cache at present, as virtual CPUs migrate. If they do not,
+//! they share no cache that competitors could use up.
+//!
+//! The second is the time of a loop without memory accesses. It is longer if another hardware
+//! thread uses the same core. If the second CPU is that thread, the loop takes longer while the
+//! second CPU is busy.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,31 +20,31 @@ use serde::Serialize;
 use crate::cpus;
 use crate::error::NeighbourError;
 
-/// Number of round trips that are timed as one.
+/// Number of round trips of a cache line that are timed together.
 const ROUNDS: u64 = 100;
-/// Duration for which round trips are timed.
+/// Duration for which round trips of a cache line are timed.
 const TIME: Duration = Duration::from_millis(1);
-/// Number of iterations of a busy wait between two checks of the time.
+/// Number of iterations of a busy wait between two readings of the clock.
 const CHECK_INTERVAL: u32 = 1 << 10;
-/// Number of times that the loop is timed; the shortest time counts.
+/// Number of times that the arithmetic loop is timed; the shortest time counts.
 const LOOPS: usize = 10;
-/// Number of iterations of the loop.
+/// Number of iterations of the arithmetic loop.
 const STEPS: u64 = 20_000;
 
-/// Observations on two CPUs.
+/// Times that show how two CPUs affect each other.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Surroundings"))]
 pub struct CpuPairObservation {
-    /// Round-trip time in seconds of a cache line between the two CPUs; `None` if the second one
-    /// did not answer in time.
+    /// Time in seconds that a cache line takes from the first CPU to the second and back; null if
+    /// the second CPU did not answer in time.
     pub handover: Option<f64>,
-    /// Seconds of a loop on the first CPU while the second one sleeps.
+    /// Time in seconds of a loop on the first CPU while the second one sleeps.
     pub alone: f64,
-    /// Seconds of the loop on both CPUs at the same time.
+    /// Times in seconds of the same loop on the first and on the second CPU, while both execute it.
     pub paces: [f64; 2],
 }
 
-/// A cache line that two threads write in turn.
+/// A cache line that two threads write in turn, with a counter.
 #[derive(Default)]
 #[repr(align(128))]
 struct Line(AtomicU64);
@@ -86,9 +88,9 @@ pub fn observe_cpu_pair(one: usize, other: usize) -> Result<CpuPairObservation, 
     })
 }
 
-/// Writes odd numbers, and waits until the other thread answers each with an even number. Returns
-/// the mean time of a round trip in seconds, in the fastest series of `ROUNDS`. Returns `None` if
-/// the other CPU did not answer in time.
+/// Writes odd numbers to the cache line, and waits until the other thread answers each with the
+/// next even number. Returns the mean time of a round trip in seconds, in the fastest series of
+/// `ROUNDS`. Returns `None` if the other thread did not answer in time.
 fn round_trip_time(line: &Line) -> Option<f64> {
     let start = Instant::now();
     let (mut at, mut least) = (0, None);
@@ -112,7 +114,8 @@ fn round_trip_time(line: &Line) -> Option<f64> {
     least
 }
 
-/// Waits for odd numbers, and answers each of them with the next even number.
+/// Waits for odd numbers in the cache line, and answers each of them with the next even number,
+/// until `over` is set.
 fn answer(line: &Line, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         let at = line.0.load(Ordering::Acquire);
@@ -124,7 +127,7 @@ fn answer(line: &Line, over: &AtomicBool) {
     }
 }
 
-/// Returns the time in seconds that a loop takes. It keeps several units of a core busy without
+/// Returns the time in seconds of an arithmetic loop. It keeps several units of a core busy without
 /// accessing memory.
 fn pace() -> f64 {
     let times = (0..LOOPS).map(|_| {

@@ -35,11 +35,11 @@ pub fn pin(_: usize) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
-/// Checks that each purpose has an allowed CPU of its own. `requests` contains pairs of a purpose,
-/// which error messages name, and a CPU.
+/// Checks that each thread has an allowed CPU of its own. `requests` contains pairs of a thread's
+/// purpose, which error messages name, and a CPU.
 ///
 /// # Errors
-/// If there are fewer CPUs than purposes, a CPU is not allowed, or one is used twice.
+/// If there are fewer CPUs than requests, a CPU is not allowed, or one is used twice.
 pub fn check(requests: &[(String, usize)], allowed: &[usize]) -> Result<(), NeighbourError> {
     if requests.len() > allowed.len() {
         return Err(NeighbourError::TooFewCpus {

@@ -1,4 +1,4 @@
-//! Processes the payloads of requests with maintained libraries, in place of an accelerator's
+//! Processes the payloads of requests with zstd and a regex library, in place of an accelerator's
 //! hardware.
 
 use regex::bytes::{Regex, RegexBuilder};
@@ -8,22 +8,23 @@ use crate::error::{NeighbourError, zeros};
 use crate::payloads::RULES;
 use crate::spec::Service;
 
-/// Size limit in bytes of the automaton (DFA) that the regex matcher builds. It is never reached.
-/// If it were, the matcher would build the automaton again, which takes long.
+/// Size limit in bytes of the automaton (DFA) that the regex matcher builds while it runs. At the
+/// limit, the matcher would start again, which takes long. The limit is so large that this does not
+/// happen.
 const MAX_DFA_BYTES: usize = 16 << 20;
 /// Compression level that is passed to zstd.
 const LEVEL: i32 = 1;
 
 /// A library that processes payloads, with the state that it keeps between requests.
 pub enum Engine {
-    /// Counts how often the rules match a payload.
+    /// A matcher that counts how often any of the rules matches a payload.
     Regex(Regex),
-    /// Compresses payloads with zstd.
+    /// A zstd compressor, with the buffer for its output.
     Compression { compressor: Compressor<'static>, out: Vec<u8> },
 }
 
 impl Engine {
-    /// Creates an engine for payloads of at most `largest` bytes.
+    /// Creates an engine for a service on payloads of at most `largest` bytes.
     ///
     /// # Errors
     /// If a library fails, or there is not enough memory.
@@ -65,7 +66,8 @@ mod tests {
     use crate::spec::Service;
     use regex::bytes::RegexSet;
 
-    /// Payloads have the stated number of matches, by separate rules and by all rules together.
+    /// Tests that payloads have the stated number of matches, by separate rules and by all rules
+    /// together.
     #[test]
     fn all_matches_are_found() {
         for (size, mtbr, expected) in [(1458, 600.0, 87), (100, 9000.0, 90), (1458, 0.0, 0)] {

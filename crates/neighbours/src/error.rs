@@ -1,8 +1,8 @@
-//! Errors of running functions together with competitors.
+//! Errors that occur when network functions run together with competitors.
 
 use thiserror::Error;
 
-/// An error that prevents functions and competitors from running together.
+/// An error that prevents network functions and their competitors from running.
 #[derive(Debug, Error)]
 pub enum NeighbourError {
     /// The process may use fewer CPUs than are needed.
@@ -12,21 +12,21 @@ pub enum NeighbourError {
         .purposes.join(", "), listed(.allowed)
     )]
     TooFewCpus {
-        /// Number of CPUs that the mix needs.
+        /// Number of CPUs that the functions and competitors need, one for each thread.
         needed: usize,
-        /// The use of each CPU, in words.
+        /// The use of each needed CPU, in words.
         purposes: Vec<String>,
-        /// CPUs that the process may use.
+        /// Numbers of the CPUs that the process may use.
         allowed: Vec<usize>,
     },
-    /// The process may not use a CPU that the mix needs.
+    /// The process may not use a CPU that the description names.
     #[error("{purpose}: CPU {cpu} is none of those that this process may use, {}", listed(.allowed))]
     Cpu {
         /// The use of the CPU, in words.
         purpose: String,
         /// Number of the CPU.
         cpu: usize,
-        /// CPUs that the process may use.
+        /// Numbers of the CPUs that the process may use.
         allowed: Vec<usize>,
     },
     /// Two measured threads would run on the same CPU.
@@ -39,7 +39,7 @@ pub enum NeighbourError {
         /// The second use of the CPU, in words.
         other: String,
     },
-    /// A number is out of range.
+    /// A number in the description is out of range.
     #[error("{what}: {value} is not between {least} and {most}")]
     Number {
         /// Name of the quantity.
@@ -51,7 +51,8 @@ pub enum NeighbourError {
         /// Greatest allowed value.
         most: f64,
     },
-    /// Two parts of the description contradict each other.
+    /// Two parts of the description contradict each other, or packets of the described traffic are
+    /// impossible.
     #[error("{0}")]
     Unfit(&'static str),
     /// There is not enough memory.
@@ -62,7 +63,7 @@ pub enum NeighbourError {
         /// Size of the memory in bytes.
         bytes: usize,
     },
-    /// A library failed.
+    /// The regex library or zstd failed.
     #[error("{0}")]
     Library(String),
     /// A thread could not be started or pinned to its CPU.
@@ -73,13 +74,13 @@ pub enum NeighbourError {
         /// Error of the operating system.
         cause: std::io::Error,
     },
-    /// Work that was passed in by the caller failed.
+    /// Work of a thread that the caller of this crate implements has failed.
     #[error("{0}")]
     Given(String),
-    /// A thread ended unexpectedly.
+    /// A thread ended before it was told to, which is a bug.
     #[error("{0} ended before it should; please report this")]
     Defect(String),
-    /// The run ended early because the caller asked for it.
+    /// The run ended early because the caller asked for this.
     #[error("stopped")]
     Stopped,
 }

@@ -1,4 +1,4 @@
-//! Implements the stages of network functions that process the headers of packets.
+//! Creates the stages of network functions, which process the headers of packets.
 
 mod acl;
 mod flow_statistics;
@@ -9,7 +9,7 @@ use crate::error::NeighbourError;
 use crate::spec::HeaderStage;
 use crate::stage::Stage;
 
-/// Creates a stage with its initial tables.
+/// Creates a stage with its initial tables, such as the routes of a router, generated from `seed`.
 ///
 /// # Errors
 /// If a number is outside of its limits, or there is not enough memory.

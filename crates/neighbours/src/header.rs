@@ -1,7 +1,7 @@
 //! Builds and changes packet headers: Ethernet, IPv4 without options, and UDP (RFC 791, 768), with
 //! their checksums.
 
-/// Total size of all headers in bytes.
+/// Total size in bytes of the Ethernet, IPv4 and UDP headers.
 pub const BYTES: usize = 42;
 const IP: usize = 14;
 const TTL: usize = IP + 8;
@@ -12,13 +12,12 @@ const DESTINATION: usize = IP + 16;
 const UDP: usize = IP + 20;
 const UDP_CHECKSUM: usize = UDP + 6;
 const PROTOCOL_UDP: u8 = 17;
-/// Initial time to live of generated packets.
+/// Initial time to live (TTL) of generated packets.
 pub const INITIAL_TTL: u8 = 64;
 
-/// The bytes of a packet's headers.
 pub type Header = [u8; BYTES];
 
-/// Addresses, ports and protocol, by which packets of one flow are recognised.
+/// Addresses, ports and protocol number, which together identify the flow of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FiveTuple {
     pub source: u32,
@@ -29,7 +28,7 @@ pub struct FiveTuple {
 }
 
 /// Builds the headers of a UDP packet that belongs to a flow, with correct checksums. The payload
-/// has `length` bytes (at most 65,507), and `sum` is the sum of its words ([`sum_of`]).
+/// has `length` bytes (at most 65,507), and `sum` is the sum of its 16-bit words ([`sum_of`]).
 pub fn udp_headers(flow: &FiveTuple, length: u16, sum: u32) -> Header {
     let mut header = [0; BYTES];
     header[..IP].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]);
@@ -74,8 +73,8 @@ pub fn length(header: &Header) -> u32 {
     u32::from(word(header, IP + 2)) + IP as u32
 }
 
-/// Replaces the source address and port, and updates both checksums incrementally (RFC 1624, Eqn.
-/// 3).
+/// Replaces the source address and port of a packet, and updates both checksums incrementally (RFC
+/// 1624, Eqn. 3).
 #[inline]
 pub fn rewrite_source(header: &mut Header, source: u32, port: u16) {
     let old = [word(header, SOURCE), word(header, SOURCE + 2), word(header, UDP)];
@@ -92,8 +91,8 @@ pub fn rewrite_source(header: &mut Header, source: u32, port: u16) {
     put(header, UDP, port);
 }
 
-/// Decrements the time to live, and writes the address of the next hop. Returns false if the time
-/// to live has run out.
+/// Decrements the time to live of a packet, and writes the address of the next hop. Returns false
+/// if the time to live has run out.
 #[inline]
 pub fn hop(header: &mut Header, next: u32) -> bool {
     if header[TTL] <= 1 {
@@ -108,8 +107,8 @@ pub fn hop(header: &mut Header, next: u32) -> bool {
     true
 }
 
-/// Returns the sum of the 16-bit words, in which the bits above the lowest 16 were added to these
-/// once. If the number of bytes is odd, the last one is the high byte of a word.
+/// Returns the sum of the 16-bit words of `bytes`. The carry above the lowest 16 bits was added to
+/// these once. If the number of bytes is odd, the last one is the high byte of a word.
 pub fn sum_of(bytes: &[u8]) -> u32 {
     let pairs = bytes.chunks_exact(2);
     let odd = pairs.remainder().first().map_or(0, |&high| u64::from(high) << 8);
@@ -163,7 +162,7 @@ fn put_address(header: &mut Header, at: usize, value: u32) {
     header[at..at + 4].copy_from_slice(&value.to_be_bytes());
 }
 
-/// Returns true if both checksums are correct. Computes them from all bytes.
+/// Returns true if both checksums of the packet are correct. Computes them from all bytes.
 #[cfg(test)]
 pub fn intact(header: &Header, payload: &[u8]) -> bool {
     let ip = folded(sum_of(&header[IP..UDP])) == 0xffff;

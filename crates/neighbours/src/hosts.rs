@@ -1,4 +1,4 @@
-//! Implements the threads of network functions and accelerators.
+//! Implements the work of the threads that run network functions and accelerators.
 
 use std::collections::VecDeque;
 use std::hint::spin_loop;
@@ -13,12 +13,12 @@ use crate::spec::{AcceleratorSpec, FunctionSpec, Pattern};
 use crate::stage::{Stage, Verdict};
 use crate::work::{Served, Work};
 
-/// Number of packets in a turn, which is the usual burst size of a driver.
+/// Number of packets in a turn of a thread, which is the usual burst size of a driver.
 const BURST: usize = 32;
-/// Number of attempts to send to a full queue after which a turn ends.
+/// Number of attempts to send a request to a full queue, after which the turn ends.
 const MAX_ATTEMPTS: usize = 1000;
 
-/// The header stages of a function, and the packets that they process.
+/// The stages of a network function that process headers, and the packets that they process.
 struct Front {
     packets: Packets,
     stages: Vec<Box<dyn Stage>>,
@@ -57,7 +57,7 @@ fn process(stages: &mut [Box<dyn Stage>], header: &mut Header) -> bool {
     stages.iter_mut().all(|stage| stage.process(header) == Verdict::Pass)
 }
 
-/// The only thread of a function with the pattern run-to-completion.
+/// The only thread of a network function that processes each packet to completion.
 struct RunToCompletion {
     front: Front,
     accelerator: Option<Accelerator>,
@@ -86,11 +86,12 @@ impl Work for RunToCompletion {
     }
 }
 
-/// The thread of a pipeline that processes headers.
+/// The first of two threads of a network function in a pipeline. It processes packet headers, and
+/// sends requests to the second thread, the accelerator.
 struct Headers {
     front: Front,
     queue: SyncSender<usize>,
-    /// Index of the payload that was not sent because the queue had no room.
+    /// Index of the payload that was not sent because the queue to the accelerator was full.
     waiting: Option<usize>,
 }
 
@@ -117,8 +118,8 @@ impl Work for Headers {
     }
 }
 
-/// A thread that runs only an accelerator, either as part of a pipeline or for a client that keeps
-/// it busy.
+/// A thread that runs only an accelerator, either as the second thread of a pipeline or for a
+/// client that keeps it busy.
 struct AcceleratorThread {
     accelerator: Accelerator,
 }
@@ -141,10 +142,10 @@ impl Work for AcceleratorThread {
     }
 }
 
-/// A thread, given by its CPU and its work.
+/// The CPU and the work of a thread.
 pub type PinnedWork = (usize, Box<dyn Work>);
 
-/// Creates the threads of a network function. The thread that processes headers is the first one.
+/// Creates the threads of a network function, with the thread that processes headers first.
 ///
 /// # Errors
 /// If the description is invalid, or there is not enough memory.
@@ -174,7 +175,7 @@ pub fn function(spec: &FunctionSpec) -> Result<Vec<PinnedWork>, NeighbourError> 
     }
 }
 
-/// Creates the thread of an accelerator that is always busy.
+/// Creates the thread of an accelerator whose first client always has a request.
 ///
 /// # Errors
 /// If the description is invalid, or there is not enough memory.

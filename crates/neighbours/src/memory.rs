@@ -1,5 +1,5 @@
-//! The competitor `mem-bench`. It accesses its working set in memory at a given rate, or as fast as
-//! possible.
+//! The competitor `mem-bench`, which disturbs other threads. It accesses its working set in memory
+//! at a given rate, or as fast as possible.
 
 use std::hint::spin_loop;
 use std::time::{Duration, Instant};
@@ -12,9 +12,9 @@ use crate::work::{Served, Work};
 
 const WORD: usize = size_of::<u64>();
 const LINE: usize = 64 / WORD;
-/// Number of accesses in a turn. It is small, so that accesses at a slow rate come evenly.
+/// Number of memory accesses in a turn. It is small, so that accesses at a slow rate come evenly.
 const TURN: u64 = 64;
-/// Longest wait for a turn that is not due yet. After this wait, the accesses are left to a later
+/// Longest busy wait for a turn that is not due yet. After it, the accesses are left to a later
 /// call.
 const MAX_WAIT: Duration = Duration::from_micros(50);
 /// Longest delay that later turns make up for. If a turn is later, the accesses that were missed

@@ -1,4 +1,5 @@
-//! Runs subjects and competitors together for limited times, called blocks.
+//! Runs network functions, the subjects, and their competitors together for limited times, called
+//! blocks.
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -17,41 +18,43 @@ use crate::probe::Probe;
 use crate::spec::{MixSpec, WorkSpec};
 use crate::work::{Served, Work};
 
-/// Interval between two calls of the callback, by which the caller can end a block.
+/// Interval between two calls of the callback with which the caller can end a block early.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
-/// Longest wait until all threads have started to measure.
+/// Longest time to wait for all threads to start measuring.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 const WARMING: u8 = 0;
 const MEASURING: u8 = 1;
 const OVER: u8 = 2;
 
-/// Results of one thread in a measured block.
+/// Results of one thread in a measured period, called a block.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reading {
-    /// Number of its subject or competitor, from 0.
+    /// Index of what the thread runs, among the subjects or competitors of the description.
     pub of: usize,
-    /// Kind of the thread, such as `function`.
+    /// Kind of the thread: `function`, `accelerator`, `mem-bench` or `probe`.
     pub name: &'static str,
-    /// CPU of the thread.
+    /// Number of the CPU that the thread runs on.
     pub cpu: usize,
-    /// Duration of the measurement.
+    /// Duration of the measurement in seconds of wall-clock time.
     pub seconds: f64,
-    /// CPU time of the thread in this duration; null if the system does not provide it.
+    /// CPU time of the thread in seconds during the measurement; null if the system does not
+    /// provide it.
     pub cpu_seconds: Option<f64>,
-    /// Work done: by the thread itself first, then for each client of its accelerator.
+    /// Work done during the measurement. The first element is the thread's own, and one follows for
+    /// each client of its accelerator, if it has one.
     pub served: Vec<Served>,
-    /// Hardware counters; null if there are none.
+    /// Counts of hardware events during the measurement; null if there are no counters.
     pub counted: Option<Counted>,
 }
 
-/// Results of all threads in a block.
+/// Results of all threads in a measured period.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Block {
-    /// Results of the subjects' threads.
+    /// Results of the threads whose speed is measured.
     pub subjects: Vec<Reading>,
-    /// Results of the competitors' threads; empty in blocks without them.
+    /// Results of the threads of competitors, which disturb the others; empty if these did not run.
     pub competitors: Vec<Reading>,
 }
 
@@ -63,14 +66,14 @@ struct Slot {
     work: Mutex<Box<dyn Work>>,
 }
 
-/// Subjects and competitors with their memory, ready to run.
+/// Network functions and their competitors with their memory, ready to run.
 pub struct Mix {
     slots: Vec<Slot>,
 }
 
 impl Mix {
     /// Allocates packets, tables and working sets, without running anything. [`WorkSpec::Given`]
-    /// refers to an item of `given` by its index. Each item can be used once.
+    /// refers to an element of `given` by its index. Each element can be used once.
     ///
     /// # Errors
     /// If the description is invalid, the process may not use the CPUs, or there is not enough
@@ -94,8 +97,8 @@ impl Mix {
         Ok(Mix { slots })
     }
 
-    /// Runs the subjects, and also the competitors if `competing` is set. Runs them for `warm`
-    /// without measuring, and then for `time` with measuring.
+    /// Runs the subjects, whose speed is measured, and also the competitors if `competing` is set.
+    /// Runs them for `warm` without measuring, and then for `time` with measuring.
     ///
     /// # Errors
     /// [`NeighbourError::Stopped`] if `go_on` returns false. Other errors if a thread fails or
@@ -145,7 +148,7 @@ impl Mix {
 }
 
 /// Waits until `count` threads have started to measure, for at most [`MAX_WAIT`]. If other
-/// processes keep the CPUs busy, the measured CPU times show it.
+/// processes keep the CPUs busy so that some start late, the measured CPU times show it.
 fn wait_for(
     started_count: &AtomicUsize,
     count: usize,
@@ -158,7 +161,7 @@ fn wait_for(
     Ok(())
 }
 
-/// A guard that ends the block when it is dropped.
+/// A guard that tells all threads to end when it is dropped.
 struct Over<'a>(&'a AtomicU8);
 
 impl Drop for Over<'_> {
@@ -182,7 +185,7 @@ fn wait(time: Duration, go_on: &dyn Fn() -> bool) -> Result<(), NeighbourError> 
     }
 }
 
-/// Clocks and counters of a thread at one moment. The thread itself reads them.
+/// Clocks, hardware counters and totals of work of a thread at one moment, read by that thread.
 struct Snapshot {
     moment: Moment,
     served: Vec<Served>,
@@ -235,7 +238,7 @@ fn run(
     })
 }
 
-/// Returns the CPUs that a work needs, each with a description of its use for error messages.
+/// Returns the CPUs that the work needs, each with a description of its use for error messages.
 fn purposes(work: &WorkSpec, competes: bool) -> Vec<(String, usize)> {
     let owner = if competes { "a competitor's " } else { "the " };
     let named = |what: &str, cpu: usize| (format!("{owner}{what}"), cpu);

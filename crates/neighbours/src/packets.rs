@@ -13,7 +13,7 @@ use crate::header::{BYTES, Header, sum_of, udp_headers};
 use crate::payloads::Payloads;
 use crate::traffic::{Traffic, flow_of};
 
-/// A ring of buffers from which packets are received.
+/// A ring of packet buffers from which a network function receives its packets.
 pub struct Packets {
     traffic: Traffic,
     headers: Vec<Header>,
@@ -24,7 +24,7 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// Creates a ring whose packets have the flows, size and payloads of this traffic.
+    /// Creates a ring of packets with the flows, sizes and payloads that `traffic` describes.
     ///
     /// # Errors
     /// If the payloads are too small for their matches, or there is not enough memory.
@@ -44,12 +44,12 @@ impl Packets {
         Ok(Packets { traffic: *traffic, headers, sums, payloads, random, next: 0 })
     }
 
-    /// Returns the payloads of all buffers.
+    /// Returns the payloads of all packet buffers.
     pub fn payloads(&self) -> Arc<Payloads> {
         Arc::clone(&self.payloads)
     }
 
-    /// Returns the header of a packet that belongs to the flow with this number.
+    /// Returns the headers of a packet that belongs to the flow with this number.
     pub fn header_of(&self, number: u64) -> Header {
         let length = self.traffic.payload_bytes() as u16;
         udp_headers(
@@ -59,7 +59,8 @@ impl Packets {
         )
     }
 
-    /// Receives the next packet. Returns the index of its buffer, and its header.
+    /// Receives the next packet, of a random flow. Returns the index of its buffer, and its
+    /// headers.
     #[inline]
     pub fn receive(&mut self) -> (usize, &mut Header) {
         let at = self.next;

@@ -1,4 +1,5 @@
-//! Generates payloads in which rules match a given number of times, and defines these rules.
+//! Generates payloads in which regular expressions match a given number of times, and defines these
+//! expressions, called rules.
 //!
 //! The paper generates payloads with exrex from rules of L7-filter (section 7.1). Here, payloads
 //! contain texts that match certain rules, so the number of matches is exact. The text between
@@ -22,7 +23,7 @@ pub const RULES: [&str; 8] = [
     r"<[X-Z][0-9]{2,6}>",
 ];
 
-/// A text for each rule that the rule matches.
+/// An example text for each rule, which the rule matches.
 const MATCHES: [&[u8]; 8] = [
     b"A1234-D",
     b"EH42/get",
@@ -37,7 +38,7 @@ const MATCHES: [&[u8]; 8] = [
 const SLOT: usize = 9;
 const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz      ";
 
-/// Payloads of the same size, one for each buffer of a ring.
+/// Payloads of equal size, one for each packet buffer of a ring.
 #[derive(Clone, Debug)]
 pub struct Payloads {
     bytes: Vec<u8>,
@@ -45,7 +46,7 @@ pub struct Payloads {
 }
 
 impl Payloads {
-    /// Creates `count` payloads of `size` bytes each. Each has `mtbr` matches per megabyte, at
+    /// Creates `count` payloads of `size` bytes each. The rules match `mtbr` times per megabyte, at
     /// random offsets that depend on `seed`.
     ///
     /// # Errors
@@ -83,12 +84,10 @@ impl Payloads {
         Ok(Payloads { bytes, size })
     }
 
-    /// Returns the number of payloads.
     pub fn count(&self) -> usize {
         self.bytes.len().checked_div(self.size).unwrap_or(0)
     }
 
-    /// Returns the payload with this number.
     #[inline]
     pub fn get(&self, number: usize) -> &[u8] {
         let start = number * self.size;

@@ -1,5 +1,5 @@
-//! The probe measures how much other threads slow down caches and memory. It walks over all cache
-//! lines of a working set in random order, and each step depends on the previous one.
+//! A probe, which measures how much other threads slow down caches and memory. It walks over all
+//! cache lines of a working set in random order, and each step depends on the previous one.
 
 use slowpath_random::Random;
 
@@ -9,7 +9,7 @@ use crate::work::{Served, Work};
 
 const TURN: u64 = 256;
 
-/// A cache line that contains the index of the next line on the walk.
+/// A cache line that contains the index of the next cache line on the walk.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 struct Line(u32);
@@ -22,8 +22,8 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Creates a walk that visits all lines in a random cycle (Sattolo, "An algorithm to generate a
-    /// random cyclic permutation", 1986).
+    /// Creates a walk that visits all cache lines in a random cycle (Sattolo, "An algorithm to
+    /// generate a random cyclic permutation", 1986).
     ///
     /// # Errors
     /// If the size of the working set is out of range, or there is not enough memory.

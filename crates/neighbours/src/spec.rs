@@ -1,5 +1,5 @@
-//! Descriptions of the subjects, whose speed is measured, and of the competitors. Also checks that
-//! these descriptions are valid.
+//! Descriptions of the subjects, whose speed is measured, and of the competitors that disturb them.
+//! Also checks that the descriptions are valid.
 
 use serde::Deserialize;
 
@@ -12,61 +12,63 @@ const WORKING_SET: (f64, f64) = (4096.0, 68_719_476_736.0);
 const RATES: (f64, f64) = (1.0, 1e10);
 /// Minimum and maximum capacity of a queue in requests.
 const QUEUE: (f64, f64) = (1.0, 65_536.0);
-/// Minimum and maximum number of queues of a client.
+/// Minimum and maximum number of request queues of an accelerator's client.
 const QUEUES: (f64, f64) = (1.0, 64.0);
 
-/// Describes which subjects and competitors run together.
+/// A description of the subjects and competitors that run together. The speed of subjects is
+/// measured.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MixSpec {
-    /// Subjects, which are measured with and without the competitors.
+    /// Subjects, whose speed is measured with and without the competitors.
     #[serde(default)]
     pub subjects: Vec<WorkSpec>,
-    /// Competitors, which disturb the subjects.
+    /// Competitors, which share caches, memory or an accelerator with the subjects.
     #[serde(default)]
     pub competitors: Vec<WorkSpec>,
 }
 
-/// Describes the work of one or two threads.
+/// A description of the work of one or two threads.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum WorkSpec {
-    /// The work of a network function.
+    /// A network function, with one or two threads.
     Function(FunctionSpec),
-    /// The work of an accelerator that one client keeps busy.
+    /// An accelerator on its own thread, which is always busy: its first client always has a
+    /// request.
     Accelerator(AcceleratorSpec),
-    /// The work of the competitor `mem-bench`, which accesses memory.
+    /// The competitor `mem-bench`, which accesses memory.
     Memory(MemorySpec),
-    /// The work of the probe, which measures how much other threads slow down caches and memory.
+    /// The probe, which measures how much other threads slow down caches and memory.
     Probe(ProbeSpec),
     /// Work that the caller passes in.
     Given(GivenSpec),
 }
 
-/// A network function: stages that process headers, and an accelerator that processes payloads. One
-/// of the two parts may be missing.
+/// A network function: stages that process packet headers, and an accelerator that processes
+/// payloads. The stages or the accelerator may be missing.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FunctionSpec {
-    /// CPU of the function's only thread, or of the thread for headers.
+    /// Number of the CPU for the function's only thread, or for the thread that processes headers.
     pub cpu: usize,
-    /// CPU of the accelerator's thread. Only a pipeline has one.
+    /// Number of the CPU for the accelerator's thread. It is `None` unless `pattern` is a pipeline.
     #[serde(default)]
     pub accelerator_cpu: Option<usize>,
     /// Division of the function's work between threads.
     pub pattern: Pattern,
-    /// Traffic that the function processes.
+    /// Traffic whose packets the function processes.
     pub traffic: Traffic,
-    /// Stages that process the headers, in this order.
+    /// Stages that process the headers of each packet, in this order.
     #[serde(default)]
     pub stages: Vec<HeaderStage>,
-    /// Service of the accelerator, if the function uses one.
+    /// Service that the accelerator provides; `None` if the function uses no accelerator.
     #[serde(default)]
     pub service: Option<Service>,
-    /// Capacity of the function's queue at the accelerator, in requests.
+    /// Capacity of the queue from the function to the accelerator, in requests.
     #[serde(default = "default_queue")]
     pub queue: usize,
-    /// Other clients of the accelerator. They are active in blocks with competitors.
+    /// Other clients of the accelerator. They send requests only while competitors run.
     #[serde(default)]
     pub clients: Vec<ClientSpec>,
 }
@@ -81,29 +83,29 @@ fn default_queue() -> usize {
 pub struct AcceleratorSpec {
     /// CPU of the accelerator's thread.
     pub cpu: usize,
-    /// Service of the accelerator.
+    /// Service that the accelerator provides.
     pub service: Service,
     /// Traffic from which the first client takes its payloads.
     pub traffic: Traffic,
-    /// Other clients of the accelerator. They are active in blocks with competitors.
+    /// Other clients of the accelerator. They send requests only while competitors run.
     #[serde(default)]
     pub clients: Vec<ClientSpec>,
 }
 
 /// A client of an accelerator: `regex-bench` or `compression-bench`, depending on the service. It
-/// has no thread: the accelerator generates its requests when they are due.
+/// has no thread, because the accelerator generates its requests when they are due.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientSpec {
     /// Size in bytes of the packets that contain the client's payloads.
     pub packet_bytes: usize,
-    /// Number of matches per megabyte of payload.
+    /// Number of regular-expression matches per megabyte of payload.
     pub mtbr: f64,
-    /// Number of requests per second, in all queues together. Without a rate, each queue always has
-    /// a request.
+    /// Number of requests per second, in all queues of the client together. If it is `None`, each
+    /// queue always has a request.
     #[serde(default)]
     pub rate: Option<f64>,
-    /// Number of the client's queues.
+    /// Number of queues in which the client's requests wait.
     #[serde(default = "one")]
     pub queues: usize,
 }
@@ -118,11 +120,11 @@ fn one() -> usize {
 pub struct MemorySpec {
     /// CPU of the competitor's thread.
     pub cpu: usize,
-    /// Size of the working set in bytes.
+    /// Size of the working set in memory, in bytes.
     pub bytes: usize,
-    /// Pattern of the memory accesses.
+    /// Kind of the memory accesses.
     pub touch: Touch,
-    /// Number of accesses per second. Without a rate, as many as possible.
+    /// Number of accesses per second. If it is `None`, as many as possible.
     #[serde(default)]
     pub rate: Option<f64>,
 }
@@ -133,34 +135,35 @@ pub struct MemorySpec {
 pub struct ProbeSpec {
     /// CPU of the probe's thread.
     pub cpu: usize,
-    /// Size of the working set in bytes.
+    /// Size of the working set in memory, in bytes.
     pub bytes: usize,
 }
 
-/// The work of one thread that the caller passes in.
+/// Work of one thread that the caller passes in as an object.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GivenSpec {
     /// CPU of the thread.
     pub cpu: usize,
-    /// Index of the work in the list that the caller passes in.
+    /// Index of the work in the list `given` that the caller passes to
+    /// [`Mix::new`](crate::Mix::new).
     pub work: usize,
 }
 
-/// Division of a function's work between threads.
+/// Division of a network function's work between threads.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// One thread processes each packet completely before the next one, and also does the
-    /// accelerator's work. While its own request waits, it serves the requests of other clients
-    /// that come first.
+    /// One thread processes each packet completely before the next one, and also runs the
+    /// accelerator. While its own request waits, it serves the requests of other clients that come
+    /// first.
     RunToCompletion,
     /// One thread processes headers and another one runs the accelerator. A bounded queue connects
     /// them.
     Pipeline,
 }
 
-/// A stage that processes the headers of packets.
+/// A stage of a network function that processes the headers of packets.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum HeaderStage {
@@ -170,17 +173,17 @@ pub enum HeaderStage {
     Nat,
     /// Finds the next hop of each packet by longest-prefix matching.
     Router {
-        /// Number of prefixes.
+        /// Number of address prefixes in the routing table.
         prefixes: usize,
     },
-    /// Passes or drops packets: the first rule that matches decides.
+    /// Passes or drops packets by an access control list, whose first matching rule decides.
     Acl {
-        /// Number of rules.
+        /// Number of rules in the list.
         rules: usize,
     },
 }
 
-/// Work of an accelerator on a payload.
+/// Operation of an accelerator on the payload of a request.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Service {
@@ -190,13 +193,14 @@ pub enum Service {
     Compression,
 }
 
-/// Access pattern of `mem-bench`.
+/// Kind of the memory accesses of `mem-bench`.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Touch {
-    /// Reads, changes and writes words at random places.
+    /// Reads, changes and writes 8-byte words at random addresses.
     Updates,
-    /// Copies one half of the working set to the other; each access copies a line of 64 bytes.
+    /// Copies one half of the working set to the other; each access copies a cache line of 64
+    /// bytes.
     Copies,
 }
 

@@ -8,13 +8,13 @@ use slowpath_random::mix;
 
 use crate::header::FiveTuple;
 
-/// A hash table whose keys are flows. It doubles its size when it is seven eighths full.
+/// A hash table whose keys are flows of packets. It doubles its size when it is seven eighths full.
 pub type FlowTable<V> = Table<FiveTuple, V>;
 
-/// A hash table whose keys consist of a few words.
+/// A hash table with a fast hash function for keys of a few words.
 pub type Table<K, V> = HashMap<K, V, BuildHasherDefault<Mixing>>;
 
-/// A hasher that mixes its input word by word.
+/// A hasher that mixes its input into the hash word by word.
 #[derive(Clone, Debug, Default)]
 pub struct Mixing(u64);
 
@@ -54,7 +54,7 @@ impl Hasher for Mixing {
     }
 }
 
-/// Packs a flow into two words, so that two mixing steps hash it.
+/// Hashes a flow as two 64-bit words, so that two mixing steps suffice.
 impl Hash for FiveTuple {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(u64::from(self.source) << 32 | u64::from(self.destination));

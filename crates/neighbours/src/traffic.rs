@@ -1,4 +1,5 @@
-//! Describes traffic by its number of flows, packet size and density of matches.
+//! Describes generated traffic by its number of flows, its packet size and the number of
+//! regular-expression matches in its payloads.
 
 use serde::Deserialize;
 use slowpath_random::mix;
@@ -10,12 +11,13 @@ use crate::header::{self, FiveTuple};
 const MAX_FLOWS: f64 = 16_777_216.0;
 /// Minimum and maximum packet size in bytes, including the Ethernet header.
 const SIZES: (f64, f64) = (64.0, 9000.0);
-/// Maximum number of matches per megabyte. Each match takes some bytes.
+/// Maximum number of regular-expression matches per megabyte of payload. Each match takes some
+/// bytes.
 const MAX_MATCHES: f64 = 20_000.0;
-/// Minimum and maximum number of packet buffers.
+/// Minimum and maximum number of packet buffers in a ring.
 const RING: (f64, f64) = (16.0, 65_536.0);
 
-/// The traffic that a function processes.
+/// A description of the traffic that a network function processes.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
@@ -23,9 +25,9 @@ pub struct Traffic {
     pub flows: u64,
     /// Size of each packet in bytes, including the Ethernet header.
     pub packet_bytes: usize,
-    /// Number of matches per megabyte (1,000,000 bytes) of payload.
+    /// Number of regular-expression matches per megabyte (1,000,000 bytes) of payload.
     pub mtbr: f64,
-    /// Number of packet buffers, which are used in turn.
+    /// Number of packet buffers in the ring, which are used in turn.
     #[serde(default = "default_ring")]
     pub ring: usize,
     /// Seed from which flows and payloads are generated.

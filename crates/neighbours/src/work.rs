@@ -1,18 +1,19 @@
-//! Defines the work of a thread. It is done in small turns, and its progress is read between them.
+//! Defines the work of a thread, which is done in small turns. Its progress is read between two
+//! turns.
 
 use serde::Serialize;
 
-/// Totals of the work done for one client.
+/// Totals of the work that was done, or of the part for one client of an accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Served {
-    /// Number of packets, requests or accesses.
+    /// Number of processed packets or requests, or of memory accesses.
     pub items: u64,
-    /// Total bytes of the items.
+    /// Total size in bytes of the packets, payloads or memory accesses.
     pub bytes: u64,
-    /// Total results: matches, or bytes after compression.
+    /// Total results: packets that passed all stages, matches, or bytes after compression.
     pub results: u64,
-    /// Total time of the accelerator; zero for other work.
+    /// Total processing time of the accelerator in nanoseconds; zero for other work.
     pub nanoseconds: u64,
 }
 
@@ -29,17 +30,18 @@ impl Served {
     }
 }
 
-/// The work that a thread does in small turns.
+/// The work of a thread, which is done in small turns.
 pub trait Work: Send {
-    /// Prepares for the next block. `competing` is true if the competitors run in it.
+    /// Prepares for the next measured period. `competing` is true if competitors, which disturb the
+    /// measured threads, run in it.
     fn begin(&mut self, competing: bool);
 
-    /// Does a small part of the work, which takes tens of microseconds. It does not wait longer
-    /// than this for other threads.
+    /// Does a small part of the work, which takes tens of microseconds. Does not wait longer than
+    /// this for other threads.
     fn turn(&mut self);
 
-    /// Returns the totals of the work done so far. The totals of the work itself come first,
-    /// followed by those of each client of its accelerator.
+    /// Returns the totals of the work done so far: those of the thread itself first, then those for
+    /// each client of its accelerator.
     fn served(&self) -> Vec<Served>;
 
     /// Returns the reason why the work cannot continue, or `None` if it can.

@@ -1,4 +1,4 @@
-//! Tests of running functions and competitors on this machine. Times are not tested.
+//! Tests that run network functions and competitors on this machine. Times are not tested.
 
 use slowpath_neighbours::{Mix, MixSpec, NeighbourError, allowed_cpus};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ fn traffic() -> &'static str {
 }
 
 /// Returns two CPUs that the process may use. Prints a message and returns `None` if there is only
-/// one.
+/// one, so that the test is skipped.
 fn two() -> Option<[usize; 2]> {
     match *allowed_cpus().as_slice() {
         [one, other, ..] => Some([one, other]),

@@ -16,21 +16,22 @@ const ANSWERED: [&str; 6] = [
     "bpf_jiffies64",
     "bpf_get_prandom_u32",
 ];
-/// Number of bits of an answer that stands for a time. So many nanoseconds are some hours.
+/// Number of random bits in an answer that stands for a time; 2^44 nanoseconds are almost five
+/// hours.
 const BITS: u32 = 44;
 
 /// Fixed results for the calls of the original and of the rewritten program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
-    /// Answers for the calls of the original program.
+    /// Fixed results for the calls of the original program.
     pub original: Vec<Answer>,
-    /// Answers for the calls of the rewritten program.
+    /// Fixed results for the calls of the rewritten program.
     pub rewritten: Vec<Answer>,
 }
 
 impl Answers {
-    /// Chooses answers for the calls of both programs. All calls of one helper get the same answer.
-    /// Another `number` gives other answers.
+    /// Chooses fixed results for the calls of both programs. All calls of one helper get the same
+    /// result. Another `number` gives other results.
     pub fn new(original: &BpfProgram, rewritten: &BpfProgram, number: u64) -> Answers {
         let answers = |program| answers(program, number);
         Answers { original: answers(original), rewritten: answers(rewritten) }
@@ -46,7 +47,7 @@ impl Answers {
     }
 }
 
-/// Returns true if calls of this helper can be replaced by answers.
+/// Returns true if calls of this helper can be replaced by fixed results.
 pub fn is_answered(helper: &str) -> bool {
     ANSWERED.contains(&helper)
 }

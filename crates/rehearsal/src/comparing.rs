@@ -25,12 +25,12 @@ use crate::unpredictable::{link_all, unpredictable_calls};
 
 /// Minimum number of packets between two comparisons of maps.
 const BATCH: usize = 1000;
-/// Running packets takes at least this many times as long as comparing maps.
+/// Minimum ratio of the time for running packets to the time for comparing maps.
 const MIN_RUN_RATIO: u32 = 4;
 /// Minimum number of packets between two reloads of the programs. A reload resets all maps, because
 /// full maps behave differently from empty ones.
 const EPOCH: usize = 10_000;
-/// Running packets takes at least this many times as long as comparing maps and reloading.
+/// Minimum ratio of the time for running packets to the time for comparing maps and reloading.
 const MIN_EPOCH_RATIO: u32 = 10;
 /// Total size in bytes of remembered packets that forces a reload.
 const MAX_HISTORY_BYTES: usize = 32 << 20;
@@ -43,14 +43,14 @@ const EXTRA_TRIES: u64 = 1000;
 /// without a result.
 const MAX_LOST: u32 = 20;
 
-/// State of comparing the two programs.
+/// State of the loop that compares the original with the rewritten program.
 struct Work<'a> {
     kernel: &'a Kernel,
     subject: &'a Subject<'a>,
     install: Install<'a>,
     environment: RunEnvironment,
     calls: Calls,
-    /// Answers for the calls of both programs until the next reload.
+    /// Fixed results for the calls of both programs until the next reload.
     answers: Answers,
     /// Number of times that the programs were reloaded.
     epochs: u64,
@@ -86,7 +86,7 @@ struct Work<'a> {
 enum Ran {
     /// The kernel did not run the original on the packet.
     Nothing,
-    /// The packet did not reach both programs.
+    /// The packet did not reach both the original and the rewritten program.
     Kept,
     /// Both programs ran. The original took a path that it had taken before, or it is not
     /// deterministic.
@@ -196,11 +196,12 @@ pub struct Programs {
     /// The rewritten program, without the programs that it tail-calls.
     pub rewritten: BpfProgram,
     /// Names of functions that a program calls, whose results are unpredictable, and that are not
-    /// replaced by answers.
+    /// replaced by fixed results.
     pub unpredictable: BTreeSet<String>,
 }
 
-/// The two programs whose calls are replaced by answers.
+/// The original and the rewritten program, whose calls for the time and for random numbers are
+/// replaced by fixed results.
 struct Calls {
     original: BpfProgram,
     rewritten: BpfProgram,

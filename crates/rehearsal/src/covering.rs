@@ -15,8 +15,8 @@ use crate::outcome::{Covered, Found};
 use crate::program_harness::Arrival;
 use crate::run_environment::RunEnvironment;
 
-/// Runs groups of packets through both programs, but not through the upstream programs. Each group
-/// gets new maps with its own content.
+/// Runs groups of packets through the original and the rewritten program, but not through the
+/// upstream programs. Each group gets new maps with its own content.
 pub fn cover(
     kernel: &Kernel,
     subject: &Subject<'_>,

@@ -20,7 +20,7 @@ pub enum RehearsalError {
         /// Message of the kernel, with the verifier's reason.
         cause: Box<LoadError>,
     },
-    /// Maps could not be filled.
+    /// The maps of a program could not be filled with their initial content.
     #[error("{role}: {cause}")]
     Install {
         /// The program whose maps could not be filled.

@@ -150,12 +150,12 @@ pub fn cover(
     on_one_cpu(|_| covering::cover(kernel, &sized.subject(), covers, &half))
 }
 
-/// A copy of the subject in which every map has a size.
+/// A copy of the programs to compare and of the upstream programs, in which every map has a size.
 struct SizedSubject<'a> {
     upstream: Vec<Stage>,
     original: (Cow<'a, Object>, usize),
     rewritten: (Cow<'a, Object>, usize),
-    /// Names of the maps whose size was chosen by `sizes`.
+    /// Names of the maps for which the module `sizes` chose a size.
     chosen: Vec<String>,
 }
 

@@ -19,26 +19,28 @@ const MAX_ELEMENTS: u32 = 1 << 18;
 /// All programs of the chain in the kernel, each with its own maps.
 pub struct LoadedChain<'a> {
     subject: &'a Subject<'a>,
-    /// The upstream programs for test runs. Empty on devices, where each harness has its own.
+    /// The upstream programs for test runs. Empty on devices, where each compared program has its
+    /// own copies.
     upstream: Vec<LoadedProgram>,
     original: ProgramHarness,
     rewritten: ProgramHarness,
     /// A second copy of the original. If the two copies give different results, the results are not
     /// predictable.
     control: ProgramHarness,
-    /// Initial content of the maps that only one of the two programs has, by their names.
+    /// Initial content of the maps that only the original or only the rewritten program has, by
+    /// their names.
     unshared_maps: BTreeMap<String, (Role, Content)>,
     /// Guards that keep the installed content of the maps alive.
     _installed: Vec<Option<Installed>>,
 }
 
-/// Result of running a packet through both programs.
+/// Result of running a packet through the original and the rewritten program.
 pub enum Comparison {
     /// The kernel did not run the original on the packet.
     Refused(RunError),
     /// An upstream program did not pass the packet on.
     Kept,
-    /// The packet reached none of the programs.
+    /// The packet got lost: it reached neither a compared program nor an upstream program.
     Lost,
     /// The packet reached some of the programs, but not all.
     PartlyDelivered,
@@ -67,7 +69,7 @@ pub fn load(
     Ok((loaded, installed))
 }
 
-/// Loads the upstream programs.
+/// Loads the upstream programs, which run before the compared programs, and fills their maps.
 pub fn load_upstream(
     kernel: &Kernel,
     subject: &Subject<'_>,
@@ -95,7 +97,7 @@ fn plain(
 
 impl<'a> LoadedChain<'a> {
     /// Loads all programs with new maps, and replaces calls of the original and the rewritten
-    /// program by `answers`.
+    /// program by the fixed results `answers`.
     pub fn new(
         kernel: &Kernel,
         subject: &'a Subject<'a>,
@@ -244,7 +246,7 @@ fn is_compared(map: &Map) -> bool {
     definition.kind.is_readable() && definition.max_entries <= MAX_ELEMENTS
 }
 
-/// Compares those maps of the object that both programs have.
+/// Compares the content of those maps of the object that both programs have.
 fn compare_shared(
     object: &Object,
     first: &LoadedProgram,
@@ -283,7 +285,6 @@ pub fn pass(
     Ok(Some(arrival))
 }
 
-/// Returns the maps of a loaded program.
 fn maps<'l>(object: &Object, loaded: &'l LoadedProgram) -> impl Iterator<Item = &'l Map> {
     (0..object.maps.len()).filter_map(|number| loaded.map_by_number(number))
 }

@@ -18,7 +18,8 @@ const MAX_ADDED: usize = 512;
 /// Maximum number of constants that are taken from programs.
 const MAX_CONSTANTS: usize = 4096;
 
-/// Numbers with a special meaning in protocols, or at the limits of a number of bits.
+/// Numbers that generated packets contain more often than others: numbers with a special meaning in
+/// protocols, and limits of integer types.
 const SPECIAL: [u32; 24] = [
     0,
     1,

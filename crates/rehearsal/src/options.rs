@@ -1,4 +1,5 @@
-//! Says which programs a rehearsal compares, and how much it does.
+//! Defines the subject of a rehearsal, which are the programs to compare, and its options, such as
+//! the number of packets.
 
 use std::fmt;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ pub struct Subject<'a> {
     pub rewritten: (&'a Object, usize),
 }
 
-/// Tells a program of the chain from the others.
+/// The role of a program in a rehearsal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The upstream program with this index.

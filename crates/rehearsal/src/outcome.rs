@@ -5,14 +5,16 @@ use slowpath_kernel::agreement::Difference;
 
 use crate::program_harness::Arrival;
 
-/// Results of comparing two programs. In JSON, packets are hexadecimal digits.
+/// Results of comparing the original and the rewritten program. In JSON, packets are hexadecimal
+/// digits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Rehearsal {
-    /// Number of packets that got through the upstream programs and that both programs treated
-    /// alike.
+    /// Number of packets that got through the upstream programs and that the original and the
+    /// rewritten program treated alike.
     pub compared: u64,
-    /// Number of packets that were sent to both programs directly and that both treated alike.
+    /// Number of packets that were sent directly to the original and the rewritten program, and
+    /// that both treated alike.
     pub arbitrary: u64,
     /// Number of packets that both programs ran, compared or not.
     pub ran: u64,
@@ -29,13 +31,13 @@ pub struct Rehearsal {
     pub difference: Option<Found>,
     /// Names of maps that were not compared because they cannot be read, such as ring buffers.
     pub unread: Vec<String>,
-    /// Results on devices, if requested.
+    /// Results of sending frames on virtual Ethernet devices; empty if this was not requested.
     pub devices: Vec<OnDevice>,
-    /// Times of both programs.
+    /// Times of both programs, if they were timed.
     pub rate: Option<Rate>,
     /// Reason why the rehearsal ended early, if it did.
     pub ended: Option<String>,
-    /// Further remarks, in sentences.
+    /// Remarks that the other fields do not express, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -46,8 +48,8 @@ pub struct OnDevice {
     /// Place of the programs: "native" for the driver, "generic" for the kernel's generic code.
     #[cfg_attr(test, schemars(extend("enum" = ["native", "generic"])))]
     pub mode: &'static str,
-    /// Number of frames that got through the upstream programs and that both programs treated
-    /// alike.
+    /// Number of frames that got through the upstream programs and that the original and the
+    /// rewritten program treated alike.
     pub frames: u64,
     /// Lengths of the shortest and the longest frame that both programs ran, in bytes.
     pub lengths: Option<(usize, usize)>,
@@ -59,7 +61,7 @@ pub struct OnDevice {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "RehearsalCovered"))]
 pub struct Covered {
-    /// Number of packets that both programs treated alike.
+    /// Number of packets that the original and the rewritten program treated alike.
     pub packets: u64,
     /// Number of different paths that the original took, as in [`Rehearsal::ways`].
     pub ways: usize,
@@ -75,20 +77,20 @@ pub struct Covered {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "RehearsalDifference"))]
 pub struct Found {
-    /// Description in the words of [`slowpath_kernel::agreement::Difference`]; "first" is the
-    /// original.
+    /// Description of the difference, as [`slowpath_kernel::agreement::Difference`] prints it. Its
+    /// "first" program is the original.
     pub what: String,
     /// The packet as it arrived at both programs; `None` if maps differ and the responsible packet
     /// is unknown.
     #[serde(serialize_with = "digits_of_some")]
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub packet: Option<Vec<u8>>,
-    /// Metadata in front of the packet.
+    /// XDP metadata in front of the packet (`data_meta`).
     #[serde(serialize_with = "digits")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub metadata: Vec<u8>,
-    /// Number of packets that both programs ran before this one since their maps were reset; the
-    /// difference may depend on them.
+    /// Number of packets that both programs ran before the differing one since their maps were
+    /// reset. The difference may depend on these packets.
     pub before: u64,
 }
 
@@ -111,23 +113,24 @@ pub struct Rate {
     /// loop: the median of all rounds. Below 1 the rewritten program is faster. The ratio of the
     /// programs alone is further from 1.
     pub ratio: f64,
-    /// The first and the third quartile of these ratios.
+    /// The first and the third quartile of the ratios of all rounds.
     pub ratio_quartiles: [f64; 2],
-    /// The same ratio for a second copy of the original: 1 if only the instructions mattered. The
-    /// address of the code matters, too. Programs are loaded anew after every third round, and yet
-    /// identical programs of 25 ns including the loop differed by up to 3 %.
+    /// The same ratio for a second copy of the original, which shows the error of the measurement.
+    /// It would be 1 if the time depended only on the instructions, but it also depends on the
+    /// address of the code. Programs are loaded anew after every third round, and yet identical
+    /// programs of 25 ns including the loop differed by up to 3 %.
     pub copy_ratio: f64,
     /// Nanoseconds of an empty program in the kernel's loop: the median of all rounds.
     pub frame_ns: f64,
     /// Nanoseconds that were subtracted from each time, because restoring the packet added them: a
     /// clock reading and a tail call, measured with an empty program. 0 if nothing was restored.
     pub restoring_ns: f64,
-    /// Ratio of the programs alone, without the kernel's loop; `None` if the remainder of one is
-    /// below 5 ns.
+    /// Ratio of the times without the time of the kernel's loop (`frame_ns`); `None` if less than
+    /// 5 ns remain for one of the programs.
     pub ratio_without_frame: Option<f64>,
     /// Number of timed rounds; each round takes the shortest of five calls.
     pub rounds: u32,
-    /// Number of runs in each call.
+    /// Number of runs of a program in each call of the kernel.
     pub repetitions: u32,
     /// True if the packet was restored between runs, outside of the timed part.
     pub restored: bool,

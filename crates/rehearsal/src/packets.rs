@@ -14,7 +14,7 @@ pub struct Packets<'a> {
     /// Seed packets of at least 14 bytes, which should pass the upstream programs.
     pub seeds: &'a [Vec<u8>],
     /// Facts that hold for all arriving packets. Generated packets are changed so that they hold;
-    /// `None` if any packet may arrive. They do not apply to packets that bypass the upstream
+    /// `None` if any packet may arrive. The facts do not apply to packets that bypass the upstream
     /// programs.
     pub facts: Option<&'a PacketFacts>,
 }

@@ -13,9 +13,8 @@ use crate::run_environment::VethSettings;
 /// A packet with its metadata, as it arrives at a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The packet.
     pub packet: Vec<u8>,
-    /// Metadata in front of the packet.
+    /// XDP metadata in front of the packet (`data_meta`).
     pub metadata: Vec<u8>,
 }
 
@@ -35,7 +34,7 @@ impl Arrival {
     }
 }
 
-/// A loaded program that packets can be run in.
+/// A loaded program, with the means to run packets in it.
 pub enum ProgramHarness {
     /// A program for test runs that does not count instructions.
     Plain(LoadedProgram),
@@ -63,7 +62,7 @@ pub enum Ran {
     Refused(RunError),
     /// An upstream program did not pass the packet on to the program.
     Kept,
-    /// The packet reached none of the programs.
+    /// The packet got lost: it reached neither this program nor an upstream program.
     Lost,
 }
 
@@ -109,7 +108,6 @@ impl ProgramHarness {
         Ok(ProgramHarness::OnVeth(Box::new(on_veth)))
     }
 
-    /// Returns the loaded program.
     pub fn loaded(&self) -> &LoadedProgram {
         match self {
             ProgramHarness::Plain(loaded) => loaded,
@@ -118,7 +116,6 @@ impl ProgramHarness {
         }
     }
 
-    /// Runs the program on a packet.
     pub fn run(&self, arrival: &Arrival) -> Result<Ran, RehearsalError> {
         let context = arrival.context();
         let done = match self {

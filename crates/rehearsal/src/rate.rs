@@ -1,4 +1,5 @@
-//! Measures how long the original and the rewritten program take for a packet.
+//! Measures how long the original and the rewritten program take for a packet. The programs are
+//! timed alternately, so that changes of CPU speed affect all alike.
 
 use slowpath_bpf::Object;
 use slowpath_kernel::timing::{
@@ -16,31 +17,31 @@ use crate::program_harness::{Arrival, fill};
 use crate::turns::{Figures, Turn};
 use crate::undo::{candidates, for_unchanged_packet};
 
-/// Maximum number of packets that are tried until one can be timed.
+/// Maximum number of packets that are tried until one is found for which programs can be timed.
 const MAX_PACKETS: usize = 8;
-/// Number of runs before the timing. The first packet of a flow may take another path than later
-/// ones.
+/// Number of untimed runs of a program before its time is measured. The first packet of a flow may
+/// take another path than later ones.
 const WARM_UPS: usize = 3;
-/// Number of repetitions that show whether the packet is restored. If it were not, it would have
-/// moved out of its buffer after so many.
+/// Number of repetitions in a first check that the packet is restored after each run. If it is not
+/// restored but moves in its buffer, so many runs move it out of the buffer.
 const FEW: u32 = 4096;
 /// Number of repetitions from which the time of one run is estimated.
 const CALIBRATION: u32 = 512;
-/// Intended duration of a timed call in nanoseconds. It is shorter than a time slice of the
-/// scheduler.
+/// Intended duration of one timed call (`BPF_PROG_TEST_RUN`, which repeats the program) in
+/// nanoseconds. It is shorter than a time slice of the scheduler.
 const CALL_NS: f64 = 1e6;
-/// Number of timed calls of each program in a round. Only the shortest one counts, because other
-/// activity on the machine can only make calls longer.
+/// Number of timed calls of each program in a round, which times every program once. Only the
+/// shortest one counts, because other activity on the machine can only make calls longer.
 const CALLS: usize = 5;
-/// Maximum number of runs in a timed call.
+/// Maximum number of runs of the program in one timed call of `BPF_PROG_TEST_RUN`.
 const MAX_REPETITIONS: u32 = 1 << 18;
-/// Number of rounds between two reloads of the programs. The address of the code changes the time
-/// of short programs by up to 3 %.
+/// Number of rounds of timing between two reloads of the programs. The address of the code changes
+/// the time of short programs by up to 3 %.
 const BLOCK: u32 = 3;
-/// Maximum number of rounds.
+/// Maximum number of rounds; each round times every program.
 const MAX_ROUNDS: u32 = 1000;
 
-/// Everything that is needed to load the programs and fill their maps.
+/// Everything that is needed to load the compared programs and fill their maps.
 #[derive(Clone, Copy)]
 struct Setting<'a> {
     kernel: &'a Kernel,
@@ -49,17 +50,17 @@ struct Setting<'a> {
     attachments: &'a Attachments,
 }
 
-/// Parameters for timing the programs between two reloads.
+/// Parameters for a block of rounds, in which the programs are timed between two reloads.
 struct Block<'a> {
     arrival: &'a Arrival,
     undo: Option<&'a Undo>,
-    /// Number of runs in each timed call.
     repeat: u32,
     rounds: u32,
 }
 
-/// Times both programs on the first seed packet that can be repeated. If no packet can, returns the
-/// reason as the inner error.
+/// Times the original and the rewritten program on the first packet of `seeds` for which repeated
+/// runs take the same path. The inner result is an error with the reason if there is no such
+/// packet.
 pub fn rate(
     kernel: &Kernel,
     subject: &Subject<'_>,
@@ -87,8 +88,8 @@ pub fn rate(
 }
 
 impl Setting<'_> {
-    /// Times both programs on a packet. If this is not possible, returns the reason as the inner
-    /// error.
+    /// Times the original and the rewritten program on a packet. The inner result is an error with
+    /// the reason if this is not possible.
     fn time(
         &self,
         arrival: &Arrival,
@@ -142,8 +143,8 @@ impl Setting<'_> {
         }
     }
 
-    /// Reloads the programs and times each of them in turn. Returns `None` if a program does not
-    /// return `value`.
+    /// Reloads the programs and times them alternately, over several rounds. Returns `None` if a
+    /// program does not return `value`.
     fn block(&self, block: &Block<'_>, value: u32) -> Result<Option<Vec<Turn>>, RehearsalError> {
         let roles = [Role::Original, Role::Rewritten, Role::Original];
         let mut loaded = Vec::new();
@@ -182,9 +183,9 @@ impl Setting<'_> {
         Ok(Some(turns))
     }
 
-    /// Finds out how to undo the changes of each run, so that all runs of a program take the same
-    /// path. Also returns the number of runs in a timed call. If no way is found, returns the
-    /// reason as the inner error.
+    /// Finds out how to undo a program's changes to the packet after each run, so that all runs
+    /// take the same path. Also returns the number of runs in a timed call. The inner result is an
+    /// error with the reason if the packet cannot be restored.
     fn repeatable(
         &self,
         original: &LoadedProgram,
@@ -211,8 +212,8 @@ impl Setting<'_> {
         Ok(Err(failure))
     }
 
-    /// Verifies for each program that `times` repetitions take the same path. If they do not,
-    /// returns the reason as the inner error.
+    /// Verifies for both programs that `times` repetitions take the same path. The inner result is
+    /// an error with the reason if they do not.
     fn both_repeat(
         &self,
         arrival: &Arrival,
@@ -229,8 +230,8 @@ impl Setting<'_> {
         Ok(Ok(()))
     }
 
-    /// Repeats a program `times` times, and returns true if all runs take the same path. If runs
-    /// cannot be counted, returns the reason as the inner error.
+    /// Repeats a program `times` times, and returns true if all runs take the same path. The inner
+    /// result is an error with the reason if the program cannot be prepared for counting its paths.
     fn repeats(
         &self,
         role: Role,
@@ -259,8 +260,8 @@ impl Setting<'_> {
     }
 }
 
-/// Runs a packet a few times and returns the result of the last run. Returns `None` if the packet
-/// is too short for test runs.
+/// Runs a program on a packet a few times, untimed, and returns the result of the last run. Returns
+/// `None` if the packet is too short for test runs.
 fn warm(program: &LoadedProgram, arrival: &Arrival) -> Result<Option<TestRun>, RehearsalError> {
     let context = arrival.context();
     if arrival.packet.len() < crate::mutation::SHORTEST {
@@ -273,7 +274,8 @@ fn warm(program: &LoadedProgram, arrival: &Arrival) -> Result<Option<TestRun>, R
     Ok(last)
 }
 
-/// A program that is attached to a device and ready to be timed.
+/// A program that is ready to be timed: attached to a device, with a wrapper that restores the
+/// packet if necessary.
 struct Ready<'l> {
     program: &'l LoadedProgram,
     wrapper: Option<Wrapper>,
@@ -297,15 +299,16 @@ impl<'l> Ready<'l> {
         Ok(Ready { program, wrapper, _attached: attached })
     }
 
-    /// Returns the mean time of `repeat` runs in nanoseconds, and the return value of the last run.
+    /// Times `repeat` runs of the program on a packet. Returns the mean time of a run in
+    /// nanoseconds, and the return value of the last run.
     fn sample(&self, arrival: &Arrival, repeat: u32) -> Result<(f64, u32), RehearsalError> {
         let timed = Timed { program: self.program, wrapper: self.wrapper.as_ref() };
         let sample = timed.sample(&arrival.packet, &arrival.context(), repeat)?;
         Ok((sample.nanoseconds as f64 / sample.runs.max(1) as f64, sample.return_value))
     }
 
-    /// Runs a packet `repeat` times and returns the return value of the last run. Returns `None` if
-    /// the packet could not be restored between runs.
+    /// Runs `loaded` on a packet `repeat` times and returns the return value of the last run.
+    /// Returns `None` if the packet could not be restored between runs.
     fn run(
         &self,
         loaded: &LoadedProgram,

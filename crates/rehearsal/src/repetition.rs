@@ -1,5 +1,5 @@
-//! Runs all packets again with new maps, to confirm a difference and to find the packet that causes
-//! it.
+//! Runs all packets again with new maps, to confirm a difference between two programs and to find
+//! the packet that causes it.
 
 use std::time::{Duration, Instant};
 
@@ -14,23 +14,25 @@ use crate::options::{Install, Subject};
 use crate::program_harness::Arrival;
 use crate::run_environment::RunEnvironment;
 
-/// Total time for comparing maps after each packet. When it is used up, maps are compared only at
-/// the end.
+/// Maximum total time for comparing maps after every single packet. When it is used up, maps are
+/// compared only at the end.
 const MAX_TIME: Duration = Duration::from_secs(5);
 
-/// Result of running the packets again.
+/// Result of running all packets again to confirm a difference between two programs.
 pub enum Repeated {
     /// The programs differ after the packet with this index, but not before it.
     AfterPacket(usize, Difference),
-    /// The maps differ after the last packet. The packet that causes the difference is unknown.
+    /// The maps of the two programs differ after the last packet. The packet that causes the
+    /// difference is unknown.
     Somewhere(Difference),
-    /// The difference did not occur again, or two copies of the original gave different results.
+    /// The difference did not occur again, or two copies of the original program gave different
+    /// results.
     No,
 }
 
-/// Runs the packets again with new maps, and compares the results of each packet. Also compares the
-/// maps after each packet, except after the first `equal_until` packets, for which the maps are
-/// known to be equal.
+/// Runs the packets again with new maps, and compares the results of both programs for each packet.
+/// Also compares the maps after each packet, except after the first `equal_until` packets, for
+/// which the maps are known to be equal.
 pub fn repeat(
     kernel: &Kernel,
     subject: &Subject<'_>,

@@ -1,4 +1,4 @@
-//! Describes where packets are run: in test runs or on virtual devices.
+//! Describes where the kernel runs programs on packets: in test runs or on virtual devices.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_kernel::Mode;
@@ -18,12 +18,12 @@ const JUMBO: u32 = 9000;
 /// usual maximum, and lengths that fill virtual Ethernet's buffers to different extents.
 const LENGTHS: [usize; 14] = [14, 15, 34, 42, 59, 60, 61, 64, 128, 341, 1001, 1513, 1514, 1518];
 
-/// The place where packets are run.
+/// Place where the kernel runs the compared programs on packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEnvironment {
     /// Test runs in the kernel (`BPF_PROG_TEST_RUN`), without a device.
     TestRun,
-    /// A virtual Ethernet device.
+    /// A virtual Ethernet device with these settings.
     Device(VethSettings),
 }
 
@@ -35,13 +35,12 @@ pub struct VethSettings {
     pub mtu: u32,
     /// True if frames may be split into several buffers, because all programs support this.
     pub fragments: bool,
-    /// Lengths of the shortest and the longest frame, in bytes.
     lengths: (usize, usize),
 }
 
 impl VethSettings {
-    /// Returns the settings of a device for these programs. Returns `None` if no frame length is
-    /// possible.
+    /// Returns the settings of a virtual device that suits all these programs. Returns `None` if no
+    /// frame length is possible.
     pub fn new(devices: &Devices, mode: Mode, programs: &[BpfProgram]) -> Option<VethSettings> {
         let fragments = devices.pieces && programs.iter().all(BpfProgram::accepts_fragments);
         let mtu = if mode == Mode::Generic || fragments { JUMBO } else { PAGE };

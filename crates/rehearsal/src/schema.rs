@@ -5,15 +5,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_oracle::{check_golden, schema};
 
-/// Results of a rehearsal, as the binding for Python returns them.
+/// Results of a rehearsal, which runs the original and the rewritten program in the kernel and
+/// compares their results. The Python binding returns them.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "RehearsalReport")]
 struct Report {
-    /// Reason why the verifier rejects the rewritten program; then the only key.
+    /// Reason why the kernel's verifier rejects the rewritten program. If this key is present, it
+    /// is the only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     refused: Option<String>,
-    /// Results for the given packets.
+    /// Results of running the packets and the map content that the user gave.
     covered: Covered,
     #[serde(flatten)]
     rehearsal: Rehearsal,

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use slowpath_bpf::{MapKind, Object};
 
-/// Number of elements that such a map gets in a rehearsal.
+/// Number of elements of a map in a rehearsal, if the object does not state its size.
 const ELEMENTS: u32 = 64;
 
-/// Returns the object with sizes for all maps that have none, and the names of these maps.
+/// Returns the object with sizes for all maps whose size the object does not state, and the names
+/// of these maps.
 pub fn with_sizes(object: &Object) -> (Cow<'_, Object>, Vec<String>) {
     let open: Vec<usize> = object
         .maps
@@ -32,7 +33,8 @@ pub fn with_sizes(object: &Object) -> (Cow<'_, Object>, Vec<String>) {
     (Cow::Owned(sized), names)
 }
 
-/// Returns a note for the user about maps whose size was chosen. Returns `None` without such maps.
+/// Returns a note for the user about maps whose size was chosen. Returns `None` if `names` is
+/// empty.
 pub fn note(names: &[String]) -> Option<String> {
     let all = names.join(", ");
     let what = "elements here: how many there are is up to its own loader";

@@ -1,67 +1,73 @@
-//! Evaluates the times of programs that were measured in turn.
+//! Evaluates the times of programs that were measured alternately.
 //!
 //! If a program changes its packet, a wrapper in front of it restores the packet between runs and
-//! reads the clock (`slowpath_kernel::timing::Wrapper`). The time of each run includes part of this
-//! work. Therefore the time of an empty program with such a wrapper is subtracted from it, and the
-//! time of an empty program without a wrapper is added: the time of the kernel's own loop
-//! (`BPF_PROG_TEST_RUN` with `repeat`), which every test run includes.
+//! reads the clock (`slowpath_kernel::timing::Wrapper`). Part of this work is contained in the
+//! measured time. To remove it, the time of an empty program with the same wrapper is subtracted,
+//! and the time of an empty program without a wrapper is added. The latter is the time of the
+//! kernel's own loop (`BPF_PROG_TEST_RUN` with `repeat`), which every test run includes.
 
-/// Minimum time in nanoseconds that each program must take without the kernel's loop, so that their
-/// ratio is computed. A shorter time is too uncertain: the address of the code alone changes a time
-/// by half a nanosecond.
+/// Minimum time of each program in nanoseconds, without the loop of `BPF_PROG_TEST_RUN`. If a
+/// program takes less, the ratio of times is not computed: the address of the code alone changes a
+/// time by half a nanosecond.
 const MIN_NS: f64 = 5.0;
 
-/// Times of all programs in one round, in nanoseconds for each run. Each time is the mean over the
-/// runs of a timed call, and the shortest of a few calls counts.
+/// Times of all programs in one round, in nanoseconds for each run. A program is timed in several
+/// calls, each with many runs. The shortest mean over the runs of a call counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Turn {
-    /// Time of the original program.
+    /// Time of the original program, in nanoseconds for each run.
     pub original: f64,
-    /// Time of the rewritten program.
+    /// Time of the rewritten program, in nanoseconds for each run.
     pub rewritten: f64,
-    /// Time of a second copy of the original.
+    /// Time of a second copy of the original program, in nanoseconds for each run.
     pub copy: f64,
-    /// Time of an empty program, with a wrapper if the other programs have one.
+    /// Time of an empty program in nanoseconds, with a wrapper that restores the packet if the
+    /// other programs have one.
     pub empty: f64,
-    /// Time of an empty program without a wrapper. Equal to `empty` if no program has a wrapper.
+    /// Time of an empty program in nanoseconds, without a wrapper that restores the packet. Equal
+    /// to `empty` if no program has a wrapper.
     pub unwrapped: f64,
 }
 
-/// Medians over many rounds, in nanoseconds. The times are converted to those of programs without a
-/// wrapper.
+/// Medians of the times and ratios over many rounds of measurement. Times are in nanoseconds, and
+/// converted to those of programs without a wrapper that restores the packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     pub original: f64,
     pub rewritten: f64,
     pub frame: f64,
-    /// Time in nanoseconds that was subtracted from each time because restoring the packet took it.
+    /// Time in nanoseconds that restoring the packet takes in each run. It is already subtracted
+    /// from the other times.
     pub restoring: f64,
-    /// Time of the rewritten program divided by that of the original, both including the kernel's
-    /// loop.
+    /// Time of the rewritten program divided by that of the original. Both times include the loop
+    /// of `BPF_PROG_TEST_RUN`, which repeats the program.
     pub ratio: f64,
-    /// First and third quartile of the ratio over all rounds.
+    /// First and third quartile of `ratio` over all rounds of measurement.
     pub quartiles: [f64; 2],
-    /// Time of the second copy divided by that of the original, both including the kernel's loop.
+    /// Time of a second copy of the original program divided by the original's time. Both include
+    /// the loop of `BPF_PROG_TEST_RUN`.
     pub copy_ratio: f64,
-    /// Time of the rewritten program divided by that of the original, without the kernel's loop.
-    /// `None` if a program takes less than [`MIN_NS`].
+    /// Time of the rewritten program divided by that of the original, without the loop of
+    /// `BPF_PROG_TEST_RUN` that frames each run. `None` if a program takes less than [`MIN_NS`].
     pub without_frame: Option<f64>,
 }
 
 impl Turn {
-    /// Converts the time of a program with a wrapper to the time that it takes without one.
+    /// Converts the time of a program with a wrapper, which restores the packet, to its time in the
+    /// kernel's loop without a wrapper.
     fn in_plain_loop(&self, time: f64) -> f64 {
         self.unwrapped + (time - self.empty).max(0.0)
     }
 
-    /// Converts the time of a program, and divides it by the converted time of the original.
+    /// Returns the time of a program divided by that of the original, after converting both to
+    /// times without a wrapper.
     fn by_original(&self, time: f64) -> f64 {
         self.in_plain_loop(time) / self.in_plain_loop(self.original).max(f64::MIN_POSITIVE)
     }
 }
 
 impl Figures {
-    /// Computes the medians. Returns `None` if there are no rounds.
+    /// Computes the medians over all rounds of measurement. Returns `None` if there are no rounds.
     pub fn new(turns: &[Turn]) -> Option<Figures> {
         let of = |value: &dyn Fn(&Turn) -> f64| turns.iter().map(value).collect::<Vec<f64>>();
         let ratios = of(&|turn| turn.by_original(turn.rewritten));
@@ -81,13 +87,12 @@ impl Figures {
     }
 }
 
-/// Returns the median, or `None` if there are no numbers.
 fn median(numbers: Vec<f64>) -> Option<f64> {
     quantile(numbers, 0.5)
 }
 
-/// Returns the quantile at `share`, interpolated between two numbers. Returns `None` if there are
-/// no numbers.
+/// Returns the quantile at `share` (0 to 1), interpolated between two neighbouring numbers. Returns
+/// `None` if there are no numbers.
 fn quantile(mut numbers: Vec<f64>, share: f64) -> Option<f64> {
     numbers.sort_by(f64::total_cmp);
     let last = numbers.len().checked_sub(1)?;

@@ -1,14 +1,13 @@
-//! Finds out how to restore a packet between runs.
+//! Finds ways to restore a packet after each run, so that repeated runs start from the same packet.
 
 use slowpath_kernel::TestRun;
 use slowpath_kernel::timing::Undo;
 
 use crate::program_harness::Arrival;
 
-/// Returns possible ways to undo a program's changes to its packet. If the packet keeps its length,
-/// one of them undoes nothing, which suffices if the changed packet takes the same path again. A
-/// test run shows only by how much the packet grew, not at which end. Counting repetitions shows
-/// which of the ways is right.
+/// Returns possible ways to undo a program's changes to its packet. The caller must try them,
+/// because a test run shows only by how much the packet grew, not at which end. If the packet keeps
+/// its length, the first way changes nothing: the changed packet may take the same path again.
 pub fn candidates(before: &Arrival, after: &TestRun) -> Vec<Undo> {
     let common = Undo {
         metadata_after: u32::try_from(after.metadata.len()).unwrap_or(u32::MAX),
@@ -25,14 +24,15 @@ pub fn candidates(before: &Arrival, after: &TestRun) -> Vec<Undo> {
     vec![Undo { head: -growth, ..common.clone() }, Undo { tail: growth, ..common }]
 }
 
-/// Returns changes that take the same work to undo as `undo`, but suit a program that does not
-/// change the packet.
+/// Returns an `Undo` that takes as much work as `undo`, but leaves the packet as it is if the
+/// program does not change it. It serves to time an empty program.
 pub fn for_unchanged_packet(undo: &Undo) -> Undo {
     let metadata_after = u32::try_from(undo.metadata.len()).unwrap_or(u32::MAX);
     Undo { head: 0, tail: 0, metadata_after, ..undo.clone() }
 }
 
-/// Returns the ranges of bytes that differ, each as its offset and its old content.
+/// Returns the byte ranges in which two packets differ, each as its offset and its content in
+/// `before`.
 fn changed(before: &[u8], after: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut ranges: Vec<(u32, Vec<u8>)> = Vec::new();
     for (at, (&old, &new)) in (0..).zip(before.iter().zip(after)) {

@@ -1,4 +1,4 @@
-//! Finds calls of functions whose results depend on more than packet and maps.
+//! Finds calls of functions whose results depend on more than packet and maps, such as the time.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use slowpath_bpf::insn::{Call, Insn};
 use slowpath_bpf::{BpfProgram, Object, ObjectError, SlotRef};
 use slowpath_kernel::Kernel;
 
-/// Words that tell unpredictable functions by their name: their results or later effects depend on
-/// more than packet and maps.
+/// Words in the names of unpredictable functions, whose results or later effects depend on more
+/// than packet and maps.
 const UNPREDICTABLE: [&str; 6] = ["ktime", "jiffies", "prandom", "timer", "random", "timestamp"];
 
 /// Links a program and all programs that it can tail-call. The program itself comes first. Uses the
-/// running kernel's types if they are needed.
+/// running kernel's BTF types if the object needs them.
 pub fn link_all(
     kernel: &Kernel,
     (object, program): (&Object, usize),
@@ -39,7 +39,8 @@ pub fn link_all(
     Ok(found)
 }
 
-/// Returns the names of all called functions whose results or later effects are unpredictable.
+/// Returns the names of all functions called by the programs whose results or later effects are
+/// unpredictable.
 pub fn unpredictable_calls(programs: &[BpfProgram]) -> BTreeSet<String> {
     let called = programs.iter().flat_map(|program| {
         let helpers = program.insns.iter().filter_map(|insn| match insn {

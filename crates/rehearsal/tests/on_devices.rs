@@ -16,7 +16,7 @@ use crate::rehearsals::{
     written,
 };
 
-/// `XDP_TX`
+/// The XDP action `XDP_TX`, which sends the packet back.
 const TX: i32 = 3;
 
 /// Returns the kernel, or `None` if network namespaces cannot be created.
@@ -32,12 +32,13 @@ pub fn with_devices() -> Option<Kernel> {
     }
 }
 
-/// Returns options with frames on devices, but without test runs.
+/// Returns options for a rehearsal that sends frames to virtual devices, but makes no test runs.
 fn on(native: bool, generic: bool) -> Options {
     Options { packets: 0, devices: Devices { frames: 300, native, generic, ..Devices::ALL }, ..FEW }
 }
 
-/// Returns options with test runs, followed by frames in the driver and in generic code.
+/// Returns options for a rehearsal with test runs, then with frames to virtual devices in native
+/// and generic XDP mode.
 fn with_test_runs() -> Options {
     Options { packets: 2000, ..on(true, true) }
 }
@@ -88,8 +89,8 @@ fn longest(bytes: Option<i32>) -> Object {
     of_insns(&object("chain_second.bpf.o"), insns)
 }
 
-/// Rehearses two programs and returns the difference between them. Checks that only devices show
-/// it, not test runs.
+/// Rehearses two programs and returns the difference between them. Checks that the difference
+/// occurs only on virtual devices, not in test runs.
 fn found(
     kernel: &Kernel,
     upstream: &[Stage],
@@ -103,7 +104,7 @@ fn found(
     packet.what
 }
 
-/// Returns the number of frames that both programs treated alike, for each device.
+/// Returns the mode of each device, with the number of frames that both programs treated alike.
 fn agreed(done: &Rehearsal) -> Vec<(&'static str, u64)> {
     let OnDevice { why_not, .. } = done.devices.first().expect("devices");
     assert_eq!((&done.difference, why_not), (&None, &None));

@@ -1,5 +1,5 @@
 //! Tests that rewriting random programs for a virtual device does not change their results on it.
-//! The programs depend on the room and metadata around packets.
+//! The programs depend on the headroom, the tailroom and the metadata of packets.
 
 use slowpath_bpf::Object;
 use slowpath_bpf::insn::helper::{XDP_ADJUST_HEAD, XDP_ADJUST_META, XDP_ADJUST_TAIL};
@@ -16,20 +16,21 @@ use slowpath_stop::Stop;
 use crate::on_devices::with_devices;
 use crate::rehearsals::{object, of_insns, set, written};
 
-/// Default number of programs. The variable `SLOWPATH_VETH_PROGRAMS` overrides it, and
-/// `SLOWPATH_FIRST_SEED` is the number of the first program, by default 0.
+/// Default number of random programs that are tested. The variable `SLOWPATH_VETH_PROGRAMS`
+/// overrides it, and `SLOWPATH_FIRST_SEED` is the number of the first program, by default 0.
 const PROGRAMS: u64 = 24;
-/// Number of frames for each program on each device.
+/// Number of frames that each program gets on each virtual device.
 const FRAMES: u64 = 40;
-/// Environments for which programs are rewritten. The first is the default of `slowpath chain`.
+/// Environments for which programs are rewritten, such as a driver in which they receive packets.
+/// The first is the default of `slowpath chain`.
 const ENVIRONMENTS: [&str; 3] = ["any", "veth", "generic"];
-/// Offsets of fields in `struct xdp_md`.
+/// Offset in bytes of the field `data` in `struct xdp_md`; the other fields follow.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const DATA_META: i16 = 8;
-/// Register that contains the address of the context.
+/// Register in which generated programs keep the address of the context.
 const CONTEXT: Register = Register::R6;
-/// Register in which the results of all tests are added up.
+/// Register in which generated programs add up the results of their tests.
 const SUM: Register = Register::R7;
 
 fn alu(op: AluOp, dst: Register, src: Source) -> Insn {
@@ -49,8 +50,8 @@ fn near(random: &mut Random, most: i32) -> i32 {
     i32::try_from(random.below(2 * u64::from(most.unsigned_abs()) + 1)).expect("fits") - most
 }
 
-/// Generates code that tests the room, the metadata or the length of a packet. Depending on the
-/// result, the code adds a number to the sum.
+/// Generates code that tests the headroom, the tailroom, the metadata or the length of a packet.
+/// Depending on the result, the code adds a number to the register [`SUM`].
 fn environment_test(random: &mut Random) -> Vec<Insn> {
     let adjusted = |helper, delta| {
         vec![
@@ -91,7 +92,8 @@ fn environment_test(random: &mut Random) -> Vec<Insn> {
     insns
 }
 
-/// Generates a program that returns `XDP_DROP` or `XDP_PASS`, depending on several tests.
+/// Generates a random program that returns `XDP_DROP` or `XDP_PASS`, depending on tests of the
+/// packet's headroom, tailroom, metadata and length.
 fn random_program(random: &mut Random) -> Object {
     let mut insns = vec![alu(AluOp::Mov, CONTEXT, Source::Reg(Register::R1)), set(SUM, 0)];
     for _ in 0..2 + random.below(5) {
@@ -107,7 +109,7 @@ fn random_program(random: &mut Random) -> Object {
 }
 
 /// Rehearses a program that was rewritten for an environment. Returns the number of frames on which
-/// both agree, and true if the rewritten program is shorter.
+/// the original and the rewritten program agree, and true if the rewritten program is shorter.
 fn check(kernel: &Kernel, seed: u64) -> (u64, bool) {
     let mut random = Random::new(seed);
     let original = random_program(&mut random);

@@ -12,11 +12,13 @@ use slowpath_rehearsal::{Devices, Options, Rehearsal, Subject, rehearse};
 use slowpath_specialise::{Mode, specialise};
 use slowpath_stop::Stop;
 
-/// Number of sequences with maps that evict elements, and number of sequences without such maps.
+/// Number of random sequences of map operations with maps that evict elements; also the number
+/// without such maps.
 const SEQUENCES: u64 = 10;
-/// Number of packets for each sequence. Enough to compare the maps more than once.
+/// Number of packets that each sequence of map operations gets, enough to compare the maps more
+/// than once.
 const PACKETS: u64 = 2500;
-/// Number of frames for each sequence on each device.
+/// Number of frames that each sequence of map operations gets on each device.
 const FRAMES: u64 = 50;
 
 fn rehearsed(kernel: &Kernel, original: &Object, rewritten: &Object) -> Rehearsal {

@@ -19,7 +19,7 @@ use slowpath_rehearsal::{
 use slowpath_specialise::{Mode, specialise};
 use slowpath_stop::{Limits, Stop};
 
-/// `XDP_PASS`.
+/// The XDP action `XDP_PASS`, which passes the packet on.
 pub const PASS: u32 = 2;
 
 pub fn object(name: &str) -> Object {
@@ -34,7 +34,8 @@ pub fn kernel() -> Option<Kernel> {
     Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()
 }
 
-/// Fills a map so that the chain's second program returns another value for IPv4 packets.
+/// Sets the element of the map `seen` so that the chain's second program returns another value for
+/// IPv4 packets. Leaves the maps of upstream programs as they are.
 pub fn seen(place: Role, loaded: &LoadedProgram) -> Result<Option<Installed>, InstallError> {
     let map = loaded.map("seen").filter(|_| !matches!(place, Role::Upstream(_)));
     map.map_or(Ok(()), |map| map.update(&[0; 4], &[1; 8]))?;
@@ -45,13 +46,13 @@ fn nothing(_: Role, _: &LoadedProgram) -> Result<Option<Installed>, InstallError
     Ok(None)
 }
 
-/// Replaces the first program of an object by a changed program.
+/// Returns a new object that contains `program` instead of the programs of `object`.
 pub fn written(object: &Object, program: &BpfProgram) -> Object {
     Object::parse(&object.write(&[program]).expect("is written")).expect("is an object")
 }
 
-/// Returns the facts about packets that the chain's first program passes on: IPv6 packets of at
-/// least 34 bytes.
+/// Returns facts that hold for all packets that the chain's first program passes on: they are IPv6
+/// packets of at least 34 bytes.
 pub fn facts() -> PacketFacts {
     let mut facts = PacketFacts::lengths(34, 1514);
     for (offset, byte) in [(12, 0x86), (13, 0xdd)] {
@@ -356,7 +357,7 @@ fn a_stop_ends_it_early() {
     assert_eq!(ended.rate, None);
 }
 
-/// Replaces the instructions of the first program in an object.
+/// Returns a new object in which the first program has these instructions.
 pub fn of_insns(object: &Object, insns: Vec<Insn>) -> Object {
     let mut program = object.link(0, None).expect("links");
     program.lines = vec![None; insns.len()];
@@ -572,7 +573,8 @@ fn maps_that_only_one_program_uses_are_compared() {
     assert_eq!((same.difference, same.compared), (None, 5000));
 }
 
-/// Sets the element of the map to the number 1.
+/// Sets the value of the map `seen` to an 8-byte integer 1, in native byte order, if the program
+/// has this map.
 fn seen_as_bytes(_: Role, loaded: &LoadedProgram) -> Result<Option<Installed>, InstallError> {
     loaded.map("seen").map_or(Ok(()), |map| map.update(&[0; 4], &1u64.to_ne_bytes()))?;
     Ok(None)

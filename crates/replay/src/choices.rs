@@ -12,33 +12,37 @@ use crate::elements::Touched;
 use crate::outcome::{Outcome, differing_outcome};
 use crate::pair::{Pair, VALUE_SETS, hex, unusual_value};
 
-/// Maximum number of choices of open values that are tried for one packet.
+/// Maximum number of choices of open values (values that the interpreter cannot compute) that are
+/// tried for one packet.
 const MAX_CHOICES: usize = 3000;
 
-/// Maximum number of choices for programs that record their path. It replaces [`MAX_CHOICES`].
+/// Maximum number of choices of values for instrumented programs, which record their path. It
+/// replaces [`MAX_CHOICES`] for them.
 const MAX_CHOICES_FOR_PATH: usize = 20_000;
 
-/// Largest possible value of an open value that stands for the place of a map element.
+/// Largest number that can stand for the position of a map element in memory. Values with this
+/// maximum are taken for positions, and only positions of initial elements are tried for them.
 const LAST_PLACE: u64 = (1 << 33) - 1;
 
-/// If the largest and the smallest possible value differ by at most this number, all values are
-/// tried.
+/// Largest difference between the bounds of an open value for which all values between them are
+/// tried. Open values are those that the interpreter cannot compute, such as a time.
 const SMALL_RANGE: u64 = 16;
 
-/// A run of the interpreter that agrees with the kernel's run.
+/// A run of the interpreter that agrees with the kernel's run, and the values that lead to it.
 #[derive(Debug)]
 pub struct Agreed {
     pub run: Run,
     pub choices: Vec<Choice>,
     pub touched: Vec<Touched>,
-    /// True if some bytes depend on open values. The kernel's bytes are the valid ones in this
-    /// case.
+    /// True if some bytes depend on values that the interpreter cannot compute. Only the kernel's
+    /// bytes are valid in this case.
     pub open_bytes: bool,
-    /// True if a run with other values for the open values took another path.
+    /// True if clocks or random numbers affect the path: a run with other values for them took
+    /// another path.
     pub open_path: bool,
 }
 
-/// Result of searching for a run that agrees with the kernel's run.
+/// Result of searching for a run of the interpreter that agrees with the kernel's run.
 #[derive(Debug)]
 pub enum Search {
     /// This run agrees with the kernel's run.
@@ -49,19 +53,20 @@ pub enum Search {
         difference: String,
         /// Outcome of the first tried run; `None` if no run was tried.
         interpreter: Option<Outcome>,
-        /// Reason why a run that was not tried might agree. `None` if all possible runs were tried.
+        /// Reason why another run, which was not tried, might agree with the kernel's run. `None`
+        /// if all possible runs were tried.
         undecided: Option<&'static str>,
     },
 }
 
-/// A choice of open values that remains to be tried. The numbers are how promising it is, and its
-/// rank among equally promising choices. Then come its values, and the index of the value that was
-/// changed last.
+/// A choice of open values (values that the interpreter cannot compute) that remains to be tried:
+/// how promising it is, its rank among equally promising choices, the values, and the index of the
+/// value that was changed last.
 type Pending = (usize, usize, Vec<u64>, Option<usize>);
 
 impl Pair {
     /// Searches for a run of the interpreter that agrees with the kernel's run. To find bytes that
-    /// depend on open values, each run is compared with a run on other values. Such a byte may be
+    /// depend on open values, each run is compared with a run on other open values. Bytes may be
     /// equal in both runs by chance, so the search is repeated with other sets of values.
     ///
     /// # Errors
@@ -78,8 +83,9 @@ impl Pair {
         first.map_or_else(|| self.search_against(kernel, 0).map(|(found, _)| found), Ok)
     }
 
-    /// Searches with one set of other values for the comparison. The returned flag is true if some
-    /// runs were compared with a run on other values.
+    /// Searches for a run of the interpreter that agrees with the kernel's run. One set of open
+    /// values, which the interpreter cannot compute, serves for comparison runs. The returned flag
+    /// is true if comparison runs were made.
     fn search_against(
         &mut self,
         kernel: &Outcome,
@@ -155,8 +161,8 @@ impl Pair {
         Ok((Search::Differs { difference, interpreter, undecided }, any_open))
     }
 
-    /// Repeats the run of a choice with other values for all open values that have a large range.
-    /// Returns `None` if there are no such open values.
+    /// Repeats a run with other numbers for all values that the interpreter cannot compute and that
+    /// have a large range. Returns `None` if the run uses no such values.
     fn run_with_other_values(
         &mut self,
         set: usize,
@@ -176,9 +182,10 @@ impl Pair {
         self.interpret(&most, Some(set)).map(Some)
     }
 
-    /// Returns the next changes to try, each as the index of an open value and its new value. Open
-    /// values with small ranges come before those with large ranges. In each group, only values
-    /// after the last changed one are changed, because later values depend on earlier ones.
+    /// Returns the changes to try next, each as the index of an open value (one that the
+    /// interpreter cannot compute) and its new number. Values with small ranges and those with
+    /// large ranges form two groups. In each group, only values after the index `changed` are
+    /// changed, because later values depend on earlier ones.
     fn changes(&self, drawn: &[Drawn], changed: Option<usize>) -> Vec<(usize, u64)> {
         let many = |&at: &usize| drawn[at].is_wide();
         let later = |at: &usize| match changed {
@@ -208,7 +215,8 @@ impl Pair {
         keys.filter(|key| key.len() <= 8).map(number).collect()
     }
 
-    /// Returns the values to try for an open value in addition to the smallest one.
+    /// Returns the numbers to try for a value that the interpreter cannot compute, such as a time,
+    /// in addition to the smallest possible one.
     fn alternatives(&self, drawn: &Drawn) -> Vec<u64> {
         let &Drawn { min, max, .. } = drawn;
         let many = drawn.has_large_range();
@@ -237,8 +245,8 @@ impl Pair {
         values.into_iter().filter(|value| (min + 1..=max).contains(value)).collect()
     }
 
-    /// Returns a function that reads a byte of the path record as a run of the interpreter left it.
-    /// Returns `None` if the program does not record its path.
+    /// Returns a closure that reads a byte of the path record that the program left in the
+    /// interpreter's memory. Returns `None` if the program does not record its path.
     fn recorded_by(&self, run: &Run) -> Option<impl Fn(u64) -> u8> {
         let path_record = self.path_record.as_ref()?;
         let map = self.lifted.layout.maps.iter().find(|map| map.name == path_record.map)?;

@@ -1,4 +1,4 @@
-//! Keeps the map content that a run left, so that the next run starts with it.
+//! Copies the map content that a run of the interpreter left, so that the next run starts with it.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use crate::entry::set_value;
 use crate::pair::Pair;
 
 impl Pair {
-    /// Keeps the map content that the run wrote. If bytes depend on open values, the kernel's bytes
-    /// are kept.
+    /// Copies the map content that a run left, so that the next run starts with it. Bytes that
+    /// depend on clocks or random numbers are taken from the kernel.
     pub fn commit(&mut self, agreed: &Agreed) {
         let Agreed { run, touched, open_bytes, .. } = agreed;
         let lifted = self.lifted.clone();
@@ -55,8 +55,8 @@ impl Pair {
         }
     }
 
-    /// Renumbers the elements of queues after a run. Every run expects the oldest element at number
-    /// 0.
+    /// Renumbers the elements of queues after a run, so that the oldest element has number 0. The
+    /// next run of the interpreter expects this.
     fn commit_queues(&mut self, run: &Run) {
         let lifted = self.lifted.clone();
         let regs = &lifted.program.regs;

@@ -1,6 +1,6 @@
-//! Pins the calling thread to one CPU for a limited time. Of per-CPU maps, only the value on the
-//! CPU that runs the program is compared. The affinity is restored afterwards, because the thread
-//! belongs to the caller.
+//! Pins the calling thread to one CPU for a limited time, because per-CPU maps are compared only on
+//! the CPU that runs the program. The affinity is restored afterwards, because the thread belongs
+//! to the caller.
 
 use std::marker::PhantomData;
 
@@ -20,7 +20,7 @@ mod linux {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
     impl Pinned {
-        /// Pins the thread to a CPU.
+        /// Pins the calling thread to a CPU until the guard is dropped.
         pub fn to(cpu: usize) -> Pinned {
             let before = sched_getaffinity(None).ok().filter(|set| {
                 let mut one = CpuSet::new();

@@ -14,22 +14,23 @@ use crate::pair::{Pair, hex, is_queue};
 const MAX_ELEMENTS: usize = 10_000;
 
 /// A run of the kernel that the interpreter did not reproduce. The cause is a defect of slowpath,
-/// or an input that its model of BPF lacks.
+/// or an influence on the program that the model of BPF does not contain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Disagreement {
     /// Name of the program.
     pub program: String,
     /// Difference between the results of kernel and interpreter, in one sentence.
     pub difference: String,
-    /// Packet, context and maps before the run, as a witness for
-    /// [`Replay::install`](crate::Replay::install).
+    /// Packet, context and maps before the run, in JSON.
+    /// [`Replay::install`](crate::Replay::install) accepts them as a witness, a run to be
+    /// reproduced.
     pub reproducer: Value,
-    /// Outcome in the kernel.
+    /// Return value and packet of the kernel's run.
     pub kernel: Outcome,
-    /// Outcome in the interpreter, if it completed the run.
+    /// Return value and packet of the interpreter's run; `None` if it did not complete the run.
     pub interpreter: Option<Outcome>,
-    /// Reason why the interpreter might still agree with values that were not tried. `None` if all
-    /// values were tried.
+    /// Reason why the kernel's run might be reproduced with other clock times or random numbers,
+    /// which were not tried. `None` if all values were tried.
     pub undecided: Option<&'static str>,
 }
 
@@ -61,8 +62,8 @@ impl Disagreement {
 }
 
 impl Pair {
-    /// Returns the packet, the context and the maps before a run, as a witness from which the run
-    /// can be repeated.
+    /// Returns the packet, the context and the maps before a run as JSON, in the form of a witness
+    /// from which the run can be repeated.
     pub fn reproducer(&self, packet: &[u8], context: &Context) -> Value {
         let environment = json!([
             {"name": "ingress_ifindex", "value": context.ingress_ifindex},

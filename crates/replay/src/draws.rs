@@ -7,17 +7,17 @@ use slowpath_ir::{DrawId, Op};
 
 use crate::pair::Pair;
 
-/// If the largest and the smallest possible value differ by at most this number, the range is
-/// small.
+/// Largest difference between the bounds of an open value for which its range counts as small.
 const FEW: u64 = 4096;
 
-/// Name of the open value for the key that the kernel passes to a callback.
+/// Name of the open value that stands for a key which the kernel passes to a callback.
 const KEY: &str = "the element's key";
 
-/// An open value that a run used.
+/// An open value that a run used: a value that the interpreter cannot compute, such as a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drawn {
-    /// The operation of the lifted program that needs the value.
+    /// Identifier of the operation of the lifted program (the intermediate representation) that
+    /// obtains the value.
     pub draw: DrawId,
     /// Smallest value that is possible.
     pub min: u64,
@@ -33,31 +33,33 @@ impl Drawn {
         self.max - self.min > FEW
     }
 
-    /// Returns true if bytes that depend on the value are not compared. This is so if its range is
-    /// large, unless it is a key: for keys, the search tries the keys in the maps.
+    /// Returns true if the value is not a key and has a large range. Bytes that depend on it are
+    /// then not compared with the kernel's. For a key, all keys in the maps are tried instead.
     pub fn is_wide(&self) -> bool {
         self.has_large_range() && !self.is_key
     }
 }
 
-/// An open value, together with the value that was chosen for it.
+/// A value that the interpreter cannot compute, such as a time, with the number that was chosen for
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
-    /// The helper or instruction that the value comes from.
+    /// Name of the helper or instruction that returned the value.
     pub call: String,
     /// Name of the value, which tells it apart from other results of the same helper or
     /// instruction.
     pub result: String,
-    /// Value that reproduces the kernel's run. It is the smallest possible value if the run does
-    /// not show which one the kernel used.
+    /// Number with which the interpreter reproduces the kernel's run. It is the smallest possible
+    /// one if the run does not show which one the kernel used.
     pub value: u64,
-    /// True if the kernel used exactly this value. False for clocks and random numbers, where the
-    /// kernel's value may differ.
+    /// True if the kernel used exactly this number. False for clocks and random numbers, where the
+    /// kernel may have used another one.
     pub determined: bool,
 }
 
 impl Pair {
-    /// Returns the open values that a run used, in the order of their use.
+    /// Returns the values that a run used but the interpreter cannot compute, in the order of their
+    /// use.
     pub fn drawn(&self, run: &Run) -> Vec<Drawn> {
         if run.unknowns == 0 {
             return Vec::new();
@@ -75,7 +77,8 @@ impl Pair {
         ops.filter_map(|origin| drawn(origin.op)).collect()
     }
 
-    /// Combines open values with the values that were `chosen` for them, in the same order.
+    /// Combines values that the interpreter cannot compute with the numbers that were `chosen` for
+    /// them, in the same order.
     pub fn choices(&self, drawn: &[Drawn], chosen: &[u64]) -> Vec<Choice> {
         let choice = |(drawn, &value): (&Drawn, &u64)| {
             let draw = &self.lifted.program.draws[drawn.draw.index()];

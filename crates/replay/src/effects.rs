@@ -16,7 +16,7 @@ use crate::pair::{Pair, hex};
 pub struct Effects {
     /// Changed bytes of the original packet, including bytes that the program cut off.
     pub packet: Vec<PacketChange>,
-    /// Distances by which the start and the end of the packet moved.
+    /// Distances in bytes by which the run moved the start and the end of the packet.
     pub moved: Moved,
     /// Map elements that were changed, inserted or deleted.
     pub maps: Vec<MapChange>,
@@ -25,7 +25,7 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// Returns true if no change is known.
+    /// Returns true if the run made no change, and cannot have made a change that is unreadable.
     pub fn is_empty(&self) -> bool {
         *self == Effects::default()
     }
@@ -36,10 +36,10 @@ impl Effects {
 pub struct PacketChange {
     /// Offset of the first byte from the start of the original packet.
     pub offset: usize,
-    /// Content of these bytes before the run.
+    /// Content of the changed bytes before the run, serialised as hexadecimal digits.
     #[serde(serialize_with = "digits")]
     pub before: Vec<u8>,
-    /// Content of these bytes after the run.
+    /// Content of the changed bytes after the run, serialised as hexadecimal digits.
     #[serde(serialize_with = "digits")]
     pub after: Vec<u8>,
 }
@@ -50,16 +50,16 @@ pub struct PacketChange {
 pub struct MapChange {
     /// Name of the map; for a map inside a map of maps, `OUTER.inner`.
     pub map: String,
-    /// Number of the inner map that was changed, if it is inside a map of maps. See
+    /// Number of the changed inner map of a map of maps; `None` for other maps. See
     /// [`Replay::changed_map`](crate::Replay::changed_map).
     pub inner: Option<usize>,
-    /// Key of the element.
+    /// Key of the element, serialised as hexadecimal digits.
     #[serde(serialize_with = "digits")]
     pub key: Vec<u8>,
-    /// Value before the run; `None` if the element did not exist.
+    /// Value of the element before the run; `None` if it did not exist.
     #[serde(serialize_with = "optional_digits")]
     pub before: Option<Vec<u8>>,
-    /// Value after the run; `None` if the element does not exist.
+    /// Value of the element after the run; `None` if it does not exist.
     #[serde(serialize_with = "optional_digits")]
     pub after: Option<Vec<u8>>,
 }
@@ -81,8 +81,9 @@ fn optional_digits<S: Serializer>(
     bytes.as_deref().map(hex).serialize(serializer)
 }
 
-/// Helpers whose changes cannot be read back, with the type of the maps that they change. `None`
-/// means that the cost class of the call names the type (`call.HELPER.TYPE`).
+/// Names of helpers whose changes cannot be read back from the kernel, with the type of the maps
+/// that they change. An empty type stands for changes outside of maps. For `None`, the type is the
+/// last part of the call's cost class, which has the form `call.HELPER.TYPE`.
 const CALLS: [(&str, Option<&str>); 10] = [
     ("ringbuf_output", Some("ringbuf")),
     ("ringbuf_reserve", Some("ringbuf")),
@@ -97,7 +98,8 @@ const CALLS: [(&str, Option<&str>); 10] = [
 ];
 
 impl Pair {
-    /// Returns the changes that a run made. Must be called before the run is committed.
+    /// Returns the changes that a run made to packet and maps. Must be called before
+    /// [`Pair::commit`].
     pub fn effects(&self, packet: &[u8], kernel: &Outcome, agreed: &Agreed) -> Effects {
         let moved = self.moved(&agreed.run, packet.len());
         let maps = &self.lifted.layout.maps;
@@ -122,8 +124,8 @@ impl Pair {
         }
     }
 
-    /// Returns the bytes of the packet that a run changed. Their new values come from the kernel;
-    /// those of bytes that were cut off come from the interpreter.
+    /// Returns the bytes of the packet that a run changed. New values come from the kernel, but for
+    /// bytes that the program cut off they come from the interpreter.
     fn changed_bytes(
         &self,
         packet: &[u8],
@@ -155,8 +157,8 @@ impl Pair {
         changes
     }
 
-    /// Returns the changes that cannot be read back. They follow from the helpers that the run
-    /// called.
+    /// Returns the changes that cannot be read back from the kernel. They follow from the helpers
+    /// that the run called.
     fn unreadable(&self, agreed: &Agreed) -> Vec<Unreadable> {
         let lifted = &self.lifted;
         let classes: BTreeSet<_> = agreed.run.costs.iter().map(|event| event.class.0).collect();

@@ -25,10 +25,10 @@ const READABLE: [MapKind; 7] = [
 
 /// Lowest address of kernel memory, on x86-64 and on arm64 with at most 48 address bits.
 const KERNEL: u64 = 0xffff_0000_0000_0000;
-/// Largest distance in bytes between an address and the start of the region that it points into.
+/// Size in bytes above the start of a memory region within which a number counts as an address in
+/// this region.
 const REACH: u64 = 1 << 24;
 
-/// Returns true if the elements of maps of this type can be read back.
 pub fn is_readable(kind: MapKind) -> bool {
     READABLE.contains(&kind)
 }
@@ -36,9 +36,9 @@ pub fn is_readable(kind: MapKind) -> bool {
 /// A map element that a run wrote, with its values before and after the run.
 #[derive(Clone, Debug)]
 pub struct Touched {
-    /// Index of the element's map in the layout.
+    /// Index of the element's map in the maps of the lifted program.
     pub map: usize,
-    /// Number of the element in the layout of the map.
+    /// Number of the element, which is its position in the interpreter's memory.
     pub number: u64,
     pub key: Vec<u8>,
     /// Address that the interpreter uses for the inner map; `None` if the map is not an inner map.
@@ -52,8 +52,8 @@ pub struct Touched {
 }
 
 impl Pair {
-    /// Returns the elements that a run wrote. Includes the elements that the run `other` wrote,
-    /// which used other values for the open values.
+    /// Returns the elements that a run wrote. Includes the elements written by `other`, a
+    /// repetition of the run in which clocks and random numbers had other values.
     pub fn touched(&self, run: &Run, other: Option<&Run>) -> Vec<Touched> {
         let mut all = Vec::new();
         for (index, layout) in self.lifted.layout.maps.iter().enumerate() {
@@ -82,7 +82,7 @@ impl Pair {
     }
 
     /// Returns the number and the key of each element of a map that a run wrote. For an inner map,
-    /// also returns the address that stands for it.
+    /// also returns the address that the interpreter uses for it.
     fn written(&self, layout: &MapLayout, run: &Run) -> BTreeSet<(u64, Vec<u8>, Option<u64>)> {
         let mut numbers = BTreeSet::new();
         for &(region, offset) in run.written.keys() {
@@ -109,8 +109,8 @@ impl Pair {
         elements.into_iter().filter_map(|e| Some((e.number, e.key?, e.map_address))).collect()
     }
 
-    /// Returns the place of an element's value in memory after `run`. Without a run, returns the
-    /// place at the start of the next run.
+    /// Returns the position of an element's value in the interpreter's memory after `run`; if `run`
+    /// is `None`, before the next run.
     fn place(&self, layout: &MapLayout, run: Option<&Run>, number: u64) -> u64 {
         let (Some(moved), Some(run)) = (layout.moved, run) else { return number };
         let byte =
@@ -141,8 +141,8 @@ impl Pair {
         })
     }
 
-    /// Describes the first element that differs between interpreter and kernel, among the elements
-    /// that a run wrote. Returns `None` if they agree.
+    /// Describes the first of the elements in `touched` that differs between interpreter and
+    /// kernel. Returns `None` if they agree.
     pub fn differing_elements(&self, touched: &[Touched], other: Option<&Run>) -> Option<String> {
         for element in touched {
             let Touched { number, key, map_address, kernel, interpreter, .. } = element;
@@ -193,8 +193,7 @@ impl Pair {
     }
 
     /// Describes all differences between the maps of kernel and interpreter, in one sentence each.
-    /// Skips inner maps. Also skips tries, because the interpreter knows only some of their
-    /// elements.
+    /// Skips inner maps and tries, of which the interpreter knows only some elements.
     pub fn differing_maps(&self) -> Vec<String> {
         let bytes: Bytes = self.environment.memory.iter().map(|(&k, &v)| (k, v)).collect();
         let mut differing = Vec::new();

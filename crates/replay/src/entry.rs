@@ -4,7 +4,7 @@ use slowpath_bpf::lift::{Keying, MapLayout};
 use slowpath_exec::concrete::Environment;
 use slowpath_ir::RegionId;
 
-/// A map element to write: a key and a value.
+/// A map element to write into a map: a key and a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Key, with the key size of the map.
@@ -14,7 +14,7 @@ pub struct Entry {
 }
 
 /// Adds an element to a map in the interpreter and returns the element's number. With a
-/// `map_address`, adds it to the inner map that this address stands for.
+/// `map_address`, adds it to the inner map for which the interpreter uses this address.
 pub fn install_at(
     layout: &MapLayout,
     map_address: Option<u64>,
@@ -29,12 +29,12 @@ pub fn install_at(
     number
 }
 
-/// Writes the value of the element at a place of a map.
+/// Writes the value of the element at the position `place` of a map.
 pub fn set_value(layout: &MapLayout, place: u64, value: &[u8], environment: &mut Environment) {
     write(environment, layout.values, place << layout.element_bits, value);
 }
 
-/// Writes bytes to consecutive offsets of a region.
+/// Writes bytes to consecutive offsets of a region of the interpreter's memory, from `start` on.
 pub fn write(environment: &mut Environment, region: RegionId, start: u64, bytes: &[u8]) {
     for (offset, &byte) in (0u64..).zip(bytes) {
         environment.memory.insert((region, start.wrapping_add(offset)), byte);
@@ -68,7 +68,8 @@ fn number(
     number
 }
 
-/// Returns the number that stands for a pair. A pair without a number gets the next free one.
+/// Returns the number that the interpreter assigned to a pair, which stands for a key of a map. A
+/// pair without a number gets the next free number.
 pub fn intern(pair: (u64, u64), environment: &mut Environment) -> u64 {
     let free = environment.unnumbered.unwrap_or(0);
     let number = *environment.interned.entry(pair).or_insert(free);

@@ -32,9 +32,9 @@ pub enum ReplayError {
     /// The program does not have a map with this name.
     #[error("program {program} has no map {map}")]
     NoMap {
-        /// Name of the program.
+        /// Name of the program that lacks the map.
         program: String,
-        /// Name of the map.
+        /// Name of the missing map.
         map: String,
     },
     /// The packet has metadata, which replay does not support.
@@ -58,7 +58,7 @@ pub enum ReplayError {
         /// Name of the map.
         map: String,
     },
-    /// The interpreter could not complete the run.
+    /// The interpreter could not complete the run of the program on the packet.
     #[error("program {program}: the interpreter gives up: {cause}")]
     GivenUp {
         /// Name of the program.
@@ -69,8 +69,9 @@ pub enum ReplayError {
     /// Kernel and interpreter give different results for the packet.
     #[error("{0}; this is a defect of slowpath, please report it")]
     Disagreement(Box<Disagreement>),
-    /// Kernel and interpreter gave different results, but not all values of the open values were
-    /// tried. They may still agree. The interpreter's maps were copied from the kernel again.
+    /// Kernel and interpreter gave different results, but not all possible clock times, random
+    /// numbers and similar values were tried. With other values, they may agree. The interpreter's
+    /// maps were copied from the kernel again.
     #[error("{0}")]
     Undecided(Box<Disagreement>),
 }

@@ -10,11 +10,13 @@ use crate::entry::{Entry, install_at, set_value, write};
 use crate::error::ReplayError;
 use crate::pair::{Pair, is_queue};
 
-/// Types of maps whose values [`install`] chooses itself. It takes only the keys from the witness.
+/// Types of maps whose values [`install`] chooses itself, because they refer to devices or CPUs.
+/// The witness (the described map content) supplies only the keys.
 const CHOSEN: [MapKind; 3] = [MapKind::DEVMAP, MapKind::DEVMAP_HASH, MapKind::CPUMAP];
 
 impl Pair {
-    /// Installs the map content of a witness in kernel and interpreter.
+    /// Fills the maps of kernel and interpreter with the map content in `witness`, a JSON
+    /// description of a run to be reproduced.
     pub fn install_witness(&mut self, witness: &Value) -> Result<(), ReplayError> {
         let installed = install(&self.loaded, witness)?;
         self.installed.push(installed);
@@ -57,7 +59,8 @@ impl Pair {
         Ok(())
     }
 
-    /// Puts the inner map `within` of the last witness into a map of maps. Changes only the
+    /// Puts an inner map into a map of maps under `key`. The inner map is called `within` in the
+    /// last installed witness, the description of a run to be reproduced. Changes only the
     /// interpreter.
     fn put_inner_map(&mut self, layout: &MapLayout, key: &[u8], within: &str) {
         let witness = self.installed.len().saturating_sub(1);
@@ -75,7 +78,8 @@ impl Pair {
         }
     }
 
-    /// Fills the inner maps of the last witness. Changes only the interpreter.
+    /// Fills the inner maps (maps inside a map of maps) with the content that the last installed
+    /// `witness` describes. Changes only the interpreter.
     fn install_into_inner(&mut self, layout: &MapLayout, witness: &Value) {
         let last = self.installed.len().saturating_sub(1);
         for entry in entries(witness, &layout.name) {
@@ -149,7 +153,7 @@ impl Pair {
         ReplayError::NoMap { program, map: name.to_owned() }
     }
 
-    /// Reads from the kernel how many elements the maps have that evict elements when they are
+    /// Reads from the kernel how many elements each map contains that evicts elements when it is
     /// full.
     pub fn count_evicting(&mut self) -> Result<(), MapError> {
         let lifted = self.lifted.clone();

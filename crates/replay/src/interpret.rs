@@ -1,4 +1,4 @@
-//! Runs the program in the interpreter.
+//! Runs the lifted program in the concrete interpreter.
 
 use slowpath_bpf::lift::{Bytes, MapLayout};
 use slowpath_exec::concrete::{self, ConcreteError, Run};
@@ -8,7 +8,8 @@ use slowpath_kernel::Context;
 use crate::entry::write;
 use crate::pair::{Pair, unusual_value};
 
-/// Maximum number of blocks of a run. No program whose loops the engine unrolls has so many.
+/// Maximum number of basic blocks that a run of the interpreter executes. Programs whose loops can
+/// be unrolled execute fewer.
 const MAX_BLOCKS: usize = 1_000_000;
 
 impl Pair {
@@ -34,9 +35,9 @@ impl Pair {
         }
     }
 
-    /// Interprets the program. The first open values are those of `choice`, and all others are as
-    /// small as possible. If `value_set` is given, unknown inputs take unusual values of this set
-    /// ([`unusual_value`]).
+    /// Interprets the program. Values that it cannot compute, such as times, are taken from
+    /// `choice` in the order of their use. When `choice` is used up, they get their minimum. If
+    /// `value_set` is given, unknown inputs get unusual values of this set ([`unusual_value`]).
     pub fn interpret(
         &mut self,
         choice: &[u64],
@@ -74,7 +75,8 @@ impl Pair {
         result
     }
 
-    /// Returns the keys that a packet makes the program look up in a map whose keys are interned.
+    /// Returns the keys that a packet makes the program look up in a map whose keys are interned,
+    /// which means that numbers represent them.
     pub fn keys(&mut self, layout: &MapLayout, packet: &[u8], context: &Context) -> Vec<Vec<u8>> {
         self.set_packet(packet, context);
         let (Ok(run), Some(present)) = (self.interpret(&[], None), layout.present) else {

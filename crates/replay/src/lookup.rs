@@ -9,7 +9,7 @@ use slowpath_kernel::{Context, MapError};
 
 use crate::pair::{Pair, is_queue};
 
-/// A lookup of a map element.
+/// A lookup of a map element by a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
     /// Name of the map.
@@ -18,8 +18,8 @@ pub struct Lookup {
     pub key: Vec<u8>,
 }
 
-/// Lookups that a packet leads to. They are found by interpretation, before the kernel runs the
-/// packet.
+/// All lookups that a program makes for a packet. They are found by interpretation, before the
+/// kernel runs the packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookups {
     /// Number of instructions that the program executes.
@@ -30,8 +30,9 @@ pub struct Lookups {
 }
 
 impl Pair {
-    /// Interprets a packet with all open values at their minimum. Does not change the state of the
-    /// maps. Returns `None` if the interpreter does not complete the run.
+    /// Finds the lookups for a packet by interpreting the program, with unknown values such as
+    /// times at their minimum. Does not change the state of the maps. Returns `None` if the
+    /// interpreter does not complete the run.
     pub fn lookup(
         &mut self,
         packet: &[u8],
@@ -50,8 +51,9 @@ impl Pair {
     }
 }
 
-/// Returns the region of memory that a lookup in a map reads first. The second number is the shift
-/// that turns element numbers into offsets.
+/// Returns the region of the interpreter's memory that a lookup in a map reads first. Also returns
+/// the number of bits by which an element's number is shifted left to get its offset in this
+/// region.
 fn first_read_region(layout: &MapLayout) -> (RegionId, u8) {
     match (layout.prefix_lengths, layout.present) {
         (Some(lengths), _) => (lengths, 1),

@@ -7,7 +7,7 @@ use slowpath_kernel::TestRun;
 
 use crate::pair::{Pair, hex};
 
-/// Return value of a run, and the packet that it left.
+/// Return value of a program's run, and the packet that the run left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     /// Return value of the program.
@@ -15,7 +15,7 @@ pub struct Outcome {
     /// The packet after the run.
     #[serde(serialize_with = "digits")]
     pub packet: Vec<u8>,
-    /// The metadata in front of the packet after the run.
+    /// The XDP metadata in front of the packet after the run.
     #[serde(serialize_with = "digits")]
     pub metadata: Vec<u8>,
 }
@@ -32,7 +32,7 @@ impl From<TestRun> for Outcome {
 }
 
 impl Pair {
-    /// Returns the outcome of a run of the interpreter.
+    /// Returns the return value and the packet of a run of the interpreter.
     pub fn outcome(&self, run: &Run) -> Outcome {
         let layout = &self.lifted.layout;
         let field = |offset: u64| u64::from(self.word(run, layout.context, offset));
@@ -54,7 +54,7 @@ impl Pair {
         u32::from_le_bytes([0, 1, 2, 3].map(|n| self.byte(Some(run), (region, offset + n))))
     }
 
-    /// Returns the address that the first byte of the packet had before a run.
+    /// Returns the address that the packet's first byte had in the interpreter, before a run.
     fn packet_base(&self, run: &Run) -> u64 {
         let packet = self.lifted.layout.packet;
         run.regs[self.lifted.program.regions[packet.index()].base.index()]
@@ -77,16 +77,17 @@ impl Pair {
 /// are towards the packet's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Moved {
-    /// Distance by which the packet's start moved.
+    /// Distance in bytes by which the packet's start moved; negative if the packet grew.
     pub head: i64,
-    /// Distance by which the packet's end moved.
+    /// Distance in bytes by which the packet's end moved; positive if the packet grew.
     pub tail: i64,
-    /// Distance by which the metadata's start moved. Before the run, it was at the packet's start.
+    /// Distance in bytes by which the start of the XDP metadata moved. Before the run, it was at
+    /// the packet's start.
     pub metadata: i64,
 }
 
 /// Returns true if the kernel's bytes agree with the interpreter's. Where `interpreter` and `other`
-/// differ, any byte is accepted.
+/// differ, they depend on unknown values such as times, and any byte is accepted.
 pub fn bytes_match(kernel: &[u8], interpreter: &[u8], other: &[u8]) -> bool {
     if interpreter.len() != other.len() {
         return true;
@@ -97,7 +98,8 @@ pub fn bytes_match(kernel: &[u8], interpreter: &[u8], other: &[u8]) -> bool {
 }
 
 /// Describes the difference between the outcomes of kernel and interpreter. Returns `None` if they
-/// agree. Where `interpreter` and `other` differ, any value is accepted.
+/// agree. Where `interpreter` and `other` differ, they depend on unknown values such as times, and
+/// any value is accepted.
 pub fn differing_outcome(
     kernel: &Outcome,
     interpreter: &Outcome,

@@ -16,51 +16,50 @@ use crate::cpu;
 use crate::entry::write;
 use crate::tries::Tries;
 
-/// Tells where an instrumented program records its path. The search for open values uses the record
-/// to find the path that the kernel took.
+/// The map in which an instrumented program records its path. If values such as times affect the
+/// path, the record shows which path the kernel took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathRecord {
-    /// Name of an array map with one element. The element has the bits of the path, followed by the
-    /// results of calls.
+    /// Name of an array map with one element. The element contains the path as bits, followed by
+    /// the results of calls.
     pub map: String,
-    /// Number of bytes that the bits of the path take in the record.
+    /// Number of bytes that the path takes at the start of the record.
     pub path_bytes: u64,
 }
 
-/// A program in the kernel and in the interpreter, with the state that both share.
+/// A program in the kernel, the same program in the interpreter, and the state that both share.
 #[derive(Debug)]
 pub struct Pair {
     pub loaded: LoadedProgram,
     pub lifted: Arc<Lifted>,
     /// State from which the interpreter starts its next run: its memory and its inputs.
     pub environment: Environment,
-    /// Smallest and largest possible value of each input that the interpreter does not know.
+    /// Smallest and largest possible value of each input that the interpreter does not know, such
+    /// as a time.
     pub open_inputs: BTreeMap<InputId, (u64, u64)>,
     pub tries: Tries,
     /// Length in bytes of the packet in the interpreter's memory.
     pub length: usize,
     pub path_record: Option<PathRecord>,
-    /// CPU that runs the program.
+    /// Number of the CPU on which the kernel runs the program.
     pub cpu: usize,
-    /// Number of possible CPUs.
+    /// Number of CPUs that the system can have.
     pub cpus: usize,
     /// Guards that keep the content of installed witnesses in the kernel.
     pub installed: Vec<Installed>,
-    /// Inner maps of witnesses, each as the index of the witness and the name of the map in it.
-    /// Their numbers follow those of the object's maps.
+    /// Inner maps that came with witnesses (descriptions of runs to be reproduced): the index of
+    /// the witness, and the name of the map in it. They are numbered after the maps of the object.
     pub inner: Vec<(usize, String)>,
-    /// Number of maps of the object.
     pub object_maps: usize,
-    /// True if it must be read from the kernel before the next run how many elements the maps
-    /// contain.
+    /// True if the numbers of map elements must be read from the kernel before the next run.
     pub recount: bool,
-    /// Inputs that contain a time, with the name of the helper that returns the time.
+    /// Inputs that contain a time, each with the name of the helper that returns it.
     pub clocks: Vec<(InputId, String)>,
-    /// Number of elements that were ever inserted into each map that evicts elements, by the region
-    /// of the map's values.
+    /// Number of elements that were ever inserted into each map that evicts elements. The key is
+    /// the memory region that contains the map's values.
     pub inserted: HashMap<RegionId, u64>,
-    /// Elements of evicting maps that the kernel's maps were found to contain before the current
-    /// run.
+    /// Elements of maps with eviction that were found to exist in the kernel before the current
+    /// run. Each is given by memory region and position.
     pub confirmed: HashSet<(RegionId, u64)>,
 }
 
@@ -130,42 +129,43 @@ impl Pair {
         }
     }
 
-    /// Returns the address that the interpreter uses for the start of a region.
+    /// Returns the address that the interpreter uses for the start of a memory region.
     pub fn base(&self, region: RegionId) -> Option<u64> {
         let kind = InputKind::BaseAddress(region);
         let input = self.lifted.program.inputs.iter().position(|input| input.kind == kind)?;
         self.environment.inputs.get(&InputId::from(input)).copied()
     }
 
-    /// Returns the input of the lifted program with this name, if it has one.
     pub fn input(&self, name: &str) -> Option<InputId> {
         let mut inputs = self.lifted.program.inputs.iter();
         inputs.position(|input| input.name == name).map(InputId::from)
     }
 
-    /// Returns a byte of the interpreter's memory as `run` left it. Without a run, returns the byte
-    /// at the start of the next run.
+    /// Returns a byte of the interpreter's memory as `run` left it. If `run` is `None`, returns the
+    /// byte at the start of the next run.
     pub fn byte(&self, run: Option<&Run>, place: (RegionId, u64)) -> u8 {
         let written = run.and_then(|run| run.written.get(&place));
         let known = written.or_else(|| self.environment.memory.get(&place));
         known.copied().unwrap_or(self.environment.fill)
     }
 
-    /// Returns the map of maps to whose inner maps this layout belongs. Returns `None` if the
-    /// layout does not describe inner maps.
+    /// Returns the map of maps to which the inner maps with this `layout` belong. Returns `None` if
+    /// `layout` is that of another map.
     pub fn outer(&self, layout: &MapLayout) -> Option<&MapLayout> {
         let outer = layout.name.strip_suffix(".inner").filter(|_| layout.inner)?;
         self.lifted.layout.maps.iter().find(|map| map.name == outer)
     }
 
-    /// Returns the kernel's map with this layout. With a `map_address`, returns the inner map that
-    /// the address stands for.
+    /// Returns the map in the kernel that a layout of the interpreter's memory describes. With a
+    /// `map_address`, returns the inner map (in a map of maps) for which the interpreter uses this
+    /// address.
     pub fn kernel_map(&self, layout: &MapLayout, map_address: Option<u64>) -> Option<&Map> {
         let Some(map_address) = map_address else { return self.loaded.map(&layout.name) };
         self.map_by_number(self.inner_map_number(layout, map_address)?)
     }
 
-    /// Returns the number of the inner map that an address stands for.
+    /// Returns the number of the inner map (a map in a map of maps) for which the interpreter uses
+    /// an address.
     pub fn inner_map_number(&self, layout: &MapLayout, map_address: u64) -> Option<usize> {
         let outer = self.outer(layout)?;
         let distance = map_address.checked_sub(self.base(outer.values)?)?;
@@ -186,8 +186,8 @@ impl Pair {
         self.installed.get(*witness)?.inner(name)
     }
 
-    /// Returns the value that the kernel has for a key. For a per-CPU map, returns the value on the
-    /// CPU that runs the program.
+    /// Returns the value that a map in the kernel has for a key. For a per-CPU map, returns the
+    /// value on the CPU that runs the program.
     pub fn kernel_value(&self, map: &Map, key: &[u8]) -> Option<Vec<u8>> {
         let mut values = map.lookup_all(key).ok().flatten()?;
         let at = if values.len() > 1 { self.cpu } else { 0 };
@@ -217,7 +217,7 @@ pub fn is_queue(map: &MapLayout) -> bool {
 pub const VALUE_SETS: usize = 4;
 
 /// Returns a value between `min` and `max` that is unlikely to occur by chance. Its bytes differ
-/// from those of small numbers and from those of the other sets.
+/// from those of small numbers, and from the values that other numbers of `set` give.
 pub fn unusual_value(set: usize, min: u64, max: u64) -> u64 {
     const BYTES: [u64; VALUE_SETS] = [
         0x3b5d_9f27_c3a1_e695,

@@ -11,8 +11,8 @@ use slowpath_exec::concrete::Taken;
 /// same order have the same number. Other runs have different numbers, except with a probability of
 /// 2^-64. The number depends only on the object, the lifting options and the path.
 ///
-/// A block is an instruction together with its call chain. Lookups that hit and lookups that miss
-/// lead to different paths, and so do different numbers of loop iterations.
+/// Functions are inlined, so each block belongs to one chain of calls. Map lookups that hit and
+/// lookups that miss lead to different paths, and so do different numbers of loop iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathId(pub u64);
 

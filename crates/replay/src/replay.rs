@@ -25,15 +25,16 @@ use crate::path::PathId;
 /// Result of running a packet on which kernel and interpreter agree.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Return value and packet that the kernel's run left.
+    /// Return value of the kernel's run, and the packet after it.
     pub outcome: Outcome,
     /// Number of instructions that the program executed. A 64-bit immediate load counts as one.
     pub instructions: u64,
-    /// Number that identifies the path which the packet took.
+    /// Number that identifies the path that the packet took through the program.
     pub path: PathId,
-    /// Run of the interpreter. It lists the blocks and costs in order, with their instructions.
+    /// The interpreter's run, with the executed blocks and costs in order.
     pub run: Run,
-    /// Open values in the order of their use, each with the value that reproduces the kernel's run.
+    /// Values that the interpreter cannot compute, such as times, in the order of their use. Each
+    /// has the number that reproduces the kernel's run.
     pub choices: Vec<Choice>,
     /// True if the kernel may have taken another path. The path then depends on a time or random
     /// number, which cannot be observed.
@@ -42,11 +43,12 @@ pub struct Step {
     pub effects: Effects,
 }
 
-/// Decides from the path and the number of instructions whether a snapshot of the run is needed.
+/// A callback that gets the path of a run and its number of instructions. It returns true if a
+/// snapshot of the state before the run is needed.
 type SnapshotFilter<'a> = &'a mut dyn FnMut(PathId, u64) -> bool;
 
-/// A program in the kernel and in the interpreter, with equal map content. Each packet meets the
-/// map content that the previous packet left.
+/// A program in the kernel and in the interpreter, with equal map content. Each packet starts with
+/// the map content that the previous packet left.
 ///
 /// All packets run on the CPU that created the `Replay`, if the thread's affinity allows it.
 #[derive(Debug)]
@@ -59,7 +61,7 @@ pub struct Replay {
 
 impl Replay {
     /// Loads the program into the kernel and lifts it for the interpreter. `program` is its number
-    /// in [`Object::programs`]. Its maps start with the object's initial content.
+    /// in [`Object::programs`]. The program's maps start with the object's initial content.
     ///
     /// # Errors
     /// [`ReplayError`] if the program cannot be linked, lifted or loaded.
@@ -104,19 +106,19 @@ impl Replay {
         Ok(Replay { pair, lost: None })
     }
 
-    /// Returns the program in the kernel. If you change its maps, call [`Replay::reread`]
-    /// afterwards.
+    /// Returns the program that is loaded into the kernel. After changing its maps, call
+    /// [`Replay::reread`].
     pub fn loaded(&self) -> &LoadedProgram {
         &self.pair.loaded
     }
 
-    /// Returns the lifted program.
+    /// Returns the lifted program, which the interpreter runs.
     pub fn lifted(&self) -> &Arc<Lifted> {
         &self.pair.lifted
     }
 
-    /// Declares that the program is instrumented and records its path. From now on, the search for
-    /// open values uses the record.
+    /// Declares that the program is instrumented and records its path. The search for values that
+    /// the interpreter cannot compute uses the record from then on.
     pub fn use_path_record(&mut self, path_record: PathRecord) {
         self.pair.path_record = Some(path_record);
     }
@@ -139,7 +141,8 @@ impl Replay {
         self.pair.put(map, entry)
     }
 
-    /// Puts an element into an inner map that belongs to the object, in kernel and interpreter.
+    /// Puts an element into the inner map `map` of the object, in kernel and interpreter. `outer`
+    /// is the map of maps that contains it.
     ///
     /// # Errors
     /// [`ReplayError`] if the map does not exist or the kernel rejects the element.
@@ -156,14 +159,15 @@ impl Replay {
         Ok(self.pair.sync_maps()?)
     }
 
-    /// Returns the keys that a packet makes the program look up in a map whose keys are interned.
+    /// Returns the keys that a packet makes the program look up in a map whose keys are interned,
+    /// which means that numbers represent them.
     pub fn keys(&mut self, layout: &MapLayout, packet: &[u8]) -> Vec<Vec<u8>> {
         self.pair.keys(layout, packet, &Context::default())
     }
 
-    /// Returns the elements that the interpreter looks up for a packet, with all open values at
-    /// their minimum. Does not change maps. Returns `None` if the interpreter does not complete the
-    /// run.
+    /// Returns the elements that the interpreter looks up for a packet, with all unknown values,
+    /// such as times, at their minimum. Does not change maps. Returns `None` if the interpreter
+    /// does not complete the run.
     ///
     /// # Errors
     /// [`ReplayError`] if the number of elements of a map cannot be read.
@@ -175,7 +179,7 @@ impl Replay {
         Ok(self.pair.lookup(packet, context)?)
     }
 
-    /// Returns the kernel's map in which a change was made.
+    /// Returns the map in the kernel in which a run made a change.
     pub fn changed_map(&self, change: &MapChange) -> Option<&Map> {
         match change.inner {
             Some(number) => self.pair.map_by_number(number),
@@ -194,17 +198,18 @@ impl Replay {
     /// Runs a packet in kernel and interpreter and compares the results.
     ///
     /// # Errors
-    /// [`ReplayError::Disagreement`] if they differ. [`ReplayError::Undecided`] if no tried choice
-    /// of open values reproduces the kernel's run, but not all were tried. After both errors, the
-    /// interpreter's maps equal the kernel's, and further packets can be run.
+    /// [`ReplayError::Disagreement`] if the results differ. [`ReplayError::Undecided`] if no tried
+    /// choice of unknown values, such as times, reproduces the kernel's run, but not all were
+    /// tried. After both errors, the interpreter's maps equal the kernel's, and further packets can
+    /// be run.
     pub fn run(&mut self, packet: &[u8], context: &Context) -> Result<Step, ReplayError> {
         Ok(self.step(packet, context, &mut |_, _| false)?.0)
     }
 
     /// Like [`Replay::run`], but can also return the state before the run. It does so if
-    /// `needs_snapshot` returns true for the path and the number of instructions. The snapshot has
-    /// packet, context and maps, as a witness for [`Replay::install`]. Taking it needs time
-    /// proportional to the size of the maps.
+    /// `needs_snapshot` returns true for the path and the number of instructions. The snapshot
+    /// contains packet, context and maps, in the form of a witness for [`Replay::install`]. Taking
+    /// it needs time proportional to the size of the maps.
     ///
     /// # Errors
     /// As [`Replay::run`].

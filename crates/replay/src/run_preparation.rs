@@ -1,4 +1,4 @@
-//! Prepares a run: copies state from the kernel that the interpreter needs.
+//! Prepares a run of the interpreter: copies the state that it needs from the kernel.
 
 use std::collections::HashSet;
 
@@ -19,8 +19,8 @@ const KEPT_FREE: u64 = 128;
 const NO_COMMON_LRU: u32 = 1 << 1;
 
 impl Pair {
-    /// Copies state that only the kernel knows into the interpreter before a run: the free room in
-    /// maps, and the time.
+    /// Copies state that only the kernel knows into the interpreter before a run: the number of
+    /// free elements in maps, and the time.
     pub fn prepare(&mut self) -> Result<(), MapError> {
         if self.recount {
             let lifted = self.lifted.clone();
@@ -45,7 +45,8 @@ impl Pair {
         Ok(())
     }
 
-    /// Copies the sizes of inner maps and their numbers of elements into the interpreter.
+    /// Copies the sizes of inner maps and their numbers of elements from the kernel into the
+    /// interpreter.
     fn fill_inner_maps(&mut self) -> Result<(), MapError> {
         let lifted = self.lifted.clone();
         let tracked = |map: &&MapLayout| map.fill.is_some() || map.sizes.is_some();
@@ -92,7 +93,7 @@ impl Pair {
     }
 
     /// Removes elements from the interpreter that the next run would look up, but that the kernel
-    /// has evicted. Remembers the other elements that the run would look up as confirmed.
+    /// has evicted. Records the other elements that the run would look up as confirmed to exist.
     ///
     /// # Errors
     /// If the interpreter cannot complete the run.
@@ -133,8 +134,8 @@ impl Pair {
         }
     }
 
-    /// Returns the looked-up elements that exist in the interpreter, but were not confirmed to
-    /// exist in the kernel.
+    /// Returns the elements among those in `read` that exist in the interpreter but were not
+    /// confirmed to exist in the kernel.
     pub fn unconfirmed_elements(&self, read: &[(RegionId, u64)]) -> HashSet<(RegionId, u64)> {
         let unconfirmed = |place: &&(RegionId, u64)| {
             !self.confirmed.contains(place) && self.byte(None, **place) != 0

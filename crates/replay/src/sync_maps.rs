@@ -11,8 +11,7 @@ use crate::entry::{Entry, install_at};
 use crate::pair::Pair;
 
 impl Pair {
-    /// Replaces the interpreter's content of all maps that can be read back by the kernel's
-    /// content.
+    /// Replaces the content of all readable maps in the interpreter by their content in the kernel.
     pub fn sync_maps(&mut self) -> Result<(), MapError> {
         let lifted = self.lifted.clone();
         let readable = || lifted.layout.maps.iter().filter(|layout| is_readable(layout.kind));

@@ -16,22 +16,22 @@ const LENGTH: usize = 4;
 /// The elements of one trie (a map of type `LPM_TRIE`).
 #[derive(Clone, Debug, Default)]
 struct Trie {
-    /// Keys of the elements. The index is the place of the element.
+    /// Keys of the elements; the index of a key is the position of its element in memory.
     keys: Vec<Vec<u8>>,
-    /// Places of elements, by prefix length in bits and prefix.
+    /// Positions of the elements in `keys`, by prefix length in bits and prefix.
     places: BTreeMap<u32, HashMap<Vec<u8>, usize>>,
 }
 
-/// All tries of a program. Each is identified by the region of its values.
+/// All tries of a program. Each trie is identified by the memory region of its values.
 #[derive(Clone, Debug, Default)]
 pub struct Tries {
     tries: HashMap<RegionId, Trie>,
-    /// Regions of the interpreter's memory that contain answers.
+    /// Regions of the interpreter's memory that contain computed results of lookups.
     answers: BTreeSet<RegionId>,
 }
 
 impl Trie {
-    /// Returns the place of the element with a key. A new key gets the next place.
+    /// Returns the position of the element with a key. A new key gets the next position.
     fn place(&mut self, key: &[u8]) -> usize {
         let next = self.keys.len();
         let prefixes = self.places.entry(prefix_length(key)).or_default();
@@ -42,8 +42,9 @@ impl Trie {
         place
     }
 
-    /// Looks up a key: returns the place of the element with the longest prefix that the key starts
-    /// with. Prefixes that are longer than the key's own prefix length do not count.
+    /// Looks up a key: returns the position of the element with the longest prefix of the key;
+    /// `None` if no prefix matches. Prefixes that are longer than the key's own prefix length do
+    /// not count.
     fn longest(&self, key: &[u8]) -> Option<usize> {
         let length = prefix_length(key);
         if u64::from(length) > 8 * key.len().saturating_sub(LENGTH) as u64 {
@@ -55,7 +56,8 @@ impl Trie {
 }
 
 impl Tries {
-    /// Adds an element of a map in the kernel to the interpreter. The map may be of any type.
+    /// Adds an element of a map in the kernel to the interpreter. Maps of other types than tries
+    /// are accepted, too.
     pub fn install(&mut self, layout: &MapLayout, entry: &Entry, environment: &mut Environment) {
         if layout.kind != MapKind::LPM_TRIE {
             install_at(layout, None, entry, environment);
@@ -78,8 +80,8 @@ impl Tries {
         set_value(layout, place as u64, &entry.value, environment);
     }
 
-    /// Computes the answers to lookups of a run that have none yet. Returns true if any of these
-    /// lookups finds an element.
+    /// Computes the results of a run's trie lookups that were not computed before. Returns true if
+    /// any of these lookups finds an element.
     pub fn answer(&mut self, maps: &[MapLayout], run: &Run, environment: &mut Environment) -> bool {
         let mut found_any = false;
         let numbered = |region: RegionId, byte: u8| -> Bytes {
@@ -115,8 +117,8 @@ impl Tries {
         found_any
     }
 
-    /// Computes the answers for a trie whose elements are numbered by key. An answer is the length
-    /// in bits of the matching prefix plus 1, or 0 if no prefix matches.
+    /// Computes the results of lookups in a trie whose elements have the numbers of their keys. A
+    /// result is the length in bits of the matching prefix plus 1, or 0 if no prefix matches.
     fn answer_by_key(
         &self,
         layout: &MapLayout,
@@ -140,20 +142,19 @@ impl Tries {
         found_any
     }
 
-    /// Returns the places and keys of the elements at `places`.
+    /// Returns the positions and keys of the trie elements at these positions.
     pub fn keys(&self, layout: &MapLayout, places: &BTreeSet<u64>) -> Vec<(u64, Vec<u8>)> {
         let Some(trie) = self.tries.get(&layout.values) else { return Vec::new() };
         let key = |place: u64| trie.keys.get(usize::try_from(place).ok()?).cloned();
         places.iter().filter_map(|&at| Some((at, key(at)?))).collect()
     }
 
-    /// Returns the places and keys of all elements of a trie.
+    /// Returns the positions and keys of all elements of a trie.
     pub fn all(&self, layout: &MapLayout) -> impl Iterator<Item = (u64, &[u8])> {
         let keys = self.tries.get(&layout.values).map_or(&[][..], |trie| &trie.keys);
         (0..).zip(keys.iter().map(Vec::as_slice))
     }
 
-    /// Removes the elements and answers of all tries.
     pub fn clear(&mut self) {
         self.tries.clear();
         self.answers.clear();
@@ -164,7 +165,8 @@ fn prefix_length(key: &[u8]) -> u32 {
     key.first_chunk().map_or(0, |length| u32::from_le_bytes(*length))
 }
 
-/// Returns the key without its length field. All bits after the first `bits` bits are cleared.
+/// Returns the data of a trie key, without its length field. All bits after the first `bits` bits
+/// are cleared.
 fn prefix(key: &[u8], bits: u32) -> Vec<u8> {
     let kept = |offset: u32| bits.saturating_sub(8 * offset).min(8);
     let bytes = (0u32..).zip(key.iter().skip(LENGTH));

@@ -1,12 +1,13 @@
-//! Replaces helper calls by fixed results, which the kernel would not return in a test run.
+//! Replaces the results of helper calls by fixed values, for results that the kernel does not
+//! return in a test run.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{
     Call, Imm64, Insn, Register, Size, Source, helper::TAIL_CALL, helper_name,
 };
 
-/// Helpers without side effects. The program still calls them before their result is replaced, so
-/// that runs take as long as before.
+/// Helpers without side effects. If a fixed value replaces its result, the helper is still called,
+/// so that runs take as long as before.
 const PURE_HELPERS: [&str; 8] = [
     "bpf_ktime_get_ns",
     "bpf_ktime_get_boot_ns",
@@ -19,17 +20,17 @@ const PURE_HELPERS: [&str; 8] = [
 ];
 
 /// A fixed result that replaces the result of a helper call. If the helper has no side effects, the
-/// program still calls it.
+/// program still calls the helper first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Slot of the call in the loaded program.
+    /// Instruction slot of the call in the loaded program.
     pub instruction: usize,
     /// Name of the helper.
     pub helper: String,
     /// Return value of the call.
     pub result: u64,
-    /// Memory that the call writes. Each item has the register of the pointer argument, the
-    /// offset in bytes, and a 4-byte word.
+    /// Memory that the call writes. Each item has the register that holds the pointer argument, the
+    /// offset in bytes from this pointer, and a 4-byte word to store.
     pub writes: Vec<(u8, i16, u32)>,
 }
 
@@ -41,7 +42,10 @@ impl Answer {
     }
 }
 
-/// Returns the instructions that replace the helper call.
+/// Returns the instructions that replace a helper call.
+///
+/// # Errors
+/// A short reason if the program does not call this helper in the slot of the answer.
 pub fn replacement(program: &BpfProgram, answer: &Answer) -> Result<Vec<Insn>, &'static str> {
     let called = match program.insns.get(answer.instruction) {
         Some(Insn::Call(Call::Helper(number))) if *number != TAIL_CALL => helper_name(*number),

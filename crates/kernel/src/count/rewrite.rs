@@ -1,4 +1,5 @@
-//! Inserts instructions into a program that add to a counter.
+//! Changes a program so that it counts its executed instructions: inserts additions to a counter.
+//! Also replaces helper calls by fixed results.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +13,21 @@ use super::answers::{Answer, replacement};
 use crate::rewriting::{DEEPEST, RegisterState, before, free_stack_offset, insert_and_replace};
 
 /// Number of low bits of the counter that count instructions. The bits above them add up the
-/// weights.
+/// weights of executed blocks.
 pub const COUNT_BITS: u32 = 32;
 
 /// Amount that each execution of a block adds to the counter besides its number of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
-    /// Nothing.
+    /// No weight: the counter counts only instructions.
     None,
     /// A pseudo-random number in the bits above [`COUNT_BITS`]. It depends on the block's first
-    /// slot and on this number of the program.
+    /// slot and on the number of the program in its object, which is given here.
     Random(usize),
 }
 
 impl Weights {
-    /// Returns the weight of the block that starts at a slot, if blocks have weights.
+    /// Returns the weight of the block that starts at a slot; `None` if blocks have no weights.
     fn weight(self, start: usize) -> Option<u32> {
         let Weights::Random(program) = self else { return None };
         let seed = (program as u64) << 32 ^ start as u64;
@@ -34,11 +35,11 @@ impl Weights {
     }
 }
 
-/// Inserts the additions to the counter, and replaces the calls listed in `answers` by fixed
-/// results.
+/// Inserts an addition to the counter into each basic block, and replaces the calls listed in
+/// `answers` by fixed results. `counter` is the number of the map that contains the counter.
 ///
 /// # Errors
-/// A short reason, for example if a block has no room for the instructions that count.
+/// A short reason, for example if a block has no room for the inserted instructions.
 pub fn counting(
     program: &BpfProgram,
     counter: u32,
@@ -77,8 +78,8 @@ pub fn replacements(
     answers.iter().map(each).collect()
 }
 
-/// Returns the first slots of the basic blocks, in order. A tail call ends a block, because it does
-/// not return if it succeeds.
+/// Returns the first instruction slots of the basic blocks, in order. A tail call ends a block,
+/// because it does not return if it succeeds.
 fn block_starts(program: &BpfProgram) -> Vec<usize> {
     let insns = &program.insns;
     let mut starts: Vec<usize> = program.subprograms.iter().map(|f| f.first).collect();
@@ -96,8 +97,8 @@ fn block_starts(program: &BpfProgram) -> Vec<usize> {
     starts
 }
 
-/// Two registers for the inserted instructions. If a register holds a value, it is saved at a stack
-/// offset.
+/// Two registers that inserted instructions can overwrite. If a register holds a value, it is saved
+/// on the stack at the given offset and restored.
 struct Scratch {
     registers: [Register; 2],
     saved: Vec<(Register, i16)>,
@@ -138,8 +139,8 @@ impl Scratch {
     }
 }
 
-/// Returns the slot of a block where an addition has to save the fewest registers, and the
-/// registers to use there. If several slots are equally good, returns the first one.
+/// Returns the slot of a block where an addition to the counter has to save the fewest registers,
+/// and the registers to use there. If several slots are equally good, returns the first one.
 fn place(
     program: &BpfProgram,
     before: &[RegisterState],

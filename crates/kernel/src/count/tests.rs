@@ -1,5 +1,5 @@
-//! Tests of where instructions that count are inserted, and of the registers that they use.
-//! `tests/counts.rs` checks the sums in the kernel.
+//! Tests the positions of the additions to a counter that are inserted into a program, and the
+//! registers that they use. `tests/counts.rs` checks the resulting counts in the kernel.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{
@@ -38,7 +38,8 @@ fn program(insns: Vec<Insn>) -> BpfProgram {
     crate::tests::program(insns, &[0])
 }
 
-/// Returns the slots of the inserted additions, with the number that each of them adds.
+/// Returns the slots at which additions to the counter were inserted, with the number that each of
+/// them adds.
 fn additions(insns: &[Insn]) -> Vec<(usize, i32)> {
     let addition = |(slot, insn): (usize, &Insn)| match (insn, insns.get(slot + 2)?) {
         (
@@ -69,8 +70,8 @@ fn every_block_counts_its_instructions_and_jumps_lead_to_its_addition() {
     assert_eq!(counted.len(), insns.len() + 4 * added.len(), "nothing is saved");
 }
 
-/// Returns a program that sets all registers, branches, and reads all of them at its end. It stores
-/// to the stack offset `deepest`.
+/// Returns a program that has no free registers: it sets all of them, branches, and reads all of
+/// them at its end. Its deepest stack access is at the offset `deepest` from the frame pointer.
 fn crowded(deepest: i16) -> BpfProgram {
     let sets = (2..10).map(|n| set(n, 1));
     let adds = (2..10).map(|n| add(0, n));

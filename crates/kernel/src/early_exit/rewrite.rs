@@ -1,4 +1,4 @@
-//! Inserts checks for early exits into a program.
+//! Inserts checks into a program at which it can exit early.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, 
 use crate::count::{Answer, replacements};
 use crate::rewriting::{RegisterState, before, insert_and_replace};
 
-/// Return value of an early exit: `XDP_PASS`.
+/// Return value of a program that exits early: `XDP_PASS`.
 pub const EXIT_ACTION: u32 = 2;
 
-/// Returns for each slot if the program can exit there. It can if the slot is in the entry function
-/// and a register is free.
+/// Returns, for each instruction slot, true if the program can exit early there. It can if the slot
+/// is in the entry function and a register is free for the check.
 pub fn exit_points(program: &BpfProgram) -> Vec<bool> {
     let end = program.subprograms.get(1).map_or(program.insns.len(), |function| function.first);
     let before = before(program);
@@ -26,8 +26,8 @@ fn register(before: &RegisterState) -> Option<Register> {
     before.free.iter().next()
 }
 
-/// Inserts a check before each slot of `places`, and replaces the calls listed in `answers` by
-/// fixed results.
+/// Inserts an early-exit check before each slot of `places`, and replaces the calls listed in
+/// `answers` by fixed results. `word` is the number of the map that selects the exit.
 ///
 /// # Errors
 /// A short reason if a check cannot be inserted, or an answer does not fit the call that it
@@ -52,7 +52,8 @@ pub fn cuttable(
     insert_and_replace(program, &added, &replacements(program, answers)?)
 }
 
-/// Returns the instructions for `if word == number return XDP_PASS`.
+/// Returns the instructions for `if word == number return XDP_PASS`, where `word` is the map value
+/// that selects the exit.
 fn check(scratch: Register, word: u32, number: i32) -> [Insn; 6] {
     let value = Imm64::MapValue { map: word, offset: 0 };
     let width = Width::W64;

@@ -1,4 +1,4 @@
-//! Tests of where checks are inserted, and of jumps around them.
+//! Tests where early-exit checks are inserted into a program, and how jumps are adapted to them.
 //! `crates/measure/tests/stretches.rs` tests the exits in the kernel.
 
 use slowpath_bpf::insn::{
@@ -20,7 +20,8 @@ fn branch(offset: i16) -> Insn {
     Insn::Branch { width, cond, dst: Register::R6, src: Source::Imm(0), offset }
 }
 
-/// Returns the slots of the inserted checks, with the numbers of their places.
+/// Returns the slots at which early-exit checks were inserted, each with the number that selects
+/// this exit.
 fn checks(insns: &[Insn]) -> Vec<(usize, i32)> {
     let check = |(slot, insn): (usize, &Insn)| match (insn, insns.get(slot + 3)?) {
         (

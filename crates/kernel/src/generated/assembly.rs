@@ -13,7 +13,7 @@ pub struct Assembly {
     insns: Vec<Insn>,
 }
 
-/// A forward jump whose target is not yet set.
+/// A forward jump in generated code whose target [`Assembly::land`] still has to set.
 #[must_use]
 pub struct Hole(usize);
 
@@ -43,12 +43,13 @@ impl Assembly {
         self.insns.push(Insn::Store { size, base, offset, src });
     }
 
-    /// `dst = map`.
+    /// `dst = map`, a pointer to the map with this file descriptor.
     pub fn map(&mut self, dst: Register, map: BorrowedFd) {
         self.address(dst, Imm64::MapFd(map.as_raw_fd()));
     }
 
-    /// `dst = address` of the byte at `offset` in the value of a map with one element.
+    /// `dst = address` of the byte at `offset` in the value of a map with one element. `map` is the
+    /// map's file descriptor.
     pub fn map_value(&mut self, dst: Register, map: BorrowedFd, offset: u32) {
         self.address(dst, Imm64::MapFdValue { fd: map.as_raw_fd(), offset });
     }
@@ -106,7 +107,6 @@ impl Assembly {
         }
     }
 
-    /// Returns the generated instructions.
     pub fn into_insns(self) -> Vec<Insn> {
         self.insns
     }

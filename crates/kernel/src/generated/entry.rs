@@ -1,4 +1,4 @@
-//! Generates programs that tail-call another program, which can be exchanged.
+//! Generates programs that end with a tail call of another program, which can be exchanged.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -11,8 +11,8 @@ use super::{GeneratedError, KEY, load, map};
 use crate::LoadedProgram;
 use crate::sys::{Cpus, RawMap};
 
-/// A program that ends with a tail call of the program in its slot. Dropping this value empties the
-/// slot.
+/// A program that ends with a tail call through a program array with one slot. Dropping this value
+/// empties the slot.
 #[derive(Debug)]
 pub struct Entry {
     program: LoadedProgram,
@@ -20,9 +20,9 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Creates a program that starts with the code that `before` generates. This code finds the
-    /// context in `r1` and `r6`. With `fragments`, the program accepts packets in several buffers,
-    /// and so must the programs that it calls.
+    /// Creates a program that starts with the code that `before` generates. When this code starts,
+    /// `r1` and `r6` contain the XDP context. With `fragments`, the program accepts packets in
+    /// several buffers, and so must the programs that it calls.
     pub fn new<E: From<GeneratedError>>(
         name: &str,
         fragments: bool,
@@ -47,7 +47,7 @@ impl Entry {
         &self.program
     }
 
-    /// Sets the program that is called.
+    /// Sets the program that is tail-called.
     pub fn select(&self, program: BorrowedFd) -> Result<(), GeneratedError> {
         let selected = self.slot.update(&KEY, &program.as_raw_fd().to_ne_bytes());
         selected.map_err(|cause| GeneratedError::Selected { cause })

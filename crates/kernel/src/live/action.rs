@@ -3,8 +3,8 @@
 /// An action of an XDP program (`enum xdp_action`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// `XDP_ABORTED`. The packet is freed as for `XDP_DROP`, and as for invalid actions. The kernel
-    /// logs a warning for the first invalid action.
+    /// `XDP_ABORTED`. The kernel frees the packet, as for `XDP_DROP`. Invalid return values count
+    /// as this action, too: the kernel logs a warning for the first one.
     Aborted,
     /// `XDP_DROP`
     Drop,
@@ -33,7 +33,7 @@ impl Action {
         matches!(self, Action::Tx | Action::Redirect)
     }
 
-    /// Returns the name of the generated program that returns this action.
+    /// Returns the name under which the generated program that only returns this action is loaded.
     pub(super) fn name(self) -> &'static str {
         match self {
             Action::Aborted => "aborted",

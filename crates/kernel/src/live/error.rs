@@ -16,7 +16,8 @@ pub enum LiveError {
     /// A program could not be attached to a device.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// A helper program (counter, generator or baseline) could not be loaded or used.
+    /// A generated program that a live run needs (such as a packet counter) could not be loaded or
+    /// used.
     #[error(transparent)]
     Generated(#[from] GeneratedError),
     /// The file descriptor of the program could not be duplicated.
@@ -25,7 +26,7 @@ pub enum LiveError {
         /// The error of the operating system.
         cause: io::Error,
     },
-    /// The kernel does not support test runs with live frames.
+    /// The kernel does not support test runs with live frames (`BPF_F_TEST_XDP_LIVE_FRAMES`).
     #[error("the kernel sends no packets of test runs: {cause}; boot Linux 5.18 or later")]
     Unsupported {
         /// The error that the kernel returned.
@@ -50,7 +51,7 @@ pub enum LiveError {
         /// Number of packets in a batch that the caller requested.
         batch: u32,
     },
-    /// The context names another device than the one that receives the packets of live runs.
+    /// The XDP context names another device than the one that receives the packets of live runs.
     #[error("a packet from device {requested}; here they come from device {device}")]
     Device {
         /// Index of the device in the context.
@@ -61,7 +62,7 @@ pub enum LiveError {
     /// A signal ended the run before all packets were sent.
     #[error("a signal came before all packets were sent; run them again")]
     Interrupted,
-    /// The kernel did not run the program on the packets.
+    /// The kernel failed to run the program on the packets.
     #[error("the kernel does not run a packet of {len} bytes live: {cause}; {hint}")]
     Kernel {
         /// Length of the packet in bytes.

@@ -1,5 +1,6 @@
-//! Manages the network namespace of live runs. Pairs of devices are created and removed as needed,
-//! and programs are prepared for many runs.
+//! Manages the network namespace of live runs, test runs whose packets really go where the program
+//! sends them. Pairs of virtual Ethernet devices are created and removed as needed, and programs
+//! are prepared for many runs.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::generated::Entry;
 use crate::sys::Cpus;
 use crate::{Device, Link, LoadedProgram, Mode, Namespace};
 
-/// A network namespace in which pairs of devices are created.
+/// A network namespace in which pairs of virtual Ethernet devices are created.
 #[derive(Debug)]
 pub struct Netns {
     namespace: Namespace,
@@ -19,7 +20,7 @@ pub struct Netns {
     closing: AtomicBool,
 }
 
-/// A pair of connected devices. Dropping it removes both devices.
+/// A pair of connected virtual Ethernet devices. Dropping it removes both devices.
 #[derive(Debug)]
 pub struct Pair {
     netns: Arc<Netns>,
@@ -53,13 +54,12 @@ impl Netns {
         &self.namespace
     }
 
-    /// From now on, dropping a pair keeps its devices. They are removed together with the
-    /// namespace.
+    /// Marks the namespace as closing. From then on, dropping a [`Pair`] keeps its devices, which
+    /// are removed together with the namespace.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
     }
 
-    /// Creates a pair of connected devices.
     pub fn pair(self: &Arc<Netns>) -> Result<Pair, LiveError> {
         let number = self.pair_count.fetch_add(1, Ordering::Relaxed);
         let names = [format!("near{number}"), format!("far{number}")];
@@ -68,8 +68,8 @@ impl Netns {
         Ok(Pair { netns: Arc::clone(self), near, far })
     }
 
-    /// Prepares a program for many runs, with a program in front of it that rewrites the whole
-    /// packet. To measure the cost of rewriting, prepare a minimal program in this way.
+    /// Prepares a program for many runs. Before each run, a generated program writes the whole
+    /// packet anew. To measure the cost of this rewriting, prepare a minimal program in this way.
     pub fn prepare_rewritten(
         self: &Arc<Netns>,
         program: &LoadedProgram,

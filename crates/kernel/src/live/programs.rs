@@ -1,4 +1,4 @@
-//! Generates the helper programs of live runs, which have a few instructions each.
+//! Generates the auxiliary BPF programs of live runs, which have a few instructions each.
 
 use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::helper::REDIRECT_MAP;

@@ -12,7 +12,8 @@ use super::sending::{Sending, wait_for_count};
 use crate::sys::Cpus;
 use crate::{Context, Device, Kernel, Link, LoadedProgram, Mode, Namespace};
 
-/// A network namespace in which programs run live.
+/// A network namespace in which the kernel runs programs on packets that really go where the
+/// program sends them.
 #[derive(Debug)]
 pub struct Live {
     baselines: Vec<(LoadedProgram, PreparedProgram)>,

@@ -1,4 +1,4 @@
-//! Sends packets and waits until they have arrived.
+//! Sends packets through a program in one live run, and waits until they have arrived.
 
 use std::io;
 use std::thread::sleep;
@@ -15,19 +15,19 @@ pub const LARGEST_BATCH: u32 = 256;
 const DEFAULT_BATCH: u32 = 64;
 /// Length of the shortest packet that test runs accept: an Ethernet header.
 const SHORTEST: usize = 14;
-/// If a packet is longer than this number of bytes and the kernel rejects it, it does not fit into
-/// a page.
+/// Length in bytes above which a packet that the kernel rejects is reported as too long for one
+/// page.
 const LONG: usize = 3000;
 /// Interval between two reads of a counter.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
-/// Number of successive reads without a change after which the wait ends.
+/// Number of successive reads of a counter without a change after which the wait ends.
 const STABLE_READS: u32 = 3;
-/// Maximum number of reads, which limits the wait to about a second.
+/// Maximum number of reads of a counter, which limits the wait to about a second.
 const MAX_READS: u32 = 1000;
 /// The kernel's internal error code for unsupported operations, which test runs pass to user space.
 const ENOTSUPP: i32 = 524;
 
-/// Describes the packets to send through a program.
+/// Packets to send through a program in one live run.
 pub struct Sending<'a> {
     pub program: &'a PreparedProgram,
     /// Device on which the packets seem to arrive.
@@ -39,12 +39,12 @@ pub struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    /// Returns the number of packets to send.
+    /// Returns the number of packets to send; 0 counts as 1.
     pub fn frames(&self) -> u32 {
         self.frames.max(1)
     }
 
-    /// Returns the number of packets in a batch.
+    /// Returns the number of packets in a batch; 0 stands for the default.
     pub fn batch(&self) -> u32 {
         if self.batch == 0 { DEFAULT_BATCH } else { self.batch }
     }

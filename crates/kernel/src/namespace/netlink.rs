@@ -47,7 +47,7 @@ pub fn disable_addr_gen(index: u32) -> io::Result<()> {
     }
 }
 
-/// Sets a device up.
+/// Sets a device up (`IFF_UP`), so that it can send and receive.
 pub fn set_up(index: u32) -> io::Result<()> {
     let mut message = LinkMessage::default();
     message.header.index = index;

@@ -6,10 +6,10 @@ use slowpath_bpf::insn::Insn;
 
 use super::registers::{Effect, Registers, effect};
 
-/// Possible uses of the registers in front of an instruction.
+/// State of the registers in front of an instruction, for code that is inserted there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterState {
-    /// Registers that can be overwritten.
+    /// Registers that inserted code can overwrite.
     pub free: Registers,
     /// Registers that have a value on every path to the instruction, so that they can be saved.
     pub set: Registers,

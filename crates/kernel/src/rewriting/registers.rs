@@ -50,7 +50,8 @@ impl Registers {
 pub struct Effect {
     pub reads: Registers,
     pub writes: Registers,
-    /// Registers that have no value after the instruction.
+    /// Registers that have no defined value after the instruction, such as argument registers after
+    /// a call.
     pub clobbers: Registers,
 }
 

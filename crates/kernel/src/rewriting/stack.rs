@@ -3,12 +3,12 @@
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 
-/// Lowest offset in a stack frame.
+/// Lowest offset in bytes from the frame pointer in a stack frame.
 pub const DEEPEST: i16 = -512;
 
-/// Returns the lowest stack offset that the function around a slot may use, rounded down to a
-/// multiple of 8. Programs add only constants to the frame pointer. Therefore no access is below
-/// the lowest of these constants.
+/// Returns the lowest stack offset that the function which contains the slot may use, rounded down
+/// to a multiple of 8. The stack below it is free. Programs add only constants to the frame
+/// pointer, so no access is below the lowest of these constants.
 pub fn free_stack_offset(program: &BpfProgram, slot: usize) -> i16 {
     let after = program.subprograms.partition_point(|f| f.first <= slot);
     let first = after.checked_sub(1).map_or(0, |n| program.subprograms[n].first);

@@ -1,5 +1,5 @@
-//! Reads the compiled form of a program from the kernel: its machine code, and the address that
-//! belongs to each line record.
+//! Reads the compiled form of a program from the kernel: its machine code, and the address of the
+//! code for each source line record (`struct bpf_line_info`).
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -19,8 +19,8 @@ pub struct RawImage {
     pub code: Vec<u8>,
     /// Address in the kernel's memory and size in bytes, for each function.
     pub functions: Vec<(u64, u32)>,
-    /// Source line and column of each line record, packed into one number, with the address of its
-    /// code.
+    /// Line records: source line and column, packed as in `struct bpf_line_info`, and the address
+    /// of their machine code.
     pub lines: Vec<(u32, u64)>,
 }
 

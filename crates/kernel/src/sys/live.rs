@@ -11,7 +11,8 @@ use super::{Command, address, bpf_once, field, length};
 /// `BPF_F_TEST_XDP_LIVE_FRAMES`.
 const LIVE_FRAMES: u32 = 1 << 1;
 
-/// Describes a live run.
+/// Program and packets of a live run, a test run whose packets really go where the program sends
+/// them.
 pub struct LiveSpec<'a> {
     pub program: BorrowedFd<'a>,
     /// The metadata, followed by the packet.

@@ -31,7 +31,6 @@ pub fn packet_socket(index: u32) -> io::Result<OwnedFd> {
     if bound == 0 { Ok(socket) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Sends one frame.
 #[cfg(target_os = "linux")]
 pub fn send(socket: BorrowedFd, frame: &[u8]) -> io::Result<()> {
     rustix::net::send(socket, frame, rustix::net::SendFlags::empty())?;

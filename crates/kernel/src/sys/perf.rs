@@ -57,12 +57,16 @@ fn open(cpu: usize) -> io::Result<OwnedFd> {
         address: u64,
     }
     const _: () = assert!(size_of::<EventAttr>() == 64);
-    /// `PERF_TYPE_SOFTWARE`, `PERF_COUNT_SW_BPF_OUTPUT`, `PERF_SAMPLE_RAW`, `PERF_FLAG_FD_CLOEXEC`.
+    /// `PERF_TYPE_SOFTWARE`, the type of events that software raises.
     const SOFTWARE: u32 = 1;
+    /// `PERF_COUNT_SW_BPF_OUTPUT`, the event that programs raise with `bpf_perf_event_output`.
     const BPF_OUTPUT: u64 = 10;
+    /// `PERF_SAMPLE_RAW`.
     const RAW: u64 = 1 << 10;
+    /// `PERF_FLAG_FD_CLOEXEC`.
     const CLOSE_ON_EXEC: libc::c_ulong = 8;
-    /// Bit `watermark`: wake the reader up only after a given number of bytes.
+    /// Flag `watermark` of `struct perf_event_attr`: wakes the reader up only after a given number
+    /// of bytes.
     const WATERMARK: u64 = 1 << 14;
 
     let attr = EventAttr {

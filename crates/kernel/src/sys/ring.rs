@@ -1,6 +1,6 @@
-//! Accesses the positions of a ring buffer, in memory shared with the kernel
-//! (`kernel/bpf/ringbuf.c`). Of the two pages with positions, only the one with the reader's
-//! position is writable.
+//! Accesses the positions of reader and writers in a ring buffer, in memory shared with the kernel
+//! (`kernel/bpf/ringbuf.c`). Each is on its own page; only the page of the reader's position is
+//! writable.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -22,12 +22,12 @@ impl Positions {
         Ok(Positions { reader, writers: Shared::new(ring, 1, 1, false)? })
     }
 
-    /// Returns how many bytes were ever written, modulo 2^64.
+    /// Returns how many bytes were ever written to the ring buffer, modulo 2^64.
     pub fn written(&self) -> usize {
         self.writers.word().load(Ordering::Acquire)
     }
 
-    /// Sets up to which position the kernel regards the buffer as read.
+    /// Sets the position up to which the kernel regards the buffer as read.
     pub fn set_read(&self, position: usize) {
         self.reader.word().store(position, Ordering::Release);
     }

@@ -48,7 +48,6 @@ mod linux {
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Returns the id that the operating system gave to the calling thread.
     pub fn thread_id() -> i32 {
         // SAFETY: the call has no arguments and always succeeds.
         unsafe { libc::gettid() }

@@ -23,10 +23,12 @@ pub enum TimingError {
     /// A generated program could not be loaded or connected with another one.
     #[error(transparent)]
     Generated(#[from] GeneratedError),
-    /// The code that a generated program would run between two runs is too long.
+    /// The code that a generated program would execute between two runs of the timed program is too
+    /// long.
     #[error("there is too much {work} between two runs")]
     CodeTooLong {
-        /// The work that is too much, as an infinitive such as "to undo".
+        /// Description of the excessive work for the error message: an infinitive such as "to
+        /// undo".
         work: &'static str,
     },
     /// The program does not have a map that should be restored.

@@ -1,5 +1,5 @@
-//! Gives each run of the timed program a packet of a random flow. A program in front of it does
-//! this.
+//! Times programs with packets of random flows. A generated program in front of the timed program
+//! writes a flow into the packet before each run.
 
 use super::attachments::{Attached, Attachments};
 use super::error::TimingError;
@@ -11,9 +11,9 @@ use crate::generated::Entry;
 use crate::{Context, Kernel, LoadedProgram, TestRun};
 use slowpath_bpf::insn::Register;
 
-/// A program that restores the packet of the previous run, writes another flow into it, and
-/// tail-calls the timed program. The measured time includes its own work, which stands for the work
-/// of a driver.
+/// A program that runs in front of the timed program: it restores the packet of the previous run,
+/// writes the addresses and ports of another flow into it, and tail-calls the timed program. The
+/// measured time includes its own work, which stands for the work of a driver.
 #[derive(Debug)]
 pub struct Feed {
     entry: Entry,
@@ -22,8 +22,9 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// Creates a feed whose packets are equal to `packet` except for their flow. `undo` describes
-    /// how the program changes its packet. Elements of maps are not restored.
+    /// Creates a feed whose packets are equal to `packet` except for the addresses and ports of
+    /// their flow. `undo` describes how the timed program changes its packet. Elements of maps are
+    /// not restored.
     ///
     /// # Errors
     /// If flows cannot be written into the packet, or the kernel rejects the code.

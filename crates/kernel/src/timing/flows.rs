@@ -25,8 +25,8 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Returns true if a new flow is written to the byte at this offset of the packet before each
-    /// run.
+    /// Returns true if the byte at this offset of the packet is overwritten before each run,
+    /// because flows differ in it.
     pub fn writes(&self, at: usize) -> bool {
         match at {
             24..30 | 34..36 => true,

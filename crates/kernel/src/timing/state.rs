@@ -1,5 +1,5 @@
-//! Stores the state that wrappers and feeds keep between runs. It consists of 8-byte words in the
-//! value of a map.
+//! Stores the state that generated programs keep between the runs of a timed program. It consists
+//! of 8-byte words in the value of a map.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -9,24 +9,24 @@ use slowpath_bpf::MapKind;
 use crate::generated::{GeneratedError, KEY, map};
 use crate::sys::{Cpus, RawMap};
 
-/// Offset of the start time of the current run. It is 0 before the first run of a call. A feed
-/// stores 1 here.
+/// Offset in bytes of the start time of the current run, in nanoseconds. It is 0 before the first
+/// run of a system call. The program that writes random flows (`Feed`) stores 1 here.
 pub const STARTED: i16 = 0;
-/// Offset of the total time in nanoseconds of all completed runs.
+/// Offset in bytes, within the state, of the total time in nanoseconds of all completed runs.
 pub const NANOSECONDS: i16 = 8;
-/// Offset of the number of completed runs.
+/// Offset in bytes, within the state, of the number of completed runs.
 pub const RUNS: i16 = 16;
-/// Offset of the number of times that changes could not be undone.
+/// Offset in bytes, within the state, of the number of times that changes could not be undone.
 pub const FAILURES: i16 = 24;
-/// Offset of the state of the random number generator that selects the row of a rotation, or the
-/// flow.
+/// Offset in bytes, within the state, of the state of the random number generator. It selects the
+/// flow or the packet bytes of the next run.
 pub const GENERATOR: i16 = 32;
-/// Offset of a flag that is 0 before the first run of any call, and then 1.
+/// Offset in bytes, within the state, of a flag that is 1 once any run has started.
 pub const HAS_RUN: i16 = 40;
-/// Size of the state in bytes.
+/// Size in bytes of the state that generated programs keep between runs.
 const SIZE: u32 = 48;
 
-/// The map that contains the state.
+/// The map in which generated programs keep their state between runs.
 #[derive(Debug)]
 pub struct State(RawMap);
 
@@ -41,7 +41,7 @@ impl State {
         self.0.fd()
     }
 
-    /// Sets all words before [`GENERATOR`] to 0, for a new call.
+    /// Sets all words before [`GENERATOR`] to 0, for a new system call that starts runs.
     pub fn start(&self) -> Result<(), GeneratedError> {
         let [generator] = self.read([GENERATOR])?;
         self.start_at(generator)

@@ -1,8 +1,9 @@
-//! Generates the code of the steps that wrappers and feeds make: they restore packets and maps, and
-//! change packets.
+//! Generates the code that runs before each run of a timed program: it restores packets and maps,
+//! and changes packets.
 //!
 //! In all generated code, `r6` contains the context and `r7` the address of the state. The state
-//! counts steps that failed. After a failure, the next run does not start like the first one.
+//! contains the number of steps that failed. After a failure, the next run does not start like the
+//! first one.
 
 use std::os::fd::BorrowedFd;
 
@@ -21,9 +22,11 @@ use super::undo::Undo;
 use crate::LoadedProgram;
 use crate::generated::Assembly;
 
-/// Offset of a field in `struct xdp_md`, as are the following constants.
+/// Offset in bytes of the field `data` in `struct xdp_md`.
 const DATA: i16 = 0;
+/// Offset in bytes of the field `data_end` in `struct xdp_md`.
 const DATA_END: i16 = 4;
+/// Offset in bytes of the field `data_meta` in `struct xdp_md`.
 const DATA_META: i16 = 8;
 
 const CONTEXT: Register = Register::R6;
@@ -33,24 +36,26 @@ fn too_far() -> TimingError {
     TimingError::CodeTooLong { work: "to undo" }
 }
 
-/// Generates code that adds a value to a word of the state.
+/// Generates code that adds a value to a word of the state, the memory that is kept between runs.
 fn add_to(code: &mut Assembly, word: i16, value: Source) {
     code.load(Size::DW, Register::R1, STATE, word);
     code.alu(AluOp::Add, Register::R1, value);
     code.store(Size::DW, STATE, word, Source::Reg(Register::R1));
 }
 
-/// Generates code that counts a failure if `r0` is not 0.
+/// Generates code that increments the number of failures in the state unless `r0`, the result of a
+/// helper, is 0.
 fn check(code: &mut Assembly) -> Result<(), TimingError> {
     let success = code.jump_if(Condition::Eq, Register::R0, Source::Imm(0));
     add_to(code, state::FAILURES, Source::Imm(1));
     if code.land(success) { Ok(()) } else { Err(too_far()) }
 }
 
-/// Generates code for the end of the previous run, whose end time is in `r0`. If that run belongs
-/// to this call, the code counts it with its time, and executes `packet`. If there was any earlier
-/// run, in this or another call, it executes `elements`. The reason is that a new call has a new
-/// packet, but keeps the maps.
+/// Generates code for the end of the previous run of the timed program. Its end time is in `r0`. If
+/// that run belongs to the current system call, the code adds it to the count and the total time,
+/// and executes the code of `packet`. If there was any earlier run, even in another system call, it
+/// executes the code of `elements`. A new system call starts with a new packet, but with the same
+/// maps.
 pub fn after_run(
     code: &mut Assembly,
     packet: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
@@ -71,7 +76,8 @@ pub fn after_run(
     if landed { Ok(()) } else { Err(too_far()) }
 }
 
-/// Generates code that executes `packet` before each run, except the first run of a call.
+/// Generates code that executes the code of `packet` before each run, except the first run of a
+/// system call.
 pub fn before_run(
     code: &mut Assembly,
     packet: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
@@ -170,7 +176,7 @@ fn within(
 /// map.
 #[derive(Default)]
 pub struct Constants {
-    /// Content of the value.
+    /// Content of the map's value: all keys and values, one after the other.
     pub bytes: Vec<u8>,
     /// Offsets in the value at which the key and the value of each element start.
     offsets: Vec<(u32, u32)>,
@@ -238,7 +244,7 @@ pub fn restore_elements(
     Ok(())
 }
 
-/// Generates code that writes the next row of a rotation into the packet.
+/// Generates code that writes the next row of a table of packet bytes into the packet.
 pub fn rotate(
     code: &mut Assembly,
     rotation: &Rotation,

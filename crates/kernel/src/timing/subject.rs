@@ -1,4 +1,4 @@
-//! Times calls of a program.
+//! Times the runs of a program in one test run of the kernel.
 
 use super::attachments::{Attached, Attachments};
 use super::error::TimingError;
@@ -8,7 +8,7 @@ use crate::retry::retry;
 use crate::sys::{monotonic_raw, test_run};
 use crate::{Context, LoadedProgram};
 
-/// A program to time, with the wrapper in front of it if there is one.
+/// A program to time, with an optional wrapper program that runs in front of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The program that is timed.
@@ -24,7 +24,7 @@ pub struct Sample {
     /// Total time of the runs in nanoseconds, measured by the wrapper. Without a wrapper, the time
     /// of the whole call by the raw monotonic clock.
     pub nanoseconds: u64,
-    /// Number of runs that this time covers.
+    /// Number of runs that `nanoseconds` covers.
     pub runs: u64,
     /// Return value of the last run.
     pub return_value: u32,

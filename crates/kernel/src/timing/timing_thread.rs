@@ -1,4 +1,4 @@
-//! Runs the thread on which programs are timed.
+//! Starts and controls the thread on which programs are timed.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ type Job = Box<dyn FnOnce(&Namespace) + Send>;
 /// Interval between two calls of the callback by which the caller can stop waiting for a job.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A callback that returns false if the caller no longer waits for a job.
+/// A callback that returns false if the caller no longer waits for the result of a job.
 struct KeepWaiting(Box<dyn Fn() -> bool + Send + Sync>);
 
 impl fmt::Debug for KeepWaiting {

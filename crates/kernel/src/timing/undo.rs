@@ -1,4 +1,4 @@
-//! Describes the changes that a run makes to packet and maps, by the content before the run.
+//! Describes the changes of a run to packet and maps: the bytes and elements before the run.
 
 /// Changes to undo after a run, so that the next run starts like the first one. By default there
 /// are none.

@@ -1,5 +1,5 @@
-//! Generates programs in front of timed programs. Before each run, they restore what the previous
-//! run changed, and read the clock.
+//! Generates programs that run in front of timed programs and tail-call them. Before each run, they
+//! restore what the previous run changed, and read the clock.
 
 use std::io;
 
@@ -16,7 +16,7 @@ use crate::generated::{Entry, GeneratedError, KEY, map};
 use crate::sys::{Cpus, RawMap};
 use crate::{Context, Kernel, LoadedProgram};
 
-/// Work of a wrapper before each run.
+/// Work that a [`Wrapper`] does before each run of the timed program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Preparation<'a> {
     /// Changes of the previous run that the wrapper undoes.
@@ -43,7 +43,7 @@ pub struct Accounts {
     /// Number of completed runs. These are all runs except the last, because the wrapper reads the
     /// end time of a run when the next run starts.
     pub runs: u64,
-    /// Number of times that changes could not be undone.
+    /// Number of times that changes of a run could not be undone.
     pub failures: u64,
 }
 
@@ -114,7 +114,8 @@ impl Wrapper {
         Ok((self.accounts()?.failures == 0).then_some(run.return_value))
     }
 
-    /// Resets the counts and times for a new call, but keeps the state of the rotation.
+    /// Resets the counts and times for a new system call, but keeps the state of the random number
+    /// generator.
     pub(super) fn start(&self) -> Result<(), TimingError> {
         Ok(self.state.start()?)
     }
@@ -143,7 +144,8 @@ fn filled(name: &str, bytes: &[u8], cpus: Cpus) -> Result<Option<RawMap>, Timing
     Ok(Some(map))
 }
 
-/// Returns the rows of a rotation one after the other, each padded to the stride.
+/// Returns the rows of a table of packet bytes one after the other, each padded to the distance
+/// between rows in the kernel's table.
 fn padded(rotation: &Rotation) -> Vec<u8> {
     let row = rotation.row();
     let stride = Rotation::stride(row);

@@ -127,8 +127,8 @@ impl Facts {
     }
 }
 
-/// Returns those of the `needed` capabilities that are not in a mask. Returns none if the mask is
-/// unknown. For BPF, `CAP_SYS_ADMIN` implies all others.
+/// Returns those of the `needed` capabilities that are missing in a bit mask. Returns none if the
+/// mask is unknown. For BPF, `CAP_SYS_ADMIN` implies all others.
 fn without(mask: Option<u64>, needed: &[Capability]) -> Vec<Capability> {
     let Some(mask) = mask else { return Vec::new() };
     let has = |capability: Capability| mask >> capability as u32 & 1 == 1;
@@ -142,14 +142,15 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next())
 }
 
-/// Returns true if the table maps user ids. The initial user namespace maps all ids to themselves.
+/// Returns true if the content of `uid_map` is that of a user namespace other than the initial one.
+/// The initial one maps all user ids to themselves.
 fn is_mapped(map: &str) -> bool {
     let words: Vec<_> = map.split_whitespace().collect();
     !words.is_empty() && words != ["0", "0", "4294967295"]
 }
 
-/// Returns the mode that is in brackets, as in `none [integrity] confidentiality`. Returns `None`
-/// if it is `none`.
+/// Returns the active lockdown mode, which is in brackets as in `none [integrity] confidentiality`.
+/// Returns `None` if the mode is `none`.
 fn lockdown(choices: &str) -> Option<String> {
     let (_, rest) = choices.split_once('[')?;
     let (mode, _) = rest.split_once(']')?;

@@ -1,4 +1,4 @@
-//! Tests each cause with the facts of imaginary machines.
+//! Tests the diagnosis of each cause with facts of imaginary machines.
 
 use std::io;
 
@@ -171,7 +171,7 @@ fn facts_are_read_from_files() -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a folder for temporary files.
+/// Creates a folder for temporary files, and returns its path.
 fn tempfile() -> io::Result<std::path::PathBuf> {
     let path = std::env::temp_dir().join(format!("slowpath-facts-{}", std::process::id()));
     std::fs::create_dir_all(&path)?;

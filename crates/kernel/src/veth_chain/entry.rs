@@ -1,4 +1,5 @@
-//! Generates the program that starts the chain.
+//! Generates the program that a device runs first on each frame, and that starts the chain of
+//! programs.
 
 use std::os::fd::BorrowedFd;
 

@@ -24,7 +24,7 @@ const PACKET: i32 = 16 << 10;
 /// metadata is larger, the driver does not support metadata.
 const METADATA: u32 = 252;
 
-/// Results of a frame's run through the chain.
+/// Result of a frame's run through a chain of programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Index of the last program that ran, counted from 0 in the order of the chain.
@@ -34,7 +34,8 @@ pub struct Record {
     pub run: TestRun,
 }
 
-/// Offsets in bytes of the fields in the record. The count has 8 bytes, and other numbers have 4.
+/// Offsets in bytes of the fields of a record, the map value into which a program writes its
+/// result. The number of recorded frames has 8 bytes, and other fields have 4.
 pub struct Layout {
     count: i16,
     result: i16,
@@ -47,7 +48,7 @@ pub struct Layout {
     packet: i16,
 }
 
-/// The offsets that all records have.
+/// The layout of all records.
 pub const LAYOUT: Layout = Layout {
     count: 0,
     result: 8,
@@ -64,7 +65,7 @@ impl Layout {
         self.packet as u32 + PACKET as u32
     }
 
-    /// Returns how many records were written so far.
+    /// Decodes the number of frames that have been recorded so far from the map's value.
     pub fn count(&self, value: &[u8]) -> u64 {
         let bytes = value.get(self.count as usize..).and_then(<[u8]>::first_chunk);
         bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
@@ -90,15 +91,15 @@ impl Layout {
     }
 }
 
-/// Describes the code that replaces the exits of a program.
+/// Parameters of the code that replaces the exits of a program.
 pub struct Exits<'a> {
-    /// The map that contains the record.
+    /// The map into which the program writes its result.
     pub record: BorrowedFd<'a>,
     /// The program array that contains the programs of the chain.
     pub next: BorrowedFd<'a>,
     /// Index of the program in the chain, from 0.
     pub program: usize,
-    /// Return values for which the next program gets the packet.
+    /// Return values of the program with which the next program of the chain gets the packet.
     pub results: &'a [u32],
     /// True if the program accepts packets in several buffers.
     pub fragments: bool,

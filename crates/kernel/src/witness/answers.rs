@@ -1,4 +1,5 @@
-//! Reads from a witness which results the calls of a program must have on its path.
+//! Reads from a witness which results the helper calls of a program must have on the path of the
+//! witness.
 
 #[cfg(test)]
 mod tests;
@@ -26,9 +27,9 @@ const EAGAIN: u64 = 11;
 /// The largest error number that helpers return.
 const MAX_ERRNO: u64 = 4095;
 
-/// Returns the results that calls must have on a path: clocks, random numbers, routes, and updates
-/// that find no room. All other calls keep the kernel's result. If an instruction makes several
-/// calls with different results, it keeps the kernel's results, too.
+/// Returns the results that helper calls must have on the path of a witness: clocks, random
+/// numbers, routes, and map updates that fail because the map is full. All other calls keep the
+/// kernel's result. So does an instruction that makes several calls with different results.
 pub fn answers(witness: &Value) -> Vec<Answer> {
     let mut jiffies = initial_jiffies(witness);
     let mut known: BTreeMap<usize, Vec<Answer>> = BTreeMap::new();
@@ -59,19 +60,19 @@ pub fn answers(witness: &Value) -> Vec<Answer> {
     known.into_values().filter_map(same).collect()
 }
 
-/// A part of the answer for one call, read from one line of a witness.
+/// A part of the required result of one helper call, read from one item of a witness.
 enum Change {
-    /// The return value of a call. It starts a new answer.
+    /// The return value of a call.
     Result(u64),
-    /// The return value of a route lookup that succeeds.
+    /// The return value of `bpf_fib_lookup` if the lookup does not fail.
     Code(u64),
-    /// The output device of a route lookup.
+    /// The output device that `bpf_fib_lookup` writes to its parameters.
     Device(u32),
 }
 
-/// Parses a line with an unknown of a witness. Returns the instruction of the call and a part of
-/// its answer, or `None` if the kernel's result is kept. `jiffies` is the sum of all increments so
-/// far.
+/// Parses one item of the witness's field `unknowns`, a value that a helper call returns on the
+/// path. Returns the instruction of the call and a part of its required result, or `None` if the
+/// kernel's result is kept. `jiffies` is the previous result of `bpf_jiffies64`, and is updated.
 fn parse_unknown(unknown: &Value, jiffies: &mut u64) -> Option<(usize, Change)> {
     let instruction = usize::try_from(unknown["instruction"].as_u64()?).ok()?;
     let (call, result) = (unknown["call"].as_str()?, unknown["result"].as_str()?);

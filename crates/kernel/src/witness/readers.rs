@@ -1,5 +1,6 @@
-//! Simulates readers of the data that programs send to user space. Ring buffers in which the path
-//! finds no room are filled. Perf events have a reader, unless sending one must fail on the path.
+//! Simulates readers of the data that programs send to user space. A ring buffer is filled if no
+//! record fits into it on the path of the witness. Perf events have a reader, unless sending one
+//! must fail on the path.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +18,8 @@ pub struct Readers {
 }
 
 impl Readers {
-    /// Fills the ring buffers that must not have room, and opens readers of perf events.
+    /// Fills the ring buffers that must be full on the path of the witness, and opens readers of
+    /// perf events.
     pub fn new(loaded: &LoadedProgram, witness: &Value) -> Result<Readers, InstallError> {
         for ring in full_rings(witness) {
             if let Some(map) = loaded.map(ring) {
@@ -42,8 +44,8 @@ impl Readers {
     }
 }
 
-/// Returns the unknowns whose call has a name that starts with `call`, each with its field
-/// `result`.
+/// Returns the items of a witness's field `unknowns` that are results of helpers whose name starts
+/// with `call`. Each item comes with its field `result`.
 fn unknowns<'a>(
     witness: &'a Value,
     call: &'static str,
@@ -53,7 +55,7 @@ fn unknowns<'a>(
     found.filter_map(|unknown| Some((unknown["result"].as_str()?, unknown)))
 }
 
-/// Returns the names of the ring buffers in which the path never finds room.
+/// Returns the names of the ring buffers into which no record fits on the path of the witness.
 fn full_rings(witness: &Value) -> BTreeSet<&str> {
     let (mut full, mut others) = (BTreeSet::new(), BTreeSet::new());
     for (result, unknown) in unknowns(witness, "bpf_ringbuf_") {

@@ -9,7 +9,8 @@ use slowpath_oracle::Oracle;
 const FINDER: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/slowpath/core/programs/compilers.py");
 
-/// Start of random C programs. `WORK(n)` executes a number of instructions that grows with `n`.
+/// Common C source at the start of random programs: types and macros. `WORK(n)` executes a number
+/// of instructions that grows with `n`.
 pub const PRELUDE: &str = r#"
 typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32;
 typedef unsigned long long u64; typedef int s32; typedef long long s64;
@@ -46,7 +47,7 @@ fn found() -> Result<Clang, String> {
 }
 
 impl Clang {
-    /// Compiles a C program to an object, with optimisation and with types.
+    /// Compiles a C program to an object, with optimisation and with BTF types.
     ///
     /// # Errors
     /// The messages of the compiler.

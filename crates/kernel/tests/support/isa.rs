@@ -2,8 +2,8 @@
 //! shape.
 //!
 //! Each case is a piece of code. It starts with `r3` = a, `r4` = b, `r0` = c, and with an 8-byte
-//! cell on the stack that contains a. It leaves its results in these four places. Operands are read
-//! from the packet, and results are written to it.
+//! cell on the stack that contains a. It leaves its results in these three registers and the cell.
+//! Operands are read from the packet, and results are written to it.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ pub fn reg(number: u8) -> Register {
     Register::new(number).unwrap_or(Register::R0)
 }
 
-/// Returns the immediate operands with which an operation is tested.
+/// Returns the immediate operands with which an instruction is tested.
 fn immediates(op: Option<AluOp>, width: Width) -> Vec<i32> {
     match op {
         Some(AluOp::Lsh | AluOp::Rsh | AluOp::Arsh) => vec![0, 1, 7, i32::from(width.bits()) - 1],
@@ -130,7 +130,8 @@ fn atomics() -> Vec<AtomicOp> {
     all
 }
 
-/// Returns an instruction, together with code that turns its effect into a value.
+/// Returns an instruction to test, with code that makes its effect visible: if it is a jump that is
+/// not taken, `r3` becomes [`NOT_TAKEN`].
 pub fn body(insn: Insn) -> Vec<Insn> {
     let mut body = Vec::new();
     if let Insn::Jump { .. } = insn {

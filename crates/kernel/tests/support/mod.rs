@@ -47,7 +47,8 @@ pub fn examples() -> Vec<PathBuf> {
     files
 }
 
-/// Returns the object that contains one program for each feature of loading.
+/// Returns the test object `features.bpf.o`, which has a program for each feature that loading
+/// supports.
 pub fn features() -> Object {
     object(&path("tests/objects/features.bpf.o"))
 }

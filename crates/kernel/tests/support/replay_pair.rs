@@ -1,5 +1,5 @@
-//! Runs a program in the kernel and in the concrete interpreter ([`Replay`]). Describes faults as
-//! text, and remembers the elements that were installed.
+//! Runs a program in the kernel and in slowpath's interpreter ([`Replay`]). Describes differences
+//! of the results as text, and remembers the elements that were installed in maps.
 
 use std::sync::Arc;
 
@@ -11,14 +11,15 @@ use slowpath_kernel::witness::{bytes, context};
 use slowpath_kernel::{Context, Kernel, LoadedProgram};
 use slowpath_replay::{Entry, PathRecord, Replay, ReplayError, Step};
 
-/// A program in the kernel and in the interpreter.
+/// A program that is loaded into the kernel and into the interpreter.
 pub struct ReplayPair {
     pub replay: Replay,
     pub lifted: Arc<Lifted>,
-    /// Elements that were put into maps, with the name of the map.
+    /// Elements that were put into maps so far, each with the name of its map.
     pub installed: Vec<(String, Entry)>,
-    /// True if no tried choice of open values had the kernel's results in the last comparison, but
-    /// not all choices were tried.
+    /// True if the last comparison was inconclusive. Helpers may have several results in the
+    /// interpreter; none of the tried combinations led to the kernel's result, but not all were
+    /// tried.
     pub undecided: bool,
 }
 
@@ -32,7 +33,7 @@ impl ReplayPair {
         ReplayPair::of(kernel, object, number, ReplayPair::lifted(kernel, object, number)?)
     }
 
-    /// Lifts the program with this number, without loading it.
+    /// Lifts the program with this number to the intermediate representation, without loading it.
     pub fn lifted(kernel: &Kernel, object: &Object, number: usize) -> Result<Lifted, String> {
         Replay::lift(kernel, object, number).map_err(text)
     }
@@ -50,8 +51,9 @@ impl ReplayPair {
         Ok(ReplayPair { replay, lifted, installed: Vec::new(), undecided: false })
     }
 
-    /// Declares that the first `path_bytes` bytes of the map `out` identify the path. From then on,
-    /// the interpreter must take the kernel's path, whatever open values it has to choose for this.
+    /// Declares that the program writes its path to the first `path_bytes` bytes of the map `out`.
+    /// From then on, the interpreter chooses unknown results of helpers such that it takes the
+    /// kernel's path.
     pub fn report_path(&mut self, path_bytes: u64) {
         self.replay.use_path_record(PathRecord { map: "out".to_owned(), path_bytes });
     }
@@ -96,8 +98,8 @@ impl ReplayPair {
         self.replay.put(&layout.name, &entry).map_err(text)
     }
 
-    /// Returns the keys that a packet makes the program look up in a map, if the interpreter
-    /// assigns numbers to the keys of this map.
+    /// Returns the keys that a packet makes the program look up in a map. The list is empty for
+    /// types of maps whose keys the interpreter does not track.
     pub fn keys(&mut self, layout: &MapLayout, packet: &[u8]) -> Vec<Vec<u8>> {
         self.replay.keys(layout, packet)
     }

@@ -1,5 +1,5 @@
-//! Compares sequences of calls with the kernel. Generates packets and map content, and checks the
-//! results.
+//! Runs random sequences of helper calls in the kernel and in the interpreter. Generates packets
+//! and map content, and checks that the results agree.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -21,8 +21,8 @@ const EPOCH: usize = 4;
 /// Number of different keys for which map content is generated.
 const KEYS: u64 = 4;
 
-/// Returns the features that programs may use. If the engine does not support a feature correctly,
-/// it is switched off here, with the reason.
+/// Returns the features that random programs may use. If slowpath does not support a feature
+/// correctly, it is switched off here, with the reason.
 pub fn features() -> SequenceFeatures {
     SequenceFeatures::default()
 }
@@ -50,7 +50,7 @@ pub fn packet(rng: &mut StdRng) -> Vec<u8> {
     packet
 }
 
-/// Returns the object of a sequence. Its maps of maps contain maps.
+/// Returns the object of a random program, with the slots of its maps of maps filled.
 pub fn object_of(sequence: &Sequence) -> Result<Object, String> {
     let mut object = Object::parse(&sequence.object()).map_err(|e| e.to_string())?;
     for (name, shape) in sequence.maps().filter(|(_, shape)| shape.kind.holds_maps()) {
@@ -184,7 +184,8 @@ fn packets_agree(
     Ok(max)
 }
 
-/// Compares all results of a program. Includes its bound if `bound` is set.
+/// Checks that kernel and interpreter agree on a random program, and that its bound holds if
+/// `bound` is set.
 pub fn check(
     kernel: &Kernel,
     sequence: &Sequence,

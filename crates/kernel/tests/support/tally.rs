@@ -1,64 +1,67 @@
-//! Counts comparisons with the kernel, and collects the faults that they find.
+//! Counts comparisons between the kernel and the analysis, and collects the faults that they find.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 use slowpath_oracle::Oracle;
 
-/// The kind of a fault that a test found in a program.
+/// The kind of a fault that a differential test found in a randomly generated program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// The compiler rejects the program: a fault of the generator.
+    /// The compiler rejects the program: a fault of the test's program generator.
     Compiler,
-    /// The verifier rejects the program.
+    /// The kernel's verifier rejects the program.
     Verifier,
-    /// The program cannot be parsed or lifted: a fault of the generator, or a missing feature.
+    /// The program cannot be parsed, or translated for the analysis. This is a fault of the
+    /// generator, or a missing feature.
     Refused,
-    /// A packet has other results in the kernel than in the lifted program.
+    /// A packet has another result in the kernel than in the concrete interpreter.
     Meaning,
-    /// The kernel executes another number of instructions than the path has.
+    /// The kernel executes another number of instructions for a packet than the interpreter.
     Count,
-    /// The analysis gives no bound.
+    /// The analysis gives no upper bound on the program's instruction count.
     NoBound,
-    /// A packet executes more instructions than the bound.
+    /// A packet executes more instructions than the computed bound.
     Bound,
-    /// A witness does not execute the stated number of instructions.
+    /// The witness packet of a path does not execute the number of instructions stated for that
+    /// path.
     Witness,
 }
 
-/// Counts of what was compared, and the faults that were found.
+/// Counts of the programs, packets, bounds and witnesses that were compared, and the faults found.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     pub programs: usize,
     pub packets: usize,
-    /// Number of packets for which no tried choice of open values had the kernel's results, but not
-    /// all choices were tried.
+    /// Number of packets without a verdict. No tried choice of values such as times or random
+    /// numbers gave the kernel's results, but not all choices were tried.
     pub undecided: usize,
-    /// Numbers of bounds that were compared: all bounds, exact ones, and bounds under conditions.
+    /// Number of compared bounds on instruction counts. `exact` counts those that some packet
+    /// reaches, and `conditional` those that some packet reaches if stated assumptions hold.
     pub bounds: usize,
     pub exact: usize,
     pub conditional: usize,
-    /// Numbers of witnesses: those with exactly the stated number of instructions, and those that
-    /// took another path. The latter are counted by the open values that their path depends on.
+    /// Number of witness packets that executed exactly the stated number of instructions. `open`
+    /// counts the other witnesses. Their paths depend on values such as the time, and these are its
+    /// keys.
     pub replayed: usize,
     pub open: BTreeMap<String, usize>,
-    /// Descriptions of the faults, by their class.
+    /// Descriptions of the faults, by kind.
     pub faults: BTreeMap<Class, Vec<String>>,
 }
 
-/// Returns the number in an environment variable, or the default if it is not set.
+/// Returns the number in the environment variable `name`, or `default` if it is not set.
 pub fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 impl Tally {
-    /// Records a fault of a program.
     pub fn fault(&mut self, class: Class, fault: String) {
         self.faults.entry(class).or_default().push(fault);
     }
 
-    /// Records the verdict that an analysis gives on a bound. Returns true if some packet reaches
-    /// the bound.
+    /// Counts a bound by the verdict in `guarantee`, a JSON object. Returns false if the verdict is
+    /// `bound`: it is not known whether a packet reaches the bound.
     pub fn bound(&mut self, guarantee: &Value) -> bool {
         self.bounds += 1;
         self.exact += usize::from(guarantee["verdict"] == "exact");
@@ -66,7 +69,6 @@ impl Tally {
         guarantee["verdict"] != "bound"
     }
 
-    /// Prints the counts and some faults of each class.
     pub fn report(&self, subject: &str) {
         let Tally { programs, packets, bounds, exact, conditional, replayed, open, .. } = self;
         let depend: usize = open.values().sum();
@@ -86,7 +88,7 @@ impl Tally {
         }
     }
 
-    /// Panics if there are faults, or if nothing was compared.
+    /// Panics if there are faults, too many packets are without a verdict, or nothing was compared.
     pub fn assert_no_faults(&self, subject: &str) {
         assert!(self.faults.is_empty(), "{} classes of faults", self.faults.len());
         let few = 500 * self.undecided <= self.packets.max(500);
@@ -96,7 +98,7 @@ impl Tally {
         Oracle::Kernel.compared(self.replayed, &format!("witnesses of {subject}"));
     }
 
-    /// Adds the counts of another thread.
+    /// Adds the counts of another thread to these.
     pub fn add(&mut self, other: Tally) {
         self.programs += other.programs;
         self.packets += other.packets;

@@ -1,4 +1,4 @@
-//! Compares programs that read their arguments from the first words of the packet
+//! Compares programs that read their arguments from the first 8-byte words of the packet
 //! (`objects/words.h`), in the kernel and in the concrete interpreter.
 
 use std::collections::BTreeSet;
@@ -10,27 +10,29 @@ use slowpath_kernel::Kernel;
 
 use super::replay_pair::ReplayPair;
 
-/// Says how packets and map content for such programs are generated.
+/// A comparison of kernel and interpreter on random packets: their number, generator and map
+/// content.
 pub struct Words {
     /// Number of packets for each program.
     pub packets: usize,
     /// Number of packets after which the maps are reset.
     pub epoch: usize,
     pub packet: fn(&mut StdRng) -> Vec<u8>,
-    /// Puts elements into the maps. It is called after each reset of the maps, but not at the
-    /// start.
+    /// Puts elements into the maps. It is called after each reset of the maps, but not before the
+    /// first packet.
     pub fill: fn(&mut ReplayPair, &mut StdRng) -> Result<(), String>,
 }
 
-/// Counts of what was compared.
+/// Counts of the packets and basic blocks that a comparison covered.
 pub struct Compared {
     pub packets: usize,
-    /// Numbers of the program's blocks: those that were executed, and all blocks.
+    /// Number of the program's basic blocks that were executed. `blocks` is the number of all
+    /// blocks.
     pub covered: usize,
     pub blocks: usize,
 }
 
-/// Formats the arguments that a packet contains.
+/// Formats the first eight 8-byte words of a packet, which the program reads as its arguments.
 fn format_arguments(packet: &[u8]) -> String {
     let word = |word: &[u8]| {
         let mut bytes = [0; 8];
@@ -42,7 +44,8 @@ fn format_arguments(packet: &[u8]) -> String {
 }
 
 impl Words {
-    /// Checks that packets have the same results in the kernel and in the interpreter.
+    /// Runs random packets through a program of the object. Returns an error if kernel and
+    /// interpreter give different results.
     pub fn compare(
         &self,
         kernel: &Kernel,

@@ -1,4 +1,4 @@
-//! Makes packets of many flows, and the map elements that these packets find.
+//! Makes packets of many flows, and the map elements that the program looks up for these packets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,29 +10,29 @@ use super::free_bits::{Bit, FreeBits, MAX_BITS, combine};
 use super::probe::{Probe, Target, is_array};
 use crate::error::MeasureError;
 
-/// Intended total size of all elements. It is a multiple of the size of the last-level cache.
+/// Intended total size of all map elements, as a multiple of the size of the last-level cache.
 const CACHE_MULTIPLE: u64 = 2;
-/// Maximum size in bytes of the table of packets. The table is the value of a map, whose size
-/// `KMALLOC_MAX_SIZE` limits in older kernels.
+/// Maximum size in bytes of the table with the packets of all flows. The table is the value of a
+/// map, whose size `KMALLOC_MAX_SIZE` limits in older kernels.
 const MAX_TABLE_BYTES: usize = 4 << 20;
 /// Memory in bytes that the kernel needs to manage an element of a hash map or trie, about a cache
 /// line (`struct htab_elem` of `kernel/bpf/hashtab.c`).
 const ELEMENT_OVERHEAD: u64 = 64;
-/// Memory in bytes that a lookup touches if the element is missing (`struct bucket`).
+/// Memory in bytes that a lookup in a hash map touches if it finds no element (`struct bucket`).
 const BUCKET: u64 = 16;
-/// Maximum number of elements of an array. The array is filled as a whole.
+/// Maximum size, in elements, of an array map for many flows. Such an array is filled as a whole.
 const MAX_FILLED: u32 = 1 << 20;
 
-/// Elements that are added to a map with the same value.
+/// Elements that are added to one map, all with the same value.
 #[derive(Clone, Debug)]
 struct Fill {
     map: String,
-    /// The keys of the elements, one after the other.
+    /// Keys of the elements, concatenated.
     keys: Vec<u8>,
     value: Vec<u8>,
 }
 
-/// Packets of many flows, with their map elements.
+/// The packets of many flows, and the map elements that the program looks up for them.
 #[derive(Clone, Debug)]
 pub struct Flows {
     rotation: Rotation,
@@ -43,7 +43,8 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Makes enough flows to exceed the last-level cache, but at most `most`.
+    /// Makes enough flows for their map elements to exceed a last-level cache of `cache_bytes`
+    /// bytes, but at most `most`.
     ///
     /// # Errors
     /// [`MeasureError::NotCold`] if an array is too large to be filled, or the path needs different
@@ -85,27 +86,26 @@ impl Flows {
         Ok(Flows { rotation, count, fills, entry_bytes, limited })
     }
 
-    /// Returns the number of flows.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Returns the bytes in which the packets of the flows differ.
+    /// Returns the packet bytes that differ between the flows, with their values for each flow.
     pub fn rotation(&self) -> &Rotation {
         &self.rotation
     }
 
-    /// Returns the total size in bytes of the elements that the flows touch.
     pub fn entry_bytes(&self) -> u64 {
         self.entry_bytes
     }
 
-    /// Returns the reason why the elements do not exceed the cache. Returns `None` if they do.
+    /// Returns the reason why the map elements of all flows do not exceed the last-level cache.
+    /// Returns `None` if they do.
     pub fn limited(&self) -> Option<&str> {
         self.limited.as_deref()
     }
 
-    /// Puts the elements of all flows into the maps of a program.
+    /// Puts the map elements of all flows into the maps of a program.
     ///
     /// # Errors
     /// If the kernel does not accept an element.
@@ -118,7 +118,7 @@ impl Flows {
     }
 }
 
-/// Returns the number of flows, which is a power of two, and the reason why there are not more.
+/// Returns the number of flows to make, a power of two, and the reason why there are not more.
 fn flow_count(
     probe: &Probe,
     free_bits: &FreeBits,
@@ -161,8 +161,9 @@ fn flow_count(
     (count.min(limit), reason)
 }
 
-/// Returns how many different elements the flows can touch instead of a target's element. If the
-/// target has no element, returns the number of different buckets.
+/// Returns the maximum number of different map elements that the flows can look up where the
+/// witness packet looks up `target`. If that element does not exist, returns the number of hash
+/// buckets.
 fn places(target: &Target, cpus: usize) -> usize {
     let elements = target.map.max_entries as usize;
     match &target.value {
@@ -172,7 +173,7 @@ fn places(target: &Target, cpus: usize) -> usize {
     }
 }
 
-/// Returns how many bytes of an element a run touches.
+/// Returns the number of bytes of memory that a lookup of the map element `target` touches.
 fn size(target: &Target) -> u64 {
     let value = u64::from(target.map.value_size).next_multiple_of(8);
     match (&target.value, target.map.kind) {
@@ -185,7 +186,8 @@ fn size(target: &Target) -> u64 {
     }
 }
 
-/// Returns the keys that the flows look up instead of a target's key.
+/// Returns the keys that the packets of the first `count` flows look up where the witness packet
+/// looks up `target`, its looked-up element with index `number`.
 fn keys(target: &Target, free_bits: &FreeBits, number: usize, count: usize) -> BTreeSet<Vec<u8>> {
     let mut all = BTreeSet::new();
     for flow in 0..count {
@@ -200,14 +202,16 @@ fn keys(target: &Target, free_bits: &FreeBits, number: usize, count: usize) -> B
     all
 }
 
-/// Returns the free bits that are flipped in the packet of a flow. These are the bits that are set
-/// in the flow's number.
+/// Returns the free bits that are flipped in the packet of a flow: those whose index is a set bit
+/// of the flow's number.
 fn flipped_bits(free_bits: &FreeBits, flow: usize) -> impl Iterator<Item = &Bit> {
     let bits = free_bits.bits.iter().enumerate();
     bits.filter(move |(number, _)| flow >> number & 1 == 1).map(|(_, bit)| bit)
 }
 
-/// Returns the keys of all elements of an array.
+/// Returns the keys of all elements of the array map that contains `target`.
+///
+/// Fails if the array is too large, or if the path needs elements with different values in it.
 fn indices(probe: &Probe, target: &Target) -> Result<BTreeSet<Vec<u8>>, MeasureError> {
     let name = &target.lookup.map;
     let same = probe.targets.iter().filter(|other| other.lookup.map == *name);
@@ -224,7 +228,7 @@ fn indices(probe: &Probe, target: &Target) -> Result<BTreeSet<Vec<u8>>, MeasureE
     Ok((0..target.map.max_entries).map(|index| index.to_ne_bytes().to_vec()).collect())
 }
 
-/// Returns the bytes in which the packets of the flows differ, with one row for each flow.
+/// Returns the packet bytes that differ between the flows, with one row of values for each flow.
 fn rotation(probe: &Probe, free_bits: &FreeBits, count: usize) -> Rotation {
     let packet = &probe.packet;
     let bits = free_bits.bits.iter().take(count.checked_ilog2().unwrap_or(0) as usize);

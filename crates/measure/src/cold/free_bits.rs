@@ -1,5 +1,5 @@
-//! Finds free bits of the packet. These are bits that only decide which map elements the path
-//! touches.
+//! Finds free bits of a packet: bits that decide only which map elements the program touches, and
+//! not which path it takes.
 
 use std::collections::BTreeMap;
 
@@ -8,38 +8,42 @@ use crate::error::MeasureError;
 
 /// Number of bytes at the start of the packet in which free bits are looked for.
 const SEARCHED_BYTES: usize = 256;
-/// Maximum number of free bits for each set of targets whose keys they change. It is the binary
-/// logarithm of the maximum number of flows. Small maps get fewer bits.
+/// Maximum number of free bits that change the same set of keys. It is the binary logarithm of the
+/// maximum number of flows. Small maps get fewer bits.
 pub const MAX_BITS: usize = 20;
-/// Maximum number of times that the packet is changed so that lookups of one element find different
-/// elements.
+/// Maximum number of changes to the witness packet by which lookups that found the same map element
+/// find different ones.
 const MAX_SPLITS: usize = 8;
-/// Number of random combinations with other free bits in which a new bit is tested.
+/// Number of random combinations with other free bits in which a candidate bit is tested.
 const COMBINATIONS: usize = 4;
 
-/// A free bit, or several bits that are flipped together.
+/// A free bit of a packet, or several bits that are flipped together.
 #[derive(Clone, Debug, Default)]
 pub struct Bit {
-    /// Bits to flip, given by the offset of a byte in the packet and a mask.
+    /// Bits to flip, each given as the offset of its byte in the packet and a mask.
     pub flips: Vec<(usize, u8)>,
-    /// Change of each target's key when the bits are flipped, as a mask for exclusive-or.
+    /// For each looked-up element, the change of its key when the bits are flipped, as a mask for
+    /// exclusive-or.
     pub changes: Vec<Vec<u8>>,
 }
 
-/// The free bits of a packet.
+/// The free bits of a packet, which decide only which map elements the program touches.
 #[derive(Debug)]
 pub struct FreeBits {
-    /// Bits that may be flipped in any combination.
+    /// Bits that may be flipped in any combination without leaving the path.
     pub bits: Vec<Bit>,
-    /// For each target, true if any of the bits changes its key.
+    /// For each map element that the program looks up, true if flipping one of the bits changes its
+    /// key.
     pub varies: Vec<bool>,
-    /// For each target, true if the bits do not change its key independently of each other. This is
-    /// allowed only for indices of arrays.
+    /// For each map element that the program looks up, true if flipping several bits changes its
+    /// key in another way than the exclusive-or of their single changes. This is allowed only for
+    /// array indices.
     pub computed: Vec<bool>,
 }
 
 impl FreeBits {
-    /// Finds the free bits of a packet by flipping bits and testing the path.
+    /// Finds the free bits of a packet by flipping bits and testing whether the program still takes
+    /// the path.
     ///
     /// # Errors
     /// [`MeasureError::NotCold`] if no bit is free.
@@ -108,7 +112,7 @@ impl Bit {
         self
     }
 
-    /// Flips the bit in a packet.
+    /// Flips the bits in a packet.
     pub fn flip(&self, packet: &mut [u8]) {
         for &(offset, mask) in &self.flips {
             if let Some(byte) = packet.get_mut(offset) {
@@ -122,18 +126,18 @@ impl Bit {
     }
 }
 
-/// Changes `into` to the exclusive-or of both keys.
+/// Sets `into` to the exclusive-or of itself and `from`.
 pub fn combine(into: &mut [u8], from: &[u8]) {
     for (to, &byte) in into.iter_mut().zip(from) {
         *to ^= byte;
     }
 }
 
-/// Bits of the packet, each as offset and mask. They are grouped by the set of targets whose keys
-/// they change.
+/// Bits of the packet, each as byte offset and mask. They are grouped by the set of looked-up
+/// elements whose keys they change; elements are given by their index in `Probe::targets`.
 type Candidates = BTreeMap<Vec<usize>, Vec<(usize, u8)>>;
 
-/// Finds the bits of the packet that change the key of at least one target.
+/// Finds the bits of the packet that change the key of at least one looked-up element.
 fn candidates(probe: &mut Probe) -> Result<Candidates, MeasureError> {
     let mut found: Candidates = BTreeMap::new();
     if probe.targets.is_empty() {
@@ -158,8 +162,8 @@ fn candidates(probe: &mut Probe) -> Result<Candidates, MeasureError> {
     Ok(found)
 }
 
-/// Flips a bit after which the packet looks up more different elements. Returns the candidates of
-/// the changed packet, or `None` if there is no such bit.
+/// Tries to flip one bit of the packet so that the program looks up more different map elements.
+/// Returns the candidate bits of the changed packet, or `None` if there is no such bit.
 fn split_candidates(
     probe: &mut Probe,
     all: &Candidates,
@@ -174,8 +178,9 @@ fn split_candidates(
     Ok(None)
 }
 
-/// Tests if a bit is free, by itself and in combinations with the free bits of its group. Returns
-/// the bit with the changes that it makes, or `None` if it is not free.
+/// Tests if flipping a bit keeps the path, by itself and together with bits of `group`, which are
+/// known to be free. Returns the bit with the changes that it makes to keys, or `None` if it is not
+/// free.
 fn test_free_bit(
     probe: &mut Probe,
     flip: (usize, u8),

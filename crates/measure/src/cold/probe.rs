@@ -1,5 +1,5 @@
-//! Tests if changed packets take the path of the witness. Before this, the elements that a packet
-//! looks up are added to the maps.
+//! Tests if changed packets take the same path as the witness packet. Before each test, the map
+//! elements that the changed packet looks up are created.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,8 +11,8 @@ use slowpath_replay::{Entry, Lookup, Lookups, Replay};
 use crate::case::Case;
 use crate::error::MeasureError;
 
-/// Types of maps whose elements can be created from a key and a value alone. Replay has a similar
-/// list of types that can be read back, but the two lists need not be equal.
+/// Types of maps whose elements can be created from a key and a value alone. (The replay crate has
+/// a similar list of types that can be read back; the two lists may differ.)
 const CREATABLE: [MapKind; 7] = [
     MapKind::ARRAY,
     MapKind::PERCPU_ARRAY,
@@ -22,33 +22,34 @@ const CREATABLE: [MapKind; 7] = [
     MapKind::LRU_PERCPU_HASH,
     MapKind::LPM_TRIE,
 ];
-/// Maximum number of times that one packet is interpreted. Each time, the missing elements are
-/// created, which may lead to further lookups.
+/// Maximum number of times that one packet is interpreted. Missing map elements that it looks up
+/// are created each time, which may lead to further lookups.
 const MAX_INTERPRETATIONS: usize = 16;
 
-/// Number of elements that each CPU keeps free in a map that evicts elements (`LOCAL_FREE_TARGET`
-/// of `kernel/bpf/bpf_lru_list.c`).
+/// Number of elements that the kernel keeps free for each CPU in a map that evicts elements
+/// (`LOCAL_FREE_TARGET` of `kernel/bpf/bpf_lru_list.c`).
 const KEPT_FREE: usize = 128;
 
-/// An element that the packet of the witness makes the program look up.
+/// A map element that the program looks up for the witness packet.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// The name of the map and the key.
+    /// Name of the map, and the key of the element.
     pub lookup: Lookup,
-    /// The value of the element; `None` if the map has no such element.
+    /// Value of the element; `None` if the map does not contain it.
     pub value: Option<Vec<u8>>,
     /// Definition of the map.
     pub map: MapDef,
-    /// Number of elements that the map contains.
+    /// Number of elements that the map contains. It is 0 for arrays.
     pub present: usize,
-    /// Number of targets in the same map, including this one.
+    /// Number of map elements that the program looks up in the same map, including this one.
     pub targets_in_map: usize,
     /// True if the witness does not contain the element, so that it must be created.
     pub added: bool,
 }
 
 impl Target {
-    /// Returns how many elements the map can hold for this target.
+    /// Returns how many elements the map has room for in place of this one. If several looked-up
+    /// elements are in the map, they share the room. `usize::MAX` stands for no limit.
     pub fn room(&self, cpus: usize) -> usize {
         let most = self.map.max_entries as usize;
         if self.value.is_none() || is_array(self.map.kind) {
@@ -62,20 +63,22 @@ impl Target {
     }
 }
 
-/// The path in kernel and interpreter, with maps to which elements can be added.
+/// Kernel and interpreter, in which changed packets can be run. Elements can be added to the maps
+/// of both.
 #[derive(Debug)]
 pub struct Probe {
-    /// The packet of the witness, or a changed packet that looks up more different elements.
+    /// The witness packet, or a changed packet for which the program looks up more different
+    /// elements.
     pub packet: Vec<u8>,
-    /// Offsets at which the packet differs from the witness's packet.
+    /// Byte offsets at which `packet` differs from the witness packet.
     pub moved: BTreeSet<usize>,
-    /// Elements that the packet makes the program look up, in order.
+    /// Map elements that the program looks up for `packet`, in order.
     pub targets: Vec<Target>,
-    /// True if the interpreter follows the path to its end, so that the path depends only on packet
-    /// and maps. If false, the lookups after the point where they differ are unknown. Then only the
-    /// kernel's run shows the path.
+    /// True if the interpreter follows the path to its end, because the path depends only on packet
+    /// and maps. If false, the interpreter knows the lookups only up to where it differs from the
+    /// kernel, and only the kernel's run shows whether a packet takes the path.
     pub followed: bool,
-    /// Number of possible CPUs.
+    /// Number of possible CPUs of this machine.
     pub cpus: usize,
     context: Context,
     action: u32,
@@ -88,7 +91,8 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Prepares the tests of a case's path, with maps that are filled from the witness.
+    /// Loads a case's program in kernel and interpreter, with maps that are filled from the
+    /// witness.
     pub fn new(kernel: &Kernel, case: &Case) -> Result<Probe, MeasureError> {
         let mut replay = Replay::new(kernel, &case.object, case.program)?;
         replay.install(&case.witness)?;
@@ -127,16 +131,16 @@ impl Probe {
         })
     }
 
-    /// Returns the elements that a packet makes the program look up with the current content of the
+    /// Returns the elements that the program looks up for a packet, with the current content of the
     /// maps.
     pub fn keys(&mut self, packet: &[u8]) -> Result<Vec<Lookup>, MeasureError> {
         let lookups = self.replay.lookup(packet, &self.context)?;
         Ok(lookups.map_or_else(Vec::new, |lookups| lookups.elements))
     }
 
-    /// Creates the elements that a packet looks up, with the values that the base packet finds.
-    /// Returns the keys, one for each target, if the packet takes the path. Returns `None` if it
-    /// does not.
+    /// Tests whether a changed packet takes the path. First creates the map elements that it looks
+    /// up, with the values of the elements that `self.packet` looks up at the same places. Returns
+    /// the looked-up keys, or `None` if the packet does not take the path.
     pub fn follow(&mut self, packet: &[u8]) -> Result<Option<Vec<Vec<u8>>>, MeasureError> {
         for _ in 0..MAX_INTERPRETATIONS {
             let lookups = self.replay.lookup(packet, &self.context)?;
@@ -157,9 +161,9 @@ impl Probe {
         Ok(run.return_value == self.action && tally == self.first)
     }
 
-    /// Makes `packet` the new base packet if it takes the path and looks up more different
-    /// elements. Returns false if it does not. This helps because many fields of a witness are
-    /// zero, so several lookups may find the same element.
+    /// Replaces `self.packet` by `packet`, if that takes the path and looks up more different map
+    /// elements. Returns false if not. Many fields of a witness are zero, so that several of its
+    /// lookups may find the same element.
     pub fn split_lookups(&mut self, packet: &[u8]) -> Result<bool, MeasureError> {
         for _ in 0..MAX_INTERPRETATIONS {
             let lookups = self.replay.lookup(packet, &self.context)?;
@@ -186,9 +190,8 @@ impl Probe {
         Ok(false)
     }
 
-    /// Returns a target for each of these elements. For an element without a target, makes a new
-    /// one with the value of the existing targets in the same map. Returns `None` if their values
-    /// differ.
+    /// Returns a [`Target`] for each looked-up element. Elements that are new get the value that
+    /// all targets in the same map have. Returns `None` if these values differ.
     fn targets_for(&self, elements: Vec<Lookup>) -> Option<Vec<Target>> {
         let target = |lookup: Lookup| {
             let mut in_map = self.targets.iter().filter(|target| target.lookup.map == lookup.map);
@@ -203,8 +206,9 @@ impl Probe {
         elements.into_iter().map(target).collect()
     }
 
-    /// Creates elements with the values of their targets. Returns true if any element is new, and
-    /// `None` if an element cannot be created.
+    /// Creates the looked-up elements, each with the value of the target that the original packet
+    /// looks up at the same place. Returns true if any element is new, and `None` if one cannot be
+    /// created.
     fn create(&mut self, elements: &[Lookup]) -> Option<bool> {
         let mut values = Vec::new();
         for (lookup, target) in elements.iter().zip(&self.targets) {
@@ -230,8 +234,9 @@ impl Probe {
         Some(any_created)
     }
 
-    /// Creates an element, unless it has no value or was created before. Returns true if it is new,
-    /// and `None` if it cannot be created.
+    /// Creates an element in the maps of kernel and interpreter. Does nothing if `value` is `None`
+    /// or the element was created before. Returns true if it is new, and `None` if it cannot be
+    /// created.
     fn put(&mut self, lookup: Lookup, value: Option<Vec<u8>>) -> Option<bool> {
         let Some(value) = value else { return Some(false) };
         let element = (lookup.map.clone(), lookup.key.clone());
@@ -245,7 +250,7 @@ impl Probe {
     }
 }
 
-/// Sets the number of targets in the same map for each target.
+/// Sets `targets_in_map` of each looked-up element to the number of them in the same map.
 fn count_by_map(mut targets: Vec<Target>) -> Vec<Target> {
     let maps: Vec<String> = targets.iter().map(|target| target.lookup.map.clone()).collect();
     for target in &mut targets {

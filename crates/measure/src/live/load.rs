@@ -1,4 +1,5 @@
-//! Loads live cases into the kernel and times them.
+//! Loads cases into the kernel and times them on live packets, which really go where the program
+//! sends them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,21 +13,22 @@ use slowpath_kernel::{Kernel, LoadedProgram, retry};
 use super::prepare::LiveCase;
 use crate::error::MeasureError;
 
-/// The program or device that is timed.
+/// The program or network device that is timed on live packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveSubject {
-    /// The program of the case, on packets that the kernel generates.
+    /// The program of the case, which processes packets that the kernel generates.
     Program,
-    /// The minimal program that performs the same action, on the same packets.
+    /// A minimal program that performs the same action as the case's program, on the same packets.
     Baseline,
-    /// A device that receives the packets, with the program of the case in its driver.
+    /// A device that receives the packets. The program of the case runs in its driver.
     Receiver,
-    /// A device that receives packets of the same length, with a program that drops all of them.
+    /// A device that receives packets of the same length. A program that drops all packets runs in
+    /// its driver.
     ReceiverDrop,
 }
 
 impl LiveSubject {
-    /// All subjects, in the order of the numbers that callers use.
+    /// All subjects. Callers refer to them by their indices in this array.
     pub const ALL: [LiveSubject; 4] = [
         LiveSubject::Program,
         LiveSubject::Baseline,
@@ -35,25 +37,25 @@ impl LiveSubject {
     ];
 }
 
-/// Result of one timed call.
+/// Result of one timed call that sends live packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveSample {
-    /// Time in nanoseconds until all packets were sent, measured with the raw monotonic clock.
+    /// Time in nanoseconds until the last packet was sent, measured with the raw monotonic clock.
     pub nanoseconds: u64,
     /// Number of packets that were sent.
     pub frames: u32,
-    /// Number of packets that arrived at the receiver. For a subject without receiver, the number
-    /// that arrived at the other end of the device that it sends to.
+    /// Number of packets that arrived at the receiving device. If the timed program itself sends
+    /// the packets to a device, the number that arrived at the other end of that device.
     pub arrived: u64,
     /// Number of packets that were lost because a queue was full.
     pub lost: u64,
 }
 
-/// A set of live cases in the kernel. Each load has its own programs and devices.
+/// A set of live cases, loaded into the kernel. Each set has its own programs and devices.
 #[derive(Debug)]
 pub struct LiveLoad {
     cases: Vec<Ready>,
-    /// Receivers whose program drops all packets, by packet length.
+    /// Receiving devices whose program drops all packets, by packet length in bytes.
     drops: BTreeMap<usize, Mutex<Receiver>>,
     live: Live,
 }
@@ -62,17 +64,18 @@ pub struct LiveLoad {
 struct Ready {
     case: Arc<LiveCase>,
     program: PreparedProgram,
-    /// The minimal program for this case; `None` if the one of [`Live`] can be used.
+    /// Minimal program with which this case is compared; `None` to use the shared one in [`Live`].
     baseline: Option<PreparedProgram>,
-    /// Number of packets that the program has processed in this load.
+    /// Number of packets that the program has processed since it was loaded.
     processed: AtomicU64,
     receiver: Option<Mutex<Receiver>>,
-    /// Number of packets that were sent to the receiver in this load.
+    /// Number of packets that were sent to the receiving device since it was created.
     received: AtomicU64,
     _owners: Vec<Owner>,
 }
 
-/// Keeps a prepared or attached program and its maps alive.
+/// A loaded program and its map content. They are kept only so that the kernel does not remove them
+/// while the program is in use.
 #[derive(Debug)]
 struct Owner {
     _program: LoadedProgram,
@@ -198,8 +201,8 @@ impl Ready {
         Ok(Ready { case, program, baseline, processed, receiver, received, _owners })
     }
 
-    /// Adds packets to the number that a program has processed. Fails if it then exceeds the number
-    /// of packets that were counted on the path.
+    /// Adds `frames` to `processed`, the number of packets sent so far. Fails if the sum exceeds
+    /// the number of packets that were verified to take the path.
     fn charge(&self, processed: &AtomicU64, frames: u32) -> Result<(), MeasureError> {
         let most = self.case.counted;
         let frames = u64::from(frames.max(1));

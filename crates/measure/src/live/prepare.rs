@@ -11,18 +11,18 @@ use slowpath_kernel::{CountingProgram, Device, Kernel, LoadedProgram, Tally, ret
 use crate::case::{Case, SubsequentPackets};
 use crate::error::MeasureError;
 
-/// Number of packets of the trial run. It is much larger than the number of the kernel's buffers,
-/// so that each buffer is reused.
+/// Number of packets in the trial run. It is much larger than the number of the kernel's packet
+/// buffers, so that each buffer is reused.
 const TRIAL_FRAMES: u32 = 4096;
-/// Limits on the number of packets that are counted after the trial run with the same maps, and how
-/// long this should take. A load times at most as many packets.
+/// Minimum and maximum number of packets that are counted after the trial run, and the intended
+/// duration. Maps are not restored in between. Later, not more packets than that are timed.
 const MIN_FRAMES: u32 = 32_768;
 const MAX_FRAMES: u32 = 4_000_000;
 const COUNTING_TIME: Duration = Duration::from_millis(30);
-/// Maximum number of times that packets are sent again if they did not arrive at a device.
+/// Maximum number of times that packets are sent again because they did not arrive at a device.
 const MAX_SENDS: u32 = 8;
 
-/// A path that live packets take.
+/// A path that live packets take, as confirmed by counting.
 #[derive(Debug)]
 pub struct LiveCase {
     pub(super) case: Arc<Case>,
@@ -33,11 +33,11 @@ pub struct LiveCase {
 }
 
 impl LiveCase {
-    /// Verifies that live packets in batches of `batch` take the path. The work is done on the
-    /// timing thread.
+    /// Verifies that live packets in batches of `batch` take the path of `case`. The work is done
+    /// on the timing thread.
     ///
     /// # Errors
-    /// If the kernel cannot generate such packets, if they take another path, or if the program
+    /// If the kernel cannot generate these packets, if they take another path, or if the program
     /// redirects them to something other than a device.
     pub fn prepare(
         timing_thread: &TimingThread,
@@ -88,19 +88,19 @@ impl LiveCase {
         &self.case
     }
 
-    /// Returns true if a program in front must rewrite each packet. The kernel reuses the memory of
-    /// packets, so the program's changes would make the next packet take another path.
+    /// Returns true if a program that runs first must rewrite each packet. The kernel reuses the
+    /// memory of packets, so the program's changes would make the next packet take another path.
     pub fn rewritten(&self) -> bool {
         self.rewritten
     }
 
-    /// Returns how many successive packets were counted and took the path. Maps are not restored
-    /// between them, so further packets might take another path.
+    /// Returns how many successive packets were counted and took the path. Maps change with each
+    /// packet, so packets after these might take another path.
     pub fn counted(&self) -> u32 {
         self.counted
     }
 
-    /// Returns the reason why a device cannot receive these packets. Returns `None` if it can.
+    /// Returns the reason why a device cannot receive these packets. Returns `None` if one can.
     pub fn receive_obstacle(&self) -> Option<&str> {
         self.receive_obstacle.as_deref()
     }
@@ -134,15 +134,17 @@ impl Trial<'_> {
         Ok(self.kernel.load_fingerprinted(object, *program, answers)?)
     }
 
-    /// Returns the counts of one test run on the path, whose packet is not live.
+    /// Runs the case's packet once in the kernel's ordinary test mode, in which packets are not
+    /// sent. Returns the counts of executed basic blocks and instructions.
     fn test_run(&self) -> Result<Tally, MeasureError> {
         let counted = self.counted()?;
         let _installed = self.case.install(counted.loaded())?;
         Ok(counted.run_repeated(&self.case.packet, &self.case.context, 1)?.1)
     }
 
-    /// Runs live packets. If `rewritten` is set, a program in front rewrites each of them. Returns
-    /// their number if all of them have the counts `expected`, and `None` if not.
+    /// Runs live packets through the program. If `rewritten` is set, another program rewrites each
+    /// of them first. Returns the number of packets if each of them has the counts `expected`, and
+    /// `None` if not.
     fn repeats(&self, expected: &Tally, rewritten: bool) -> Result<Option<u32>, MeasureError> {
         let Case { packet, context, .. } = self.case;
         let counted = self.counted()?;
@@ -186,7 +188,7 @@ impl Trial<'_> {
     }
 
     /// Verifies that `frames` packets take the path if a device receives them. Returns the reason
-    /// if they do not, and `None` if they do.
+    /// why they do not, and `None` if they do.
     fn receive(&self, expected: &Tally, frames: u32) -> Result<Option<String>, MeasureError> {
         let counted = self.counted()?;
         let mut receiver = match self.live.receiver(counted.loaded(), &self.case.packet) {

@@ -1,4 +1,4 @@
-//! Keeps example packets of paths, each with the maps before it.
+//! Keeps example packets of paths, each with the map content before it.
 //!
 //! The first packet of a path is not typical, because maps fill up. Therefore the example is the
 //! last packet whose position among the packets of its path (from 1) is a power of two. So it is
@@ -6,24 +6,24 @@
 
 use std::collections::BTreeMap;
 
-/// Maximum number of examples.
+/// Maximum number of example packets that are kept.
 const MAX_EXAMPLES: usize = 64;
-/// Maximum total size of all examples in bytes.
+/// Maximum total size in bytes of all example packets with their map content.
 const MAX_BYTES: usize = 64 << 20;
-/// After a limit is reached, a path gets an example only if at least one in this number of packets
-/// takes it.
+/// Limit for new examples when there are too many: a path then needs at least one in this number of
+/// packets to get one.
 const RARE: u64 = 1000;
 
-/// An example packet of a path, with the maps before it.
+/// An example packet of a path, with the map content before it.
 #[derive(Clone, Debug)]
 pub struct Example {
-    /// Number of the packet in the trace.
+    /// Number of the packet in the trace, from 1.
     pub packet: u64,
-    /// The packet and the maps, as the JSON text of a witness.
+    /// The packet and the map content, as the JSON text of a witness.
     pub witness: String,
 }
 
-/// The example packets that are kept, by the number of their path.
+/// The example packets that are kept, by the index of their path.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     kept: BTreeMap<usize, Example>,
@@ -62,7 +62,6 @@ impl Samples {
         }
     }
 
-    /// Returns the example packet of a path.
     pub fn example(&self, path: usize) -> Option<&Example> {
         self.kept.get(&path)
     }

@@ -9,20 +9,23 @@ use slowpath_replay::Replay;
 
 use crate::error::MeasureError;
 
-/// A map, and the source of its content.
+/// A map of the program, with the number of elements that it had before the first packet of a
+/// trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TraceMap {
     /// Name of the map.
     pub name: String,
-    /// Number of elements that were put into the map; [`None`] if it is as the object defines it.
+    /// Number of elements that were put into the map; null if it has the content that the object
+    /// defines.
     pub entries: Option<u64>,
-    /// Number of these elements whose keys and values are arbitrary.
+    /// Number of those elements that are synthetic, with arbitrary keys and values. `--maps` gives
+    /// only their number.
     pub others: u64,
 }
 
-/// Adds the initial content of maps to the witness of a path that was found for this content. The
-/// witness itself contains only the other inputs. Maps that the program cannot reach are skipped.
+/// Adds initial map content, which the user gave, to a witness that lacks it. The witness's path
+/// was found for this content. Maps that the program cannot reach are skipped.
 ///
 /// # Errors
 /// If the program cannot be linked.
@@ -45,7 +48,8 @@ pub fn with_content(
     Ok(witness)
 }
 
-/// Returns the names and entries of a map and of its inner maps, if `content` has any.
+/// Returns the entries that `content` has for a map, and for its inner maps if it is a map of maps,
+/// each with the name in `content`.
 fn entries_of(content: &Value, map: &MapDef) -> impl Iterator<Item = (String, Value)> {
     let names = [map.name.clone(), format!("{}.inner", map.name)];
     names.into_iter().filter_map(|name| {

@@ -9,7 +9,7 @@ use slowpath_replay::{Disagreement, PathId, Step};
 use super::report::{TraceFault, TracePath, TraceReport};
 use super::samples::{Example, Samples};
 
-/// Counts of the packets that were read, by their paths.
+/// Counts of the packets that were read from a capture file, by their paths.
 #[derive(Debug, Default)]
 pub struct Tally {
     packets: u64,
@@ -27,7 +27,7 @@ pub struct Tally {
     taken: Vec<Option<u32>>,
 }
 
-/// A path, with the number of its packets, in total and for each action.
+/// A path, with the number of packets that took it, in total and for each return value.
 #[derive(Debug)]
 struct PathCount {
     path: PathId,
@@ -57,24 +57,23 @@ impl Tally {
         }
     }
 
-    /// Counts the last packet as one that the kernel did not accept.
+    /// Counts the packet read last as one on which the kernel cannot run the program.
     pub fn count_refused(&mut self, reason: String) {
         self.refused.add(self.packets, reason, None);
     }
 
-    /// Counts the last packet as undecided. It is not known if kernel and interpreter agree on it.
+    /// Counts the packet read last as one for which it is unknown if kernel and interpreter agree.
     pub fn count_undecided(&mut self, reason: String) {
         self.undecided.add(self.packets, reason, None);
     }
 
-    /// Counts the last packet as one on which kernel and interpreter disagree.
+    /// Counts the packet read last as one for which kernel and interpreter give different results.
     pub fn count_disagreement(&mut self, disagreement: &Disagreement) {
         let report = Some(disagreement.report());
         self.disagreements.add(self.packets, disagreement.to_string(), report);
     }
 
-    /// Returns true if the current packet should become the example of its path, with the maps
-    /// before it.
+    /// Returns true if the packet read last should be kept as the example of its path.
     pub fn needs_example(&self, path: PathId, instructions: u64) -> bool {
         let counted = self.numbers.get(&path).and_then(|&number| self.paths.get(number));
         let slowest = self.slowest.and_then(|slowest| self.paths.get(slowest));
@@ -84,7 +83,7 @@ impl Tally {
     }
 
     /// Counts the path of the last packet. If the packet becomes the example of its path, `before`
-    /// is a witness with the packet and the maps before it.
+    /// is a witness with the packet and the map content before it.
     pub fn count_path(&mut self, step: &Step, before: Option<&Value>) {
         let number = *self.numbers.entry(step.path).or_insert(self.paths.len());
         if number == self.paths.len() {
@@ -115,13 +114,11 @@ impl Tally {
         }
     }
 
-    /// Returns the example packet of the path with this number (from 1), as the JSON text of a
-    /// witness.
+    /// Returns the example packet of path number `path` (from 1), as the JSON text of a witness.
     pub fn witness(&self, path: usize) -> Option<&str> {
         Some(self.samples.example(path.checked_sub(1)?)?.witness.as_str())
     }
 
-    /// Returns the report on all packets that were counted.
     pub fn report(&self, format: Format) -> TraceReport {
         let path = |(number, counted): (usize, &PathCount)| TracePath {
             path: counted.path,
@@ -149,7 +146,8 @@ impl Tally {
     }
 }
 
-/// Returns the most frequent value. If several are equally frequent, returns the smallest one.
+/// Returns the key with the greatest count. If several are equally frequent, returns the smallest
+/// one.
 fn most_frequent(counts: &BTreeMap<u32, u64>) -> u32 {
     let best = counts.iter().rev().max_by_key(|&(_, &count)| count);
     best.map_or(0, |(&value, _)| value)

@@ -1,4 +1,4 @@
-//! Assembles test programs that use one map, which is often an array with one counter.
+//! Assembles test programs that use one map, such as an array with one counter.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use object::{
     SymbolScope,
 };
 
-/// `dst += imm`.
+/// Operation code of the instruction `dst += imm`.
 pub const ADD: u8 = 0x07;
 pub const EXIT: [u8; 8] = insn(0x95, 0, 0, 0, 0);
 /// Encodes an instruction (RFC 9669, section 3.1).
@@ -17,14 +17,14 @@ pub const fn insn(code: u8, dst: u8, src: u8, offset: i16, imm: i32) -> [u8; 8] 
     [code, dst | src << 4, offset[0], offset[1], imm[0], imm[1], imm[2], imm[3]]
 }
 
-/// Returns the instruction that sets `r0` to the return value.
+/// Returns the instruction that sets `r0`, the return value, to `action`.
 pub fn result(action: u32) -> [u8; 8] {
     insn(0xb7, 0, 0, 0, i32::try_from(action).expect("is small"))
 }
 
-/// Builds an object from instructions. The 64-bit loads among them get the address of the map.
-/// `map` contains the type of the map, the sizes of its keys and values, and its number of
-/// elements.
+/// Builds an object file with one program and one map. The 64-bit loads in `insns` get the address
+/// of the map. `map` contains the type of the map, the sizes of its keys and values, and its number
+/// of elements.
 pub fn object(map: [u32; 4], insns: &[[u8; 8]]) -> Arc<slowpath_bpf::Object> {
     let code = insns.concat();
     let mut file = Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
@@ -59,11 +59,11 @@ pub fn object(map: [u32; 4], insns: &[[u8; 8]]) -> Arc<slowpath_bpf::Object> {
     Arc::new(slowpath_bpf::Object::parse(&bytes).unwrap_or_else(|e| panic!("{e}")))
 }
 
-/// Instruction that stores `r1` into the counter of [`counter`].
+/// Instruction that stores `r1` into the counter, for programs that [`counter`] builds.
 pub const PUT_COUNTER: [u8; 8] = insn(0x7b, 7, 1, 0, 0);
 
-/// Builds a program that runs `body`. The body starts with the counter in `r1`, the address of the
-/// counter in `r7`, and 64 bytes of the packet at `r8`.
+/// Builds a program with a counter in a map. It runs `body` with the counter's value in `r1`, the
+/// address of the counter in `r7`, and 64 bytes of the packet at `r8`.
 pub fn counter(body: &[[u8; 8]]) -> Arc<slowpath_bpf::Object> {
     let before = [
         insn(0x61, 8, 1, 0, 0),

@@ -1,4 +1,4 @@
-//! Code that these tests share: it provides the kernel, objects, packets and cases.
+//! Helpers that the tests of this crate share: they provide the kernel, objects, packets and cases.
 
 pub mod assembled;
 
@@ -17,19 +17,21 @@ pub const PASS: u32 = 2;
 pub const TX: u32 = 3;
 pub const REDIRECT: u32 = 4;
 
-/// Returns the running kernel. If it is not available, the test is skipped.
+/// Returns the running kernel. Returns `None`, so that the test is skipped, if programs cannot be
+/// loaded into it.
 pub fn kernel() -> Option<Arc<Kernel>> {
     Kernel::available().map(Arc::new).map_err(|reason| Oracle::Kernel.missing(reason)).ok()
 }
 
-/// Returns a timing thread and the kernel. If one of them is not available, the test is skipped.
+/// Returns a timing thread and the kernel. Returns `None`, so that the test is skipped, if one of
+/// them is not available.
 pub fn timing_thread() -> Option<(TimingThread, Arc<Kernel>)> {
     let kernel = kernel()?;
     let thread = TimingThread::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
     Some((thread, kernel))
 }
 
-/// Reads the object at this path in the repository.
+/// Reads the object file at a path relative to the root of the repository.
 pub fn object(below: &str) -> Arc<Object> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(below);
     let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -40,8 +42,8 @@ pub fn example(name: &str) -> Arc<Object> {
     object(&format!("examples/{name}.bpf.o"))
 }
 
-/// Returns the object with one program for each feature of loading. `changes` returns the one with
-/// a program for each change of state.
+/// Returns a test object of the kernel crate. It has one program for each feature of the program
+/// loader.
 pub fn features() -> Arc<Object> {
     object("crates/kernel/tests/objects/features.bpf.o")
 }
@@ -50,7 +52,7 @@ pub fn changes() -> Arc<Object> {
     object("crates/measure/tests/objects/changes.bpf.o")
 }
 
-/// Returns the number of the program that has this name.
+/// Returns the index in the object of the program with this name.
 pub fn program_number(object: &Object, name: &str) -> usize {
     let number = object.programs.iter().position(|program| program.name == name);
     number.unwrap_or_else(|| panic!("no program {name}"))
@@ -68,7 +70,7 @@ pub fn packet(protocol: u8, ports: [u16; 2], length: usize) -> Vec<u8> {
     packet
 }
 
-/// Builds a witness with this packet and this map content.
+/// Builds a witness with the given packet, map content and unknown results of calls.
 pub fn witness(packet: &[u8], maps: &Value, unknowns: &Value) -> Value {
     let digits: String = packet.iter().map(|byte| format!("{byte:02x}")).collect();
     json!({ "packet": digits, "maps": maps, "unknowns": unknowns, "environment": [] })

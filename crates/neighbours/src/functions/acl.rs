@@ -13,7 +13,7 @@ use crate::tables::Table;
 
 const MAX_RULES: f64 = 1_000_000.0;
 
-/// A rule of the list. The bits of a prefix beyond its length are zero.
+/// A rule of an access control list. The bits of an address prefix beyond its length are zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     pub source: (u32, u8),
@@ -23,8 +23,8 @@ pub struct Rule {
     pub verdict: Verdict,
 }
 
-/// The bits of a packet that a rule looks at: the lengths of its prefixes, and whether it looks at
-/// the port.
+/// The header bits that a rule compares: the lengths of its address prefixes, and whether it
+/// compares the destination port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     source: u8,
@@ -40,11 +40,12 @@ impl Shape {
     }
 }
 
-/// All rules of one shape, with their indices in the list.
+/// All rules of an access control list that compare the same header bits, with their indices in the
+/// list.
 struct Tuple {
     shape: Shape,
     rules: Table<(u64, u16), (usize, Verdict)>,
-    /// Smallest index of the rules of this shape.
+    /// Smallest index in the list of the rules in this table.
     first: usize,
 }
 
@@ -54,8 +55,8 @@ pub struct Acl {
 }
 
 impl Acl {
-    /// Generates random rules of a dozen shapes. About one in 16 permits packets, the others deny
-    /// them.
+    /// Generates random rules that compare a dozen different sets of header bits. About one in 16
+    /// rules permits packets, the others deny them.
     pub fn generated(rules: usize, seed: u64) -> Result<Acl, NeighbourError> {
         within("rules", rules as f64, 1.0, MAX_RULES)?;
         let mut random = Random::new(seed ^ 0x0061_636c);
@@ -74,7 +75,7 @@ impl Acl {
         Ok(Acl::new(&made.collect::<Vec<_>>()))
     }
 
-    /// Compiles a list of rules.
+    /// Compiles a list of rules into hash tables.
     pub fn new(rules: &[Rule]) -> Acl {
         let mut tuples: Vec<Tuple> = Vec::new();
         for (number, rule) in rules.iter().enumerate() {
@@ -96,7 +97,8 @@ impl Acl {
         Acl { tuples }
     }
 
-    /// Returns the index and the decision of the first rule that matches the flow, if any does.
+    /// Returns the index and the verdict of the first rule that matches the flow, or `None` if none
+    /// matches.
     #[inline]
     fn look_up(&self, flow: &FiveTuple) -> Option<(usize, Verdict)> {
         let mut found: Option<(usize, Verdict)> = None;

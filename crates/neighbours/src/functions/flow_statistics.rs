@@ -4,7 +4,7 @@ use crate::header::{Header, flow, length};
 use crate::stage::{Stage, Verdict};
 use crate::tables::FlowTable;
 
-/// Counts of one flow.
+/// Packet and byte counts of one flow. `shortest` and `longest` are packet lengths in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     pub packets: u64,

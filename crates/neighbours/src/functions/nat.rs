@@ -1,4 +1,4 @@
-//! Translates source addresses: each flow gets an address and a port from a pool.
+//! Translates source addresses (NAT): each flow gets an address and a port from a pool.
 
 use crate::header::{Header, flow, rewrite_source};
 use crate::stage::{Stage, Verdict};
@@ -6,7 +6,7 @@ use crate::tables::FlowTable;
 
 /// The first address of the pool, 100.64.0.0 (RFC 6598).
 const POOL: u32 = 0x6440_0000;
-/// First port that is used of each address, which is the lowest unprivileged port.
+/// First port that is assigned for each address. It is the lowest unprivileged port.
 const FIRST_PORT: u16 = 1024;
 const PORTS: u32 = u16::MAX as u32 - FIRST_PORT as u32 + 1;
 

@@ -11,13 +11,14 @@ use crate::error::{NeighbourError, within, zeros};
 use crate::header::{Header, flow, hop, mask};
 use crate::stage::{Stage, Verdict};
 
-/// Number of address bits that are the index in the first table.
+/// Number of address bits that form the index in the first table.
 const FIRST: u8 = 24;
-/// Bit that is set in an entry if the entry is the index of a second table.
+/// Bit that marks an entry of the first table as the index of a second table.
 const LONGER: u32 = 1 << 31;
 const MAX_PREFIXES: f64 = 1_000_000.0;
 
-/// A prefix of addresses and its next hop, which is a number between 1 and 2^31 - 1.
+/// A prefix of addresses, and the next hop of its packets, which is a number between 1 and 2^31 -
+/// 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     pub prefix: u32,
@@ -25,14 +26,16 @@ pub struct Route {
     pub next: u32,
 }
 
-/// A routing table, compiled for fast lookups. An entry of zero means that there is no route.
+/// A routing table, compiled for fast lookups. An entry of zero in its tables means that there is
+/// no route.
 pub struct Router {
     first: Vec<u32>,
     second: Vec<[u32; 256]>,
 }
 
 impl Router {
-    /// Generates random prefixes with lengths as in real routers: 8 to 32 bits, mostly 24.
+    /// Generates a table of random prefixes with lengths as in real routers: 8 to 32 bits, mostly
+    /// 24.
     pub fn generated(prefixes: usize, seed: u64) -> Result<Router, NeighbourError> {
         within("prefixes", prefixes as f64, 1.0, MAX_PREFIXES)?;
         let mut random = Random::new(seed ^ 0x0072_6f75_7465);
@@ -61,8 +64,8 @@ impl Router {
         Ok(router)
     }
 
-    /// Adds a route to the tables. Its prefix must be at least as long as those of all earlier
-    /// routes.
+    /// Adds a route to the tables. Its prefix must be at least as long as those of all routes that
+    /// were added earlier.
     fn add(&mut self, Route { prefix, length, next }: Route) {
         let start = (prefix >> (32 - FIRST)) as usize;
         if length <= FIRST {
@@ -104,8 +107,8 @@ mod tests {
     use crate::stage::{Stage, Verdict};
     use proptest::prelude::*;
 
-    /// Finds the longest matching prefix by comparing all routes, and returns its next hop. If
-    /// several routes have this prefix, the last one applies.
+    /// Finds the longest matching prefix by comparing all routes, and returns its next hop, or 0 if
+    /// there is none. If several routes have this prefix, the last one applies.
     fn scan(routes: &[Route], address: u32) -> u32 {
         let fit = routes.iter().filter(|route| address & mask(route.length) == route.prefix);
         fit.max_by_key(|route| route.length).map_or(0, |route| route.next)

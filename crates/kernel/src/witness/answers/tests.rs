@@ -1,4 +1,4 @@
-//! Tests that the right answers are read from witnesses.
+//! Tests that the required results of helper calls are read correctly from witnesses.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn unknown(instruction: u64, call: &str, result: &str, value: u64, meaning: &str
     })
 }
 
-/// The fields of an answer: instruction, result and writes.
+/// Fields of an [`Answer`]: instruction, return value, and writes through an argument.
 type Fields = (usize, i64, Vec<(u8, i16, u32)>);
 
 fn extracted(unknowns: &[Value], environment: &Value) -> Vec<Fields> {
