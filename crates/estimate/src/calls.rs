@@ -10,29 +10,32 @@ use slowpath_bpf::insn::helper::{
 use slowpath_bpf::insn::{AluOp, Call as Target, Condition, Insn, Source};
 use std::collections::HashSet;
 
-/// Maximum distance, in instructions, from a call to the comparison of its result with 0.
+/// Maximum number of instructions after a call within which the program must compare the result
+/// with 0 for the outcome of the call to be known.
 const SOON: usize = 16;
 
-/// Maximum number of bytes at the end of a key that `jhash` reads one by one. Keys that consist of
-/// whole 4-byte words have no such bytes.
+/// Maximum number of bytes at the end of a hash key that `jhash` reads singly, after the 12-byte
+/// blocks. Keys that consist of whole 4-byte words have no such bytes.
 const UNMIXED: u32 = 12;
 /// Maximum length of a format string that is scanned.
 const LONGEST: u32 = 1 << 12;
 /// Flag of map updates that must not change an existing element (`BPF_NOEXIST`).
 const NO_ELEMENT: i64 = 1;
 
-/// Name of the case in which an update inserts a new element.
+/// Suffix of a call's name for a map update that inserts a new element. Its time differs from that
+/// of an update of an existing element.
 const NEW: &str = "new";
-/// Name of the case in which a call extends the packet.
+/// Suffix of a call's name for a helper call that extends the packet.
 const GROW: &str = "grow";
-/// Name of the case in which a call shrinks the packet.
+/// Suffix of a call's name for a helper call that shrinks the packet.
 const SHRINK: &str = "shrink";
 
-/// A call from the program to the kernel.
+/// A call of a kernel function (helper) on a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Name of the helper without `bpf_`, followed by the type of its map and by its case. The
-    /// parts are separated by dots. A helper without a map type or case has only the other parts.
+    /// Name of the helper without `bpf_`, followed by the type of its map and by its case
+    /// ([`Call::case`]). The parts are separated by dots; a type or case that the call does not
+    /// have is left out.
     pub name: String,
     /// Amount of work of the call, if the path shows it. Depending on the helper, this is the
     /// number of key bytes, checksummed bytes, output bytes, or loop iterations.
@@ -62,15 +65,17 @@ impl Call {
     }
 }
 
-/// Returns true if this part of a call's name is a case. The other parts are map types.
+/// Returns true if this part of a call's name is its case: `new`, `grow`, `shrink` or a number.
+/// Otherwise the part is the helper or a map type.
 fn is_case(part: &str) -> bool {
     matches!(part, NEW | GROW | SHRINK) || part.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Remembers earlier calls of a path, which determine the case of the next call.
+/// Outcomes of earlier calls on a path, which determine whether a later map update inserts a new
+/// element.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cases {
-    /// Maps in which the last look-up found nothing.
+    /// Indices of the maps in which the last look-up on the path found no entry.
     missed: HashSet<usize>,
 }
 
@@ -98,7 +103,8 @@ impl Cases {
         Call { name, bytes: bytes(code, values, number), zero, capacity: room }
     }
 
-    /// Returns the case of a call, such as `new`, if its time depends on one.
+    /// Returns the case of a call, such as `new` or `grow`. Returns `None` if its time does not
+    /// depend on a case.
     fn case(
         &mut self,
         code: &Code,
@@ -156,7 +162,8 @@ fn printed(code: &Code, values: &Values) -> Option<u32> {
     Some(count)
 }
 
-/// Returns true if a tail call succeeded, so that the path does not continue after the call.
+/// Returns true if the tail call at position `at` of the path succeeded: it then does not continue
+/// with the next instruction of the program.
 fn leaves(path: &[u32], at: usize) -> bool {
     path.get(at + 1).is_some_and(|&next| next != path[at] + 1)
 }
@@ -185,8 +192,8 @@ fn bytes(code: &Code, values: &Values, number: i32) -> u32 {
     }
 }
 
-/// Returns the loads by which a helper reads its key. Returns no loads if the helper has no key, or
-/// the address of the key is not known.
+/// Returns the loads by which a helper reads its key. Returns an empty list if the helper has no
+/// key, or the address of the key is not known.
 pub(crate) fn key(code: &Code, values: &Values, number: i32, call: &Call) -> Vec<MemoryAccess> {
     if !matches!(number, MAP_LOOKUP_ELEM | MAP_UPDATE_ELEM | MAP_DELETE_ELEM) {
         return Vec::new();
@@ -234,8 +241,9 @@ fn map(values: &Values, helper: i32) -> Option<usize> {
     }
 }
 
-/// Returns true if the call at position `at` returns 0, false if it does not. The first comparison
-/// of its result with 0 shows this. Returns `None` if none of the next instructions compares it.
+/// Returns true if the call at position `at` of the path returns 0, false if it does not. The first
+/// comparison of its result with 0 shows this. Returns `None` if none of the next [`SOON`]
+/// instructions compares the result.
 fn zero(code: &Code, path: &[u32], at: usize) -> Option<bool> {
     let mut holds = [false; 11];
     holds[0] = true;

@@ -1,4 +1,5 @@
-//! The instructions and maps of the program that a path belongs to.
+//! The instructions of a program, and properties of its maps, as needed to estimate the times of
+//! its paths.
 
 use slowpath_bpf::Object;
 use slowpath_bpf::insn::Insn;
@@ -11,7 +12,7 @@ pub struct Code {
     pub(crate) key_bytes: Vec<u32>,
     /// Maximum number of entries of each map.
     pub(crate) rooms: Vec<u32>,
-    /// Initial content of maps with global data.
+    /// Initial content of each map that holds global data; `None` for all other maps.
     pub(crate) initial: Vec<Option<Vec<u8>>>,
 }
 

@@ -12,16 +12,16 @@ use slowpath_target::{OverlapTiming, Timing, Unit};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-/// Number of loop iterations that are simulated before their times are measured.
+/// Number of loop iterations that are simulated as a warm-up, before times are measured.
 const TURNS: u64 = 2;
-/// Number of loop iterations that are simulated before their times are measured, if retirement is
-/// simulated.
+/// Number of loop iterations that are simulated as a warm-up if retirement of instructions is
+/// simulated, too.
 const WARM: u64 = 4;
-/// Number of iterations whose times are averaged. Iterations can take unequal times if the window
-/// holds several of them.
+/// Number of iterations whose times are averaged. Iterations can take unequal times if the
+/// instruction window holds several of them.
 const MEAN_OF: u64 = 4;
-/// Maximum number of instructions that are simulated for one kernel call. This number fills the
-/// window.
+/// Maximum number of instructions that are simulated for one kernel call. Further instructions make
+/// no difference, because these suffice to fill the instruction window.
 const FOLLOWED: u64 = 400;
 /// Minimum time between two retirements, in thousandths of a cycle.
 const RETIRE: u64 = 125;
@@ -32,11 +32,11 @@ const CYCLE: u64 = 1000;
 pub struct Flow {
     /// Time of one iteration of the kernel's test-run loop with the program.
     pub iteration: u64,
-    /// Time of one iteration of the loop without the program.
+    /// Time of one iteration of the kernel's test-run loop without the program.
     pub empty: u64,
     /// For each instruction of the path, its share of the difference `iteration - empty`.
     pub parts: Vec<u64>,
-    /// Calls without a measured price, by their index in [`Path::calls`].
+    /// Indices in [`Path::calls`] of the calls whose times were not measured.
     pub unknown: Vec<usize>,
 }
 
@@ -65,8 +65,8 @@ impl Path {
         Flow { iteration: turn, empty, parts: shares(&parts, turn - empty), unknown }
     }
 
-    /// Returns the path without the loads of keys for calls that do not read a key. `reads`
-    /// contains a value for each call of [`Path::calls`]: true if the call reads its key.
+    /// Returns the path without key loads in calls that do not read their key, such as look-ups in
+    /// empty tries. `reads` says for each call in [`Path::calls`] whether it reads its key.
     fn without_keys(&self, reads: &[bool]) -> Cow<'_, Path> {
         if reads.iter().all(|&reads| reads) {
             return Cow::Borrowed(self);
@@ -80,9 +80,9 @@ impl Path {
         Cow::Owned(path)
     }
 
-    /// Returns the time of one iteration in the steady state: the fetch time or, if retirement is
-    /// simulated and takes longer, the retirement time. In the long run, a full window makes fetch
-    /// and retirement wait for each other.
+    /// Returns the time of one loop iteration in the steady state: the fetch time or, if retirement
+    /// is simulated and takes longer, the retirement time. `prices` contains the time of each
+    /// kernel call. Writes the delay by each instruction to `parts`.
     fn steady(&self, timing: &Timing, prices: &[Option<u64>], parts: &mut [u64]) -> u64 {
         let is_followed = timing.pipeline.is_some();
         let (warm, counted) = if is_followed { (WARM, MEAN_OF) } else { (TURNS, 1) };
@@ -107,15 +107,15 @@ impl crate::Call {
         !(entries == 0 && misses && self.map_type() == Some("lpm_trie"))
     }
 
-    /// Returns the measured price of the call, with the additional time for `entries` entries.
-    /// Returns `None` if the price was not measured.
+    /// Returns the measured time of the call on a map with one entry, plus the additional time for
+    /// `entries` entries. Returns `None` if the call was not measured.
     fn price(&self, timing: &Timing, entries: u64) -> Option<u64> {
         let price = timing.call(&self.name)?.cycles(self.zero, self.bytes);
         Some(price.saturating_add(self.growth(timing, entries).cycles()))
     }
 }
 
-/// Scales `parts` so that they add up to `whole`.
+/// Scales the numbers in `parts` so that their sum is `whole`.
 fn shares(parts: &[u64], whole: u64) -> Vec<u64> {
     let sum: u128 = parts.iter().map(|&part| u128::from(part)).sum();
     if sum == 0 {
@@ -132,7 +132,8 @@ fn shares(parts: &[u64], whole: u64) -> Vec<u64> {
     parts.iter().map(share).collect()
 }
 
-/// Issue times of an execution unit, and the time at which the unit becomes free.
+/// Queue of an execution unit: the times at which its instructions are issued, and the time at
+/// which the unit becomes free.
 #[derive(Clone, Debug, Default)]
 struct Queue {
     issued: Vec<u64>,
@@ -141,18 +142,19 @@ struct Queue {
 
 struct Core<'t> {
     timing: &'t Timing,
-    /// Time at which the next instruction enters the window.
+    /// Time at which the next instruction enters the instruction window.
     fetched: u64,
     /// Time at which the fetch stage delivers the next instruction; used only if the target
     /// description has a pipeline.
     delivered: u64,
     /// Additional delay before the next fetch, because the previous instruction jumped.
     jumped: u64,
-    /// Earliest fetch time of the next branch; used only if the target description has a pipeline.
+    /// Earliest time at which the next branch can be fetched; used only if the target description
+    /// has a pipeline.
     branched: u64,
     /// Time of the last retirement.
     retired: u64,
-    /// Retirement times of the instructions in the window.
+    /// Retirement times of the instructions in the instruction window.
     window: VecDeque<u64>,
     queues: [Queue; Unit::ALL.len()],
     registers: [u64; 11],
@@ -176,8 +178,9 @@ impl<'t> Core<'t> {
         }
     }
 
-    /// Simulates one iteration of the loop. Sets each instruction's part to the time by which it
-    /// delays the latest fetch or retirement.
+    /// Simulates one iteration of the kernel's test-run loop. `prices` contains the time of each
+    /// kernel call. Sets each entry of `parts` to the time by which an instruction delays the
+    /// latest fetch or retirement.
     fn turn(&mut self, path: &Path, prices: &[Option<u64>], parts: &mut [u64]) {
         self.registers.fill(self.fetched);
         self.passed.clear();
@@ -199,7 +202,7 @@ impl<'t> Core<'t> {
         }
     }
 
-    /// Waits until the window has room.
+    /// Waits until the instruction window has room for another instruction.
     fn enter(&mut self) {
         if self.window.len() as u64 >= self.timing.core.window
             && let Some(oldest) = self.window.pop_front()
@@ -213,8 +216,8 @@ impl<'t> Core<'t> {
         self.window.push_back(self.retired);
     }
 
-    /// Sets the fetch time of the next instruction. It is `behind` after that of the previous one,
-    /// or the time at which the fetch stage delivers the instruction, if that is later.
+    /// Sets the fetch time of the next instruction. This is `behind` after the previous fetch, but
+    /// not before the fetch stage delivers the instruction. `work` is the kind of the instruction.
     fn fetch(&mut self, work: Work, behind: u64) {
         if let Some(pipeline) = &self.timing.pipeline {
             let ahead = pipeline.fetch_queue * self.timing.core.instruction_cycles;
@@ -285,9 +288,9 @@ impl<'t> Core<'t> {
         }
     }
 
-    /// Simulates a kernel call whose instructions go through the window like all others. The call
-    /// starts when its arguments and its key in memory are ready. Returns the time at which the
-    /// result of the call is ready.
+    /// Simulates a kernel call whose instructions go through the instruction window. The call
+    /// starts when its arguments and its key in memory are ready. `price` is its time. Returns the
+    /// time at which its result is ready.
     fn call(&mut self, overlap: &OverlapTiming, key: Option<Forwarded>, price: u64) -> u64 {
         let arguments = self.registers[1..=5].iter().copied().max().unwrap_or(0);
         let stored = key.map_or(0, |key| self.passed[key.store as usize].0);

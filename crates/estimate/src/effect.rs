@@ -6,15 +6,17 @@ use slowpath_target::Unit;
 /// The way in which the core handles an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// Removed at register renaming, as moves and jumps are.
+    /// Instruction that needs no execution unit, because the core handles it at register renaming:
+    /// moves and jumps.
     Renamed,
-    /// Removed at register renaming, but takes more space than others, as 64-bit constants do.
+    /// 64-bit constant: handled at register renaming, but takes more space in the core than other
+    /// instructions.
     Constant,
-    /// Executed by this execution unit.
+    /// Instruction that this execution unit executes.
     On(Unit),
-    /// Calls a function of the program.
+    /// Call of a function of the BPF program.
     Function,
-    /// Calls the kernel.
+    /// Call of a kernel function (helper).
     Kernel,
 }
 
@@ -26,7 +28,6 @@ pub(crate) struct Effect {
     pub writes: Option<u8>,
 }
 
-/// Returns the effect of an instruction.
 pub(crate) fn of(insn: &Insn) -> Effect {
     let number = |register: Register| Some(register.number());
     let operand = |source: Source| match source {

@@ -1,6 +1,6 @@
-//! Computes the additional time of calls on maps with many entries, when packets are spread over
-//! all entries. The prices of calls are measured on maps with one entry. Models that were fitted to
-//! experiments give the additional time.
+//! Computes the additional time of helper calls on maps with many entries, if packets are spread
+//! over all entries. The base times of calls are measured on maps with one entry. Models that were
+//! fitted to measurements give the additional time.
 
 use crate::Call;
 use slowpath_target::Timing;
@@ -12,7 +12,7 @@ const SEEKING: [&str; 4] =
 /// Additional time of a call because its map has more than one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// No additional time: the call looks up no entry, or the map has at most one.
+    /// No additional time: the call does not search a map, or the map has at most one entry.
     None,
     /// Unknown: no model covers the call, or the model has no value for this number of entries.
     Unknown,
@@ -37,8 +37,8 @@ impl Growth {
     }
 }
 
-/// Returns the additional time of the call `name` (helper and map type) if its map has `entries`
-/// entries. `zero` tells whether the call returns 0.
+/// Returns the additional time of a call if its map has `entries` entries. `name` consists of the
+/// helper and the map type. `zero` is true if the call returns 0, and `None` if this is not known.
 pub(crate) fn growth(name: &str, zero: Option<bool>, entries: u64, timing: &Timing) -> Growth {
     let helper = name.split('.').next().unwrap_or(name);
     if entries <= 1 || !SEEKING.contains(&helper) {

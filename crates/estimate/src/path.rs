@@ -9,7 +9,7 @@ use crate::values::Values;
 use slowpath_bpf::insn::{Call as Called, Insn};
 use slowpath_target::Unit;
 
-/// An instruction of a path.
+/// An executed instruction of a path, with what the simulation needs to know of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub effect: Effect,
@@ -30,9 +30,9 @@ pub struct Path {
 }
 
 impl Path {
-    /// Creates the path of a run. `executed` contains the number in `code` and the cost class of
-    /// each executed instruction, in order. Instructions whose numbers `code` does not contain are
-    /// treated as additions.
+    /// Creates the path of a run. `executed` lists the executed instructions in order, each with
+    /// its number in `code` and its cost class. Instructions whose numbers `code` does not contain
+    /// are treated as additions.
     pub fn new<'c>(code: &Code, executed: impl IntoIterator<Item = (u32, &'c str)>) -> Path {
         let (path, classes): (Vec<u32>, Vec<&str>) = executed.into_iter().unzip();
         let (mut steps, mut calls) = (Vec::with_capacity(path.len()), Vec::new());

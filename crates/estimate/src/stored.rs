@@ -10,10 +10,14 @@ use slowpath_target::Unit;
 /// Number of BPF registers.
 const REGISTERS: u8 = 11;
 
-/// The stored form of an instruction. It contains the kind of work, the registers that the
-/// instruction reads, the register that it writes, and true if it jumps. It also contains the last
-/// store that it depends on, with true if it depends on several stores. The last part is the index
-/// of its call.
+/// The stored form of an instruction. Its elements are:
+///
+/// - the kind of work;
+/// - the registers that the instruction reads;
+/// - the register that it writes;
+/// - true if it jumps;
+/// - the last store that it depends on, with true if it depends on several stores;
+/// - the index of its call.
 type StoredStep = (String, Vec<u8>, Option<u8>, bool, Option<(u32, bool)>, Option<u32>);
 
 /// The stored form of a path: its instructions, and for each call the name, the amount of work, and

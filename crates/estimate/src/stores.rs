@@ -6,7 +6,7 @@ use std::collections::HashMap;
 /// The earlier stores of a path that wrote the bytes of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Forwarded {
-    /// Position of the last of these stores in the path.
+    /// Position, in the path, of the last store among those that wrote the bytes.
     pub store: u32,
     /// True if several stores wrote the bytes. The bytes then have to reach the cache before they
     /// can be loaded.
@@ -18,14 +18,15 @@ pub(crate) struct Forwarded {
 pub(crate) struct Stores(HashMap<(Base, i64), u32>);
 
 impl Stores {
-    /// Records that the instruction at position `at` of the path stores to this memory.
+    /// Records that the instruction at position `at` of the path stores to the memory `place`.
     pub fn store(&mut self, at: u32, place: MemoryAccess) {
         for byte in 0..i64::from(place.bytes) {
             self.0.insert((place.base, place.offset.wrapping_add(byte)), at);
         }
     }
 
-    /// Returns the stores that wrote the bytes of these loads; `None` if there are no such stores.
+    /// Returns the stores that wrote the bytes of several loads; `None` if no store on the path
+    /// wrote any of them.
     pub fn loads(&self, places: &[MemoryAccess]) -> Option<Forwarded> {
         let found = places.iter().filter_map(|&place| self.load(place));
         found.reduce(|one, other| Forwarded {
@@ -34,7 +35,8 @@ impl Stores {
         })
     }
 
-    /// Returns the stores that wrote the bytes of this load; `None` if there are no such stores.
+    /// Returns the stores that wrote the bytes of one load; `None` if no store on the path wrote
+    /// any of them.
     pub fn load(&self, place: MemoryAccess) -> Option<Forwarded> {
         let bytes = 0..i64::from(place.bytes);
         let mut found =

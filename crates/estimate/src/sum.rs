@@ -5,8 +5,9 @@ use crate::growth::growth;
 use slowpath_target::{Timing, Unit};
 
 /// Returns the approximate time, in picoseconds, that an instruction or call of this cost class
-/// adds to a path. A call counts with its most expensive case. An instruction counts with the time
-/// between two instructions at full throughput. Maps have `entries` entries.
+/// adds to a path. The time of a call is that of its most expensive case, with `entries` entries in
+/// its map. The time of an instruction is the interval between two such instructions at full
+/// throughput.
 pub fn picoseconds(class: &str, timing: &Timing, entries: u64) -> u64 {
     let core = &timing.core;
     let cycles = match class.strip_prefix("call.") {

@@ -10,18 +10,18 @@ use std::collections::HashMap;
 
 const FP: usize = 10;
 
-/// The base that addresses are relative to. Addresses with different bases are treated as different
-/// memory.
+/// An unknown start address, relative to which other addresses are known. Addresses with different
+/// bases are treated as different memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Base(u32);
 
-/// Known facts about the value of a register.
+/// Knowledge about the value of a register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Value {
     #[default]
     Unknown,
     Constant(i64),
-    /// A map, given by its number in the object.
+    /// A BPF map, given by its index in the object.
     Map(u32),
     Address(Base, i64),
 }
@@ -34,7 +34,7 @@ pub(crate) struct MemoryAccess {
     pub bytes: u8,
 }
 
-/// The values of registers and memory at a point of a path.
+/// Known values of registers and memory at one position of a path.
 #[derive(Clone, Debug)]
 pub(crate) struct Values {
     registers: [Value; 11],
@@ -42,19 +42,18 @@ pub(crate) struct Values {
     callers: Vec<[Value; 5]>,
     bases: u32,
     context: Base,
-    /// Values loaded from the context, by offset. They are forgotten when the start or end of the
-    /// packet moves.
+    /// Values that were loaded from the program's context, by offset. They are forgotten when the
+    /// start or end of the packet moves.
     fields: HashMap<i64, Value>,
     /// Values of 8 bytes that the program has stored in memory.
     spilled: HashMap<(Base, i64), Value>,
     /// Bytes in memory to which the program has stored constants.
     numbers: HashMap<(Base, i64), u8>,
-    /// The base of the value in each map that has one element.
+    /// For each map with only one element, the base that stands for the element's address.
     elements: HashMap<u32, Base>,
 }
 
 impl Values {
-    /// Returns the values at the start of a program.
     pub fn new() -> Values {
         let mut registers = [Value::Unknown; 11];
         let (context, frame) = (Base(0), Base(1));
@@ -72,7 +71,6 @@ impl Values {
         }
     }
 
-    /// Returns the value of a register.
     pub fn register(&self, number: usize) -> Value {
         self.registers.get(number).copied().unwrap_or_default()
     }
@@ -209,8 +207,8 @@ impl Values {
         }
     }
 
-    /// Returns the value that a load reads. If it is unknown, the result is a new base, because the
-    /// value may be an address.
+    /// Returns the value that a load reads. An unknown value becomes an address with a new base,
+    /// because it may be used as an address.
     fn loaded(&mut self, size: Size, place: Option<MemoryAccess>) -> Value {
         let Some(MemoryAccess { base, offset, .. }) = place else {
             return Value::Address(self.new_base(), 0);

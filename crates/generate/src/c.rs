@@ -39,18 +39,19 @@ impl fmt::Debug for CProgram {
 pub struct CPrograms(BoxedStrategy<CProgram>);
 
 impl CPrograms {
-    /// Creates a generator of programs with these abilities; abilities that do not apply to C
-    /// programs are ignored.
+    /// Creates a generator of programs that use these optional features. Features that do not apply
+    /// to C programs are ignored.
     pub fn new(abilities: &SequenceFeatures) -> Self {
         CPrograms(strategy::source(abilities).prop_map(CProgram).boxed())
     }
 
-    /// Generates the program that belongs to a seed, with all programs that it shrinks to.
+    /// Generates the program that belongs to a seed, as a proptest value tree, which can shrink the
+    /// program.
     pub fn tree_from_seed(&self, seed: u64) -> Box<dyn ValueTree<Value = CProgram>> {
         tree_from_seed(&self.0, seed)
     }
 
-    /// Generates the program that belongs to a seed.
+    /// Generates the program that belongs to a seed. Equal seeds give equal programs.
     pub fn from_seed(&self, seed: u64) -> CProgram {
         self.tree_from_seed(seed).current()
     }

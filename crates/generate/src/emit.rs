@@ -1,9 +1,9 @@
-//! Translates statements to instructions. Each instruction is valid at its position. The registers
-//! that it reads are defined, packet accesses are checked, and stack bytes are written before they
-//! are read.
+//! Translates statements of a generated program to BPF instructions. Each instruction is valid at
+//! its position. The registers that it reads are defined, packet accesses are checked, and stack
+//! bytes are written before they are read.
 //!
-//! A statement is left out if it is impossible in the current state, or would make the program too
-//! long or give it too many paths.
+//! A statement is left out if it is impossible in the current state of registers and stack. It is
+//! also left out if the program would become too long or get too many paths.
 
 mod alu;
 mod call;
@@ -21,12 +21,14 @@ use crate::Features;
 use crate::state::{Kind, Range, VerifierState, result};
 use crate::statement::{Function, MapShape, Operand, Pick, Program, Stmt};
 
-/// Number of instruction slots that are reserved for the end of a program.
+/// Number of instruction slots that statements leave free for the exits at the end of a program.
 const RESERVE: usize = 8;
 
-/// Bit of a `Pick`. If it is set, an undefined register is preferred for a new value.
+/// Bit of a choice ([`Pick`]) of a target register. If it is set, an undefined register is
+/// preferred.
 const UNUSED: Pick = 0x8000;
-/// Bits of a `Pick`. If all of them are 0, both operands may be the same register.
+/// Bits of a choice ([`Pick`]) of a right operand. Only if all of them are 0, the right operand may
+/// be the same register as the left one.
 const SAME: Pick = 0x7000;
 
 /// Returns the register with this number; numbers above 10 give the frame pointer.
@@ -34,13 +36,13 @@ pub(crate) fn reg(number: u8) -> Register {
     Register::new(number).unwrap_or(Register::FRAME)
 }
 
-/// A function as a list of instructions. Calls contain the index of the callee instead of its
-/// offset; look-ups load the map with number 0.
+/// A function as a list of BPF instructions that are not linked yet. Calls contain the index of the
+/// callee instead of its offset. Instructions that load the map's address contain the map number 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Emitted {
-    /// The instructions, by slot.
+    /// Instructions, indexed by slot; a 64-bit immediate load takes two slots.
     pub code: Vec<Insn>,
-    /// Number of paths, counted as if all conditions were independent.
+    /// Number of paths through the function, counted as if all conditions were independent.
     pub paths: u64,
 }
 
@@ -50,22 +52,22 @@ pub(crate) struct Emitted {
 struct Emitter<'a> {
     features: &'a Features,
     map: MapShape,
-    /// Functions that this function can call.
+    /// Functions that the function under construction can call.
     callees: &'a [Callee],
     code: Vec<Insn>,
     state: VerifierState,
     /// Registers whose values must not change.
     reserved: Vec<Register>,
     context: Option<Register>,
-    /// Number of pointers at variable offsets so far.
+    /// Number of packet pointers at variable offsets that have been emitted so far.
     variable_offsets: u32,
     /// Jumps to exits that return a constant: the slot of each jump, and the constant. The exits
-    /// are emitted last.
+    /// are emitted after all statements.
     pending_exits: Vec<(usize, i32)>,
     /// Jumps out of the innermost loop: the slot of each jump, and the state there. `None` outside
     /// of loops.
     breaks: Option<Vec<(usize, VerifierState)>>,
-    /// Number of paths that have ended before this point.
+    /// Number of paths that have already reached an exit in the code emitted so far.
     ended: u64,
     max_slots: usize,
 }
@@ -76,7 +78,8 @@ struct Callee {
     paths: u64,
 }
 
-/// Emits all functions of a program, the entry first, even functions that are never called.
+/// Emits all functions of a program, the entry function first, even functions that are never
+/// called.
 pub(crate) fn emit(program: &Program, features: &Features) -> Vec<Emitted> {
     let mut callees = Vec::new();
     let mut functions = Vec::new();
@@ -130,7 +133,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Copies the context to the register in which the program keeps it.
+    /// Copies the pointer to the XDP context from `r1` to the register in which the program keeps
+    /// it.
     fn start(&mut self, context: Pick) {
         let callee_saved = [reg(1), reg(6), reg(7), reg(8), reg(9)];
         let context = callee_saved[usize::from(context) % callee_saved.len()];
@@ -160,8 +164,8 @@ impl<'a> Emitter<'a> {
         slots > self.max_slots || paths > self.features.max_paths
     }
 
-    /// Emits a statement. Returns `None` if the statement is impossible; the caller must then
-    /// remove the emitted code.
+    /// Emits a statement. Returns `None` if the statement is impossible in the current state; the
+    /// caller must then remove the emitted code.
     fn statement(&mut self, statement: &Stmt) -> Option<()> {
         match *statement {
             Stmt::Alu(op, width, dst, src) => self.arithmetic(op, width, dst, src),
@@ -219,7 +223,7 @@ impl<'a> Emitter<'a> {
         self.alu(AluOp::Mov, Width::W64, dst, Source::Imm(value));
     }
 
-    /// Copies a register, including pointers.
+    /// Emits a copy of a register, and records that both now hold the same scalar or pointer.
     fn copy_register(&mut self, dst: Register, src: Register) {
         if dst != src {
             let kind = self.state.get(src);
@@ -233,17 +237,19 @@ impl<'a> Emitter<'a> {
         self.state.set(dst, kind);
     }
 
-    /// Returns `width` if 64-bit arithmetic is enabled, and 32 bits otherwise.
+    /// Returns `width` if the features of the program include 64-bit arithmetic, and 32 bits
+    /// otherwise.
     fn width(&self, width: Width) -> Width {
         if self.features.wide { width } else { Width::W32 }
     }
 
-    /// Chooses a register that holds a scalar.
+    /// Chooses a register that holds a scalar; `None` if there is none.
     fn scalar(&self, choice: Pick) -> Option<Register> {
         pick(&self.state.registers(|kind| matches!(kind, Kind::Scalar(_))), choice)
     }
 
-    /// Chooses a register that holds a scalar, may be overwritten, and is not in `avoid`.
+    /// Chooses a register that holds a scalar, may be overwritten, and is not in `avoid`; `None` if
+    /// there is none.
     fn variable_scalar(&self, choice: Pick, avoid: &[Register]) -> Option<Register> {
         let mut all = self.state.registers(|kind| matches!(kind, Kind::Scalar(_)));
         all.retain(|register| !self.reserved.contains(register) && !avoid.contains(register));
@@ -251,7 +257,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Chooses a register, not in `avoid`, for a new value. Avoids registers with pointers if there
-    /// are enough others. Half of the choices prefer an undefined register.
+    /// are enough other registers. Half of the choices prefer an undefined register.
     fn target(&self, choice: Pick, avoid: &[Register]) -> Option<Register> {
         let usable =
             |register: &Register| !self.reserved.contains(register) && !avoid.contains(register);
@@ -279,8 +285,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Chooses the right operand of an operation whose left operand is `left`. Seldom chooses the
-    /// same register, if there is another one.
+    /// Chooses the right operand of an operation whose left operand is `left`. Seldom chooses
+    /// `left` itself, if another register holds a scalar.
     fn source_beside(&self, left: Register, operand: Operand) -> Option<Source> {
         if let Operand::Register(choice) = operand
             && choice & SAME != 0
@@ -294,13 +300,13 @@ impl<'a> Emitter<'a> {
         self.source(operand)
     }
 
-    /// Emits a jump whose target is set later; returns its slot.
+    /// Emits a jump whose target is set later, and returns the slot of the jump.
     fn jump(&mut self, insn: Insn) -> usize {
         self.code.push(insn);
         self.code.len() - 1
     }
 
-    /// Sets the target of the jump at a slot to the next instruction.
+    /// Sets the target of the jump in slot `at` to the next instruction to be emitted.
     fn land(&mut self, at: usize) {
         let distance = (self.code.len() - at - 1) as i16;
         match self.code.get_mut(at) {

@@ -1,10 +1,10 @@
 //! Defines the optional features of generated programs.
 
-/// Features that generated programs may use, and limits on their size.
+/// Instructions and helpers that generated programs may use, and limits on the programs' size.
 ///
 /// The default features are those that the SmartNIC's driver offloads and that programs on the host
-/// can use as well. This excludes programs that select a queue. Arithmetic, jumps and packet access
-/// are always enabled.
+/// can use as well. They do not include the selection of a receive queue, which only the SmartNIC
+/// offers. Arithmetic, jumps and packet access are always enabled.
 #[derive(Clone, Debug)]
 pub struct Features {
     /// 64-bit arithmetic and comparisons. If this is false, programs use only 32-bit operations and
@@ -18,17 +18,17 @@ pub struct Features {
     pub variable_shifts: bool,
     /// Byte swaps to big-endian.
     pub swaps: bool,
-    /// Conversions to little-endian, which truncate; the driver rejects them.
+    /// Conversions to little-endian, which truncate; the SmartNIC's driver rejects them.
     pub little_endian: bool,
     /// 32-bit comparisons.
     pub jump32: bool,
-    /// Operands of multiplications, divisions and shifts that are not masked because a branch
-    /// bounds their range.
+    /// Operands of multiplications, divisions and shifts whose range is bounded by a preceding
+    /// branch instead of a mask.
     pub refined_ranges: bool,
     /// Stores to the packet.
     pub packet_writes: bool,
-    /// Stores of constants, which the driver rejects. If this is false, programs store constants
-    /// from registers.
+    /// Stores of constants, which the SmartNIC's driver rejects. If this is false, programs store
+    /// constants from registers.
     pub store_constants: bool,
     /// Packet accesses at variable offsets.
     pub variable_offsets: bool,
@@ -115,7 +115,7 @@ impl Features {
         }
     }
 
-    /// Returns all features enabled, including those that the driver rejects.
+    /// Returns features that are all enabled, including those that the SmartNIC's driver rejects.
     pub fn all() -> Self {
         Features { little_endian: true, random: true, store_constants: true, ..Features::default() }
     }

@@ -1,4 +1,4 @@
-//! Represents generated programs as statements, instructions and objects.
+//! Represents generated programs in three forms: statements, instructions and object files.
 
 use std::fmt;
 use std::io;
@@ -11,7 +11,8 @@ use crate::emit::{Emitted, emit};
 use crate::object::{name, write};
 use crate::statement::{Code, MapShape, Program, Stmt};
 
-/// A random program, in the forms that tests need.
+/// A random program: its statements, the instructions that they are translated to, and the number
+/// of its paths.
 #[derive(Clone)]
 pub struct Generated {
     program: Program,
@@ -68,7 +69,8 @@ impl Generated {
     }
 }
 
-/// Removes functions that the entry function does not call, and sets the offsets of calls.
+/// Removes functions that the entry function does not call, and sets the offsets of the remaining
+/// calls.
 fn link(functions: &mut Vec<Emitted>) {
     let Some((entry, others)) = functions.split_first_mut() else { return };
     let mut starts = vec![None; others.len()];

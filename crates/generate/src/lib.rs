@@ -4,7 +4,7 @@
 //! [`programs`] is a proptest strategy; its programs shrink to smaller programs of the same kind.
 //! [`from_seed`] generates the program that belongs to a seed. A program is generated as a list of
 //! statements. Any such list is allowed, and its translation to instructions yields a valid
-//! program. The crate does not know the meaning of programs.
+//! program. The crate does not execute programs or predict their results.
 //!
 //! ```
 //! use slowpath_generate::{Features, from_seed};
@@ -68,7 +68,8 @@ impl Programs {
     }
 }
 
-/// Generates the value that belongs to a seed, with all values that it shrinks to.
+/// Generates the value that belongs to a seed, as a proptest value tree, which can shrink the
+/// value.
 fn tree_from_seed<T: std::fmt::Debug>(
     strategy: &BoxedStrategy<T>,
     seed: u64,

@@ -1,5 +1,6 @@
-//! Writes programs as BPF objects in the format of compilers before BTF. Functions are in section
-//! `xdp`, maps are structures in section `maps`, and loads of map addresses have relocations.
+//! Writes programs as BPF objects in the format that compilers used before BTF. Functions are in
+//! section `xdp`, maps are structures in section `maps`, and loads of map addresses have
+//! relocations.
 
 use object::write::{Object, Relocation, SectionId, Symbol, SymbolId, SymbolSection};
 use object::{
@@ -19,7 +20,7 @@ const MAP_ADDRESS: u32 = 1;
 pub(crate) struct ObjectBuilder {
     file: Object<'static>,
     code: SectionId,
-    /// Section of map definitions, if there are maps.
+    /// Section of map definitions; `None` until a map is added.
     definitions: Option<SectionId>,
 }
 
@@ -30,7 +31,8 @@ impl ObjectBuilder {
         ObjectBuilder { file, code, definitions: None }
     }
 
-    /// Adds a map; `words` are the fields of its definition.
+    /// Adds a map definition to section `maps`; `words` are the fields of libbpf's `struct
+    /// bpf_map_def`.
     pub fn add_map(&mut self, name: &str, words: &[u32]) -> SymbolId {
         let file = &mut self.file;
         let section = *self.definitions.get_or_insert_with(|| {
@@ -43,7 +45,7 @@ impl ObjectBuilder {
         file.add_symbol(symbol(name, (section, value, size), kind, SymbolScope::Linkage))
     }
 
-    /// Adds a function. [`Imm64::MapFd`] contains indices into `maps`.
+    /// Adds a function to section `xdp`. The numbers in [`Imm64::MapFd`] are indices into `maps`.
     pub fn add_function(
         &mut self,
         name: &str,
@@ -68,7 +70,7 @@ impl ObjectBuilder {
         }
     }
 
-    /// Adds the license and returns the bytes of the file.
+    /// Adds the `license` section and returns the bytes of the object file.
     pub fn finish(mut self) -> Vec<u8> {
         let license = self.file.add_section(Vec::new(), b"license".to_vec(), SectionKind::Data);
         self.file.append_section_data(license, b"GPL\0", 1);
@@ -96,7 +98,7 @@ fn symbol(
 }
 
 /// Returns the bytes of an object file that contains a program. `functions` are its functions, the
-/// entry first; `map` is the map that they load.
+/// entry function first; `map` is the array map that they look up.
 pub(crate) fn write(functions: &[Vec<Insn>], map: Option<MapShape>) -> Vec<u8> {
     let mut object = ObjectBuilder::new();
     // libbpf's structure `bpf_map_def`: type, key size, value size, entries, flags.
@@ -111,7 +113,7 @@ pub(crate) fn write(functions: &[Vec<Insn>], map: Option<MapShape>) -> Vec<u8> {
     object.finish()
 }
 
-/// Returns the name of a function, by its index.
+/// Returns the symbol name of the function with this index; function 0 is the entry function.
 pub(crate) fn name(number: usize) -> String {
     if number == 0 { "generated".to_owned() } else { format!("function{number}") }
 }

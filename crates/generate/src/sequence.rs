@@ -1,4 +1,4 @@
-//! Generates programs that make sequences of helper calls on the same maps and packet. The
+//! Generates XDP programs that make sequences of helper calls on the same maps and packet. The
 //! arguments of calls often coincide: they are constants, bytes of the packet, and boundary values.
 //! Every effect of a call is observable. Results, and values that are read back, decide branches of
 //! different lengths and are stored in the map `out`.
@@ -27,7 +27,7 @@ pub use layout::ARGUMENT_BYTES;
 use statement::Calls;
 pub use statement::Shape;
 
-/// A program that makes a sequence of calls.
+/// An XDP program that makes a sequence of helper calls.
 #[derive(Clone)]
 pub struct Sequence {
     calls: Calls,
@@ -52,9 +52,9 @@ impl Sequence {
         lines.map(|(slot, insn)| format!("{slot:4}: {insn}\n")).collect()
     }
 
-    /// Returns the names and shapes of the maps that the calls use, without the map for results.
-    /// For a map of maps `NAME`, the object also has the maps `NAMEa` and `NAMEb`, which can be
-    /// inserted into it.
+    /// Returns the names and shapes of the maps that the calls use. The map `out`, which receives
+    /// the results, is left out. For a map of maps `NAME`, the object also has the maps `NAMEa` and
+    /// `NAMEb`, which can be inserted into it.
     pub fn maps(&self) -> impl Iterator<Item = (String, Shape)> + '_ {
         self.calls.maps.iter().enumerate().map(|(n, shape)| (object::name(n + 1), *shape))
     }
@@ -65,7 +65,7 @@ impl Sequence {
     }
 
     /// Returns the number of instructions that a run executed. `directions` is the word that the
-    /// run stored at the start of `out`, or 0 if it stored none.
+    /// run stored at the start of the map `out`, or 0 if it stored none.
     pub fn executed_instructions(&self, directions: u64) -> u64 {
         let mut executed = 0;
         let mut slot = 0;
@@ -85,22 +85,23 @@ impl Sequence {
     }
 }
 
-/// Generates sequences from seeds.
+/// Generator of random sequences of helper calls.
 pub struct Sequences(BoxedStrategy<Sequence>);
 
 impl Sequences {
-    /// Creates a generator of sequences with these abilities.
+    /// Creates a generator of sequences that use these optional features.
     pub fn new(abilities: SequenceFeatures) -> Sequences {
         let calls = strategy::calls(&abilities);
         Sequences(calls.prop_map(move |calls| Sequence::new(calls, &abilities)).boxed())
     }
 
-    /// Generates the sequence that belongs to a seed, with all sequences that it shrinks to.
+    /// Generates the sequence that belongs to a seed, as a proptest value tree, which can shrink
+    /// the sequence.
     pub fn tree_from_seed(&self, seed: u64) -> Box<dyn ValueTree<Value = Sequence>> {
         tree_from_seed(&self.0, seed)
     }
 
-    /// Generates the sequence that belongs to a seed.
+    /// Generates the sequence that belongs to a seed. Equal seeds give equal sequences.
     pub fn from_seed(&self, seed: u64) -> Sequence {
         self.tree_from_seed(seed).current()
     }
@@ -122,7 +123,7 @@ impl fmt::Display for Sequence {
 }
 
 impl fmt::Debug for Sequence {
-    /// Prints the sequence and its instructions.
+    /// Prints the maps and calls of the sequence, and its instructions.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}{}", self.listing())
     }

@@ -1,4 +1,4 @@
-//! Tracks what is known about registers and the stack at a point in the program.
+//! Tracks what is known about registers and the stack at a point in a generated program.
 //!
 //! This knowledge is deliberately coarse: the kernel's verifier can derive all of it, and therefore
 //! accepts a program that relies on it. Ranges are of unsigned 64-bit values.
@@ -15,14 +15,14 @@ use std::collections::BTreeMap;
 
 use slowpath_bpf::insn::Register;
 
-/// Content of a register or stack slot.
+/// Type of the content of a register or stack slot, as the kernel's verifier knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An undefined or unreadable value.
     Nothing,
-    /// A number.
+    /// A number within a known range.
     Scalar(Range),
-    /// The context.
+    /// The pointer to the XDP context, `struct xdp_md`.
     Context,
     /// An address in the packet.
     Packet(Pointer),
@@ -44,21 +44,21 @@ pub(crate) struct Pointer {
     pub range: u16,
 }
 
-/// Knowledge about registers and the stack at a point in the program.
+/// Knowledge about registers and the stack at a point in a generated program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VerifierState {
     regs: [Kind; 10],
-    /// For each byte of the stack, from the frame pointer downwards: true if the byte contains part
-    /// of a number.
+    /// For each byte of the stack, from the frame pointer downwards: true if the byte is part of a
+    /// stored number.
     written: Vec<bool>,
     /// Pointers on the stack, by distance below the frame pointer in bytes.
     spilled: BTreeMap<u16, Kind>,
-    /// Number of paths that lead to this point; 0 if all paths have ended.
+    /// Number of paths that lead to this point; 0 if all paths have ended before it.
     pub paths: u64,
 }
 
 impl VerifierState {
-    /// Returns a state in which nothing is known, for a stack of `stack` bytes.
+    /// Returns a state in which all registers and the `stack` bytes of the stack are undefined.
     pub fn new(stack: u16) -> Self {
         VerifierState {
             regs: [Kind::Nothing; 10],
@@ -78,13 +78,15 @@ impl VerifierState {
         }
     }
 
-    /// Returns the registers for whose content `of` returns true, in ascending order.
+    /// Returns the registers for whose content `of` returns true, in ascending order of their
+    /// numbers.
     pub fn registers(&self, of: impl Fn(Kind) -> bool) -> Vec<Register> {
         let all = self.regs.iter().enumerate().filter(|(_, kind)| of(**kind));
         all.filter_map(|(number, _)| Register::new(number as u8)).collect()
     }
 
-    /// Returns the range of a scalar; `None` for other values.
+    /// Returns the range of the scalar in a register; `None` if the register does not hold a
+    /// scalar.
     pub fn range(&self, register: Register) -> Option<Range> {
         match self.get(register) {
             Kind::Scalar(range) => Some(range),
@@ -92,7 +94,8 @@ impl VerifierState {
         }
     }
 
-    /// Invalidates all pointers into the packet.
+    /// Makes all pointers into the packet undefined, as after a helper call that moves the packet's
+    /// boundaries.
     pub fn packet_moved(&mut self) {
         let is_invalid = |kind: Kind| matches!(kind, Kind::Packet(_) | Kind::End);
         for kind in &mut self.regs {
@@ -123,7 +126,8 @@ impl VerifierState {
         bytes <= depth && known.is_some_and(|bytes| bytes.iter().all(|byte| *byte))
     }
 
-    /// Records a store of `bytes` bytes of numbers, from `depth` bytes below the frame pointer.
+    /// Records a store of a number of `bytes` bytes, starting `depth` bytes below the frame
+    /// pointer.
     pub fn write(&mut self, depth: u16, bytes: u16) {
         self.spilled.remove(&depth.next_multiple_of(8));
         let places = usize::from(depth.saturating_sub(bytes))..usize::from(depth);
@@ -132,7 +136,7 @@ impl VerifierState {
         }
     }
 
-    /// Records a store of a pointer, `depth` bytes below the frame pointer.
+    /// Records a store of an 8-byte pointer, `depth` bytes below the frame pointer.
     pub fn spill(&mut self, depth: u16, kind: Kind) {
         let places = usize::from(depth.saturating_sub(8))..usize::from(depth);
         if let Some(written) = self.written.get_mut(places) {
@@ -146,7 +150,7 @@ impl VerifierState {
         self.spilled.iter().map(|(depth, kind)| (*depth, *kind)).collect()
     }
 
-    /// Returns what is known at a point where two paths meet: only what is known on both.
+    /// Returns what is known at a point where two paths meet: only what is known on both paths.
     pub fn join(&self, other: &VerifierState) -> VerifierState {
         if self.paths == 0 {
             return other.clone();
@@ -169,8 +173,8 @@ impl VerifierState {
         joined
     }
 
-    /// Returns what is known at the head of a loop whose end has the state `back`. Numbers that
-    /// change in the loop can have any value.
+    /// Returns what is known at the head of a loop, given the state `back` at the end of its body.
+    /// Numbers that change in the loop can have any value.
     pub fn widen(&self, back: &VerifierState) -> VerifierState {
         let mut wide = self.join(back);
         for (kind, before) in wide.regs.iter_mut().zip(self.regs) {

@@ -1,4 +1,4 @@
-//! Provides proptest strategies for random programs, with constants and shapes that are likely to
+//! Provides proptest strategies for random programs. Their constants and control flow are likely to
 //! be special cases.
 
 mod statements;
@@ -14,7 +14,7 @@ use crate::statement::{Function, MapShape, Pick, Program};
 use statements::{Statements, statement};
 use values::code;
 
-/// Maximum nesting depth of statements.
+/// Maximum nesting depth of branches and loops in a random program.
 const NESTING: u32 = 3;
 
 /// Returns a strategy for programs with about `size` statements on the outermost level, and at most

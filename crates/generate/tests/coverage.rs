@@ -1,4 +1,5 @@
-//! Tests that every feature occurs in programs if it is enabled, and in none if it is disabled.
+//! Tests that every feature of random programs occurs if it is enabled, and never occurs if it is
+//! disabled.
 
 use crate::common;
 
@@ -6,14 +7,14 @@ use common::{calls, generated, insns, jumps, opcodes};
 use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Insn, Register, Size, Source, SwapKind, Width};
 use slowpath_generate::{Features, Generated};
 
-/// Number of programs in which every opcode and shape must occur.
+/// Number of programs in which every opcode and every pattern of instructions must occur.
 const PROGRAMS: u64 = 1500;
 const SIZE: usize = 10;
-/// Minimum number of programs in which each shape must occur.
+/// Minimum number of programs in which each pattern of instructions must occur.
 const SEVERAL: usize = 8;
 
-/// Returns the opcodes that the driver translates, without those of classic BPF; byte swaps include
-/// their width.
+/// Returns the opcodes that the SmartNIC's driver translates, except packet loads of classic BPF.
+/// For byte swaps, the upper byte has the width.
 fn offloadable() -> Vec<u16> {
     let (immediate, register) = (0x00, 0x08);
     let mut all = Vec::new();
@@ -55,7 +56,8 @@ fn every_opcode_occurs() {
     assert!(more.iter().all(|opcode| found.contains(opcode)));
 }
 
-/// Returns the accesses to the stack, each with true for a store, its size and its offset.
+/// Returns the accesses to the stack. Each item has true for a store, the size of the access, and
+/// its offset from the frame pointer.
 fn stack(program: &Generated) -> Vec<(bool, Size, i16)> {
     insns(program)
         .filter_map(|insn| match *insn {
@@ -66,8 +68,8 @@ fn stack(program: &Generated) -> Vec<(bool, Size, i16)> {
         .collect()
 }
 
-/// Returns the distances between consecutive pairs of a load and a store with the same size and
-/// registers.
+/// Returns the step in bytes from one copied value to the next, for copies within the packet: pairs
+/// of a load and a store with the same size and registers.
 fn copies(program: &Generated) -> Vec<i16> {
     let code: Vec<Insn> = insns(program).copied().collect();
     let pair = |pair: &[Insn]| match *pair {
@@ -215,7 +217,8 @@ fn every_shape_occurs() {
     assert!(rare.is_empty(), "in fewer than {SEVERAL} of {PROGRAMS} programs: {rare:?}");
 }
 
-/// Returns true if a program with these features contains an instruction that `has` accepts.
+/// Returns true if at least one random program with these features contains an instruction that
+/// `has` accepts.
 fn some(features: Features, has: impl Fn(&Insn) -> bool) -> bool {
     generated(&features, SIZE, 300).iter().any(|program| insns(program).any(&has))
 }

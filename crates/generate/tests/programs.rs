@@ -1,4 +1,5 @@
-//! Tests that all generated programs can be lifted and have the promised size.
+//! Tests that all generated programs can be lifted to the intermediate representation. Also tests
+//! that their numbers of slots and paths are correct and within the requested limits.
 
 use crate::common;
 
@@ -35,15 +36,15 @@ fn programs_have_the_promised_size() {
     assert!(middle > 450, "{middle} of 500 have 10 to 120 instructions");
 }
 
-/// Counts the paths through the instructions of the entry function; loops run all their iterations.
+/// Counts the paths through the instructions of the entry function. Loops run all their iterations.
 fn count(program: &Generated) -> u64 {
     let code = &program.functions()[0];
     let mut rounds = vec![0i32; code.len()];
     walk(code, 0, &mut rounds)
 }
 
-/// Counts the paths from a slot; loops run as many iterations as their counters allow. `counters`
-/// are the iterations so far, by the slot of the loop's end.
+/// Counts the paths from a slot to exits. Loops run as many iterations as their bounds allow.
+/// `counters` has the number of iterations so far, by the slot of the jump at the loop's end.
 fn walk(code: &[Insn], mut slot: usize, counters: &mut Vec<i32>) -> u64 {
     loop {
         let insn = code[slot];

@@ -1,5 +1,5 @@
-//! Tests that shrinking keeps programs valid, and that a shrunk program contains little more than
-//! the cause of the failure.
+//! Tests that shrinking keeps random programs valid. A shrunk program contains little more than the
+//! cause of the failure.
 
 use crate::common;
 
@@ -9,7 +9,8 @@ use proptest::test_runner::TestRunner;
 use slowpath_bpf::insn::{AluOp, Insn};
 use slowpath_generate::{Features, Generated, programs};
 
-/// Finds a program for which `fails` returns true and shrinks it, as proptest does.
+/// Finds a random program for which `fails` returns true, and shrinks it as proptest does for a
+/// failing test.
 fn shrunk(fails: impl Fn(&Generated) -> bool) -> Generated {
     let mut runner = TestRunner::deterministic();
     let strategy = programs(Features::default(), 10);

@@ -24,7 +24,8 @@ use std::fmt;
 
 impl Oracle {
     /// Records that a test compared `count` items with the oracle. `what` is the plural noun for
-    /// the items, such as "packets". The summary adds up equal items of all tests.
+    /// the items, such as "packets". The summary adds up the counts of all tests that use the same
+    /// noun.
     ///
     /// # Panics
     ///

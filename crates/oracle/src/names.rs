@@ -9,7 +9,7 @@ pub enum Oracle {
     Kernel,
     /// Types and functions that the running kernel publishes (`CONFIG_DEBUG_INFO_BTF`).
     KernelTypes,
-    /// The solver Z3.
+    /// The SMT solver Z3.
     Z3,
     /// The checker of proofs by the SAT solver (`crates/smt`), which shares no code with it.
     Proof,
@@ -21,15 +21,17 @@ pub enum Oracle {
     Disassembler,
     /// The library DPDK, used as a reader of `.spec` files and to run their pipelines.
     Dpdk,
-    /// Listings of the published programs, in the folder `SLOWPATH_LISTINGS`.
+    /// Listings of the programs that Krude et al. published (CoNEXT 2021), in the folder
+    /// `SLOWPATH_LISTINGS`.
     Listings,
-    /// The published objects that these listings were compiled from, in the same folder.
+    /// BPF objects of the programs that Krude et al. published, beside their listings in the folder
+    /// `SLOWPATH_LISTINGS`.
     Objects,
-    /// Published results for these programs, including measurements, in the folder
-    /// `SLOWPATH_RESULTS`.
+    /// Results that Krude et al. published for their programs, including measurements, in the
+    /// folder `SLOWPATH_RESULTS`.
     Results,
-    /// Published measurements of functions with competitors on BlueField-2, in the folder
-    /// `SLOWPATH_BLUEFIELD2`.
+    /// Published measurements of network functions that run beside competitors on a BlueField-2, in
+    /// the folder `SLOWPATH_BLUEFIELD2`.
     BlueField2,
     /// Published measurements and optima of unported network functions on a Netronome Agilio CX, in
     /// the folder `SLOWPATH_INSIGHTS`.

@@ -2,7 +2,7 @@ use super::names::NAMES;
 use super::{Oracle, Required, summary};
 use std::path::{Path, PathBuf};
 
-/// Creates a folder with these records, for one test.
+/// Creates a folder for one test, with a file for each text in `reports`.
 fn folder(test: &str, reports: &[&str]) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("slowpath-{}-{test}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder can be made");

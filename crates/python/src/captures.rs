@@ -6,7 +6,8 @@ use slowpath::Error;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// A packet: its captured bytes, its length on the wire, and its timestamp in nanoseconds.
+/// A packet: its captured bytes, its length on the wire in bytes, and its timestamp in nanoseconds
+/// (`None` if the file has none).
 type Packet = (Vec<u8>, usize, Option<u64>);
 
 /// A capture file that is being read.
@@ -17,9 +18,9 @@ pub struct Capture {
 
 #[pymethods]
 impl Capture {
-    /// Opens a file.
+    /// Opens a capture file.
     ///
-    /// Raises an `Error`.
+    /// Raises an `Error` if it cannot be read.
     #[new]
     fn new(py: Python<'_>, file: PathBuf) -> PyResult<Self> {
         let opened = py.detach(|| slowpath_capture::Capture::open(&file));
@@ -27,7 +28,7 @@ impl Capture {
         Ok(Capture { inner: Mutex::new(inner) })
     }
 
-    /// Returns up to `count` further packets; none at the end.
+    /// Returns the next packets of the file, at most `count`; an empty list at the end.
     ///
     /// Raises an `Error` if the file is damaged, and then loses the packets of this call before the
     /// damage.

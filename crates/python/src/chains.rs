@@ -20,26 +20,29 @@ pub struct Chain {
     inner: slowpath_chain::Chain,
 }
 
-/// Knowledge about runs through a chain: facts about arriving packets and content of maps.
+/// Facts and map content that are known before the first program of a chain runs.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct KnownStart {
     inner: slowpath_chain::KnownStart,
 }
 
-/// Name of a program in the chain, its file, and its name in the file, if stated.
+/// A program of a chain: its name in the chain, its file, and its name in the file, if stated.
 type Member = (String, String, Option<String>);
 
-/// Mode of rewriting, name of the fused program, and true to request control-flow graphs.
+/// Options of a rewriting: its mode, the name of the fused program, and true to request
+/// control-flow graphs.
 type How = (Option<String>, Option<String>, bool);
 
-/// Result of rewriting: the report as JSON text, the object of each rewritten program, the fused
-/// program, test inputs for each program, and graphs as JSON text. Test inputs are the JSON text of
-/// a list of packets, in hexadecimal, each with the `maps` of a witness.
+/// Result of rewriting a chain, in five parts. The first is the report as JSON text; the second has
+/// the object of each rewritten program. The third is the chain fused into one program. The fourth
+/// has test inputs for each program, as JSON text: packets in hexadecimal, each with map content.
+/// The fifth has control-flow graphs as JSON text.
 type Rewritten = (String, Vec<Option<Vec<u8>>>, Option<Fused>, Vec<String>, Option<String>);
 
-/// The fused program in five parts: its object; for comparison, an object with separate programs
-/// that call each other; the name of the first separate program, or the reason why there are none;
-/// names of maps in both objects, by their names in the chain; test inputs.
+/// A chain fused into one program, in five parts. The first is the object of this program. The
+/// second, for comparison, is an object in which the programs stay separate and call each other;
+/// the third is the name of its first program, or the reason why there is no such object. The
+/// fourth maps names of maps in the chain to names in both objects. The fifth has test inputs.
 type Fused = (Vec<u8>, Option<Vec<u8>>, String, BTreeMap<String, String>, String);
 
 #[pymethods]
@@ -58,7 +61,7 @@ impl Chain {
         read.map(|_| ()).map_err(|why| errors::exception(py, &Error::Input(why)))
     }
 
-    /// Programs in the order of the description.
+    /// Programs of the chain, in the order of its description.
     #[getter]
     fn members(&self) -> Vec<Member> {
         let member = |member: &slowpath_chain::Member| {
@@ -67,19 +70,20 @@ impl Chain {
         self.inner.members.iter().map(member).collect()
     }
 
-    /// Line of the description that names each program.
+    /// Number of the line in the description that names each program.
     #[getter]
     fn lines(&self) -> Vec<u64> {
         self.inner.members.iter().map(|member| member.line).collect()
     }
 
-    /// Device of each program, in the order of the programs.
+    /// Devices of all programs, without duplicates, in the order of the programs; `None` stands for
+    /// programs without a device.
     #[getter]
     fn devices(&self) -> Vec<Option<String>> {
         self.inner.devices().into_iter().map(|device| device.map(str::to_owned)).collect()
     }
 
-    /// Stated targets of devices: device, target, and line of the description.
+    /// Targets that the description states for devices: device, target, and number of the line.
     #[getter]
     fn targets(&self) -> Vec<(String, String, u64)> {
         let target =
@@ -94,9 +98,10 @@ impl Chain {
     }
 
     /// Combines the objects of all programs into one file; each object comes with the number of its
-    /// program. With several devices, only the work of `device` counts. The programs with the
-    /// numbers `compiled` run in compiled form. The file is for packets and maps that match
-    /// `known`, or for any without it. Raises `Error` if the objects do not fit together.
+    /// program. If the programs run on several devices, only the work on `device` is counted.
+    /// `compiled` has the numbers of programs that run in compiled form instead of as BPF. `known`
+    /// restricts the analysis to certain packets and map content; without it, any are possible.
+    /// Raises `Error` if the objects do not fit together.
     #[pyo3(signature = (name, objects, device=None, compiled=Vec::new(), known=None))]
     fn combine(
         &self,
@@ -198,8 +203,8 @@ impl Chain {
         Ok(configured.into_iter().map(object).collect())
     }
 
-    /// Converts a file with map content into the `maps` of a witness of the whole chain, as JSON
-    /// text. Raises `Error` if the file cannot be read.
+    /// Converts `text`, the text of a file with map content, into the form that the `maps` of a
+    /// witness have, as JSON text, for the whole chain. Raises `Error` if it cannot be read.
     fn start_maps(
         &self,
         py: Python<'_>,
@@ -211,10 +216,11 @@ impl Chain {
         Ok(maps.map_err(|error| errors::exception(py, &error))?.to_string())
     }
 
-    /// Collects knowledge about runs. `assumed` are facts, in words, about packets that arrive at
-    /// the first program. `maps` is the text of a file with content for the maps `frozen`. The maps
-    /// `generations` are zero. A map is given by the number of its program and its name in the
-    /// object. Raises `Error` if facts or text cannot be read.
+    /// Collects facts and map content that are known before the first program runs. `assumed` are
+    /// facts, in words, about packets that arrive at this program. `maps` is the text of a file
+    /// with the content of the maps `frozen`. The maps `generations` contain zero, which says that
+    /// nobody has changed a frozen map. A map is given by the number of its program and its name in
+    /// the object. Raises `Error` if facts or text cannot be read.
     fn known_start(
         &self,
         py: Python<'_>,
@@ -298,10 +304,10 @@ pub struct Rewriting {
     running: Running<Said>,
 }
 
-/// Results so far, or the error.
+/// Message of a rewriting: the results so far, or the error that ended it.
 type Said = Result<Message, slowpath_chain::ChainError>;
 
-/// Converted results, or a conversion error.
+/// Results converted for Python, or the error of the conversion.
 type Message = Result<Rewritten, String>;
 
 fn message(rewritten: &slowpath_chain::Rewritten, graphs: bool) -> Message {
@@ -403,7 +409,7 @@ fn loaded(py: Python<'_>, objects: Vec<(Py<Object>, usize)>) -> PyResult<Vec<Loa
     objects.into_iter().map(loaded).collect()
 }
 
-/// Formats test inputs as JSON text.
+/// Formats test inputs as JSON text: packets in hexadecimal, each with map content.
 fn covered(covers: &[TestInput]) -> String {
     let one = |cover: &TestInput| {
         let packet: String = cover.packet.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -9,7 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use slowpath::{Options, ProgramRequest};
 
-/// Name of a file, its content, the number of a program in it, and the types of its kernel.
+/// A program to compile: the name of its file, the file's content, the program's number in it, and
+/// the types of its kernel.
 type Subject = (String, Py<Object>, usize, Option<Py<Btf>>);
 
 fn request(

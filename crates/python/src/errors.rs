@@ -15,12 +15,12 @@ pyo3::create_exception!(
      instructions."
 );
 
-/// Converts an error into an exception.
+/// Converts an error of the engine into a Python exception.
 pub fn exception(py: Python<'_>, error: &slowpath::Error) -> PyErr {
     fielded(py, error).unwrap_or_else(|problem| problem)
 }
 
-/// Converts an internal defect into an exception.
+/// Converts a description of an internal defect into a Python exception.
 pub fn defect(py: Python<'_>, what: &dyn std::fmt::Display) -> PyErr {
     exception(py, &slowpath::Error::Panic(what.to_string()))
 }

@@ -1,4 +1,5 @@
-//! Stores paths in the form that the model of a core uses, and estimates their times on targets.
+//! Stores paths as sequences of instructions with their dependences, and estimates the time of each
+//! path with the model that a target has of its CPU core.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use crate::errors::Error;
 use crate::measure::Case;
 use crate::target::Target;
 
-/// The instructions of a path in order, with their properties.
+/// The instructions of a path in order, with the properties that a time estimate needs.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Flow {
     inner: Arc<slowpath_estimate::Path>,
@@ -31,8 +32,8 @@ impl Flow {
         self.inner.to_json()
     }
 
-    /// For each kernel call: helper with type of map, number of processed bytes, and true if the
-    /// call returns 0.
+    /// The calls of kernel functions. For each: the name of the helper with the type of its map,
+    /// the number of processed bytes, and whether the call returns 0 (`None` if unknown).
     #[getter]
     fn calls(&self) -> Vec<(String, u32, Option<bool>)> {
         let calls = self.inner.calls().iter();
@@ -46,14 +47,15 @@ impl Flow {
     }
 }
 
-/// Returns the path of a case; `None` if it is unknown.
+/// Returns the instructions that a measured case executes; `None` if they are unknown.
 #[pyfunction]
 pub fn flow(case: &Case) -> Option<Flow> {
     case.inner.flow().cloned().map(|inner| Flow { inner })
 }
 
-/// Estimates the time of each path on a target, as nanoseconds of one iteration of the kernel's
-/// loop. Each map has `entries` entries; 0: as many as the path needs.
+/// Estimates the time of each path on a target, as nanoseconds of one iteration of the loop in
+/// which the kernel runs a program for tests. Each map has `entries` entries; 0: as many as the
+/// path needs.
 ///
 /// # Errors
 /// If the target has no time estimates.

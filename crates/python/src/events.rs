@@ -2,12 +2,12 @@
 
 use pyo3::prelude::*;
 
-/// The bound became tighter.
+/// An event of an analysis: the bound became tighter.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct Bound {
     /// Guarantee so far, in the unit of the metric: bit/s, packets/s, or a count.
     pub value: f64,
-    /// Seconds since the start.
+    /// Seconds since the start of the analysis.
     pub seconds: f64,
     /// Number of paths examined so far.
     pub candidates: u64,
@@ -15,26 +15,27 @@ pub struct Bound {
     pub nogoods: u64,
 }
 
-/// A satisfiable path was found.
+/// An event of an analysis: a satisfiable path was found.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct Path {
     /// Number of the path, from 1.
     pub index: u64,
 }
 
-/// The result if the analysis ended now.
+/// An event of an analysis, with the result if the analysis ended now.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct SoFar {
-    /// One entry of `results` as a JSON object, with one path and without profile.
+    /// One entry of `results` in the output of `bound`, as a JSON object with one path and without
+    /// profile.
     pub json: String,
 }
 
-/// The final result; the last event of an analysis.
+/// The last event of an analysis, with the final result.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct Result {
-    /// One entry of `results`, as a JSON object.
+    /// One entry of `results` in the output of `bound`, as a JSON object.
     pub json: String,
-    /// Additional data for the human-readable report, as a JSON object.
+    /// Data that only the human-readable report shows, as a JSON object.
     pub detail: String,
 }
 

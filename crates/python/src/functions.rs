@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use slowpath::tokens;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Knowledge about an argument, or about a function's result.
+/// A fact about an argument, or about the result of a function.
 #[pyclass(frozen, from_py_object, module = "slowpath._core")]
 #[derive(Clone, Copy)]
 pub struct Given {
@@ -22,43 +22,44 @@ impl Given {
 
 #[pymethods]
 impl Given {
-    /// A number of `bits` bits.
+    /// States that the value is a number of at most `bits` bits.
     #[staticmethod]
     fn number(bits: u32) -> Self {
         Given::of(tokens::Given::Number(bits))
     }
 
-    /// The context of an XDP program, with the offsets of the packet's start and end.
+    /// States that the value is the context of an XDP program; `data` and `data_end` are the
+    /// offsets of the fields for the packet's start and end.
     #[staticmethod]
     fn context(data: i64, data_end: i64) -> Self {
         Given::of(tokens::Given::Context { data, end: data_end })
     }
 
-    /// An object that describes a packet.
+    /// States that the value is an object that describes a packet.
     #[staticmethod]
     fn descriptor() -> Self {
         Given::of(tokens::Given::Descriptor)
     }
 
-    /// A pointer into the packet.
+    /// States that the value is a pointer into the packet.
     #[staticmethod]
     fn packet() -> Self {
         Given::of(tokens::Given::Packet)
     }
 
-    /// A pointer to state.
+    /// States that the value is a pointer to the function's state.
     #[staticmethod]
     fn state() -> Self {
         Given::of(tokens::Given::State)
     }
 
-    /// A pointer to unknown memory.
+    /// States that the value is a pointer to unknown memory.
     #[staticmethod]
     fn unknown() -> Self {
         Given::of(tokens::Given::Unknown)
     }
 
-    /// A number that is not a pointer to the device's memory.
+    /// States that the value is a number, not a pointer to the device's memory.
     #[staticmethod]
     fn verdict() -> Self {
         Given::of(tokens::Given::Verdict)
@@ -71,8 +72,9 @@ pub struct Functions {
     inner: slowpath::UnlinkedObject,
 }
 
-/// An instruction: its words, the number of the card's instructions as far as lengths and positions
-/// determine it, and the memory that it accesses, or an empty text.
+/// An instruction as tokens, in three parts. The first has the words of its text. The second is the
+/// number of SmartNIC instructions that it needs, as far as lengths and offsets determine it. The
+/// third is the kind of memory that it accesses, or empty.
 type Token = (Vec<String>, u32, &'static str);
 
 #[pymethods]
@@ -84,8 +86,9 @@ impl Functions {
         Ok(Functions { inner })
     }
 
-    /// Returns the instructions of a function and of all functions in `own` that it calls.
-    /// `results` has the results of functions that are not in `own`.
+    /// Returns the instructions of the function `entry` and of all functions in `own` that it
+    /// calls. `arguments` are facts about its arguments, and `results` facts about the results of
+    /// functions that are not in `own`.
     fn tokens(
         &self,
         py: Python<'_>,

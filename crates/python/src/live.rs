@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use slowpath_measure::live::LiveSubject;
 use std::sync::Arc;
 
-/// A path that live packets take.
+/// A path that is timed with live packets, which really go where the program sends them.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct LiveCase {
     inner: Arc<slowpath_measure::live::LiveCase>,
@@ -26,26 +26,27 @@ impl LiveCase {
         Ok(LiveCase { inner: Arc::new(prepared?) })
     }
 
-    /// True if each packet must be rewritten.
+    /// True if a program in front must rewrite each packet before it is processed.
     #[getter]
     fn rewritten(&self) -> bool {
         self.inner.rewritten()
     }
 
-    /// Number of packets that took the path in succession; a load times at most as many.
+    /// Number of successive packets that were seen to take the path. At most as many are timed
+    /// before the maps are loaded anew, because further packets might take another path.
     #[getter]
     fn counted(&self) -> u32 {
         self.inner.counted()
     }
 
-    /// Reason why a device cannot receive these packets; `None` if it can.
+    /// Reason why a network device cannot receive the packets of the path; `None` if it can.
     #[getter]
     fn unreceived(&self) -> Option<&str> {
         self.inner.receive_obstacle()
     }
 }
 
-/// Live paths in the kernel.
+/// Paths loaded in the kernel, each with its own devices, to be timed with live packets.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct LiveLoad {
     inner: Arc<slowpath_measure::live::LiveLoad>,
@@ -66,7 +67,8 @@ impl LiveLoad {
         Ok(LiveLoad { inner: Arc::new(loaded?) })
     }
 
-    /// Times a subject of a path. `key` has the number of the path, and that of the subject in
+    /// Times the program of a path, its minimal counterpart or a device with live packets. `asked`
+    /// has the number of the path, and the number of what is timed, an index into
     /// `slowpath_measure::live::LiveSubject::ALL`. Returns the nanoseconds until all packets were
     /// sent, and how many packets were sent, arrived and were dropped.
     fn sample(

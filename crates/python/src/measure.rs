@@ -102,7 +102,7 @@ impl Station {
         Ok(Case { inner })
     }
 
-    /// Loads cases, each with its own maps.
+    /// Loads the programs of cases into the kernel, each with its own maps.
     #[allow(clippy::needless_pass_by_value, reason = "a list of Python objects")]
     fn load(&self, py: Python<'_>, cases: Vec<PyRef<'_, Case>>) -> PyResult<Load> {
         let cases = cases.iter().map(|case| Arc::clone(&case.inner)).collect();
@@ -112,7 +112,7 @@ impl Station {
         Ok(Load { inner })
     }
 
-    /// Loads the busy loop.
+    /// Loads the busy loop, which detects disturbances while programs are timed.
     fn load_busy(&self, py: Python<'_>) -> PyResult<Busy> {
         let Station { kernel, inner, .. } = self;
         let loaded = self.perform(py, || slowpath_measure::Busy::new(inner, kernel))?;
@@ -152,7 +152,8 @@ impl Station {
         Ok(Cold { inner })
     }
 
-    /// Loads cold cases, each followed by an empty program that gets the same packets.
+    /// Loads cases whose map elements exceed the cache, each followed by an empty program that gets
+    /// the same packets.
     #[allow(clippy::needless_pass_by_value, reason = "a list of Python objects")]
     fn load_cold(&self, py: Python<'_>, cases: Vec<PyRef<'_, Cold>>) -> PyResult<Load> {
         let cases = cases.iter().map(|case| Arc::clone(&case.inner)).collect();
@@ -162,9 +163,9 @@ impl Station {
         Ok(Load { inner })
     }
 
-    /// Times a case of a load by its number, or a reference by its negative number (see
-    /// `slowpath_measure::Reference::ALL`), in one call of `repeat` runs. Returns the total
-    /// nanoseconds, the number of runs, and the last return value.
+    /// Times a loaded program in one call of `repeat` runs. `subject` is the number of a case in
+    /// `load`, or the negative number of a reference program (`slowpath_measure::Reference::ALL`).
+    /// Returns the total nanoseconds, the number of runs, and the last return value.
     fn sample(
         &self,
         py: Python<'_>,
@@ -216,7 +217,7 @@ pub struct Pace {
     inner: Arc<slowpath_measure::Pace>,
 }
 
-/// A path that can be timed.
+/// A path through a program, with the packet and maps that take it, that can be timed.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Case {
     pub inner: Arc<slowpath_measure::Case>,
@@ -236,7 +237,7 @@ impl Case {
         self.inner.is_drained()
     }
 
-    /// Number of repetitions that may be timed with the maps of one load.
+    /// Maximum number of repetitions that may be timed before the maps are loaded anew.
     #[getter]
     fn repetitions(&self) -> u32 {
         self.inner.repetitions()
@@ -248,13 +249,14 @@ impl Case {
         self.inner.action()
     }
 
-    /// Number of instructions, counted by the kernel.
+    /// Number of instructions that a run executes, counted by the kernel.
     #[getter]
     fn instructions(&self) -> u64 {
         self.inner.instructions()
     }
 
-    /// Behaviour of the packets after the first one; `None` if they take the same path.
+    /// Behaviour of later packets on the same maps; `None` if they take the same path as the first
+    /// one.
     #[getter]
     fn later(&self) -> Option<Later> {
         self.inner.subsequent_packets().cloned().map(|inner| Later { inner })
@@ -266,21 +268,21 @@ impl Case {
         self.inner.path().map(|path| path.to_string())
     }
 
-    /// Helpers whose result is replaced.
+    /// Helpers whose result is replaced, because the path needs another result than the kernel's.
     #[getter]
     fn answered(&self) -> Vec<&str> {
         self.inner.answered()
     }
 
-    /// Helpers that are not called, because a call would have effects; the time does not include
-    /// them.
+    /// Helpers that are not called, because a call would have side effects; the time does not
+    /// include their calls.
     #[getter]
     fn omitted(&self) -> Vec<&str> {
         self.inner.omitted()
     }
 }
 
-/// Behaviour of the packets after the first one, which find its changes in the maps.
+/// Behaviour of later packets, which find the changes that the first packet made to the maps.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Later {
     inner: slowpath_measure::SubsequentPackets,
@@ -339,7 +341,8 @@ impl Cold {
         self.inner.rotation().places.clone()
     }
 
-    /// Reason why the elements do not exceed the cache; `None` if they do.
+    /// Reason why the map elements of all flows together are not larger than the cache; `None` if
+    /// they are.
     #[getter]
     fn limited(&self) -> Option<&str> {
         self.inner.limited()

@@ -1,8 +1,9 @@
-//! Reads the models of components from the descriptions of targets.
+//! Reads the performance models of components, such as map lookups, from target descriptions.
 
 use pyo3::prelude::*;
 
-/// A model of the time of a component as a function of one parameter, fitted to an experiment.
+/// A model of the time that a component of the machine needs, such as a map lookup, as a function
+/// of one parameter. It was fitted to the measurements of an experiment.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Model {
     target: slowpath::Target,
@@ -18,7 +19,7 @@ pub struct Model {
     /// Smallest and largest measured value of the parameter.
     #[pyo3(get)]
     range: (f64, f64),
-    /// Number of segments, each with its own function.
+    /// Number of segments of the parameter's range, each with its own function.
     #[pyo3(get)]
     segments: usize,
     /// Symmetric mean absolute percentage error, as a fraction.
@@ -27,7 +28,7 @@ pub struct Model {
     /// Like `error`, for points that were not part of the fit; `None` without such points.
     #[pyo3(get)]
     held_out: Option<f64>,
-    /// Kernel calls whose price follows the model.
+    /// Kernel calls whose time is computed with the model.
     #[pyo3(get)]
     calls: Vec<String>,
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// of a `slowpath_ingress::TrafficSpec`.
 type Fed = (Py<Object>, usize, String);
 
-/// Subjects and competitors, ready to run.
+/// The measured network functions (subjects) and their competitors, ready to run.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Mix {
     inner: Arc<slowpath_neighbours::Mix>,
@@ -24,7 +24,8 @@ pub struct Mix {
 #[pymethods]
 impl Mix {
     /// Allocates packets, tables and working sets for `spec`, the JSON text of a
-    /// `slowpath_neighbours::MixSpec`. Its given work is `programs`, which run in `kernel`.
+    /// `slowpath_neighbours::MixSpec`. Work of the kind `given` refers to `programs` by index;
+    /// these run in `kernel`.
     ///
     /// Raises an `Error`, of kind `unavailable` if the machine lacks a requirement.
     #[new]

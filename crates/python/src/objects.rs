@@ -104,9 +104,9 @@ impl Object {
 pub struct Program {
     /// Number of the program in the object.
     pub index: usize,
-    /// Section of its entry function.
+    /// Section of the program's entry function.
     pub section: String,
-    /// Name of its entry function.
+    /// Name of the program's entry function.
     pub name: String,
     /// Type of the program: `xdp`, `sched_cls`, ...; `unknown` if it cannot be derived.
     pub kind: String,

@@ -134,7 +134,7 @@ fn left_out(devices: &Devices, receive: &str) -> Vec<OnDevice> {
     without.map(one).collect()
 }
 
-/// Packets that need the same map content.
+/// Test packets that are to be run with the same map content.
 struct Group {
     maps: Value,
     packets: Vec<Vec<u8>>,
@@ -190,7 +190,7 @@ fn content_of(maps: &str) -> Result<Value, Error> {
     Ok(json!({ "maps": maps }))
 }
 
-/// Merges two contents of maps.
+/// Merges two contents of maps. For a map that is in both, the second content counts.
 fn joined(content: &Value, more: &Value) -> Value {
     let maps = [content, more].map(|content| content["maps"].as_object().cloned());
     json!({ "maps": maps.into_iter().flatten().flatten().collect::<serde_json::Map<_, _>>() })

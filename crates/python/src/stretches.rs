@@ -4,23 +4,24 @@ use pyo3::prelude::*;
 
 use crate::measure::{Case, Station};
 
-/// A part of a path.
+/// A part of a path. Its time is that of the path up to the end of the stretch, minus that of the
+/// path up to its start.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct Stretch {
-    /// The path up to the end of the stretch. The last case is the whole path, with queries at all
-    /// points.
+    /// The path up to the end of the stretch. The last stretch has the whole path, with checks at
+    /// all points at which the path was divided.
     case: Py<Case>,
-    /// Number of queries that the case executes.
+    /// Number of checks that a run of the case executes.
     questions: usize,
-    /// First instruction of the stretch.
+    /// 8-byte slot of the first instruction of the stretch.
     from_instruction: usize,
-    /// First instruction after the stretch; None at the end of the program.
+    /// 8-byte slot of the first instruction after the stretch; None at the end of the program.
     to_instruction: Option<usize>,
-    /// Number of executed instructions.
+    /// Number of instructions that the stretch executes.
     instructions: usize,
     /// Name of the only function that the stretch calls, if it calls one.
     call: Option<String>,
-    /// Source file, line number and text.
+    /// Source file, line number and text of the line that the stretch belongs to.
     source: Option<(String, u32, String)>,
 }
 

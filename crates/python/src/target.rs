@@ -30,7 +30,7 @@ impl Target {
         Target { inner }
     }
 
-    /// Name that the user gave.
+    /// Name of the target, as the user gave it.
     #[getter]
     fn name(&self) -> &str {
         self.inner.name()

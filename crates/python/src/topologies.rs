@@ -16,7 +16,7 @@ pub struct Topology {
     inner: slowpath_chain::plan::Topology,
 }
 
-/// Name of a program, its file, and its name in the file, if stated.
+/// A program of a topology: its name, its file, and its name in the file, if stated.
 type Member = (String, String, Option<String>);
 
 #[pymethods]
@@ -28,7 +28,7 @@ impl Topology {
         Ok(Topology { inner })
     }
 
-    /// Programs in the order of the description.
+    /// Programs of the topology, in the order of its description.
     #[getter]
     fn members(&self) -> Vec<Member> {
         let member = |program: &slowpath_chain::plan::PlacedProgram| {
@@ -37,7 +37,7 @@ impl Topology {
         self.inner.programs.iter().map(member).collect()
     }
 
-    /// Line of the description that names each program.
+    /// Number of the line in the description that names each program.
     #[getter]
     fn lines(&self) -> Vec<u64> {
         self.inner.programs.iter().map(|program| program.line).collect()

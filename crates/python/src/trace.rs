@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A capture file that is run through a program, on the thread of a station.
+/// A capture file whose packets run through a program, on the timing thread of a `Station`.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Trace {
     inner: slowpath_measure::Trace,
@@ -46,7 +46,8 @@ impl Trace {
         Ok(Trace { inner: started? })
     }
 
-    /// Runs packets for about `milliseconds`. Returns true if more may follow.
+    /// Runs the next packets of the trace for about `milliseconds`. Returns true if more packets
+    /// may follow.
     fn advance(&self, py: Python<'_>, station: &Station, milliseconds: u64) -> PyResult<bool> {
         let time = Duration::from_millis(milliseconds);
         station.perform(py, || self.inner.advance(&station.inner, time))

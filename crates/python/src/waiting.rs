@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Maximum time to wait for a job after a stop request.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Stop requests and exceptions that end the waiting for jobs.
+/// State of a wait for jobs: a stop request or the exception of a signal handler can end it.
 #[derive(Default)]
 pub struct Waiting {
     asked: OnceLock<Instant>,
@@ -24,7 +24,6 @@ impl Waiting {
         self.asked.get().is_none_or(|asked| asked.elapsed() < GRACE)
     }
 
-    /// Requests to stop.
     pub fn stop(&self) {
         self.asked.get_or_init(Instant::now);
     }

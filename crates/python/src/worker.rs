@@ -102,7 +102,6 @@ pub struct Running<M> {
 pub enum Next<M> {
     /// The work is running and has sent no message for a while.
     Pending,
-    /// A message.
     Said(M),
     /// The work has finished.
     Finished,

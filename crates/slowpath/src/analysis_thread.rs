@@ -28,19 +28,19 @@ pub struct Analysis {
     control: Control,
 }
 
-/// Stack size of the thread in bytes. The analysis follows long chains of merged states
-/// recursively.
+/// Stack size in bytes of the thread that runs an analysis. The analysis follows long chains of
+/// merged states recursively.
 const STACK_BYTES: usize = 512 << 20;
 
 impl Analysis {
-    /// Starts an analysis on its own thread. The limits are those of its options.
+    /// Starts an analysis on its own thread, with the limits in the options of the request.
     pub fn start(request: ProgramRequest) -> Analysis {
         let stop = Stop::new(request.options.limits());
         Analysis::start_until(request, stop)
     }
 
     /// Starts an analysis on its own thread. It runs until `stop` ends it, and ignores the limits
-    /// in its options.
+    /// in the options of the request.
     pub fn start_until(request: ProgramRequest, stop: Stop) -> Analysis {
         panics::silence();
         let (sender, receiver) = channel();
@@ -57,7 +57,7 @@ impl Analysis {
         Analysis { events: Mutex::new(receiver), control }
     }
 
-    /// Waits for the next event, at most as long as `timeout`.
+    /// Waits for the next event of the analysis, at most as long as `timeout`.
     pub fn next(&self, timeout: Duration) -> Poll {
         let Ok(events) = self.events.lock() else { return Poll::Finished };
         match events.recv_timeout(timeout) {

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Known facts about the packets that arrive at a program.
+/// Known facts about the packets that arrive at a program, such as the values of some bytes.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
-    /// Facts that hold for all arriving packets. Packets for which they hold need not all arrive.
+    /// Facts that hold for all arriving packets. Some packets for which they hold may never arrive.
     /// `None` if no packet arrives.
     pub facts: Option<PacketFacts>,
     /// Conditions under which the facts hold, one sentence each.
@@ -21,8 +21,9 @@ pub struct Arrivals {
     pub notes: Vec<String>,
 }
 
-/// A function that finds facts about arriving packets. It ends when the stop condition holds. Its
-/// first argument contains the kernel types for the upstream programs.
+/// A function that finds facts about packets that arrive at a program. It ends early when the stop
+/// condition holds. Its first argument has the BTF types of the kernel in which the upstream
+/// programs run, if they are known.
 pub type FindArrivals = Arc<dyn Fn(Option<&Arc<Btf>>, &Stop) -> Arrivals + Send + Sync>;
 
 /// A program of an object, with the upstream programs that send packets to it.
@@ -34,13 +35,13 @@ pub struct ArrivingProgram {
     pub object: Arc<Object>,
     /// Number of the program in the object.
     pub program: usize,
-    /// The upstream programs. Each is given by its object and its number in the object. If there
-    /// are none, any packet can arrive.
+    /// The upstream programs. Each is given by its object and its number in the object. If the list
+    /// is empty, any packet can arrive.
     pub upstream: Vec<(Arc<Object>, usize)>,
     /// Function that finds facts about the packets that the upstream programs send.
     pub arrivals: FindArrivals,
-    /// Content of the program's own maps, by their names in the object. It adds to the content that
-    /// the options state.
+    /// Content of the program's own maps, by their names in the object. It is used in addition to
+    /// the map content in the options.
     pub contents: BTreeMap<String, MapContent>,
 }
 

@@ -1,15 +1,16 @@
 //! Reads the `[helper.NAME]` tables of assumption files. The analysis assumes that these helpers do
 //! nothing but return.
 //!
-//! The target reads the prices of the same file. `docs/targets.md` describes the format.
+//! The target reads the prices of helpers from the same file. `docs/targets.md` describes the
+//! format.
 
 use crate::Error;
 use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Reads the helpers and kernel functions that are assumed to be harmless. Returns the reason for
-/// each, by name.
+/// Reads the helpers and kernel functions that are assumed to have no effect but to return. The
+/// result contains, by name of the function, the reason that the file states.
 pub(crate) fn helpers(text: &str) -> Result<BTreeMap<String, String>, Error> {
     let fail = |at: usize, what: String| {
         let before = text.as_bytes().iter().take(at).filter(|&&byte| byte == b'\n').count();

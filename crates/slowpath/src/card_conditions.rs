@@ -1,5 +1,6 @@
-//! Lists the conditions under which a program treats packets on the card as it does in the kernel.
-//! Results about programs that receive these packets depend on them.
+//! Lists the conditions under which a program treats packets on the SmartNIC (the card) as it does
+//! in the kernel. Results about programs that receive packets from this program depend on these
+//! conditions.
 //!
 //! Sources: `apps/nic/ebpf.uc` of the public firmware and the driver's `bpf/jit.c`. `verify` proves
 //! equivalence under such conditions.
@@ -10,7 +11,8 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_nfp::{CompileError, CompileOptions, MapAbi};
 use slowpath_stop::Stop;
 
-/// Numbers of helpers, and the condition that a call of each causes.
+/// Numbers of helpers, each with a condition under which it works the same on the SmartNIC as in
+/// the kernel.
 const OF_HELPERS: [(i32, &str); 3] = [
     (
         MAP_LOOKUP_ELEM,
@@ -28,12 +30,12 @@ const OF_HELPERS: [(i32, &str); 3] = [
     ),
 ];
 
-/// Condition that covers the whole program.
+/// The single condition that is stated if conditions for parts of the program are not known.
 const ALL: &str = "the card does what the BPF program does";
 
-/// Returns the conditions under which a program does the same on the card as in the kernel, one
-/// sentence each. The list is empty if the card refuses the program. If time runs out or the object
-/// cannot be linked, a single condition covers the whole program.
+/// Returns the conditions under which a program does the same on a Netronome SmartNIC as in the
+/// kernel, one sentence each. The list is empty if the SmartNIC refuses the program. If time runs
+/// out or the object cannot be linked, a single condition covers the whole program.
 pub fn conditions_on_card(object: &Object, program: usize, stop: &Stop) -> Vec<String> {
     let Ok(linked) = object.link(program, None) else { return vec![ALL.to_owned()] };
     let options = CompileOptions { map_abi: MapAbi::ArrayPointer, stop: stop.clone() };
@@ -49,7 +51,6 @@ pub fn conditions_on_card(object: &Object, program: usize, stop: &Stop) -> Vec<S
     }
 }
 
-/// Returns the conditions that follow from the helpers that a program calls.
 fn of_helpers(linked: &BpfProgram) -> impl Iterator<Item = &'static str> {
     let calls = |helper: i32| linked.insns.contains(&Insn::Call(Call::Helper(helper)));
     OF_HELPERS.into_iter().filter(move |(helper, _)| calls(*helper)).map(|(_, sentence)| sentence)

@@ -12,57 +12,60 @@ use slowpath_bpf::insn::Insn;
 use slowpath_nfp::MapAbi;
 use slowpath_stop::Stop;
 
-/// A compiled program for the card, with the origin of each instruction.
+/// A BPF program compiled for the SmartNIC. Each of its instructions refers to the BPF instruction
+/// that it implements.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Compiled"))]
 pub(crate) struct Shown {
-    /// The file as the user named it.
+    /// The file name of the object, as the user stated it.
     file: String,
     /// Section of the program in its object.
     section: String,
     /// Name of the program.
     program: String,
-    /// Map ABI of the program: `array-pointer` or `call`.
+    /// Convention by which the program accesses maps: `array-pointer` or `call`.
     map_abi: &'static str,
-    /// Listing of the program for the card, in the format that `slowpath bound` reads.
+    /// Listing of the compiled program, in the format that `slowpath bound` reads.
     listing: String,
-    /// Instructions of the program for the card, in order.
+    /// Instructions of the compiled program, in order.
     instructions: Vec<ShownInsn>,
-    /// The BPF instructions in order.
+    /// Instructions of the BPF program, in order.
     bpf: Vec<ShownBpf>,
-    /// Differences between card and kernel that the driver's compiler causes, one sentence each.
+    /// Differences between SmartNIC and kernel that the driver's compiler causes, one sentence
+    /// each.
     deviations: Vec<String>,
 }
 
-/// An instruction for the card.
+/// An instruction of the compiled program for the SmartNIC.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "CardInstruction"))]
 struct ShownInsn {
-    /// Encoding of the instruction, 48 bits in hexadecimal, without error correction.
+    /// Encoding of the instruction, 48 bits in hexadecimal, without error-correcting code.
     word: String,
     /// Text of the instruction in the listing.
     text: String,
-    /// Slot of the BPF instruction that it implements; null for instructions that the driver adds
-    /// around the program.
+    /// Slot of the BPF instruction that this instruction implements; null for instructions that the
+    /// driver adds around the program.
     bpf: Option<usize>,
 }
 
-/// A BPF instruction.
+/// An instruction of the BPF program.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "BpfInstruction"))]
 struct ShownBpf {
     /// Number of the instruction, in 8-byte slots as in the kernel.
     slot: usize,
-    /// Text of the instruction.
+    /// Text of the instruction in assembly language.
     text: String,
     /// Source line of the instruction; null if not known.
     source: Option<ShownLine>,
 }
 
-/// Compiles the program of a request, and returns the compiled program as JSON.
+/// Compiles the program of a request for the SmartNIC, and returns the compiled program as JSON.
 ///
 /// # Errors
-/// If the object cannot be read, the card cannot run the program, or `stop` ends the compilation.
+/// If the object cannot be read, the SmartNIC cannot run the program, or `stop` ends the
+/// compilation.
 pub fn compile(request: &ProgramRequest, stop: &Stop) -> Result<String, Error> {
     stop.enter(stages::READING);
     let object = request.object.bpf()?;

@@ -1,4 +1,4 @@
-//! The errors of the analysis. Each is a reason why a program has no guarantee.
+//! Errors of the analysis. Each is a reason why a program has no guarantee.
 
 use crate::refusal::Refusal;
 use slowpath_bpf::ObjectError;
@@ -10,94 +10,97 @@ use slowpath_stop::{Reason, Stop};
 use slowpath_target::TargetError;
 use thiserror::Error;
 
-/// An error, shown to the user in one line.
+/// An error of an analysis, shown to the user in one line.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// An input that cannot be analysed, such as a file that no front end reads.
+    /// The input cannot be analysed: for example, no front end reads the file.
     #[error("{0}")]
     Input(String),
-    /// An object, or one program of it, that cannot be read.
+    /// An object, or one of its programs, cannot be read.
     #[error(transparent)]
     Object(#[from] ObjectError),
-    /// A program of an object that cannot be translated for the analysis.
+    /// A program of an object cannot be translated to the intermediate representation.
     #[error(transparent)]
     Lift(LiftError),
-    /// A listing that cannot be read.
+    /// An NFP listing cannot be parsed.
     #[error(transparent)]
     Listing(#[from] slowpath_nfp::ParseError),
-    /// A listing that cannot be translated for the analysis.
+    /// An NFP listing cannot be translated to the intermediate representation.
     #[error(transparent)]
     ListingLift(#[from] slowpath_nfp::LiftError),
-    /// A program that the device cannot run.
+    /// The device cannot run the program.
     #[error("{text}")]
     Refused {
-        /// The first reason, and an alternative for the user.
+        /// The first reason why the device cannot run the program, and an alternative for the user.
         text: String,
-        /// All reasons.
+        /// All reasons why the device cannot run the program.
         refusals: Vec<Refusal>,
     },
-    /// An error in the target or its prices.
+    /// The description of the target, or a price in it, is wrong.
     #[error("{place}{error}{hint}")]
     Target {
-        /// Location in the program; empty if there is none.
+        /// Location in the program to which the price applies, such as a source line; empty if
+        /// there is none.
         place: String,
-        /// The error of the target.
+        /// Error of the target.
         error: TargetError,
-        /// Advice for the user; may be empty.
+        /// Advice for the user; empty if there is none.
         hint: String,
     },
-    /// An error of the search.
+    /// The search for the slowest path failed.
     #[error("{place}{error}{hint}")]
     Search {
-        /// Location in the program; empty if there is none.
+        /// Location in the program, such as a source line; empty if there is none.
         place: String,
-        /// The error of the search.
+        /// Error of the search.
         error: SearchError,
-        /// Advice for the user; may be empty.
+        /// Advice for the user; empty if there is none.
         hint: String,
     },
-    /// An error of the solver.
+    /// The solver failed.
     #[error(transparent)]
     Solver(#[from] SolverError),
-    /// An option that is wrong for this program.
+    /// The value of an option is wrong for this program.
     #[error("{0}")]
     Option(String),
-    /// A file named by an option that cannot be used.
+    /// A file that the user named with an option cannot be used.
     #[error("{option}{}: {what}", line_text(*.line))]
     OptionFile {
-        /// The option.
+        /// Name of the option, such as `--maps`.
         option: &'static str,
-        /// The line in the file, if the error belongs to one.
+        /// Number of the wrong line in the file; `None` if the error does not belong to one line.
         line: Option<usize>,
-        /// Description of the error.
+        /// Description of the error, without the option and the line.
         what: String,
     },
-    /// An analysis that was stopped before it had a first bound.
+    /// The analysis was stopped before it had found any bound.
     #[error("{reason} while {stage}: there is no bound yet")]
     Stopped {
-        /// Reason for stopping.
+        /// Reason why the analysis was stopped.
         reason: Reason,
-        /// Stage at that time, such as `unrolling the program`.
+        /// Stage in which the analysis was stopped, such as `unrolling the program`.
         stage: &'static str,
     },
-    /// A request that this machine does not support: a kernel feature or a privilege is missing.
+    /// This machine does not support the request, because a kernel feature or a privilege is
+    /// missing.
     #[error("{0}")]
     Unavailable(String),
-    /// A defect of slowpath.
+    /// The code of slowpath panicked, which is a defect.
     #[error("internal error: {0}; please report it")]
     Panic(String),
-    /// A difference between the running kernel and the model of it: a defect of slowpath, without a
-    /// result.
+    /// The running kernel behaves differently from the model of it. This is a defect of slowpath,
+    /// and there is no result.
     #[error("{0}")]
     Disagreement(String),
-    /// A witness whose replay failed: a defect of slowpath, without a result.
+    /// A witness packet does not take its path when it is replayed. This is a defect of slowpath,
+    /// and there is no result.
     #[error("internal error: the witness does not replay: {0}")]
     Replay(String),
 }
 
 impl Error {
-    /// Returns all reasons why the device cannot run the program. The list is empty for all other
-    /// errors.
+    /// Returns all reasons why the device cannot run the program. The list is empty for other
+    /// errors than [`Error::Refused`].
     pub fn refusals(&self) -> &[Refusal] {
         match self {
             Error::Refused { refusals, .. } => refusals,

@@ -1,9 +1,10 @@
 //! Finds the slowest paths of a program by their estimated times.
 //!
-//! The analysis needs two searches. The first search finds the guarantee, which is about counts.
-//! The second search finds the paths with the largest sums of times. The model of the core then
-//! estimates the time of each path, which is not a sum. The paths are ranked by this estimate.
-//! Paths that rank behind the first [`CANDIDATES`] by the sum are not estimated.
+//! The analysis needs two searches. The first search finds the guarantee, which is about counts
+//! such as instructions. The second search finds the paths with the largest sums of instruction
+//! times. The model of the CPU core then estimates the time of each path, which is not a sum. The
+//! paths are ranked by this estimate. Paths that rank behind the first [`CANDIDATES`] by the sum
+//! are not estimated.
 
 use crate::frontend::Lifted;
 use crate::job::{Job, SearchContext, detailed_path_count, replayed_witness};
@@ -17,27 +18,27 @@ use slowpath_smt::BitSolver;
 use slowpath_target::{CostModel, CostVector, Target};
 use std::collections::BTreeSet;
 
-/// At least this many paths are estimated, if the program has so many.
+/// Minimum number of paths that are estimated, if the program has so many.
 const CANDIDATES: u64 = 50;
 
-/// A path that the search has found, with its estimated time.
+/// A path of the program, with its estimated time.
 struct Candidate {
     path: PathResult,
     arcs: Vec<ArcId>,
     estimated: Estimated,
 }
 
-/// Everything that is needed to rank the paths of a program by estimated time.
+/// The target and the model of times with which paths of a program are ranked by estimated time.
 pub(crate) struct Estimation<'a> {
     pub target: &'a Target,
     pub estimator: Estimator<'a>,
-    /// Minimum and maximum length of a packet in bytes.
+    /// Minimum and maximum length of packets, in bytes.
     pub packets: (u32, u32),
 }
 
 impl Estimation<'_> {
-    /// Replaces the paths in the result by those with the longest estimated times. The result first
-    /// contains paths that are ranked by counts.
+    /// Replaces the slowest paths in the result. Before, paths are ranked by counts, such as
+    /// numbers of instructions; afterwards, by estimated time.
     ///
     /// # Errors
     /// If a path cannot be replayed, which is a defect.
@@ -147,13 +148,14 @@ impl Estimation<'_> {
     }
 }
 
-/// Formats a note that says why there is no estimate. `stopped` is the reason why the search for
+/// Formats the note that says why there is no estimate. `stopped` is the reason why the search for
 /// paths ended.
 pub(crate) fn no_estimate(stopped: &str) -> String {
     format!("estimates: there is none; no path was estimated before the search ended: {stopped}")
 }
 
-/// Returns the cost of a path, as counts.
+/// Returns the cost of a path on a target that counts events, such as the number of executed
+/// instructions.
 fn path_cost(unrolled: &Unrolled, model: &CostModel, path: &[ArcId]) -> CostVector {
     let mut cost = model.overhead();
     let mut context = model.start();
@@ -163,8 +165,8 @@ fn path_cost(unrolled: &Unrolled, model: &CostModel, path: &[ArcId]) -> CostVect
     cost
 }
 
-/// Prepares the ranking of paths by estimated time. Returns `None` if the target or the program
-/// does not allow estimates.
+/// Prepares the ranking of paths by estimated time. Returns `None` if the target has no times, or
+/// if the program is not executed by a CPU.
 pub(crate) fn estimation<'a>(
     target: &'a Target,
     lifted: &'a Lifted,

@@ -1,4 +1,4 @@
-//! Events that an analysis sends to its owner while it runs.
+//! Events that an analysis sends to its caller while it runs.
 
 use slowpath_stop::Stop;
 use std::sync::mpsc::Sender;
@@ -6,41 +6,43 @@ use std::sync::mpsc::Sender;
 /// An event of a running analysis.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The bound became tighter.
+    /// The guaranteed bound became tighter.
     Bound {
         /// The bound in bits per second, packets per second, or as a count, depending on the
         /// metric.
         value: f64,
-        /// Seconds since the start.
+        /// Seconds since the start of the analysis.
         seconds: f64,
         /// Number of paths that were checked so far.
         candidates: u64,
-        /// Number of reasons found so far why certain paths are impossible (nogoods).
+        /// Number of nogoods found so far. A nogood is a set of branch decisions that no packet can
+        /// take together.
         nogoods: u64,
     },
-    /// A satisfiable path was found and replayed.
+    /// A path that some packet takes was found and replayed.
     Path {
-        /// Number of the path, from 1.
+        /// Number of the path, counted from 1 in the order of discovery.
         index: u64,
     },
-    /// The result that the analysis would have if it ended now, as an entry of `results` in JSON.
-    /// It has no profile and at most one path. If results change often, some of them are not sent.
+    /// The result that the analysis would have if it ended now, as one entry of `results` in the
+    /// JSON output. It has no profile and at most one path. If results change often, not all of
+    /// them are sent.
     Intermediate(String),
-    /// The final result. It is the last event.
+    /// The final result, which is the last event.
     Result(Box<Report>),
 }
 
 /// The result of an analysis as JSON text.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// One entry of `results` in JSON; see `docs/json.md`.
+    /// One entry of `results` in the JSON output; see `docs/json.md`.
     pub json: String,
-    /// Further data about the paths for human reports, as JSON. Its format can change at any time.
+    /// More data about the paths for human reports, as JSON. Its format can change at any time.
     pub detail: String,
 }
 
-/// Connects the thread of an analysis with its caller: the stop condition and the channel for
-/// events.
+/// The analysis side of the connection to a caller: a stop condition that the caller can raise, and
+/// the channel to which events are sent.
 #[derive(Clone)]
 pub(crate) struct Control {
     pub stop: Stop,

@@ -1,4 +1,4 @@
-//! Describes errors as data, for callers that react to them or show parts of them.
+//! Describes errors as data, for callers that react to errors or show parts of them.
 
 use crate::Error;
 use serde::Serialize;
@@ -11,39 +11,41 @@ use slowpath_target::TargetError;
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Kind"))]
 pub enum ErrorKind {
-    /// The user: the program, or the file that contains it, is wrong.
+    /// The user has to act: the program, or the file that contains it, is wrong.
     Input,
-    /// The device: it cannot run the program.
+    /// The device cannot run the program.
     Refused,
-    /// The user: the value of an option is wrong for every program.
+    /// The user has to act: an option has an invalid value.
     Option,
-    /// The user: the file that an option names cannot be used.
+    /// The user has to act: the file that an option names cannot be used.
     OptionFile,
-    /// This machine: it lacks something, such as a privilege.
+    /// This machine lacks something, such as a privilege.
     Unavailable,
-    /// No one: the work was stopped.
+    /// Nobody has to act: the work was stopped.
     Stopped,
-    /// The developers of slowpath.
+    /// The developers of slowpath have to act: the code has a defect.
     Defect,
 }
 
-/// An error as data. Unknown fields are null.
+/// An error as data, for callers that react to it. Unknown fields are null.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Failure {
-    /// Kind of the error.
+    /// Kind of the error, which says who has to act on it.
     pub kind: ErrorKind,
-    /// Description of the error. If `option` is set, it contains neither the option nor the line.
+    /// Description of the error. If `option` is set, the description contains neither the option
+    /// nor the line.
     pub what: String,
-    /// The option that names an unusable file, such as `--maps`.
+    /// The option that names an unusable file, such as `--maps`; null for other errors.
     pub option: Option<&'static str>,
-    /// Line number in that file, or in a listing.
+    /// Number of the wrong line in the option's file, or in a listing.
     pub line: Option<u64>,
-    /// Section of the object.
+    /// Section of the object in which the error is.
     pub section: Option<String>,
-    /// Number of the instruction, as in reports.
+    /// Number of the instruction to which the error belongs, as in reports.
     pub instruction: Option<u64>,
-    /// Reason for stopping: `deadline`, `interrupted`, `memory limit`.
+    /// Reason for stopping: `deadline`, `interrupted`, `memory limit`; null if the work was not
+    /// stopped.
     pub stopped: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Finds the guarantee if other CPUs can write anything to shared maps during a run.
+//! Finds the guarantee for the case that other CPUs write anything to shared maps during a run.
 //!
 //! A run that accesses no shared memory twice behaves the same with and without other CPUs. All
 //! other programs are lifted a second time, such that every later access yields an arbitrary value.
@@ -42,7 +42,8 @@ pub(crate) fn exclusive_access_condition(lifted: &Lifted, target: &Target) -> Op
     Some(format!("no other {other} changes {named} meanwhile"))
 }
 
-/// Removes a condition from a result, because the guarantee also holds without it.
+/// Removes a condition from the assumptions of a result, after it was found that the guarantee also
+/// holds without this condition.
 fn remove_condition(condition: &str, result: &mut ProgramResult) {
     result.assumptions.retain(|sentence| sentence != condition);
     if let Some(found) = result.guarantee.take() {
@@ -55,11 +56,12 @@ fn remove_condition(condition: &str, result: &mut ProgramResult) {
     }
 }
 
-/// Time that is left after the deadline for lifting the program and deriving iteration counts of
-/// loops.
+/// Time that may be used after the deadline to lift the program once more and to derive iteration
+/// counts of loops.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Reason why the slowest path with writes of other CPUs gives only a bound.
+/// Text for results whose slowest path depends on writes of other CPUs: it has a bound, but no
+/// witness.
 const NOT_REPLAYED: &str = "no interpreter replays its path";
 
 /// The device for which a program is analysed, and the way in which packets arrive there.
@@ -69,15 +71,15 @@ pub(crate) struct Device<'a> {
     pub receive: Receive,
 }
 
-/// The program if other CPUs can write to shared maps at any time.
+/// A program that is prepared for the case that other CPUs can write to shared maps at any time.
 struct InterleavedProgram {
-    /// The lifted program, in which other CPUs write to maps. `None` if the program lifted without
-    /// these writes can be used.
+    /// The program lifted with writes of other CPUs. `None` on a SmartNIC: there, the version
+    /// without these writes is used, but all loads of shared memory yield arbitrary values.
     lifted: Option<Lifted>,
     limits: UnrollLimits,
-    /// True if each load of shared memory yields any value.
+    /// True if each load of shared memory yields an arbitrary value.
     volatile: bool,
-    /// Conditions on writes that other CPUs make.
+    /// Restrictions on the writes of other CPUs under which results hold, one sentence each.
     conditions: Vec<String>,
 }
 
@@ -88,20 +90,20 @@ impl InterleavedProgram {
     }
 }
 
-/// Finding about the slowest run with writes of other CPUs, and the conditions of the result.
+/// Result of searching the slowest run with writes of other CPUs, and the conditions of the result.
 enum Found {
-    /// No run is slower than the guarantee, under these conditions.
+    /// No run is slower than the guarantee, under the listed conditions.
     NotSlower(Vec<String>),
-    /// Some run may be slower than the guarantee. This bound holds for all runs, under these
+    /// Some run may be slower than the guarantee. The bound holds for all runs, under the listed
     /// conditions.
     Slower(Box<Bound>, Vec<String>),
-    /// Nothing is known, for this reason.
+    /// No bound was found. The text is the reason.
     Nothing(String),
 }
 
 impl Found {
-    /// Adds the finding to a result. `condition` is the sentence that no other CPU changes the
-    /// maps.
+    /// Stores the outcome of the search in the result of the program. `condition` is the assumption
+    /// that no other CPU changes the maps; it is removed if the guarantee holds without it.
     fn note(self, condition: &str, result: &mut ProgramResult) {
         match self {
             Found::NotSlower(conditions) => {
@@ -163,8 +165,9 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Finds the guarantee for any number of CPUs without a search. It follows from the most
-    /// expensive path through the program. `stopped` is the reason why no search runs.
+    /// Finds the guarantee for any number of CPUs if there is no time for a search. It comes from
+    /// the most expensive path through the control flow, whether satisfiable or not. `stopped` is
+    /// the reason why no search runs.
     pub fn interleave_structurally(
         &self,
         context: &SearchContext<'_>,
@@ -182,7 +185,7 @@ impl Job<'_> {
         }
     }
 
-    /// Searches for the slowest run if other CPUs write to shared maps.
+    /// Searches for the slowest run for the case that other CPUs write to shared maps.
     fn search_interleaved(
         &self,
         context: &SearchContext<'_>,
@@ -305,8 +308,8 @@ impl Job<'_> {
     }
 }
 
-/// Returns a bound that follows from the iteration counts of loops and the costs of blocks. It
-/// holds for all values that a run may read.
+/// Returns a bound for any values that a run may read from shared maps. It follows only from the
+/// iteration counts of loops and the costs of basic blocks.
 fn interleaved_structural_bound(
     context: &SearchContext<'_>,
     device: Device<'_>,
@@ -332,7 +335,6 @@ fn interleaved_structural_bound(
     }
 }
 
-/// Returns true if a bound is slower than a guarantee.
 fn is_slower(context: &SearchContext<'_>, bound: &Bound, guarantee: &Bound) -> bool {
     context.measure.is_tighter(guarantee, bound)
 }

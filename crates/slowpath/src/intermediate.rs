@@ -1,4 +1,5 @@
-//! Sends intermediate results to the caller, who may have to kill an analysis that does not end.
+//! Sends intermediate results of an analysis to the caller, who may have to kill an analysis that
+//! does not end.
 
 use crate::events::{Control, Event};
 use crate::result::{Bound, PathResult, ProgramResult};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Minimum time between two intermediate results. Bounds can improve thousands of times a second.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Sends intermediate results, but not too many in a short time.
+/// A sender of intermediate results that limits how many are sent in a short time.
 #[derive(Default)]
 pub(crate) struct IntermediateResults {
     last: Option<Instant>,
@@ -15,7 +16,7 @@ pub(crate) struct IntermediateResults {
 
 impl IntermediateResults {
     /// Sends a bound and, if one is known, a path that some packet takes. Does nothing if the last
-    /// result was sent a short time ago.
+    /// result was sent less than [`PERIOD`] ago.
     pub fn send(
         &mut self,
         (control, started): (&Control, Instant),
@@ -32,12 +33,12 @@ impl IntermediateResults {
         report(control, started, ProgramResult { guarantee, paths, ..header(result) });
     }
 
-    /// Sends a complete result.
     pub fn send_complete(control: &Control, started: Instant, result: &ProgramResult) {
         report(control, started, result.clone());
     }
 
-    /// Sends the guarantee and its path while the search continues with further paths.
+    /// Sends the guarantee with the path that reaches it, while the search for more paths
+    /// continues.
     pub fn send_found(control: &Control, started: Instant, result: &ProgramResult) {
         let guarantee = result.guarantee.clone();
         let paths = result.paths.first().cloned().into_iter().collect();
@@ -45,7 +46,7 @@ impl IntermediateResults {
     }
 }
 
-/// Copies a result without its guarantee, paths and profile.
+/// Copies a result without its guarantee, paths and profile, as a frame for an intermediate result.
 fn header(result: &ProgramResult) -> ProgramResult {
     ProgramResult { guarantee: None, paths: Vec::new(), profile: None, ..result.clone() }
 }

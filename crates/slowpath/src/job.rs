@@ -1,4 +1,4 @@
-//! Holds the state of a running analysis, and functions that its stages share.
+//! Holds the state of a running analysis, and functions that the stages of an analysis share.
 
 use crate::Error;
 use crate::events::Control;
@@ -14,14 +14,13 @@ use slowpath_target::CostModel;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-/// Everything that a search needs besides the program.
+/// The lifted program, the prices and the metric that a search for paths needs.
 pub(crate) struct SearchContext<'a> {
     pub lifted: &'a Lifted,
     pub model: &'a CostModel,
     pub measure: Measure<'a>,
 }
 
-/// An analysis that is running.
 pub(crate) struct Job<'a> {
     pub request: &'a ProgramRequest,
     pub control: &'a Control,
@@ -29,13 +28,14 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Returns the reason why the analysis has to stop now, in the words of results. Returns `None`
-    /// if it can go on.
+    /// Returns the reason why the analysis has to stop now, worded as in results. Returns `None` if
+    /// it need not stop.
     pub fn reason_to_stop(&self) -> Option<String> {
         self.control.stop.reason().map(|reason| self.stopped(reason))
     }
 
-    /// Returns the reason for stopping, if `error` says that the work was stopped.
+    /// Returns the reason for stopping, worded as in results, if `error` only says that the work
+    /// was stopped.
     ///
     /// # Errors
     /// Returns any other error unchanged.
@@ -46,8 +46,8 @@ impl Job<'_> {
         }
     }
 
-    /// Formats a reason for stopping for results. If the memory limit is the reason, adds the stage
-    /// that used the memory.
+    /// Formats a reason for stopping as results state it. If the memory limit is the reason, adds
+    /// the stage that used the memory.
     pub fn stopped(&self, reason: Reason) -> String {
         match reason {
             Reason::Memory => format!("{reason} while {}", self.control.stop.stage()),
@@ -56,13 +56,13 @@ impl Job<'_> {
     }
 }
 
-/// Returns the number of paths for which human reports show more details.
+/// Returns the number of paths for which details are computed that only human reports show.
 pub(crate) fn detailed_path_count(options: &Options) -> usize {
     usize::try_from(options.path_details).unwrap_or(usize::MAX)
 }
 
-/// Replays a path that the search has found. Returns its witness, and the conditions on which the
-/// path depends.
+/// Replays a path that the search has found. Returns its witness packet, and the conditions on
+/// which the path depends, one sentence each.
 pub(crate) fn replayed_witness(
     search: &mut Search<BitSolver>,
     lifted: &Lifted,
@@ -81,8 +81,8 @@ pub(crate) fn replayed_witness(
     Ok((shown, relies_on))
 }
 
-/// Returns the conditions of a path that uses results of calls that the model does not compute.
-/// There is one condition for each call.
+/// Returns a condition for each call on a path whose result the model does not compute, as a
+/// sentence: the call must return the value that the witness states.
 fn uncomputed(unknowns: &[Unknown]) -> impl Iterator<Item = String> {
     let calls: BTreeSet<(u32, &str)> =
         unknowns.iter().filter(|u| u.computed).map(|u| (u.instruction, u.call.as_str())).collect();

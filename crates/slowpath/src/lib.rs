@@ -66,12 +66,12 @@ pub fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// Returns the names of the built-in targets.
+/// Returns the names of the built-in performance targets, which describe devices and their prices.
 pub fn target_names() -> Vec<&'static str> {
     slowpath_target::Target::builtin_names().to_vec()
 }
 
-/// Returns the description of a built-in target.
+/// Returns the text that describes a built-in target; `None` if there is no target of this name.
 pub fn target_text(name: &str) -> Option<&'static str> {
     slowpath_target::Target::builtin_text(name)
 }

@@ -7,22 +7,22 @@ use slowpath_ir::{Block, BlockId, Destination, FlowGraph, Loop};
 use slowpath_search::UnrollLimits;
 use std::collections::BTreeSet;
 
-/// The place to which a limit of `--unroll` applies.
+/// The loops to which a limit of the option `--unroll` applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Location {
     Everywhere,
-    /// The innermost loop that contains this instruction.
+    /// The innermost loop that contains the instruction with this number.
     Instruction(u32),
-    /// The innermost loops that contain code of a source line. The text is the end of the file's
-    /// path.
+    /// The innermost loops that contain code of a source line. The text is the file's name or the
+    /// end of its path, and the number is the line.
     Line(String, u32),
 }
 
-/// A limit that `--unroll` sets for loops.
+/// A limit on iterations that the option `--unroll` sets for loops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Limit {
     location: Location,
-    /// Maximum number of iterations.
+    /// Maximum number of iterations of the loop.
     count: u32,
 }
 
@@ -52,15 +52,16 @@ fn parse(piece: &str) -> Result<Limit, Error> {
     Ok(Limit { location, count })
 }
 
-/// Returns true if `name` is equal to the path `file` or to its last components.
+/// Returns true if the user's text `name` can mean the file with the path `file`. It must be empty,
+/// the whole path, or the last components of the path.
 fn names_file(file: &str, name: &str) -> bool {
     let rest = file.strip_suffix(name);
     rest.is_some_and(|rest| name.is_empty() || rest.is_empty() || rest.ends_with('/'))
 }
 
-/// Finds the limits that `--unroll` sets for the loops of a program. `pieces` contains the values
-/// of the option. Also returns values that name source lines without code in this program, because
-/// the lines may belong to another program.
+/// Reads the iteration limits that the values `pieces` of the option `--unroll` set for the loops
+/// of a program. Also returns those values that name a source line without code in this program,
+/// because the line may belong to another program.
 pub(crate) fn limits(
     pieces: &[String],
     lifted: &Lifted,
@@ -85,7 +86,8 @@ pub(crate) fn limits(
     Ok((limits, unmatched))
 }
 
-/// Returns the first instructions of the innermost loops that contain code of a source line.
+/// Returns the loops that `--unroll N@FILE:LINE` means: the first instructions of the innermost
+/// loops with code of this source line. `piece` is the value of the option, for error messages.
 fn at_line(lifted: &Lifted, file: &str, line: u32, piece: &str) -> Result<BTreeSet<u32>, Error> {
     let program = &lifted.program;
     let on_line = |insn: u32| {
@@ -124,9 +126,9 @@ fn at_line(lifted: &Lifted, file: &str, line: u32, piece: &str) -> Result<BTreeS
     Ok(headers)
 }
 
-/// Returns the source line of a loop. `header` is the first instruction of the loop. The line is
-/// that of the last jump back to it, because compilers put the condition of `for` and `while`
-/// there.
+/// Returns the source line of a loop, whose first instruction is `header`. The line is that of the
+/// last jump back to the first instruction, because compilers put the condition of `for` and
+/// `while` there. Returns `None` if the line is not known.
 pub(crate) fn line(lifted: &Lifted, header: u32) -> Option<&LineInfo> {
     let program = &lifted.program;
     let flow = FlowGraph::of(program).ok()?;
@@ -153,8 +155,8 @@ pub(crate) fn name(lifted: &Lifted, header: u32) -> String {
     }
 }
 
-/// Adds the source line to a sentence that begins with the first instruction of a loop (`the loop
-/// at .44 ...`).
+/// Adds the source line of a loop to a sentence that begins with `the loop at .N`, where N is the
+/// loop's first instruction. Other sentences stay as they are.
 pub(crate) fn with_lines(lifted: &Lifted, sentence: &str) -> String {
     const START: &str = "the loop at .";
     let rest = sentence.strip_prefix(START).and_then(|rest| rest.split_once(' '));

@@ -1,4 +1,4 @@
-//! Reads files with programs. Each file is read once and used for any number of analyses.
+//! Reads files that contain programs. Each file is read once and used for any number of analyses.
 
 use crate::{ArrivingProgram, Error};
 use slowpath_bpf::lift::{Handover, MapContent};
@@ -18,34 +18,34 @@ pub(crate) enum Content {
     Bpf(Arc<Object>),
     Chain(Arc<ProgramChain>),
     Arriving(Arc<ArrivingProgram>),
-    /// The text of a listing, and the error that occurred when it was parsed as an object.
+    /// The text of an NFP listing, and the error from reading it as a BPF object, which it is not.
     Listing(Arc<[u8]>, ObjectError),
 }
 
-/// A chain of programs in one object: after one program, another one runs on the same packet.
+/// A chain of programs in one object: after one program, another program runs on the same packet.
 #[derive(Clone, Debug)]
 pub struct ProgramChain {
     /// Name of the chain in results.
     pub name: String,
     /// The object with all programs.
     pub object: Arc<Object>,
-    /// The program at which packets arrive, by its number in the object.
+    /// Index, in the object, of the program at which packets arrive.
     pub entry: usize,
-    /// The edges between programs. Each states some results of a program, and the program that runs
-    /// after them.
+    /// The edges between programs. Each states results of one program, and the program that runs
+    /// after these results.
     pub handovers: Vec<Handover>,
     /// The programs of the chain.
     pub members: Vec<ChainMember>,
-    /// The programs whose work counts, by their number in the object. For example, these are the
-    /// programs on one of several devices. `None` if the work of all programs counts.
+    /// Indices, in the object, of the programs whose instructions have a cost, such as the programs
+    /// on one of several devices. `None` if all programs have a cost.
     pub counted: Option<BTreeSet<usize>>,
     /// Conditions that results depend on, one sentence each.
     pub assumptions: Vec<String>,
-    /// Facts about packets at the first program. Results cover only packets for which they hold.
-    /// Without facts, results cover all packets that the device receives.
+    /// Facts about packets that arrive at the first program; results cover only packets for which
+    /// they hold. `None` if results cover all packets that the device receives.
     pub arriving: Option<PacketFacts>,
-    /// Content of maps, by their names in the object. It adds to the content that the options
-    /// state.
+    /// Content of maps, by their names in the object. It is used in addition to the map content in
+    /// the options.
     pub contents: BTreeMap<String, MapContent>,
 }
 
@@ -54,25 +54,25 @@ pub struct ProgramChain {
 pub struct ChainMember {
     /// Name of the program in results.
     pub name: String,
-    /// Number of the program in the object.
+    /// Index of the program in the object.
     pub program: usize,
-    /// Numbers in the object of all programs that belong to this member: the program itself, and
-    /// the programs that its tail calls reach.
+    /// Indices, in the object, of all programs that belong to this member of the chain: the program
+    /// itself, and the programs that its tail calls reach.
     pub programs: Range<usize>,
 }
 
-/// Describes a program of an object, so that a user can select it.
+/// Description of a program of an object, with which a user can select it.
 #[derive(Clone, Debug)]
 pub struct ProgramInfo {
-    /// Number of the program in the object.
+    /// Index of the program in the object.
     pub index: usize,
-    /// Section of the entry function.
+    /// Name of the object's section that contains the entry function.
     pub section: String,
     /// Name of the entry function.
     pub name: String,
-    /// Program type: `xdp`, `sched_cls`, ...; `unknown` if the section does not tell.
+    /// Program type, such as `xdp` or `sched_cls`; `unknown` if the section does not tell the type.
     pub kind: String,
-    /// True if the program depends on the types of the kernel that runs it.
+    /// True if the meaning of the program depends on the BTF types of the kernel that runs it.
     pub needs_kernel: bool,
 }
 
@@ -90,7 +90,7 @@ impl ProgramFile {
         }
     }
 
-    /// Wraps an object that was read before.
+    /// Wraps an object that is already parsed.
     pub fn of(object: Arc<Object>) -> ProgramFile {
         ProgramFile(Content::Bpf(object))
     }
@@ -100,13 +100,14 @@ impl ProgramFile {
         ProgramFile(Content::Chain(Arc::new(chain)))
     }
 
-    /// Wraps a program that is analysed for packets from upstream programs.
+    /// Wraps a program that receives packets from upstream programs. It is analysed for these
+    /// packets only.
     pub fn arriving(program: ArrivingProgram) -> ProgramFile {
         ProgramFile(Content::Arriving(Arc::new(program)))
     }
 
-    /// Describes the programs of a BPF object. A chain counts as one program, which is its first
-    /// program under the chain's name. Returns `None` for a listing.
+    /// Describes the programs of a BPF object. A chain counts as one program: the program at which
+    /// packets arrive, under the chain's name. Returns `None` for an NFP listing.
     pub fn programs(&self) -> Option<Vec<ProgramInfo>> {
         let (object, chain) = match &self.0 {
             Content::Bpf(object) => (object, None),
@@ -129,12 +130,11 @@ impl ProgramFile {
         Some(object.programs.iter().enumerate().filter(listed).map(info).collect())
     }
 
-    /// Returns true for BPF objects and false for listings.
     pub(crate) fn is_bpf(&self) -> bool {
         matches!(self.0, Content::Bpf(_) | Content::Chain(_) | Content::Arriving(_))
     }
 
-    /// Returns the chain of programs; `None` if the content is something else.
+    /// Returns the chain of programs; `None` if the file is not a chain.
     pub(crate) fn as_chain(&self) -> Option<&ProgramChain> {
         match &self.0 {
             Content::Chain(chain) => Some(chain),
@@ -142,7 +142,7 @@ impl ProgramFile {
         }
     }
 
-    /// Returns the program that receives packets from upstream programs; `None` if the content is
+    /// Returns the program that receives packets from upstream programs; `None` if the file is
     /// something else.
     pub(crate) fn as_arriving(&self) -> Option<&ArrivingProgram> {
         match &self.0 {
@@ -151,7 +151,7 @@ impl ProgramFile {
         }
     }
 
-    /// Returns a shared reference to the BPF object; `None` for a listing.
+    /// Returns a shared reference to the BPF object; `None` for an NFP listing.
     pub fn object(&self) -> Option<Arc<Object>> {
         match &self.0 {
             Content::Bpf(object) => Some(Arc::clone(object)),
@@ -174,7 +174,7 @@ impl ProgramFile {
         }
     }
 
-    /// Returns the text of the listing; empty for a BPF object.
+    /// Returns the text of the NFP listing; empty for a BPF object.
     pub(crate) fn listing(&self) -> &[u8] {
         match &self.0 {
             Content::Bpf(_) | Content::Chain(_) | Content::Arriving(_) => &[],
@@ -183,7 +183,7 @@ impl ProgramFile {
     }
 }
 
-/// Describes a program that receives packets from upstream programs.
+/// Returns the name, section and type of a program that receives packets from upstream programs.
 fn arriving_info(program: &ArrivingProgram) -> ProgramInfo {
     let entry = program.object.programs.get(program.program);
     ProgramInfo {
@@ -196,7 +196,7 @@ fn arriving_info(program: &ArrivingProgram) -> ProgramInfo {
     }
 }
 
-/// Returns true if the meaning of a program depends on the kernel's types.
+/// Returns true if the meaning of a program depends on the types of the kernel that runs it.
 fn needs_kernel(object: &Object, program: usize) -> bool {
     object.link(program, None).is_ok_and(|program| !program.unresolved.is_empty())
 }

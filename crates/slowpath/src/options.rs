@@ -12,18 +12,18 @@ use slowpath_target::{InstructionSet, TargetKind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A program to analyse.
+/// A request to analyse one program of a file, with options.
 #[derive(Clone, Debug)]
 pub struct ProgramRequest {
-    /// The file as the user named it.
+    /// The name of the file, as the user stated it.
     pub file: String,
     /// Content of the file, which can contain many programs.
     pub object: ProgramFile,
-    /// Number of the program in the object; 0 for a listing, which is one program.
+    /// Index of the program in the object; 0 for a listing, which is one program.
     pub program: usize,
-    /// Types of the kernel that the program is compiled for, if known.
+    /// Types of the kernel that the program is compiled for; `None` if they are not known.
     pub kernel: Option<Arc<KernelTypes>>,
-    /// Options of the analysis.
+    /// Options of the analysis, such as target and limits.
     pub options: Options,
 }
 
@@ -39,11 +39,11 @@ impl ProgramRequest {
         }
     }
 
-    /// Returns the request after the options `set` and `maps` were applied to the file. Of `maps`,
-    /// only the content of read-only data is applied.
+    /// Returns the request after the options `set` (variables) and `maps` (map content) were
+    /// applied to the file. Of `maps`, only the content of read-only data sections is applied.
     ///
     /// # Errors
-    /// The same as [`ProgramFile::configured`].
+    /// The same as those of [`ProgramFile::configured`].
     pub(crate) fn configured(&self) -> Result<ProgramRequest, Error> {
         let Options { set, maps, .. } = &self.options;
         let object = self.object.configured(set, maps.as_deref())?;
@@ -51,22 +51,24 @@ impl ProgramRequest {
     }
 }
 
-/// The options of an analysis, as on the command line. They are one value, so that code can pass
-/// them on without naming each option.
+/// Options of an analysis, as on the command line. They are one value, so that code can pass them
+/// on without naming each option.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// The device, whose description is already parsed. All other options are plain data.
+    /// The device for which the program is analysed. Its description is already parsed; all other
+    /// options are plain data.
     #[serde(skip)]
     pub target: Target,
-    /// Metric of the guarantee: `bitrate` (the default) or `packetrate`. On targets that count, the
-    /// name of a component; the default is the first component.
+    /// Metric of the guarantee: `bitrate` (the default) or `packetrate`. On targets that count
+    /// events instead of computing rates, such as `ebpf`, it is the name of a component, such as
+    /// `instructions`; the default is the first component.
     pub metric: Option<String>,
     /// Number of cores that run the program; all cores of the target if absent.
     pub cores: Option<u32>,
-    /// Loop limits: `N`, `N@.INSTRUCTION` or `N@FILE:LINE`.
+    /// Limits on iterations of loops: `N`, `N@.INSTRUCTION` or `N@FILE:LINE`.
     pub unroll: Vec<String>,
-    /// Number of slowest satisfiable paths to find; all if absent.
+    /// Number of slowest satisfiable paths to find; all paths if absent.
     pub paths: Option<u64>,
     /// Length of the longest packet in bytes, with the Ethernet header and without the frame check
     /// sequence; the target's maximum if absent.
@@ -81,18 +83,20 @@ pub struct Options {
     pub memory_bytes: Option<u64>,
     /// TOML text with assumed prices and assumptions about helpers.
     pub assume: Option<String>,
-    /// Content of maps, as TOML or JSON text.
+    /// Initial content of maps, as TOML or JSON text.
     pub maps: Option<String>,
     /// Values of variables that loaders set: `NAME=VALUE`, or `NAME=any` for an arbitrary value;
     /// see [`slowpath_bpf::Object::set`].
     pub set: Vec<String>,
-    /// Map ABI of compiled programs: `array-pointer` (the default) or `call`.
+    /// Convention by which compiled programs access maps (map ABI): `array-pointer` (the default)
+    /// or `call`.
     pub map_abi: Option<String>,
-    /// Number of entries in each map that has room for them, for estimates; 1 if absent.
+    /// Number of entries that estimated times assume in each map that has room for them; 1 if
+    /// absent.
     pub entries: Option<u64>,
-    /// Number of paths for which the details for human reports are returned.
+    /// Number of slowest paths for which details are returned that only human reports show.
     pub path_details: u64,
-    /// True if the details contain all instructions of the program.
+    /// True if the details for human reports contain all instructions of the program.
     pub code: bool,
 }
 
@@ -110,7 +114,8 @@ impl Options {
     /// Returns the minimum and maximum packet length for this target, in bytes.
     ///
     /// # Errors
-    /// If the greatest length is below the least or above the longest possible packet.
+    /// If the maximum length is below the minimum, or above the length of the longest possible
+    /// packet.
     pub(crate) fn packets(&self, target: &slowpath_target::Target) -> Result<(u16, u16), Error> {
         let (least, greatest) = (target.min_packet, self.mtu.map_or(target.max_packet, u32::from));
         let both = (u16::try_from(least), u16::try_from(greatest));
@@ -130,11 +135,12 @@ impl Options {
         )))
     }
 
-    /// Returns the way in which packets arrive at programs on this target. If this adds a condition
-    /// to results, also returns the condition.
+    /// Returns the way in which packets arrive at programs on this target. If results hold only for
+    /// this way, also returns it as a condition, in words.
     ///
-    /// A kernel can run programs in any environment. A target with rates determines the packet
-    /// lengths, and a card also determines the way in which packets arrive.
+    /// A kernel can run programs in any environment, such as different device drivers. A target
+    /// with rates determines the packet lengths, and a SmartNIC also determines the way in which
+    /// packets arrive.
     ///
     /// # Errors
     /// If the environment is unknown, or does not have packets of the requested length.
@@ -174,8 +180,8 @@ impl Options {
         Ok((receive, receive.condition(name)))
     }
 
-    /// Returns the number of entries that each map has, if it has room for so many. Returns `None`
-    /// if the option is not set.
+    /// Returns the number of entries that estimates assume in each map that has room for them.
+    /// Returns `None` if the option is not set.
     ///
     /// # Errors
     /// If the number is 0, or the target does not estimate times.
@@ -191,6 +197,9 @@ impl Options {
     }
 
     /// Returns the metric that the search uses on this target, and its name.
+    ///
+    /// # Errors
+    /// If the target has no metric of the requested name.
     pub(crate) fn metric(
         &self,
         target: &slowpath_target::Target,

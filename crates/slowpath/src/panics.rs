@@ -1,6 +1,6 @@
 //! Catches panics of worker threads. A hook keeps their messages off standard error and stores
-//! their location, which is known even without debug information. The analysis reports them as
-//! errors in the result.
+//! their location, which is known even without debug information. The analysis reports the panics
+//! as errors in the result.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ use std::thread;
 pub(crate) const WORKER: &str = "slowpath";
 
 thread_local! {
-    /// Location of the last panic on this thread: file, line and column.
+    /// Source location of the last panic on this thread: file, line and column.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn silence() {
     });
 }
 
-/// Describes a panic that was caught on this thread in one line: its message and its location.
+/// Describes, in one line, a panic that was caught on this thread: its message and its location.
 pub(crate) fn describe(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

@@ -24,7 +24,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Instant;
 
-/// The search checks this many paths before it also looks for any path that some packet takes.
+/// Number of paths that the search checks before it also looks for an early path: any path that
+/// some packet takes, however fast.
 const CHECKED_ALONE: u64 = 4;
 
 /// Creates a result that contains the names in a request, but no bounds, paths or assumptions.
@@ -93,8 +94,8 @@ pub(crate) fn run(request: &ProgramRequest, control: &Control) {
     control.send(Event::Result(Box::new(serialise(&result, &detail))));
 }
 
-/// Uses the structural bound, which needs no unrolling, as the guarantee and the naive bound of a
-/// result.
+/// Sets the guarantee and the naive bound of a result to the structural bound, which was found
+/// without unrolling the program. `stopped` is the reason why there is no better bound.
 fn apply_structural_bound(
     result: &mut ProgramResult,
     structural: &StructuralBound,
@@ -108,8 +109,8 @@ fn apply_structural_bound(
     result.cuts.extend(structural.cuts.iter().cloned());
 }
 
-/// Turns an exact guarantee into a bound, and removes the paths from the result. `reason` says why
-/// it is uncertain that some packet takes the slowest path.
+/// Changes an exact guarantee of a result to a bound, and removes its paths. `reason` says why it
+/// is uncertain that some packet takes the slowest path.
 fn downgrade_to_bound(result: &mut ProgramResult, reason: &str) {
     result.paths.clear();
     if let Some(found) = result.guarantee.take() {
@@ -118,7 +119,7 @@ fn downgrade_to_bound(result: &mut ProgramResult, reason: &str) {
     }
 }
 
-/// Sorts paths by how slow they are, slowest first. Paths that are equally slow keep their order.
+/// Sorts paths by how slow they are, slowest first. Equally slow paths keep their order.
 fn slowest_first<T>(slowness: &[Slowness], paths: Vec<T>) -> Vec<T> {
     let mut order: Vec<(&Slowness, T)> = slowness.iter().zip(paths).collect();
     order.sort_by(|a, b| b.0.cmp(a.0));
@@ -143,7 +144,8 @@ fn located(lifted: &Lifted, error: SearchError) -> Error {
     Error::Search { place, error, hint }
 }
 
-/// Converts an error about prices. Adds the first instruction without a price, and a hint.
+/// Converts an error about missing prices. Adds the first instruction without a price, and advice
+/// for the user.
 fn unpriced(lifted: &Lifted, error: TargetError, unused: &[Assumption]) -> Error {
     let mut place = String::new();
     if let TargetError::Unpriced { classes, .. } = &error
@@ -316,7 +318,7 @@ impl Job<'_> {
     }
 
     /// Searches for paths until `requested` paths are found, no more exist, or the analysis has to
-    /// stop.
+    /// stop. Adds them to `result`, slowest first.
     fn search(
         &self,
         search: &mut Search<BitSolver>,

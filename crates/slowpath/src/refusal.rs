@@ -4,29 +4,30 @@
 use serde::Serialize;
 use slowpath_nfp::Refusals;
 
-/// A reason why the device cannot run the program.
+/// A reason why the device cannot run the program, such as a missing feature.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Refusal {
     /// Number of the first instruction that is refused for this reason, as in `slowpath show`. Null
     /// if the reason concerns the whole program.
     pub instruction: Option<usize>,
-    /// Section of that instruction, its number in the section, and its source line. Empty if the
-    /// reason concerns the whole program.
+    /// Section of the first refused instruction, its number in the section, and its source line.
+    /// Empty if the reason concerns the whole program.
     pub place: String,
-    /// The missing feature of the target.
+    /// The feature that the target lacks, in words.
     pub reason: String,
-    /// Advice; empty if only another target helps.
+    /// Advice for the user; empty if only another target helps.
     pub hint: String,
     /// Number of instructions that are refused for this reason.
     pub times: usize,
-    /// All refused instructions; not part of the documents.
+    /// Numbers of all refused instructions. They are not part of the JSON output.
     #[serde(skip)]
     pub instructions: Vec<usize>,
 }
 
 impl Refusal {
-    /// Creates the refusal of a program that cannot be compiled because its meaning is unknown.
+    /// Creates the refusal of a whole program that cannot be compiled because a part of it has no
+    /// known meaning. `reason` is the reason, in words.
     pub(crate) fn not_understood(reason: String) -> Self {
         Refusal {
             instruction: None,
@@ -38,7 +39,7 @@ impl Refusal {
         }
     }
 
-    /// Converts all reasons that the compiler has found.
+    /// Converts all reasons that the compiler for the SmartNIC has found.
     pub(crate) fn all(refusals: &Refusals) -> Vec<Self> {
         let shown = |refusal: &slowpath_nfp::Refusal| Refusal {
             instruction: refusal.slots.first().copied(),

@@ -1,4 +1,4 @@
-//! Results as data, ready for serialisation.
+//! Types of the results of an analysis, which are serialised as JSON.
 //!
 //! The doc comments of these types are user documentation: `schema.rs` generates the JSON Schema
 //! and `docs/json.md` from them. A field that older versions did not write has a default in the
@@ -21,7 +21,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Result"))]
 pub(crate) struct ProgramResult {
-    /// The file as the user named it.
+    /// The name of the file, as the user stated it.
     pub file: String,
     /// Section of the program in its object; null for listings and chains.
     pub section: Option<String>,
@@ -38,21 +38,22 @@ pub(crate) struct ProgramResult {
     /// or `memory-accesses`.
     pub metric: String,
     /// Number of cores that run the program; 0 after an error that occurred before the number was
-    /// known. Null on targets that count.
+    /// known. Null on targets that count events instead of computing rates.
     pub cores: Option<u32>,
     /// The guarantee: no packet makes the program slower than this. Null after an error.
     pub guarantee: Option<Bound>,
-    /// The guarantee if other CPUs can write anything to maps that a run accesses more than once.
-    /// Present only if it is worse than `guarantee`, which holds while no other CPU changes the
-    /// maps that `assumptions` names. Its path depends on writes of other CPUs between two
-    /// accesses, so a test run cannot repeat the path.
+    /// The guarantee for the case that other CPUs write anything to maps that a run accesses more
+    /// than once. Present only if it is worse than `guarantee`, which holds while no other CPU
+    /// changes the maps that `assumptions` names. Its path depends on writes of other CPUs between
+    /// two accesses, so a test run cannot repeat the path.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Bound"))]
     pub interleaved: Option<Bound>,
-    /// The bound of the slowest path, satisfiable or not; null after an error.
+    /// The bound that follows if every path is assumed to be satisfiable; null after an error. It
+    /// is set by the slowest path, whether or not some packet takes it.
     pub naive: Option<Bound>,
-    /// Estimated time of the slowest path. Null on targets that do not estimate, and if time ran
-    /// out before the estimate. Not a guarantee: a measurement can differ.
+    /// Estimated time of the slowest path. Null on targets that do not estimate times, and if the
+    /// analysis ran out of time before the estimate. Not a guarantee: a measurement can differ.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub estimate: Option<Estimate>,
     /// Satisfiable paths, slowest first (by their estimates, if any). The number is limited by
@@ -62,32 +63,33 @@ pub(crate) struct ProgramResult {
     /// cost and the guarantee. Empty after an error.
     pub paths: Vec<PathResult>,
     /// Breakdown of the cost of the path that sets the guarantee or, if there is an estimate, of
-    /// the path with that estimate. While `guarantee.verdict` is `bound`, the path is similar to
-    /// those that the bound covers and may cost more. Null after an error, and if the analysis
-    /// ended before the program was unrolled. Also null if the analysis had to be ended by force
-    /// half a second after its limits.
+    /// the path that `estimate` describes. While `guarantee.verdict` is `bound`, the path is
+    /// similar to those that the bound covers and may cost more. Null after an error, and if the
+    /// analysis ended before the program was unrolled. Also null if the analysis had to be ended by
+    /// force half a second after its limits.
     pub profile: Option<Profile>,
-    /// Assumptions, one sentence each: prices from `--assume`, limits from `--unroll`, and
-    /// assumptions of a front end. The guarantee, exact or not, holds only if they hold. The
-    /// requirements of a single path are in its witness.
+    /// Assumptions of the guarantee, one sentence each: prices from `--assume`, limits from
+    /// `--unroll`, and assumptions of a front end. The guarantee, exact or not, holds only if all
+    /// assumptions hold. The requirements of a single path are in its witness.
     pub assumptions: Vec<String>,
-    /// The `assumptions` that cut a loop known to run more often (`--unroll N@LOCATION`). If there
-    /// are any, `--require` is met only with `--accept-assumptions`.
+    /// Assumptions that limit a loop to fewer iterations than it is known to make (`--unroll
+    /// N@LOCATION`); they are also among the `assumptions`. If there are any, `--require` is met
+    /// only with `--accept-assumptions`.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub cuts: Vec<String>,
     /// Remarks that do not affect the guarantee, one sentence each. Examples are differences
-    /// between card and kernel that the driver's compiler causes, and programs of a chain that no
-    /// packet reaches. Remarks that begin with `estimates:` state the assumptions of the estimate,
-    /// or the reason why there is none.
+    /// between SmartNIC and kernel that the driver's compiler causes, and programs of a chain that
+    /// no packet reaches. Remarks that begin with `estimates:` state the assumptions of the
+    /// estimate, or the reason why there is none.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub notes: Vec<String>,
     /// Statistics of the search.
     pub stats: Stats,
     /// All reasons why the target cannot run the program, if the program is compiled for the
     /// target. Each reason appears once, in the order of the first instruction that it affects.
-    /// Problems that show only after these are solved, such as the length of the program on the
-    /// card, are not listed. `error` has the first reason. Empty if the program runs on the target
-    /// or fails for another reason.
+    /// Problems that show only after the listed ones are solved, such as the length of the program
+    /// on the SmartNIC, are not listed. `error` has the first reason. Empty if the program runs on
+    /// the target or fails for another reason.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub refusals: Vec<Refusal>,
     /// Reason why there is no guarantee, in one line; null if there is one. `deadline while STAGE:
@@ -102,10 +104,10 @@ pub(crate) struct ProgramResult {
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) enum Verdict {
-    /// A packet exists that brings the program down to this rate, or up to this count. Also a fixed
-    /// limit that no program exceeds.
+    /// A packet exists that brings the program down to this rate, or up to this count. Also used if
+    /// the bound is a fixed limit that no program exceeds.
     Exact,
-    /// The same as exact, under assumptions: the bound is exact if they hold.
+    /// The bound is exact if the assumptions of the result hold.
     Conditional,
     /// The program is at least this fast, or needs at most this much, if the assumptions hold. A
     /// packet that reaches the bound is not known.
@@ -116,15 +118,16 @@ pub(crate) enum Verdict {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Bound {
-    /// Bits per second. The rate that `metric` names is guaranteed. The other rate is that of the
-    /// path that sets the bound, and other paths may have a lower one. Null on targets that count.
+    /// Bits per second. The rate that `metric` names is guaranteed. The other rate belongs to the
+    /// path that sets the bound, and other paths may have a lower rate. Null on targets that count
+    /// events instead of computing rates.
     pub bitrate_bps: Option<f64>,
     /// Packets per second; see `bitrate_bps`.
     pub packetrate_pps: Option<f64>,
-    /// Counts by component of the target, such as `{"instructions": N, "memory accesses": M}`; null
-    /// on targets with rates. No packet exceeds the count of the component that `metric` names. The
-    /// other counts are those of the path that sets the bound, and other paths may have higher
-    /// ones.
+    /// Number of events by component of the target, such as `{"instructions": N, "memory accesses":
+    /// M}`; null on targets with rates. No packet exceeds the count of the component that `metric`
+    /// names. The other counts belong to the path that sets the bound, and other paths may have
+    /// higher counts.
     pub counts: Option<IndexMap<String, u64>>,
     /// `exact`: a packet exists that brings the program down to this rate, or up to this count; or
     /// the bound is a fixed limit that no program exceeds. `conditional`: the same, if the
@@ -136,20 +139,23 @@ pub(crate) struct Bound {
     pub exact: bool,
     /// Reason why the search ended early: `deadline`, `total deadline`, `interrupted`, `memory
     /// limit while STAGE`, `out of stack while STAGE`, or a sentence. Examples of sentences: the
-    /// solver gave up; or only facts about the arriving packets are known, because a card is behind
-    /// other devices. If the verdict is not `bound`, further `paths` may be missing. Null if the
-    /// search found everything that was requested, and always in `naive`.
+    /// solver gave up; or only facts about the arriving packets are known, because the program runs
+    /// on a SmartNIC behind other devices. If the verdict is not `bound`, further `paths` may be
+    /// missing. Null if the search found everything that was requested, and always in `naive`.
     pub stopped: Option<String>,
-    /// The component or limit that sets the rate; null on targets that count.
+    /// The component or fixed limit of the target that sets the rate; null on targets that count
+    /// events instead of computing rates.
     pub bottleneck: Option<String>,
     /// Packets per second that each component and each fixed limit of the target allows on the path
     /// that sets the bound, in the order of the target description. A component without work on
-    /// this path sets no limit and is null. On targets that count, the whole value is null.
+    /// this path sets no limit and is null. On targets that count events instead of computing
+    /// rates, the whole value is null.
     pub components: Option<IndexMap<String, Option<f64>>>,
 }
 
 impl Bound {
-    /// Returns the bound with the verdict that a packet reaches it, exact or conditional.
+    /// Returns the bound with the verdict that a packet reaches it: `conditional`, if the result
+    /// has assumptions, else `exact`.
     pub fn found(self, conditional: bool) -> Bound {
         let verdict = if conditional { Verdict::Conditional } else { Verdict::Exact };
         Bound { verdict, exact: !conditional, ..self }
@@ -169,19 +175,19 @@ pub(crate) struct Estimate {
     pub path: PathEstimate,
     /// Machine whose experiments calibrate the estimate.
     pub machine: String,
-    /// Date of these experiments.
+    /// Date on which the experiments that calibrate the estimate were made.
     pub date: String,
-    /// Reason why the calibration should not be the default of a machine. Null if it is good
+    /// Reason why the calibration is too poor to be the default of its machine. Null if it is good
     /// enough, or does not state its quality.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub doubt: Option<String>,
-    /// Number of entries in each map that has room for them (`--entries`). Packets are spread over
-    /// the entries.
+    /// Number of entries that the estimate assumes in each map that has room for them
+    /// (`--entries`). Packets are spread over the entries.
     pub entries: u64,
-    /// Number of paths that were estimated: the slowest ones by the sum of the times of their
-    /// instructions and calls.
+    /// Number of paths whose time was estimated. They are the slowest paths by the sum of the times
+    /// of their instructions and calls.
     pub candidates: u64,
-    /// Reason why the search for further paths ended early; null if no more exist or enough were
+    /// Reason why the search for more paths ended early; null if no more exist or enough were
     /// found.
     pub stopped: Option<String>,
 }
@@ -195,7 +201,7 @@ pub(crate) struct PathEstimate {
     pub ns: f64,
     /// Lower end of the interval that contains 90 of 100 measurements.
     pub low_ns: f64,
-    /// Upper end of that interval.
+    /// Upper end of the interval that contains 90 of 100 measurements.
     pub high_ns: f64,
     /// Nanoseconds that the program adds to the kernel's loop, a part of `ns`.
     pub program_ns: f64,
@@ -203,29 +209,31 @@ pub(crate) struct PathEstimate {
     pub packetrate_pps: f64,
 }
 
-/// A satisfiable path.
+/// A path of the program that some packet takes.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PathResult {
     /// Cycles by component of the target, without fixed limits. On `agilio-cx-2x40`, `processing`
     /// counts cycles of one core with the per-packet overhead, and `dram` counts cycles of the one
-    /// DRAM engine. A whole number of cycles is written without a fraction. On targets that count:
-    /// the counts.
+    /// DRAM engine. A whole number of cycles is written without a fraction. On targets that count
+    /// events instead of computing rates: the number of events by component.
     pub cost: IndexMap<String, Amount>,
     /// Length in bytes of the smallest packet that can take the path.
     pub min_packet_size: u32,
-    /// Predicted bits per second if all packets take this path and have that size. Limited by the
-    /// same caps as a guarantee. Null on targets that count.
+    /// Predicted bits per second if all packets take this path and have `min_packet_size` bytes.
+    /// The fixed limits of the target apply, as in a guarantee. Null on targets that count events
+    /// instead of computing rates.
     pub bitrate_bps: Option<f64>,
     /// Packets per second; see `bitrate_bps`.
     pub packetrate_pps: Option<f64>,
-    /// The component or limit that sets these rates; null on targets that count.
+    /// The component or fixed limit of the target that sets the rates of the path; null on targets
+    /// that count events instead of computing rates.
     pub bottleneck: Option<String>,
-    /// Estimated time of the path; null on targets that do not estimate.
+    /// Estimated time of the path; null on targets that do not estimate times.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub estimate: Option<PathEstimate>,
-    /// Edges `[from, to]` in order of execution, named by the first instructions of basic blocks.
-    /// The last `to` is the exit of the program.
+    /// Edges `[from, to]` of the control-flow graph in order of execution. A basic block is named
+    /// by the number of its first instruction. The last `to` is the exit of the program.
     pub edges: Vec<(u32, u32)>,
     /// Source lines `[file, line]` in order of execution; empty if the program has no debug
     /// information.
@@ -235,8 +243,8 @@ pub(crate) struct PathResult {
     pub lines: Vec<Line>,
     /// A packet that takes the path. It is replayed before it is reported.
     pub witness: WitnessResult,
-    /// Further conditions for a packet to take the path, one sentence each: results of calls that
-    /// the model does not follow completely. Absent if there are none. The conditions of the
+    /// Additional conditions for a packet to take the path, one sentence each: results of calls
+    /// that the model does not follow completely. Absent if there are none. The conditions of the
     /// slowest path are also among the `assumptions` of the result, whose verdict is then
     /// conditional.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -268,7 +276,7 @@ pub(crate) struct Line {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Profile {
-    /// Cost of the whole path, by component, as in a path.
+    /// Cost of the whole path, by component of the target.
     pub cost: IndexMap<String, Amount>,
     /// Part of the cost that is the device's per-packet overhead.
     pub overhead: IndexMap<String, Amount>,
@@ -292,7 +300,7 @@ pub(crate) struct ProfileProgram {
     pub program: String,
     /// Number of the program's instructions that the path executes.
     pub instructions: u64,
-    /// Cost of these instructions, by component.
+    /// Cost of the program's instructions on the path, by component.
     pub cost: IndexMap<String, Amount>,
 }
 
@@ -306,13 +314,13 @@ pub(crate) struct ProfileLine {
     pub line: u32,
     /// Text of the line; empty if the object does not contain it.
     pub text: String,
-    /// The function of the program that executes the line; null if not known.
+    /// Name of the function that contains the line; null if not known.
     pub function: Option<String>,
-    /// Number of executions of the line's most frequently executed instruction.
+    /// Number of executions of the line: that of its most frequently executed instruction.
     pub runs: u64,
     /// Number of instructions of the line that the path executes.
     pub instructions: u64,
-    /// Cost of all executions, by component.
+    /// Cost of all executions of the line, by component.
     pub cost: IndexMap<String, Amount>,
 }
 
@@ -320,22 +328,21 @@ pub(crate) struct ProfileLine {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "ProfileInstruction"))]
 pub(crate) struct ProfileInsn {
-    /// Number of the instruction.
+    /// Number of the instruction in the program.
     pub instruction: u32,
-    /// Text of the instruction.
+    /// Text of the instruction in assembly language.
     pub text: String,
-    /// The function of the program that contains the instruction; null in listings, and if not
-    /// known.
+    /// Name of the function that contains the instruction; null in listings, and if not known.
     pub function: Option<String>,
-    /// Index into `lines`; null if the source line is not known.
+    /// Position of the instruction's source line in `lines`; null if the source line is not known.
     pub line: Option<usize>,
     /// Number of times that the path executes the instruction.
     pub runs: u64,
-    /// Cost of all executions, by component.
+    /// Cost of all executions of the instruction, by component.
     pub cost: IndexMap<String, Amount>,
 }
 
-/// Amount of cost: cycles, or a count.
+/// Amount of one component of a cost: cycles, or a count.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(untagged)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(with = "f64"))]
@@ -352,13 +359,13 @@ pub(crate) enum Amount {
 pub(crate) struct Stats {
     /// Duration of the analysis in seconds.
     pub seconds: f64,
-    /// Number of paths that were checked.
+    /// Number of paths whose conditions the solver checked.
     pub candidates: u64,
-    /// Number of checked paths that were satisfiable.
+    /// Number of checked paths that some packet can take.
     pub sat: u64,
-    /// Number of checked paths that were not satisfiable.
+    /// Number of checked paths that no packet can take.
     pub unsat: u64,
-    /// Number of sets of edges that no packet can take together.
+    /// Number of nogoods that were found: sets of edges that no packet can take together.
     pub nogoods: u64,
     /// Number of calls of the solver.
     pub solver_checks: u64,

@@ -56,7 +56,8 @@ struct CompileDocument {
     target: String,
     #[serde(flatten)]
     compiled: Shown,
-    /// Result of the equivalence check of the two programs; null without `--verify`.
+    /// Result of the equivalence check of the compiled program and the BPF program; null without
+    /// `--verify`.
     verification: Option<Verification>,
 }
 

@@ -1,5 +1,5 @@
-//! Sets variables of objects, as loaders do, and lists the conditions on such variables that
-//! results depend on.
+//! Sets variables of objects, as loaders do, and lists the conditions on variables that results
+//! depend on.
 
 use crate::object::{Content, ProgramFile};
 use crate::{Error, contents};
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl ProgramFile {
-    /// Returns the file after variables were set as in `set` (`NAME=VALUE`, `NAME=any`). Also fills
-    /// read-only data sections from `maps`, the text of `--maps`. If a variable gets several
+    /// Returns the file after variables were set as `set` states (`NAME=VALUE`, `NAME=any`). Also
+    /// fills read-only data sections from `maps`, the text of `--maps`. If a variable gets several
     /// values, the last one counts.
     ///
     /// # Errors
@@ -31,10 +31,11 @@ impl ProgramFile {
     }
 }
 
-/// Returns the object after its variables were set as in [`ProgramFile::configured`].
+/// Returns the object after its variables and read-only data were set, as
+/// [`ProgramFile::configured`] does for a file.
 ///
 /// # Errors
-/// The same as [`ProgramFile::configured`].
+/// The same as those of [`ProgramFile::configured`].
 pub fn configured(
     object: &Arc<Object>,
     set: &[String],
@@ -62,8 +63,8 @@ pub fn configured(
     Ok(object)
 }
 
-/// Returns the object with values for variables that can have any value. Each gets the value that
-/// the path of a witness needs. `witness` is JSON.
+/// Returns the object with fixed values for the variables that the user has set to `any`. Each
+/// variable gets the value that the path of the witness needs. `witness` is JSON.
 pub fn as_witnessed(object: &Arc<Object>, witness: &Value) -> Arc<Object> {
     let mut object = Arc::clone(object);
     if !has_open(&object) {
@@ -79,8 +80,8 @@ pub fn as_witnessed(object: &Arc<Object>, witness: &Value) -> Arc<Object> {
     object
 }
 
-/// Adds the values that were stated for writable variables to a witness, which is JSON. Skips
-/// sections about which the witness says nothing.
+/// Adds the values that users set for writable variables to the map content in a witness, which is
+/// JSON. Data sections that the witness does not contain are skipped.
 pub fn with_stated(object: &Object, witness: &mut Value) {
     for map in object.maps.iter().filter(|map| !map.read_only && !map.stated.is_empty()) {
         let Some(initial) = map.initial.as_deref() else { continue };
@@ -103,17 +104,18 @@ pub fn with_stated(object: &Object, witness: &mut Value) {
     }
 }
 
-/// Returns true if some variable of the object can have any value.
+/// Returns true if the user has set some variable of the object to `any`, so that analyses cover
+/// all its values.
 pub fn has_open(object: &Object) -> bool {
     object.maps.iter().flat_map(|map| &map.stated).any(|stated| stated.value.is_none())
 }
 
-/// Returns the conditions on variables that a loader sets, as far as the paths of a program depend
-/// on them. There is one sentence for each condition.
+/// Returns the conditions on variables that a loader may set, as far as the paths of a program
+/// depend on these variables. Each condition is one sentence.
 ///
-/// A read-only variable counts if the program can reach an instruction with its address, and a
-/// branch can depend on it. If the dependence of branches cannot be decided, the first condition
-/// suffices.
+/// A read-only variable is included if the program can reach an instruction with its address, and a
+/// branch can depend on it. If it cannot be decided whether branches depend on the variable, it is
+/// included too.
 pub(crate) fn conditions(
     object: &Object,
     linked: &BpfProgram,

@@ -1,5 +1,5 @@
 //! Describes the content of a BPF object as data: its programs, maps, calls, loops, listings, and
-//! parts that are not resolved or not supported.
+//! features that are not resolved or not supported.
 //!
 //! Programs are lifted and unrolled to check if `bound` supports them, but no search runs. An
 //! object can be shown even if no front end lifts its programs. `docs/json.md` documents the
@@ -24,11 +24,11 @@ use slowpath_stop::Stop;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An object, or the reason why it cannot be shown.
+/// Description of a BPF object, or the reason why it cannot be shown.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "BpfObject"))]
 pub(crate) struct ShownObject {
-    /// The file as the user named it.
+    /// The name of the file, as the user stated it.
     file: String,
     /// Content of the section `license`; null if the section does not exist.
     license: Option<String>,
@@ -40,21 +40,21 @@ pub(crate) struct ShownObject {
     error: Option<String>,
 }
 
-/// A program of an object.
+/// Description of a program of a BPF object.
 #[derive(Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Program"))]
 struct ShownProgram {
-    /// Section of the entry function.
+    /// Name of the object's section that contains the entry function.
     section: String,
     /// Name of the entry function.
     name: String,
-    /// Program type: `xdp`, `sched_cls`, ...; `unknown` if the section does not tell.
+    /// Program type, such as `xdp` or `sched_cls`; `unknown` if the section does not tell the type.
     kind: String,
-    /// Number of instructions of all its functions.
+    /// Number of instructions of all functions of the program, in 8-byte slots.
     instructions: usize,
     /// Number of instructions with a known source line.
     instructions_with_source: usize,
-    /// The other functions.
+    /// The functions of the program other than the entry function.
     subprograms: Vec<ShownSubprogram>,
     /// Stack use of the program; null if it cannot be linked.
     #[cfg_attr(test, schemars(extend("default" = null)))]
@@ -73,54 +73,55 @@ struct ShownProgram {
     /// Reason why `slowpath bound --target ebpf` cannot analyse the program, in one line. Null if
     /// it can, given limits for the loops without a known number of iterations.
     unsupported: Option<String>,
-    /// Assumptions of a bound, one sentence each.
+    /// Assumptions under which a bound of the program holds, one sentence each.
     assumptions: Vec<String>,
     /// Loops of the program.
     loops: Vec<ShownLoop>,
-    /// Support by the card `agilio-cx-2x40`, for a compilation with default options. Null if the
-    /// program is not an XDP program or cannot be linked.
+    /// Support by the SmartNIC `agilio-cx-2x40`, for a compilation with default options. Null if
+    /// the program is not an XDP program or cannot be linked.
     card: Option<ShownCard>,
-    /// Reason why the program cannot be linked, in one line; all counts are then 0 and all lists
-    /// empty. Null if it can.
+    /// Reason why the program cannot be linked, in one line; null if it can. With a reason, all
+    /// counts are 0 and all lists are empty.
     error: Option<String>,
-    /// All instructions; null without `--listing`.
+    /// All instructions of the program; null without `--listing`.
     listing: Option<Vec<ShownInsn>>,
 }
 
-/// A program on the card, compiled with default options.
+/// Support of a program by the SmartNIC, compiled with default options.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Card"))]
 struct ShownCard {
-    /// Number of instructions for the card; null if it cannot run the program.
+    /// Number of instructions of the compiled program; null if the SmartNIC cannot run the program.
     instructions: Option<usize>,
-    /// All reasons why the card cannot run the program, as in a result of `slowpath bound`.
+    /// All reasons why the SmartNIC cannot run the program, as in a result of `slowpath bound`.
     refusals: Vec<Refusal>,
 }
 
-/// Stack use of a program. It covers accesses with constant addresses.
+/// Stack use of a program, as far as it accesses the stack at constant addresses.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Stack"))]
 struct ShownStack {
-    /// Stack of the entry function, in bytes.
+    /// Stack size of the entry function, in bytes.
     own: u32,
     /// Names of the functions on the call chain with the deepest stack, from the entry function on.
     deepest: Vec<String>,
-    /// Stack of this call chain in bytes, with each function rounded up to 32 bytes. Older kernels,
-    /// and kernels without a JIT compiler, round this way; others round up to 16 bytes.
+    /// Total stack size of the functions in `deepest`, in bytes, with each function rounded up to
+    /// 32 bytes. Older kernels, and kernels without a JIT compiler, round this way; others round up
+    /// to 16 bytes.
     bytes: u32,
 }
 
-/// A function that a program can call.
+/// A function of a program other than the entry function.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Subprogram"))]
 struct ShownSubprogram {
     /// Name of the function.
     name: String,
-    /// Number of its first instruction.
+    /// Number of the function's first instruction.
     first: usize,
-    /// True for global functions, false for `static` ones.
+    /// True for global functions, false for `static` functions.
     global: bool,
-    /// Stack of the function in bytes. It covers accesses with constant addresses.
+    /// Number of bytes of stack that the function uses at constant addresses.
     #[cfg_attr(test, schemars(extend("default" = 0)))]
     stack: u32,
 }
@@ -129,19 +130,19 @@ struct ShownSubprogram {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Unresolved"))]
 struct ShownUnresolved {
-    /// Number of the instruction.
+    /// Number of the instruction in the program.
     instruction: usize,
-    /// The missing information.
+    /// The missing information, in words.
     reason: String,
 }
 
-/// An instruction of a listing.
+/// An instruction of a program, with its source line.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Instruction"))]
 struct ShownInsn {
-    /// Number of the instruction.
+    /// Number of the instruction in the program.
     instruction: usize,
-    /// Text of the instruction.
+    /// Text of the instruction in assembly language.
     text: String,
     /// Source line of the instruction; null if not known.
     source: Option<ShownLine>,
@@ -153,7 +154,7 @@ struct ShownInsn {
 struct ShownMap {
     /// Name of the map.
     name: String,
-    /// Type of the map: `hash`, `array`, ...
+    /// Type of the map, such as `hash` or `array`.
     kind: String,
     /// Size of a key in bytes.
     key_size: u32,
@@ -163,27 +164,27 @@ struct ShownMap {
     max_entries: u32,
 }
 
-/// A request to show programs, with options and a time limit.
+/// A request to show programs of an object, with options and a time limit.
 #[derive(Clone, Debug)]
 pub struct ShowRequest {
-    /// The file as the user named it.
+    /// The name of the file, as the user stated it.
     pub file: String,
-    /// Content of the file.
+    /// Parsed content of the file.
     pub object: ProgramFile,
     /// Numbers of the programs to show, as in the object.
     pub programs: Vec<usize>,
     /// Types of the kernel for which the programs are compiled. Without them, everything that
     /// depends on these types is reported as unresolved.
     pub kernel: Option<Arc<KernelTypes>>,
-    /// True to list all instructions.
+    /// True to list all instructions of the programs.
     pub listing: bool,
     /// Time limit in seconds for finding the loop bounds of each program.
     pub deadline_seconds: f64,
 }
 
 impl ShowRequest {
-    /// Creates a request to show all programs of an object, without instructions, kernel types, or
-    /// time for finding loop bounds.
+    /// Creates a request to show all programs of an object. It does not list instructions, has no
+    /// kernel types, and allows no time for finding loop bounds.
     pub fn of(file: impl Into<String>, object: ProgramFile) -> Self {
         let number = object.programs().map_or(0, |programs| programs.len());
         ShowRequest {
@@ -217,7 +218,7 @@ pub fn show(request: &ShowRequest, stop: &Stop) -> Result<String, Error> {
     serde_json::to_string(&shown).map_err(|error| Error::Panic(error.to_string()))
 }
 
-/// Lifts a program as an analysis with default options does.
+/// Lifts a program to the intermediate representation, as an analysis with default options does.
 fn lifted(
     request: &ShowRequest,
     program: usize,
@@ -240,8 +241,8 @@ fn default_request(request: &ShowRequest, program: usize) -> ProgramRequest {
     }
 }
 
-/// Compiles a program for the card with default options. Returns its length, or the reasons why the
-/// card cannot run it.
+/// Compiles a program for the SmartNIC with default options. Returns its length, or the reasons why
+/// the SmartNIC cannot run it.
 fn card(request: &ShowRequest, program: usize, object: &Object, stop: &Stop) -> ShownCard {
     let compiled = Compilation::of(&default_request(request, program), object, stop);
     match compiled {
@@ -321,7 +322,6 @@ fn program(object: &Object, index: usize, request: &ShowRequest, stop: &Stop) ->
     }
 }
 
-/// Lists all instructions of a program.
 fn listing(object: &Object, program: &BpfProgram) -> Vec<ShownInsn> {
     let slots = program.insns.iter().enumerate().filter(|(_, insn)| **insn != Insn::SecondSlot);
     let shown = |(slot, _): (usize, &Insn)| ShownInsn {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use slowpath_bpf::BpfProgram;
 
-/// A source line.
+/// A source line of a program.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Line"))]
 pub(crate) struct ShownLine {
@@ -16,7 +16,7 @@ pub(crate) struct ShownLine {
 }
 
 impl ShownLine {
-    /// Returns the source line of the instruction at a slot, if it is known.
+    /// Returns the source line of the instruction at a slot; `None` if it is not known.
     pub fn of(program: &BpfProgram, slot: usize) -> Option<Self> {
         let line = program.lines.get(slot)?.as_ref()?;
         let (file, text) = (line.file.to_string(), line.text.to_string());

@@ -1,22 +1,22 @@
 //! The names of the stages of an analysis, for messages such as "deadline while ...".
 
-/// Reading the file, its types and relocations.
+/// Name of the stage that reads the file, its types and relocations.
 pub(crate) const READING: &str = "reading the program";
-/// Compiling for the card.
+/// Name of the stage that compiles the program for the SmartNIC.
 pub(crate) const COMPILING: &str = "compiling the program for the card";
-/// Lifting instructions to the intermediate representation.
+/// Name of the stage that lifts instructions to the intermediate representation.
 pub(crate) const LIFTING: &str = "translating the program";
-/// Finding facts about the packets that upstream programs send.
+/// Name of the stage that finds facts about the packets that upstream programs send.
 pub(crate) const ARRIVING: &str = "looking for facts about the packets that arrive";
-/// Executing all paths together.
+/// Name of the stage that executes all paths together, with loops unrolled.
 pub(crate) const UNROLLING: &str = "unrolling the program";
-/// Searching for the slowest path.
+/// Name of the stage that searches for the slowest path.
 pub(crate) const SEARCHING: &str = "searching for the slowest path";
-/// Replaying the slowest path, and attributing its cost.
+/// Name of the stage that replays the slowest path, and divides its cost among instructions.
 pub(crate) const REPORTING: &str = "replaying the slowest path";
-/// Comparing a compiled program with its source.
+/// Name of the stage that compares a compiled program with its source.
 pub(crate) const VERIFYING: &str = "verifying the compiled program";
-/// Searching for programs of a chain that no packet reaches.
+/// Name of the stage that searches for programs of a chain that no packet reaches.
 pub(crate) const REACHING: &str = "looking for programs that no packet reaches";
-/// Searching for the paths with the longest estimated times.
+/// Name of the stage that searches for the paths with the longest estimated times.
 pub(crate) const ESTIMATING: &str = "estimating the slowest paths";

@@ -1,5 +1,5 @@
-//! Computes a bound without unrolling: the cost of the most expensive iteration of each loop, times
-//! its number of iterations.
+//! Computes a bound on the cost of a program without unrolling its loops: the cost of the most
+//! expensive iteration of each loop, times its number of iterations.
 //!
 //! Iteration counts come from counters and pointers ([`slowpath_ranges::iteration_bounds`]), from
 //! limits of the kernel (`bpf_loop`, `may_goto`) and from `--unroll`. For all other loops, a
@@ -34,11 +34,12 @@ use std::time::Duration;
 /// Maximum number of instructions that the kernel's verifier follows.
 const VERIFIER_LIMIT: u64 = 1_000_000;
 
-/// Unrolling runs for this time before another thread begins to derive iteration counts.
+/// Time for which only unrolling runs. Afterwards, a second thread also begins to derive iteration
+/// counts of loops.
 const COUNTING_DELAY: Duration = Duration::from_millis(50);
 
-/// Maximum time for deriving iteration counts after the deadline. So an analysis that reaches its
-/// deadline still has a bound.
+/// Maximum time for deriving iteration counts of loops after the deadline. So an analysis that
+/// reaches its deadline still has a bound.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// An upper bound on the cost of all runs, which is found without unrolling the program.
@@ -46,19 +47,20 @@ pub(crate) struct StructuralBound {
     pub cost: CostVector,
     /// Conditions under which the bound holds, one sentence each.
     pub conditions: Vec<String>,
-    /// Conditions that limit a loop to fewer iterations than it can have.
+    /// Conditions that limit a loop to fewer iterations than it can have without them, such as
+    /// `--unroll` values. They are also among `conditions`.
     pub cuts: Vec<String>,
-    /// For each loop, its first instruction, its maximum number of iterations, and the source of
-    /// this number.
+    /// For each loop, its first instruction, its maximum number of iterations, and the reason for
+    /// this maximum.
     iterations: Vec<(u32, u64, Source)>,
 }
 
-/// The reason why a loop has no more iterations than a certain number.
+/// The reason why a loop has at most a certain number of iterations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Source {
-    /// A counter or a pointer in the loop limits its iterations.
+    /// The loop ends because of a counter or a pointer, whose values were analysed.
     Value,
-    /// The kernel limits the iterations, by the mechanism with this name.
+    /// The kernel limits the iterations. The text names the mechanism, such as `bpf_loop`.
     Device(String),
     /// The option `--unroll` limits the iterations.
     Stated,
@@ -67,10 +69,10 @@ enum Source {
 }
 
 impl StructuralBound {
-    /// Returns the bound of a lifted program. `derived` contains iteration counts of loops that
-    /// were derived from values, if they are known.
+    /// Returns the bound of a lifted program. `derived` contains, for each loop, the maximum number
+    /// of iterations that follows from values of registers, if it is known.
     ///
-    /// `None` if the iteration count of a loop is unknown, or no path leads out of the program.
+    /// Returns `None` if some loop has no known maximum, or no path leads out of the program.
     pub fn of(
         lifted: &Lifted,
         limits: &UnrollLimits,
@@ -108,8 +110,8 @@ impl StructuralBound {
         Some(found)
     }
 
-    /// Returns the bound of a lifted program. First derives iteration counts of loops from values,
-    /// until `stop` holds.
+    /// Returns the bound of a lifted program, like [`StructuralBound::of`]. First derives the
+    /// maximum number of iterations of loops from values of registers, until `stop` holds.
     pub fn with_derived_counts(
         lifted: &Lifted,
         limits: &UnrollLimits,
@@ -121,8 +123,8 @@ impl StructuralBound {
         StructuralBound::of(lifted, limits, model, &derived)
     }
 
-    /// Returns the maximum number of iterations of a loop, and adds the conditions on which it
-    /// depends.
+    /// Returns the maximum number of iterations of a loop with the reason for it, and adds the
+    /// conditions on which the maximum depends. Returns `None` if no maximum is known.
     fn max_iterations(
         &mut self,
         lifted: &Lifted,
@@ -178,7 +180,8 @@ impl StructuralBound {
         }
     }
 
-    /// Returns the reason why the program was not unrolled, in the words of results.
+    /// Returns the reason why the program was not unrolled, worded as in results. Returns `None` if
+    /// `error` is about a loop that this bound does not know.
     pub fn stopped_by(&self, lifted: &Lifted, error: &SearchError) -> Option<String> {
         let location = match *error {
             SearchError::UnboundedLoop { location, .. }
@@ -205,8 +208,9 @@ impl StructuralBound {
     }
 }
 
-/// Unrolls a program. If this takes long or fails, a second thread derives iteration counts of the
-/// loops from values. These counts are returned, too.
+/// Unrolls a program. If this takes long or fails, a second thread derives the maximum number of
+/// iterations of each loop from values of registers. Returns the result of unrolling, and the
+/// derived numbers.
 pub(crate) fn unroll_and_count(
     program: &Program,
     limits: &UnrollLimits,
@@ -248,7 +252,8 @@ pub(crate) fn unroll_and_count(
     })
 }
 
-/// Derives the iteration counts of loops from values. A count is `None` if it cannot be derived.
+/// Derives the maximum number of iterations of each loop from values of registers. A number is
+/// `None` if it cannot be derived.
 fn derive_counts(
     program: &Program,
     flow: &FlowGraph,
@@ -259,8 +264,9 @@ fn derive_counts(
     slowpath_ranges::iteration_bounds(program, flow, &ranges, stop)
 }
 
-/// Returns how many iterations of a loop a limit of the device allows. Returns `None` if an
-/// iteration can avoid the block that is counted.
+/// Returns the number of iterations that a loop can have because the kernel limits how often one of
+/// its basic blocks runs. Returns `None` if an iteration can avoid this block, so that the limit
+/// does not apply.
 fn of_device(program: &Program, flow: &FlowGraph, id: LoopId, limit: &VisitLimit) -> Option<u64> {
     if !is_inside(flow, limit.block, id) || is_inside(flow, limit.reset_by, id) {
         return None;
@@ -287,8 +293,8 @@ fn of_device(program: &Program, flow: &FlowGraph, id: LoopId, limit: &VisitLimit
     Some(limit.max_visits.saturating_add(1))
 }
 
-/// Returns true if the kernel's verifier follows each iteration of a loop. It does so unless a
-/// block in the loop has a limit of its own.
+/// Returns true if the kernel's verifier follows each iteration of a loop. It does so unless the
+/// kernel limits how often a basic block of the loop runs.
 fn is_verified(lifted: &Lifted, flow: &FlowGraph, id: LoopId) -> bool {
     let limits = &lifted.program.visit_limits;
     lifted.verifier_limit_scope != VerifierLimitScope::Nothing

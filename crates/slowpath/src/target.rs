@@ -1,5 +1,5 @@
-//! The device for which programs are analysed. Its description is read once and used for any number
-//! of programs.
+//! The device for which programs are analysed, called the target. Its description is read once and
+//! used for any number of programs.
 
 use crate::Error;
 use slowpath_target::{Fitted, InstructionSet, TargetError};
@@ -7,14 +7,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A target and its name. Clones share the description.
+/// The device for which programs are analysed, and its name. Clones share the description.
 ///
 /// Creating a target never fails. If the target does not exist or its description is not valid,
 /// every program analysed for it reports the error.
 #[derive(Clone, Debug, Default)]
 pub struct Target {
     name: String,
-    /// The description, as TOML.
+    /// The description of the target, as TOML.
     text: Cow<'static, str>,
     description: Description,
 }
@@ -23,7 +23,7 @@ pub struct Target {
 enum Description {
     Valid(Arc<slowpath_target::Target>),
     Invalid(TargetError),
-    /// There is no built-in target with this name.
+    /// There is no built-in target with the given name.
     #[default]
     Unknown,
 }
@@ -38,7 +38,8 @@ impl From<Result<slowpath_target::Target, TargetError>> for Description {
 }
 
 impl Target {
-    /// Returns the built-in target with this name.
+    /// Returns the built-in target with this name. If there is none, every analysis for it reports
+    /// an error.
     pub fn builtin(name: &str) -> Target {
         let known = slowpath_target::Target::builtin(name);
         let description = known.map_or(Description::Unknown, Description::from);
@@ -46,8 +47,8 @@ impl Target {
         Target { name: name.to_owned(), text: text.into(), description }
     }
 
-    /// Parses the description of a target (`docs/targets.md`). `name` is the name that the user has
-    /// given.
+    /// Parses the TOML description of a target (`docs/targets.md`). `name` is the name that the
+    /// user has given.
     pub fn parse(name: &str, text: String) -> Target {
         let read = slowpath_target::Target::parse(&text, OPTION);
         Target { name: name.to_owned(), text: text.into(), description: read.into() }
@@ -58,14 +59,15 @@ impl Target {
         &self.name
     }
 
-    /// Returns all problems of the description. Some of them do not prevent its use, such as a
-    /// number without a source.
+    /// Returns all problems of the target's description, one sentence each. Some do not prevent its
+    /// use, such as a number without a source.
     pub fn problems(&self) -> Vec<String> {
         slowpath_target::check(&self.text)
     }
 
-    /// Returns the names of the metrics of a target that counts. There is one for each component.
-    /// Returns `None` for targets with rates and for invalid targets.
+    /// Returns the names of the metrics, such as `instructions`, of a target that counts events:
+    /// one for each component. Returns `None` for targets that compute rates, and for invalid
+    /// targets.
     pub fn counters(&self) -> Option<Vec<String>> {
         self.valid()?.metrics()
     }
@@ -76,13 +78,13 @@ impl Target {
         Some(self.valid()?.max_packet)
     }
 
-    /// Returns true if programs of BPF objects are compiled for the target. False for targets that
-    /// execute BPF instructions, and for invalid targets.
+    /// Returns true if programs of BPF objects are compiled for the target. Returns false for
+    /// targets that execute BPF instructions, and for invalid targets.
     pub fn compiles(&self) -> bool {
         self.valid().is_some_and(|target| target.instruction_set == InstructionSet::Nfp)
     }
 
-    /// Returns the parsed description for an analysis.
+    /// Returns the parsed description of the target.
     ///
     /// # Errors
     /// If the target does not exist or its description is not valid.
@@ -97,20 +99,21 @@ impl Target {
         }
     }
 
-    /// Returns the machine whose times the target estimates, and the date when they were measured.
-    /// Returns `None` if the target does not estimate times.
+    /// Returns the name of the machine whose times the target estimates, and the date when they
+    /// were measured. Returns `None` if the target does not estimate times.
     pub fn machine(&self) -> Option<(String, String)> {
         let timing = self.valid()?.timing.as_ref()?;
         Some((timing.machine.clone(), timing.date.clone()))
     }
 
-    /// Returns the reason why the calibration should not be used by default on its machine. Returns
-    /// `None` if it is good enough, or does not state its quality.
+    /// Returns the reason why the calibration of estimated times is too poor to be used by default
+    /// on its machine. Returns `None` if it is good enough, or does not state its quality.
     pub fn doubt(&self) -> Option<String> {
         self.valid()?.timing.as_ref()?.calibration.as_ref()?.doubt.clone()
     }
 
-    /// Returns the models of components that the target uses for estimates, by name.
+    /// Returns the fitted models, such as those of helper calls, that the target uses for
+    /// estimates, by name.
     pub fn models(&self) -> &BTreeMap<String, Fitted> {
         static NONE: BTreeMap<String, Fitted> = BTreeMap::new();
         self.valid().and_then(|target| target.timing.as_ref()).map_or(&NONE, |known| &known.models)
@@ -124,11 +127,10 @@ impl Target {
     }
 }
 
-/// The option that names the file of a description.
+/// The command-line option that names the file with a target's description.
 const OPTION: &str = "--target";
 
 impl From<&str> for Target {
-    /// Returns the built-in target with this name.
     fn from(name: &str) -> Self {
         Target::builtin(name)
     }

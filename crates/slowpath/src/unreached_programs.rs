@@ -1,7 +1,7 @@
 //! Finds the programs of a chain that no packet reaches.
 //!
-//! A search maximises how many of the unreached programs a path enters. It finds a path through
-//! some of them, or proves that no packet reaches any of them.
+//! A search maximises the number of programs, among those not reached so far, that a path enters.
+//! It finds a path through some of them, or proves that no packet reaches any of them.
 
 use crate::frontend::Lifted;
 use crate::job::{Job, SearchContext};
@@ -19,7 +19,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
 /// Adds a note to the result for each program of a chain that no packet reaches. If time runs out,
-/// adds no note.
+/// adds no note about undecided programs.
 ///
 /// # Errors
 /// If the program cannot be unrolled again, which is a defect.
@@ -67,9 +67,9 @@ pub(crate) fn note_unreached(
     Ok(())
 }
 
-/// The result of searching for programs that packets reach.
+/// The result of searching for a packet that reaches one of several programs.
 enum Reached {
-    /// A packet reaches the programs with these first instructions.
+    /// A packet reaches some of the programs. The set contains the first instruction of each.
     Some(BTreeSet<u32>),
     /// No packet reaches any of the programs.
     None,
@@ -77,8 +77,8 @@ enum Reached {
     Unknown,
 }
 
-/// Searches for a packet that reaches at least one of several programs. `starts` contains the first
-/// instructions of the programs.
+/// Searches for a packet that reaches at least one of several programs of a chain. `starts`
+/// contains the first instructions of the programs.
 fn search_reachable(
     job: &Job<'_>,
     context: &SearchContext<'_>,
@@ -116,8 +116,8 @@ fn search_reachable(
     }
 }
 
-/// Adds a cost class for the instructions `starts`, so that a search can count them. Returns the
-/// changed program and the new class.
+/// Adds a cost class to the program that only the instructions `starts` have, so that a search can
+/// count how many of them are executed. Returns the changed program and the new class.
 fn with_entry_class(lifted: &Lifted, starts: &BTreeSet<u32>) -> (Program, CostClassId) {
     let mut program = lifted.program.clone();
     let class = CostClassId::from(program.cost_classes.len());

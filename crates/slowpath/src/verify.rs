@@ -1,5 +1,5 @@
-//! Translation validation: proves that a compiled program on the card does the same as the BPF
-//! program.
+//! Translation validation: proves that a program compiled for a SmartNIC (the card) does the same
+//! as the BPF program that it was compiled from.
 //!
 //! The proof covers all pairs of a satisfiable path of the BPF program and a path of the compiled
 //! program that some packet of the first path takes. For each pair, the solver shows that result,
@@ -36,29 +36,29 @@ use std::time::Instant;
 
 pub use replay::{Counterexample, ElementByte, FinalState};
 
-/// Result of the equivalence check of a BPF program and its compiled version for the card.
+/// Result of the equivalence check of a BPF program and its compiled version for the SmartNIC.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verification {
-    /// True if the card does the same as the kernel on every path, for all packets and map
+    /// True if the SmartNIC does the same as the kernel on every path, for all packets and map
     /// contents, under the `assumptions`.
     pub proved: bool,
-    /// Number of paths of the BPF program that are proved.
+    /// Number of paths of the BPF program on which both programs are proved to do the same.
     pub paths_proved: u64,
     /// Number of paths of the BPF program; null if not all were found.
     pub paths_total: Option<u64>,
-    /// Number of pairs of a path of the BPF program and a path of the card's program that some
-    /// packet takes.
+    /// Number of pairs of a path of the BPF program and a path of the compiled program that the
+    /// same packet takes.
     pub pairs: u64,
     /// An input on which the two programs differ; null if none is known.
     pub counterexample: Option<Counterexample>,
     /// Reasons why the proof is incomplete, one sentence each.
     pub undecided: Vec<String>,
-    /// Cases excluded from the proof because card and kernel differ in them for every program. Also
-    /// the assumptions under which either program was translated.
+    /// Cases excluded from the proof because SmartNIC and kernel differ in them for every program,
+    /// one sentence each. Also the assumptions under which either program was translated.
     pub assumptions: Vec<String>,
-    /// Differences between card and kernel that the driver's compiler causes. They can explain a
-    /// counterexample.
+    /// Differences between SmartNIC and kernel that the driver's compiler causes, one sentence
+    /// each. They can explain a counterexample.
     pub deviations: Vec<String>,
     /// Number of solver calls.
     pub checks: u64,
@@ -66,11 +66,11 @@ pub struct Verification {
     pub seconds: f64,
 }
 
-/// Compiles the program of a request for the card, and tries to prove that the result does the
-/// same. When `stop` holds, returns the result so far.
+/// Compiles the program of a request for the SmartNIC, and tries to prove that the compiled program
+/// does the same. When `stop` holds, returns the result so far.
 ///
 /// # Errors
-/// If the object cannot be read, or the card cannot run the program.
+/// If the object cannot be read, or the SmartNIC cannot run the program.
 pub fn verify(request: &ProgramRequest, stop: &Stop) -> Result<Verification, Error> {
     let object = request.object.bpf()?;
     match Compilation::of(request, object, stop) {
@@ -87,11 +87,11 @@ pub fn verify(request: &ProgramRequest, stop: &Stop) -> Result<Verification, Err
     }
 }
 
-/// Tries to prove that a listing does the same as a BPF program. The listing comes from another
-/// compiler, for example as a dump of the driver.
+/// Tries to prove that an NFP listing does the same as the BPF program of a request. The listing
+/// comes from another compiler, for example as a dump of the driver.
 ///
 /// # Errors
-/// The same as [`verify`]; also if the listing cannot be read.
+/// The same as those of [`verify`]; also if the listing cannot be read.
 pub fn verify_listing(
     request: &ProgramRequest,
     listing: &[u8],
@@ -148,8 +148,8 @@ impl<'a> Validation<'a> {
         Ok(self.found)
     }
 
-    /// Compares all paths of the BPF program with those of the compiled program. Returns false if
-    /// some path could not be compared.
+    /// Compares all paths of the BPF program with the paths of the compiled program. Returns false
+    /// if some path could not be compared.
     fn paths(
         &mut self,
         product: &mut Product,
@@ -186,7 +186,8 @@ impl<'a> Validation<'a> {
         Ok(complete)
     }
 
-    /// Compares one path of the BPF program with all paths on the card that the same packets take.
+    /// Compares one path of the BPF program with all paths of the compiled program that the same
+    /// packets take.
     fn path(
         &mut self,
         product: &mut Product,
@@ -263,14 +264,15 @@ impl<'a> Validation<'a> {
         Ok(equivalence)
     }
 
-    /// Adds the reason why the verification ended early. It is added even if the list is full.
+    /// Adds the reason why the verification ended early to the reasons why the proof is incomplete,
+    /// even if their maximum number is reached.
     fn add_stop_reason(&mut self, reason: &str) {
         if !self.found.undecided.iter().any(|known| known == reason) {
             self.found.undecided.push(reason.to_owned());
         }
     }
 
-    /// Adds a reason why the proof is incomplete, unless the list is full.
+    /// Adds a reason why the proof is incomplete, unless the maximum number of reasons is reached.
     fn add_gap(&mut self, reason: String) {
         add_reason(&mut self.found.undecided, reason);
     }

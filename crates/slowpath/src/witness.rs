@@ -1,5 +1,5 @@
-//! Creates witnesses: the packet and map content that make a program take a path. Each is replayed
-//! before it is shown.
+//! Creates witnesses: the packet and map content that make a program take a path. Each witness is
+//! replayed before it is shown.
 
 mod draws;
 mod maps;
@@ -20,26 +20,26 @@ use slowpath_target::CostModel;
 use std::collections::{BTreeMap, HashMap};
 use support::{FILL, Support};
 
-/// A packet and an environment in which it takes a path, with the parts that the path depends on.
+/// A packet and an environment in which it takes a path, with the values that the path depends on.
 pub(crate) struct Witness {
     length: u32,
-    /// Bytes that the path depends on, by region and offset.
+    /// Bytes of memory before the run that the path depends on, by region and offset.
     bytes: BTreeMap<(RegionId, u64), u8>,
     environment: Environment,
-    /// Drawn values that the path depends on.
+    /// Values from outside, such as random numbers, that the path depends on.
     unknowns: Vec<Unknown>,
-    /// Further requirements at the start.
+    /// Requirements on the state before the first instruction, besides packet and maps.
     requirements: Vec<Requirement>,
-    /// Numbers that the replay assigned to interned pairs.
+    /// Numbers by which the replay represents pairs of words (interned pairs), by pair.
     interned: HashMap<(u64, u64), u32>,
-    /// Inputs that the path depends on, with their values.
+    /// Inputs of the program that the path depends on, with their values.
     inputs: BTreeMap<InputId, u64>,
-    /// Bytes written by the replay.
+    /// Bytes that the program has written in the replay.
     written: ByteMap,
 }
 
 impl Witness {
-    /// Builds the witness from the model of a path's conditions.
+    /// Builds the witness from the solver's model of a path's conditions.
     pub fn new(unrolled: &Unrolled, found: &FoundPath) -> Self {
         let executor = &unrolled.executor;
         let support = Support::of(executor, &found.conditions, &found.model);
@@ -79,7 +79,7 @@ impl Witness {
         }
     }
 
-    /// Runs the witness in the concrete interpreter.
+    /// Runs the program on the witness in the concrete interpreter.
     ///
     /// # Errors
     /// If the run does not have exactly the path and the cost that the search found.
@@ -115,7 +115,7 @@ impl Witness {
         Ok(())
     }
 
-    /// Returns the address of a region in the replay.
+    /// Returns the address that a memory region has in the replay; 0 if it has none.
     fn base(&self, executor: &Executor, region: RegionId) -> u64 {
         let kind = InputKind::BaseAddress(region);
         let input = executor.program().inputs.iter().position(|input| input.kind == kind);
@@ -123,7 +123,7 @@ impl Witness {
         value.copied().unwrap_or_default()
     }
 
-    /// Converts the witness for reports.
+    /// Converts the witness to the type of reports.
     pub fn result(&self, executor: &Executor, layout: Option<&Layout>) -> WitnessResult {
         let regions = &executor.program().regions;
         let byte_at = |region, offset| self.bytes.get(&(RegionId::from(region), offset));
@@ -152,7 +152,8 @@ impl Witness {
     }
 }
 
-/// Returns the value of a term in a model. Variables without a value get their smallest value.
+/// Evaluates a term with the values of a solver's model. A variable without a value gets its
+/// minimum.
 fn value(pool: &TermPool, model: &Model, term: TermId) -> u64 {
     match *pool.node(term) {
         Node::Var(var) => model.var(var).unwrap_or(pool.domain(term).lo()),

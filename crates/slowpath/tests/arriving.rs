@@ -1,4 +1,5 @@
-//! Tests programs on the card that receive only packets for which certain facts hold.
+//! Tests the analysis of programs on a SmartNIC that receive only packets for which certain facts
+//! hold.
 
 use crate::common;
 
@@ -12,8 +13,8 @@ use std::sync::Arc;
 
 const EXAMPLE: &str = "chain/load_balancer_card.bpf.o";
 
-/// Analyses the card's example for packets with these facts. With `has_upstream`, the same program
-/// is also the upstream program.
+/// Analyses an example program on the SmartNIC, for packets for which `facts` hold; no packet
+/// arrives if they are `None`. With `has_upstream`, the packets come from a copy of the program.
 fn arriving(facts: Option<PacketFacts>, has_upstream: bool) -> Value {
     let object = Arc::new(Object::parse(&example(EXAMPLE)).expect("an object"));
     let arrivals = move |_: Option<&_>, _: &_| Arrivals {
@@ -34,7 +35,7 @@ fn arriving(facts: Option<PacketFacts>, has_upstream: bool) -> Value {
     run(ProgramRequest { options: options(), ..ProgramRequest::of("chain.yaml", file) }).0
 }
 
-/// Analyses the card's example on its own.
+/// Analyses the example for the SmartNIC without facts about its packets.
 fn alone() -> Value {
     let read = ProgramFile::read(&example(EXAMPLE)).expect("an object");
     run(ProgramRequest { options: options(), ..ProgramRequest::of("example.bpf.o", read) }).0
@@ -45,7 +46,8 @@ fn rate(result: &Value) -> f64 {
     result["guarantee"]["bitrate_bps"].as_f64().expect("a rate")
 }
 
-/// Returns facts that hold for only one packet, whose bytes are hexadecimal digits; `--` is zero.
+/// Returns facts that hold for only one packet. `packet` has two hexadecimal digits for each byte;
+/// `--` stands for zero.
 fn only(packet: &str) -> PacketFacts {
     let bytes: Vec<&str> = (0..packet.len() / 2).map(|at| &packet[2 * at..2 * at + 2]).collect();
     let length = u16::try_from(bytes.len()).expect("a packet");

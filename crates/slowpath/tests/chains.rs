@@ -17,26 +17,26 @@ const PASS: u32 = 2;
 const TX: u32 = 3;
 const REDIRECT: u32 = 4;
 
-/// Memory accesses of each slow path of the second program, in addition to the accesses for every
-/// packet.
+/// Additional memory accesses of one slow path of the second program: for IPv4 packets. The next
+/// constants are for its other slow paths.
 const IPV4: u64 = 40;
 const UNSEEN: u64 = 80;
 const ZERO: u64 = 160;
 
-/// Analyses the maximum number of memory accesses of both programs. The second program runs if the
-/// first one returns one of `results`.
+/// Analyses a chain of two programs for the maximum number of memory accesses. The second program
+/// runs if the first one returns one of `results`. With `shared`, the programs share their maps.
 fn chained(results: Vec<u32>, shared: bool) -> Value {
     chain_of(&["first", "second"], &[(0, results, 1)], shared)
 }
 
-/// Analyses the maximum number of memory accesses of a chain. Each edge has a program, results, and
-/// the program that runs after these results.
+/// Finds the maximum number of memory accesses of a chain of programs. Each edge has the number of
+/// a program, results, and the number of the program that runs after these results.
 fn chain_of(names: &[&str], edges: &[(usize, Vec<u32>, usize)], shared: bool) -> Value {
     run_chain(names, edges, shared, None, None)
 }
 
-/// Like [`chain_of`], with a network between the programs, and counting the work of only one
-/// program.
+/// Analyses a chain like [`chain_of`]. Packets cross `network` between its programs, and only the
+/// accesses of the program `counted` are counted.
 fn run_chain(
     names: &[&str],
     edges: &[(usize, Vec<u32>, usize)],
@@ -47,7 +47,8 @@ fn run_chain(
     run_received(names, edges, shared, (network, counted), None)
 }
 
-/// Like [`run_chain`], for packets that arrive as `receive` describes.
+/// Finds the maximum number of memory accesses like [`run_chain`], for packets that arrive as
+/// `receive` describes.
 fn run_received(
     names: &[&str],
     edges: &[(usize, Vec<u32>, usize)],
@@ -190,7 +191,8 @@ fn programs_that_no_packet_reaches_are_named() {
     assert_eq!(notes(&chained(vec![PASS], false)), [""; 0]);
 }
 
-/// Analyses the maximum number of memory accesses of one of two programs on two devices.
+/// Finds the maximum number of memory accesses of the program `counted`, one of two programs on two
+/// devices.
 fn on_two_devices(results: Vec<u32>, network: &Network, counted: usize) -> Value {
     run_chain(&["first", "second"], &[(0, results, 1)], false, Some(network), Some(counted))
 }

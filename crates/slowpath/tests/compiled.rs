@@ -6,7 +6,8 @@ use common::{analyse, example, examples, options};
 use serde_json::Value;
 use slowpath::{Options, ProgramFile, ProgramRequest};
 
-/// Returns the listing of the first program of an object, or the error of its compilation.
+/// Compiles the first program of an object to a listing for the SmartNIC. Returns the error if this
+/// fails.
 fn listing(data: &[u8], options: &Options) -> Result<String, String> {
     let object = ProgramFile::read(data).expect("an object");
     let request =

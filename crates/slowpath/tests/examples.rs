@@ -1,4 +1,5 @@
-//! Tests that the guarantees of the examples are those that their comments state.
+//! Tests that the guarantees of the example programs are those that comments in their sources
+//! state.
 
 use crate::common;
 
@@ -6,7 +7,8 @@ use common::{analyse, example, options};
 use serde_json::Value;
 use slowpath::Options;
 
-/// Analyses an example on five cores. The guarantee must be exact, and bounds must only improve.
+/// Analyses an example on five cores. Checks that the guarantee is exact, and that its bounds only
+/// improve over time.
 fn analysed(name: &str, metric: &str) -> Value {
     let options = Options { metric: Some(metric.into()), cores: Some(5), ..options() };
     let (result, bounds) = analyse(&example(name), options);
@@ -17,10 +19,10 @@ fn analysed(name: &str, metric: &str) -> Value {
     result
 }
 
-/// Cycles of the slowest path, and the length of its smallest packet in bytes.
+/// Cycles that a slowest path takes, and the length in bytes of the shortest packet that takes it.
 type Expected = (u64, u64);
 
-/// Each example with the slowest path by packet rate, and the slowest path by bit rate.
+/// Example programs, each with its expected slowest path by packet rate and by bit rate.
 const EXPECTED: [(&str, Expected, Expected); 4] = [
     ("two_protocols.asm", (323, 100), (244, 60)),
     ("size_classes.asm", (312, 160), (269, 60)),

@@ -1,6 +1,6 @@
 //! Compares the guarantees of thousands of random BPF programs with an enumeration of all their
-//! paths. Z3 checks each path separately. The slowest satisfiable path must agree for every metric,
-//! with its cost and its shortest packet.
+//! paths. Z3 checks each path separately. For every metric, the search must find the same slowest
+//! path, with the same cost and the same shortest packet.
 //!
 //! `EXHAUSTIVE_PROGRAMS` sets the number of programs, `EXHAUSTIVE_SEED` the first seed. Programs
 //! with too many paths, and programs with arithmetic that Z3 cannot decide in time, are skipped and
@@ -28,9 +28,9 @@ use target::target;
 const PROGRAMS: u64 = 2000;
 /// Maximum number of paths after unrolling. The enumeration of more paths would take too long.
 const MOST_PATHS: u64 = 64;
-/// Packet lengths in bytes.
+/// Minimum and maximum packet length in bytes.
 const PACKETS: (u32, u32) = (14, 128);
-/// Metrics of the searches, with the use of input enumeration.
+/// Metrics to search by, each with the way in which the search enumerates inputs.
 const SEARCHES: [(Metric, InputEnumeration); 6] = [
     (Metric::BitRate, InputEnumeration::Interleaved),
     (Metric::PacketRate, InputEnumeration::Interleaved),
@@ -39,14 +39,14 @@ const SEARCHES: [(Metric, InputEnumeration); 6] = [
     (Metric::BitRate, InputEnumeration::First),
     (Metric::Component(0), InputEnumeration::First),
 ];
-/// Number of operations after which the enumeration of inputs gives up.
+/// Number of operations after which a search stops trying all combinations of input values.
 const MOST_OPERATIONS: u64 = 1 << 18;
 
-/// Time limit for one query of the enumeration.
+/// Time limit for one Z3 query about a path.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Returns program generators: from small programs with all features, to larger programs without
-/// arithmetic that is hard to decide.
+/// Returns generators of random programs: from small programs with all features to larger programs
+/// without arithmetic that is hard for solvers.
 fn kinds() -> Vec<Programs> {
     let all = Features { packet_reach: 64, max_slots: 300, ..Features::all() };
     let easy = Features { multiply: false, divide: false, variable_shifts: false, ..all.clone() };
@@ -65,17 +65,17 @@ fn number(variable: &str, default: u64) -> u64 {
 /// Counts of programs, paths and searches.
 #[derive(Default, Debug)]
 struct Tally {
-    /// Compared programs.
+    /// Number of compared programs.
     compared: u64,
-    /// Paths of the compared programs.
+    /// Number of paths of the compared programs.
     paths: u64,
-    /// Paths of the compared programs that no packet takes.
+    /// Number of paths of the compared programs that no packet takes.
     impossible: u64,
-    /// Programs skipped because they have too many paths.
+    /// Number of programs skipped because they have too many paths.
     many_paths: u64,
-    /// Programs skipped because Z3 does not decide a path in time.
+    /// Number of programs skipped because Z3 does not decide a path in time.
     undecided: u64,
-    /// Searches that the enumeration of inputs completed.
+    /// Number of searches that tried all combinations of relevant input values.
     tried: u64,
 }
 
@@ -108,8 +108,8 @@ fn unrolled(program: &Rc<Program>) -> Unrolled {
     unroll(Rc::clone(program), &UnrollLimits::default(), &Stop::never()).expect("unrolls")
 }
 
-/// Checks that the search finds the slowest path. Returns true if the enumeration of inputs
-/// completed the search.
+/// Checks that the search finds the slowest path. Returns true if the search tried all combinations
+/// of relevant input values.
 fn compare(
     name: &str,
     program: &Rc<Program>,
@@ -165,7 +165,6 @@ impl Drop for NameOnPanic<'_> {
     }
 }
 
-/// Compares all searches of one program with the enumeration of its paths.
 fn examine(name: &str, data: &[u8], tally: &mut Tally, proof: &Proof) {
     let _guard = NameOnPanic(name);
     let program = Rc::new(lifted(data));
@@ -196,7 +195,8 @@ fn examine(name: &str, data: &[u8], tally: &mut Tally, proof: &Proof) {
     tally.impossible += paths - all.len() as u64;
 }
 
-/// Compares the programs of every second seed.
+/// Compares programs from every second seed, one half of all programs, with the enumeration of
+/// their paths. Each half runs in its own thread.
 fn half(seeds: std::ops::Range<u64>, proof: &Proof) -> Tally {
     let kinds = kinds();
     let mut tally = Tally::default();

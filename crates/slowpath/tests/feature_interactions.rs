@@ -1,6 +1,6 @@
-//! Tests programs that combine two features. The slow paths of the programs in
-//! `objects/seams.bpf.c` depend on both. `crates/kernel/tests/feature_interactions.rs` runs the
-//! programs in the kernel.
+//! Tests programs that combine two features of BPF. The slow paths of the programs in
+//! `objects/seams.bpf.c` depend on both features. `crates/kernel/tests/feature_interactions.rs`
+//! runs the programs in the kernel.
 
 use crate::common;
 
@@ -8,8 +8,8 @@ use common::{SLOW, accesses, memory_accesses, object, of_object};
 use serde_json::Value;
 use slowpath_bpf::Object;
 
-/// Programs in the order of the object, with true if a run can take the slow path. `None` if the
-/// program cannot be analysed.
+/// Names of the programs, in the order of the object file. The flag is true if a run can take the
+/// program's slow path, and `None` if the program cannot be analysed.
 const PROGRAMS: [(&str, Option<bool>); 15] = [
     ("old_pointer_returned", Some(true)),
     ("key_of_the_outer_round", Some(true)),
@@ -49,7 +49,8 @@ fn slow_paths_are_found_if_features_are_combined() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A callback that moves the elements of the map under iteration can be called without limit.
+/// Checks that a program is rejected if a callback moves elements of the map during iteration,
+/// because the kernel may then call the callback without limit.
 #[test]
 fn maps_that_change_during_iteration_are_refused() {
     let number = PROGRAMS.iter().position(|(name, _)| *name == "updated_on_the_way");
@@ -59,7 +60,7 @@ fn maps_that_change_during_iteration_are_refused() {
     assert!(error.contains("seams.bpf.c"), "{error}");
 }
 
-/// The witness names the bytes that the function read from its uninitialised stack.
+/// Checks that the witness describes the stack bytes that a function reads but never wrote.
 #[test]
 fn uninitialised_bytes_are_named() {
     let number = PROGRAMS.iter().position(|(name, _)| *name == "left_by_another_function");

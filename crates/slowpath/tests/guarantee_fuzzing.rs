@@ -1,4 +1,4 @@
-//! Tests the examples with random runs: no run may cost more than the guarantee.
+//! Tests the example programs with random runs: no run may cost more than the guarantee.
 
 use crate::common;
 mod environment;
@@ -11,12 +11,13 @@ use slowpath::{Options, ProgramFile, ProgramRequest};
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::{LiftOptions, Lifted, Receive, lift};
 
-/// Number of packets per example.
+/// Number of random packets per example program.
 const STEPS: u64 = 1_000;
-/// Packet lengths of target `ebpf` with an MTU of 1500 bytes.
+/// Minimum and maximum packet length that target `ebpf` accepts at an MTU of 1500 bytes.
 const PACKETS: (u16, u16) = (14, 1500);
 
-/// Returns the guaranteed count, and a witness of the path that sets it.
+/// Returns the guaranteed maximum of a metric, such as the number of instructions, and a witness of
+/// the path that reaches it.
 fn guaranteed(name: &str, data: &[u8], metric: &str) -> (u64, Value) {
     let options = Options {
         target: "ebpf".into(),

@@ -7,7 +7,7 @@ use common::{object, of_object, options};
 use serde_json::Value;
 use slowpath::{Options, ProgramFile, ShowRequest, Stop, show};
 
-/// Iterations of the loops of each program, in the order of their first instructions.
+/// Maximum iterations of the loops of each program, in the order of their first instructions.
 const ITERATIONS: [(&str, &[u64]); 8] = [
     ("register_counter", &[17]),
     ("stack_counter", &[9]),
@@ -42,12 +42,12 @@ fn bounds_are_the_iteration_counts() {
     assert_eq!(found, expected);
 }
 
-/// Analyses a program of `objects/kernel_loops.bpf.o`.
+/// Analyses a program of `objects/kernel_loops.bpf.o`. `unroll` contains user-supplied maximum
+/// iteration counts of loops.
 fn bound(program: usize, unroll: &[&str]) -> Value {
     bound_of("kernel_loops.bpf.o", program, unroll)
 }
 
-/// Analyses a program of an object of `objects/`.
 fn bound_of(name: &str, program: usize, unroll: &[&str]) -> Value {
     let unroll = unroll.iter().map(|&limit| limit.to_owned()).collect();
     of_object(name, program, Options { target: "ebpf".into(), unroll, ..options() })
@@ -93,8 +93,8 @@ fn a_loop_without_its_own_limit_has_the_limit_of_the_verifier() {
     assert!(conditions.contains("which limits a run to 1000000 instructions"), "{conditions}");
 }
 
-/// The loop counts in steps of eight until it equals `len & 0x78`, with `len` from 8 to 96. It has
-/// at most twelve iterations.
+/// Checks a loop whose counter grows by eight until it equals `len & 0x78`, with `len` from 8 to
+/// 96. The loop has at most twelve iterations.
 #[test]
 fn a_loop_that_counts_by_eight_until_it_equals_its_end_is_bounded() {
     let derived = bound_of("unrolled_copy.bpf.o", 0, &[]);

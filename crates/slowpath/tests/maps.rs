@@ -1,5 +1,5 @@
-//! Tests the effects of map helpers. The slow paths of the programs in `objects/maps.bpf.c`,
-//! `objects/elements.bpf.c` and `objects/tries.bpf.c` depend on them.
+//! Tests the effects of map helpers, on which the slow paths of the programs depend. They are in
+//! `objects/maps.bpf.c`, `objects/elements.bpf.c` and `objects/tries.bpf.c`.
 //! `crates/kernel/tests/elements.rs` runs the programs of the last two files in the kernel.
 
 use crate::common;
@@ -9,7 +9,8 @@ use serde_json::Value;
 use slowpath::Options;
 use slowpath_bpf::Object;
 
-/// Programs of `maps.bpf.c` in the order of the object, with true if a run can take the slow path.
+/// Programs of `maps.bpf.c` in the order of the object. The flag is true if a run can take the slow
+/// path.
 const PROGRAMS: [(&str, bool); 9] = [
     ("map_called_packet", true),
     ("map_called_stack", true),
@@ -22,7 +23,7 @@ const PROGRAMS: [(&str, bool); 9] = [
     ("never_out_of_range", false),
 ];
 
-/// Programs of `elements.bpf.c`, with true if a run can take the slow path.
+/// Programs of `elements.bpf.c`. The flag is true if a run can take the slow path.
 const ELEMENTS: [(&str, bool); 36] = [
     ("old_value_stays", true),
     ("old_value_does_not_change", false),
@@ -62,7 +63,7 @@ const ELEMENTS: [(&str, bool); 36] = [
     ("record_larger_than_the_ring", false),
 ];
 
-/// Programs of `tries.bpf.c`, with true if a run can take the slow path.
+/// Programs of `tries.bpf.c`. The flag is true if a run can take the slow path.
 const TRIES: [(&str, bool); 6] = [
     ("only_too_long_a_prefix", false),
     ("two_prefixes_in_one", false),
@@ -72,8 +73,8 @@ const TRIES: [(&str, bool); 6] = [
     ("three_prefixes_in_two", false),
 ];
 
-/// Programs of `consistent.bpf.c`. The first flag is true if a run can take the slow path, the
-/// second if that run relies on a condition.
+/// Programs of `consistent.bpf.c`. The first flag is true if a run can take the slow path. The
+/// second flag is true if the guarantee then depends on an assumption.
 const CONSISTENT: [(&str, bool, bool); 31] = [
     ("inner_full_and_then_not", false, false),
     ("inner_full_behind_a_delete", false, false),
@@ -112,7 +113,8 @@ fn bound(program: usize) -> Value {
     of_content("maps.bpf.o", program, None)
 }
 
-/// Analyses a program of an object with the map content `maps`.
+/// Analyses a program of an object file. `maps` describes the content of the program's maps as
+/// JSON; `None` if it is unknown.
 fn of_content(file: &str, program: usize, maps: Option<String>) -> Value {
     of_object(file, program, Options { maps, ..accesses() })
 }
@@ -136,8 +138,9 @@ fn addresses_of_maps_are_not_conditions() {
     assert!(!assumptions.contains("address of"), "{assumptions}");
 }
 
-/// Checks for each program of an object if the analysis finds a slow path, and if the result relies
-/// on a condition. `slow` is the minimum number of memory accesses on slow paths.
+/// Checks, for each program of an object file, whether the analysis finds a slow path and whether
+/// the guarantee depends on an assumption. A path is slow if it has at least `slow` memory
+/// accesses.
 fn check(
     file: &str,
     slow: u64,

@@ -1,5 +1,6 @@
-//! Tests the bytes of a packet after its start or end was moved, and the results that helpers
-//! return for such moves. The slow paths of the programs in `objects/packet.bpf.c` depend on both.
+//! Tests what a program can read from a packet after a helper has moved the packet's start or end,
+//! and the results that these helpers return. The slow paths of the programs in
+//! `objects/packet.bpf.c` depend on both.
 
 use crate::common;
 
@@ -7,7 +8,7 @@ use common::{SLOW, accesses, memory_accesses, of_object};
 use serde_json::Value;
 use slowpath::Options;
 
-/// Programs in the order of the object, with true if a run can take the slow path.
+/// Programs in the order of the object. The flag is true if a run can take the slow path.
 const PROGRAMS: [(&str, bool); 31] = [
     ("cleared", true),
     ("not_cleared", true),
@@ -42,7 +43,7 @@ const PROGRAMS: [(&str, bool); 31] = [
     ("never_without_any_room", false),
 ];
 
-/// Analyses a program for drivers with one page per packet.
+/// Analyses a program for network drivers that use one memory page per packet.
 fn bound(program: usize) -> Value {
     let receive = Some("native-page".to_owned());
     of_object("packet.bpf.o", program, Options { receive, ..accesses() })

@@ -6,8 +6,8 @@ use common::{example, of_object, options};
 use serde_json::Value;
 use slowpath::{Error, Options, ProgramFile, ProgramRequest, Stop, Target, target_text, verify};
 
-/// Program `headers` of `objects/loops.bpf.c`. Its loop has one iteration per 16 bytes of the
-/// packet.
+/// Index of program `headers` of `objects/loops.bpf.c`. Its loop has one iteration per 16 bytes of
+/// the packet.
 const HEADERS: usize = 3;
 
 /// Returns a built-in target with a different maximum packet length.
@@ -24,7 +24,7 @@ fn analysed(target: Target, mtu: Option<u16>) -> Value {
     of_object("loops.bpf.o", HEADERS, Options { target, mtu, ..options() })
 }
 
-/// Returns the maximum number of instructions of the program.
+/// Returns the maximum number of instructions of a program whose loop depends on the packet length.
 fn instructions(mtu: Option<u16>) -> u64 {
     let result = analysed("ebpf".into(), mtu);
     assert_eq!(result["error"], Value::Null);
@@ -41,7 +41,8 @@ fn counts_grow_with_the_maximum_packet_length() {
     assert_eq!(long["guarantee"], analysed("ebpf".into(), Some(1500))["guarantee"]);
 }
 
-/// Some devices ignore the limit, so it is a condition.
+/// Checks that a maximum packet length is listed as an assumption of the guarantee, because some
+/// devices accept longer packets.
 #[test]
 fn a_maximum_length_is_a_condition() {
     let result = analysed("ebpf".into(), Some(1500));

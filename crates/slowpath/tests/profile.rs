@@ -1,5 +1,5 @@
-//! Tests the profile of the slowest path. Prices depend on the instructions before, and all parts
-//! of the profile add up to the cost.
+//! Tests the profile of the slowest path, which splits its cost by instruction and line. Prices
+//! depend on earlier instructions, and all parts of the profile add up to the total cost.
 
 use crate::common;
 
@@ -65,7 +65,7 @@ fn the_costs_of_source_lines_add_up() {
     }
 }
 
-/// Returns the number of executions and the processing cycles of the instruction `.N`.
+/// Returns the number of executions and the processing cycles of instruction number `number`.
 fn instruction(profile: &Value, number: u64) -> (u64, u64) {
     let found = list(profile, "instructions").iter().find(|i| i["instruction"] == number);
     let found = found.unwrap_or_else(|| panic!("instruction {number} is on the path"));
@@ -73,9 +73,9 @@ fn instruction(profile: &Value, number: u64) -> (u64, u64) {
     (found["runs"].as_u64().expect("a count"), cycles)
 }
 
-/// The loop's head runs 13 times. Its branch falls through 12 times and is taken the last time,
-/// directly after the instruction that sets the condition codes. The branch at the loop's end is
-/// always taken.
+/// Checks the costs of two branches of a loop. The branch at the loop's head runs 13 times. It
+/// falls through 12 times and is taken the last time, directly after the instruction that sets the
+/// condition codes. The branch at the loop's end is always taken.
 #[test]
 fn the_price_of_a_branch_depends_on_its_context() {
     let (result, _) = analyse(&example("counter_loop.asm"), options());
@@ -83,7 +83,7 @@ fn the_price_of_a_branch_depends_on_its_context() {
     assert_eq!(instruction(&result["profile"], 21), (12, 12 * 4));
 }
 
-/// The second of two accesses in quick succession waits, and is charged for the wait.
+/// Checks that an access to memory that must wait for an earlier access is charged for the wait.
 #[test]
 fn waiting_is_charged_to_the_instruction_that_waits() {
     let (result, _) = analyse(&example("dram_reads.asm"), options());

@@ -1,6 +1,6 @@
-//! Tests the environments in which packets can arrive. The slow paths of the programs in
-//! `objects/receive.bpf.c` depend on the environment. Each program is analysed in all named
-//! environments.
+//! Tests the environments (headroom, tailroom and packet lengths of a driver) in which packets can
+//! arrive. The slow paths of the programs in `objects/receive.bpf.c` depend on the environment.
+//! Each program is analysed in all named environments.
 
 use crate::common;
 
@@ -51,7 +51,8 @@ fn slow_paths_are_possible_only_in_some_environments() {
     }
 }
 
-/// The default has no condition. Each narrower environment adds one.
+/// Checks that the default environment adds no assumption to a guarantee, and that each narrower
+/// environment adds one.
 #[test]
 fn environments_are_conditions() {
     for (index, (name, _)) in PROGRAMS.into_iter().enumerate() {
@@ -69,12 +70,11 @@ fn environments_are_conditions() {
     }
 }
 
-/// Returns the number of a program.
 fn number(name: &str) -> usize {
     PROGRAMS.iter().position(|(other, _)| *other == name).expect("it is there")
 }
 
-/// Returns the names and values in the environment of a witness.
+/// Returns the requirements on the environment that a witness lists, each with its name and value.
 fn requirements(witness: &Value) -> Vec<(String, u64)> {
     let all = witness["environment"].as_array().cloned().unwrap_or_default();
     let named = |requirement: &Value| {
@@ -96,7 +96,8 @@ fn witnesses_have_their_requirements_on_the_environment() {
     assert_eq!(value("metadata_is_refused", "driver supports metadata"), Some(0));
 }
 
-/// Among equally slow runs, the witness shows one that a test run can repeat.
+/// Checks that, among equally slow runs, the witness shows one that the kernel's test run
+/// (`BPF_PROG_TEST_RUN`) can repeat.
 #[test]
 fn witnesses_prefer_the_environment_of_a_test_run() {
     for program in ["never_full_again", "never_both_ends"].map(number) {

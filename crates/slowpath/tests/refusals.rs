@@ -1,5 +1,4 @@
-//! Tests the errors of analyses, each of which has one line, and the bounds of analyses that end
-//! early.
+//! Tests the one-line error messages of failed analyses, and the bounds of analyses that end early.
 
 use crate::common;
 
@@ -7,7 +6,7 @@ use common::{analyse, listing, options};
 use serde_json::Value;
 use slowpath::{Options, ProgramFile};
 
-/// Returns a loop whose number of iterations depends only on the packet's content.
+/// Returns the listing of a loop whose number of iterations depends only on the packet's content.
 fn endless() -> String {
     listing(&[
         "alu[gprA_2, --, B, *l$index1[2]], gpr_wrboth",

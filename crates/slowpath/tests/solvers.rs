@@ -2,8 +2,8 @@
 //! for the slowest paths and from enumerations of all paths. For many more queries, a proof checker
 //! confirms each answer "unsatisfiable".
 //!
-//! Most searches use neither facts nor guesses, so that every checked path is a query. Published
-//! listings are searched too, if they are available.
+//! Most searches use the solver even where cheaper methods would decide, so that every checked path
+//! is a query. Published listings are searched too, if they are available.
 
 mod programs;
 mod searches;
@@ -13,12 +13,13 @@ use searches::{Limits, STRATEGIES, search};
 use slowpath_oracle::Oracle;
 use slowpath_smt::{BitSolver, CrossCheck, Proof, Solver, Z3Solver};
 
-/// Limits for searches with Z3, which needs a second for some queries with hashes.
+/// Limits for searches that are repeated with Z3, which needs a second for some queries with
+/// hashes.
 const COMPARED: Limits = Limits { steps: 400, queries: 150, seconds: 2.0 };
-/// Limits for searches with proofs.
+/// Limits for searches whose "unsatisfiable" answers a proof checker verifies.
 const PROVED: Limits = Limits { steps: 4000, queries: 2000, seconds: f64::INFINITY };
 
-/// Published programs, with the limits of their loops.
+/// Published programs, with the maximum number of iterations of their loops.
 const PUBLISHED: [(&str, Option<u32>); 6] = [
     ("xdp-switch", None),
     ("xdp-dns-cache", None),
@@ -28,8 +29,8 @@ const PUBLISHED: [(&str, Option<u32>); 6] = [
     ("xdp-cloudflare", None),
 ];
 
-/// Searches all cases with both solvers. Returns the numbers of "satisfiable" and "unsatisfiable"
-/// answers.
+/// Searches all programs with both solvers. Returns the numbers of "satisfiable" and
+/// "unsatisfiable" answers.
 fn compare(cases: &[Case]) -> (u64, u64) {
     let (mut sat, mut unsat) = (0, 0);
     for case in cases {
@@ -47,7 +48,8 @@ fn compare(cases: &[Case]) -> (u64, u64) {
     (sat, unsat)
 }
 
-/// Searches all cases with proofs. Returns the numbers of checked answers and learnt clauses.
+/// Searches all programs with checks of proofs. Returns the numbers of verified "unsatisfiable"
+/// answers and of verified learnt clauses.
 fn prove(cases: &[Case]) -> (usize, usize) {
     let proof = Proof::new();
     for case in cases {

@@ -1,12 +1,13 @@
-//! Tests that an analysis can be stopped at any time. Its result so far is then valid, and the
-//! bound in it is correct.
+//! Tests that an analysis can be stopped at any time. Its result is then valid, and the bound in it
+//! is correct.
 
 use crate::common;
 
 use slowpath::{Analysis, Event, Limits, Options, Poll, ProgramFile, ProgramRequest, Stop};
 use std::time::Duration;
 
-/// Returns the result of an analysis that is stopped after `polls` polls.
+/// Returns the result of an analysis that is stopped after it has polled the stop condition `polls`
+/// times.
 fn result(name: &str, target: &str, polls: u64) -> serde_json::Value {
     let options = Options { target: target.into(), paths: Some(1), ..Options::default() };
     let object = ProgramFile::read(&common::example(name)).expect("a program");
@@ -28,7 +29,8 @@ fn result(name: &str, target: &str, polls: u64) -> serde_json::Value {
     }
 }
 
-/// Returns the maximum count or the inverse of the guaranteed bit rate. Larger values are worse.
+/// Returns the bound as a number of which larger is worse: the maximum number of instructions, or
+/// the inverse of the guaranteed bit rate.
 fn value(bound: &serde_json::Value) -> f64 {
     let count = bound["counts"]["instructions"].as_f64();
     count.unwrap_or_else(|| 1.0 / bound["bitrate_bps"].as_f64().expect("a rate"))

@@ -1,6 +1,6 @@
-//! Tests results of calls that depend on memory of the program and that the model does not compute.
-//! If a path depends on such a result, the assumptions name the call. The programs are in
-//! `objects/sums.bpf.c`.
+//! Tests helper calls whose results depend on memory of the program, but that the model does not
+//! compute. If a path depends on the result of such a call, the assumptions name the call. The
+//! programs are in `objects/sums.bpf.c`.
 
 use crate::common;
 
@@ -11,7 +11,8 @@ fn bound(program: usize) -> Value {
     of_object("sums.bpf.o", program, accesses())
 }
 
-/// Programs, with the calls that their slow paths rely on.
+/// Programs, each with the call whose result the slow path relies on; `None` if it relies on no
+/// call.
 const PROGRAMS: [(&str, Option<&str>); 3] = [
     ("depends_on_a_sum", Some("bpf_csum_diff")),
     ("stores_a_sum", None),

@@ -1,4 +1,4 @@
-//! Tests translation validation with the solver: compiled programs are proved to do the same as
+//! Tests the translation validation of the compiler: compiled programs are proved to do the same as
 //! their BPF programs, and changes to listings are detected.
 
 use crate::common;
@@ -43,7 +43,8 @@ fn the_count_min_sketch_is_proved() {
     }
 }
 
-/// Number of polls that suffices for the compilation and a few paths, but not for all paths.
+/// Number of polls of the stop condition after which a proof is stopped. It suffices for the
+/// compilation and a few paths, but not for all paths.
 const POLLS: u64 = 40_000;
 
 #[test]
@@ -70,8 +71,9 @@ fn features() -> Features {
     Features { helpers: false, ..Features::default() }
 }
 
-/// Verifies those programs of some seeds that the card can run. Returns the number of proved
-/// programs and the number of programs, both without programs that deviate.
+/// Verifies the compiler's output for random programs. Skips programs that cannot be compiled for
+/// the SmartNIC and those for which the compiler reports a deviation. Returns the number of proved
+/// programs, and the number of all programs that are not skipped.
 ///
 /// Checks that counterexamples exist only if the compiler reports a deviation.
 fn proved(seeds: std::ops::Range<u64>, features: &Features) -> (usize, usize) {
@@ -104,7 +106,8 @@ fn random_programs_with_helpers_are_proved() {
     assert!(all >= 15 && 10 * proved >= 8 * all, "{proved} of {all} are proved");
 }
 
-/// Returns the mutants of a listing, each with one changed constant or branch condition.
+/// Returns the mutants of a listing, each with one changed constant or branch condition. The number
+/// is the index of the changed instruction.
 fn mutants(listing: &Listing) -> Vec<(usize, Listing)> {
     let changed = |insn: &Insn| match *insn {
         Insn::Immed { dst, value, shift, both_banks: both } => {

@@ -1,5 +1,5 @@
-//! Tests values in witnesses that follow neither from the packet nor from maps. The slow path of
-//! each program in `objects/witnesses.bpf.c` needs such a value.
+//! Tests values in witnesses that follow neither from the packet nor from maps, such as results of
+//! helpers. The slow path of each program in `objects/witnesses.bpf.c` needs such a value.
 
 use crate::common;
 
@@ -18,7 +18,6 @@ const PROGRAMS: [&str; 7] = [
     "on_another_queue",
 ];
 
-/// Analyses a program.
 fn analysed(name: &str, paths: Option<u64>) -> Value {
     let program = PROGRAMS.iter().position(|program| *program == name).expect("a program");
     let result = of_object("witnesses.bpf.o", program, Options { paths, ..accesses() });
@@ -28,7 +27,8 @@ fn analysed(name: &str, paths: Option<u64>) -> Value {
     result
 }
 
-/// Returns the unknown values on the slowest path: call, result, value and meaning.
+/// Returns the unknown values that the witness of the slowest path lists: call, result, value and
+/// meaning.
 fn unknowns(name: &str) -> Vec<(String, String, u64, String)> {
     let result = analysed(name, Some(1));
     let unknowns = result["paths"][0]["witness"]["unknowns"].as_array().cloned();
@@ -76,7 +76,8 @@ fn codes_errors_and_fields_are_named() {
     assert!(found.iter().any(|row| row.0 == "bpf_check_mtu" && row.3 == "-ENODEV"), "{found:?}");
 }
 
-/// Returns the environment that a path needs at its start, as JSON.
+/// Returns the requirements of path number `path` on driver and kernel, as the witness lists them
+/// (JSON).
 fn environment(result: &Value, path: usize) -> String {
     result["paths"][path]["witness"]["environment"].to_string()
 }

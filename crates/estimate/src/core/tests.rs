@@ -3,13 +3,14 @@ use proptest::prelude::*;
 use slowpath_target::Target;
 use std::fmt::Write as _;
 
-/// Returns a core with round numbers: 4 instructions per cycle, a loop of 100 cycles.
+/// Returns the timing of a core with round numbers: 4 instructions per cycle, a test-run loop of
+/// 100 cycles.
 fn timing() -> Timing {
     described(64, "")
 }
 
-/// Returns the same core with the parameters of newer calibrations, such as predicted returns,
-/// which let calls overlap.
+/// Returns the timing of the same core as [`timing`], plus the section `pipeline` of newer
+/// calibrations, with which a kernel call overlaps the instructions around it.
 fn pipelined() -> Timing {
     described(
         512,
@@ -74,8 +75,8 @@ fn chain(unit: &str, count: usize, dependent: bool) -> Path {
     path(&vec![step; count], "")
 }
 
-/// Returns the cycles per instruction, from 100 instructions added to 1,000. So the ends of the
-/// path do not matter.
+/// Returns the cycles per instruction, measured by adding 100 instructions to a path of 1,000. The
+/// costs of the start and the end of the path cancel out.
 fn each(unit: &str, dependent: bool) -> f64 {
     (cycles(&chain(unit, 1100, dependent)) - cycles(&chain(unit, 1000, dependent))) / 100.0
 }
@@ -149,7 +150,7 @@ fn a_jump_that_is_taken_costs_more() {
     assert!((300.0..310.0).contains(&more), "{more}");
 }
 
-/// Returns the cycles that one more repetition of some steps takes.
+/// Returns the cycles that one more repetition of `steps` takes.
 fn repeated(timing: &Timing, steps: &[&str], calls: &str) -> f64 {
     let of = |count: usize| {
         let steps: Vec<String> = steps.repeat(count).into_iter().map(str::to_owned).collect();
@@ -275,7 +276,7 @@ fn the_same_path_takes_the_same_time_each_time() {
     assert_eq!(one.time(&timing(), 1), one.time(&timing(), 1));
 }
 
-/// Valid and invalid values that replace numbers in a target description.
+/// Valid and invalid numbers, with which tests replace numbers in a target description.
 const NUMBERS: [&str; 16] = [
     "0",
     "1",

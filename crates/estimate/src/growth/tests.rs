@@ -1,8 +1,8 @@
 use super::*;
 use slowpath_target::Target;
 
-/// Returns a timing in which the time of look-ups in hash maps grows with the number of entries
-/// according to these segments.
+/// Returns a timing in which the time of look-ups in hash maps grows with the number of entries, as
+/// the given line segments describe.
 fn with_segments(segments: &str) -> Timing {
     let text = Target::builtin_text("linux-xdp").unwrap();
     let text = text.split("[timing.model").next().unwrap().to_owned()

@@ -1,5 +1,5 @@
-//! Prints statements as C. Every statement reloads the packet's start and end, because helpers move
-//! them.
+//! Prints generated statements as C source. Every statement reloads the pointers to the packet's
+//! start and end, because helper calls can move them.
 
 use std::fmt::Write;
 
@@ -49,8 +49,8 @@ struct {
 } out SEC(".maps");
 "#;
 
-/// Returns the number of a map type and the map's flags. Hash maps occur with and without
-/// preallocated elements.
+/// Returns the number of a map type in the kernel's `enum bpf_map_type`, and the map's flags. Flag
+/// 1 creates a hash map without preallocated elements.
 fn kind(table: Table) -> (u32, u32) {
     match table.kind {
         0 => (1, 0),
@@ -62,7 +62,7 @@ fn kind(table: Table) -> (u32, u32) {
     }
 }
 
-/// Returns the source of a program.
+/// Prints a whole program as C source: types, maps, the called function and the XDP program.
 pub(super) fn text(source: &Source) -> String {
     let mut printer = Printer { text: HEAD.to_owned(), depth: 1, path: 0, names: 0 };
     for (number, table) in source.maps.iter().enumerate() {
@@ -98,9 +98,10 @@ pub(super) fn text(source: &Source) -> String {
 struct Printer {
     text: String,
     depth: usize,
-    /// Number of the last printed mark. Marks identify the path that a run takes.
+    /// Number of the last printed mark: a C statement that mixes its number into the variable
+    /// `path`. The final value of `path` identifies the path that a run takes.
     path: u32,
-    /// Number in the name of the last declared variable.
+    /// Number in the name of the C variable that was declared last; names are numbered in sequence.
     names: u32,
 }
 
@@ -127,7 +128,8 @@ impl Printer {
         self.depth += 1;
     }
 
-    /// Prints a mark: a statement that adds its number to the identification of the path.
+    /// Prints a statement that mixes a new number into the C variable `path`, whose final value
+    /// identifies the path that a run takes.
     fn mark(&mut self) {
         self.path += 1;
         self.line(&format!("path = path * 31 + {};", self.path));
@@ -140,7 +142,7 @@ impl Printer {
         }
     }
 
-    /// Prints the start of a block that declares pointers to the packet's start and end.
+    /// Opens a C block that declares pointers to the packet's start and end.
     fn pointers(&mut self) {
         self.open("");
         self.line("u8 *p = (u8 *)(long)ctx->data, *end = (u8 *)(long)ctx->data_end;");
@@ -307,7 +309,7 @@ impl Printer {
         }
     }
 
-    /// Prints the start of a block that declares a key and looks it up. Returns the name of the
+    /// Opens a C block that declares a key and looks it up in a map. Returns the name of the C
     /// variable that holds the result.
     fn lookup(&mut self, map: u8, key: u8, mask: u8) -> String {
         self.names += 1;

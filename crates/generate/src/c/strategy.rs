@@ -10,7 +10,7 @@ use crate::sequence::SequenceFeatures;
 
 use super::statement::{Condition, Distance, Source, Stmt, Table};
 
-/// Offsets in bytes at which programs load fields.
+/// Packet offsets in bytes at which generated programs load fields.
 const PLACES: [u16; 16] = [0, 4, 12, 14, 15, 16, 18, 20, 22, 23, 24, 26, 30, 34, 36, 42];
 
 pub(super) fn source(abilities: &SequenceFeatures) -> BoxedStrategy<Source> {

@@ -1,4 +1,4 @@
-//! Emits arithmetic, with operands in the ranges that the driver accepts.
+//! Emits arithmetic instructions, with operands in the ranges that the SmartNIC's driver accepts.
 
 use slowpath_bpf::insn::{AluOp, Imm64, Insn, Register, Size, Source, SwapKind, Width};
 
@@ -141,7 +141,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Truncates a register to 32 bits unless its value already fits in 32 bits.
+    /// Emits a truncation of a register to 32 bits, unless its value already fits in 32 bits.
+    /// Returns `None` if the register must keep its value.
     fn fit_word(&mut self, register: Register) -> Option<()> {
         if self.state.range(register)?.is_word() {
             return Some(());

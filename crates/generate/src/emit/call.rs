@@ -7,11 +7,11 @@ use super::{Emitter, pick, reg};
 use crate::state::{Kind, Range};
 use crate::statement::{Delta, Operand, Pick};
 
-/// Return code of a program that could not move the start or end of the packet.
+/// Return code of a generated program whose call to move the start or end of the packet failed.
 const FAILED: i32 = 0;
 
 impl Emitter<'_> {
-    /// Returns `None` if no call is possible here, because it would overwrite the register with the
+    /// Returns `None` if a call would overwrite the register that holds the pointer to the XDP
     /// context.
     pub(super) fn before_call(&self) -> Option<()> {
         (self.context != Some(reg(1))).then_some(())

@@ -1,4 +1,4 @@
-//! Emits the ends of functions.
+//! Emits the ends of generated functions: exits, and stores of computed values for tests.
 
 use slowpath_bpf::insn::{AluOp, Insn, Register, Size, Source, Width};
 
@@ -6,7 +6,7 @@ use super::{Emitted, Emitter};
 use crate::state::Kind;
 use crate::statement::Code;
 
-/// Number of bytes that a program stores to the packet for each scalar before it ends.
+/// Number of bytes of each scalar that a program stores to the packet before it ends.
 const OBSERVED: u16 = 8;
 
 impl Emitter<'_> {
@@ -27,7 +27,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Returns the function's instructions, with an exit for every path.
+    /// Completes the function: stores up to `observed` scalars to the packet, emits an exit for
+    /// every path that has not ended, and returns all instructions.
     pub(super) fn finish(mut self, end: Code, observed: u8) -> Emitted {
         if self.state.paths > 0 {
             self.observe(observed);
@@ -50,7 +51,8 @@ impl Emitter<'_> {
         Emitted { code: self.code, paths: self.ended }
     }
 
-    /// Stores up to `observed` scalars to the packet, so that tests detect differences in them.
+    /// Emits stores of up to `observed` scalars to the packet, so that tests detect differences in
+    /// their values.
     fn observe(&mut self, observed: u8) {
         if !self.features.packet_writes {
             return;

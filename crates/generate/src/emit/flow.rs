@@ -1,4 +1,4 @@
-//! Emits branches and loops.
+//! Emits branches and loops of generated programs.
 
 use slowpath_bpf::insn::{AluOp, Condition, Insn, Register, Source, Width};
 
@@ -6,11 +6,13 @@ use super::{Emitter, pick, reg};
 use crate::state::{Kind, Range, VerifierState};
 use crate::statement::{Stmt, Test};
 
-/// Maximum number of attempts to find a state at a loop's head that no iteration changes.
+/// Maximum number of attempts to find a fixed point: a register state at a loop's head that holds
+/// before every iteration.
 const ATTEMPTS: usize = 8;
 
 impl Emitter<'_> {
-    /// Emits a conditional jump; returns its slot.
+    /// Emits a conditional jump whose target is set later, and returns the slot of the jump.
+    /// Returns `None` if no register holds a scalar.
     pub(super) fn conditional(&mut self, test: &Test) -> Option<usize> {
         let dst = self.scalar(test.left)?;
         let src = self.source_beside(dst, test.right)?;
@@ -42,8 +44,8 @@ impl Emitter<'_> {
     }
 
     /// Emits both branches of the conditional jump in slot `at`: the statements `taken` at the
-    /// jump's target, and `other` right after the jump. Each branch starts with the state before
-    /// the jump.
+    /// jump's target, and `other` right after the jump. Each branch is emitted with its own state
+    /// of registers and stack.
     pub(super) fn emit_branches(
         &mut self,
         at: usize,
@@ -138,8 +140,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Emits the end of a loop whose body starts at slot `head`. With `limit`, the counter counts
-    /// up to `limit`, otherwise it counts down to 0.
+    /// Emits the end of a loop whose body starts at slot `head`: the step of the counter and the
+    /// jump back. With `limit`, the counter counts up to `limit`, otherwise it counts down to 0.
     fn end_of_loop(&mut self, counter: Register, limit: Option<u8>, head: usize) {
         let (step, cond, bound) = match limit {
             Some(limit) => (1, Condition::Lt, i32::from(limit)),
@@ -154,8 +156,8 @@ impl Emitter<'_> {
     }
 }
 
-/// Returns the range that a 64-bit number has if a comparison with an immediate has the result
-/// `holds`. `None` if it cannot have this result.
+/// Returns the part of `range` in which a comparison of a 64-bit number with an immediate has the
+/// result `holds`. Returns `None` if the comparison cannot have this result.
 fn refine(range: Range, condition: Condition, value: i32, holds: bool) -> Option<Range> {
     let Ok(value) = u64::try_from(value) else { return Some(range) };
     let least = |min| Some(Range { min, max: u64::MAX });

@@ -53,7 +53,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits a store of the key on the stack, `depth` bytes below the frame pointer.
+    /// Emits a store of an element's key on the stack, `depth` bytes below the frame pointer.
     fn key(&mut self, element: &Element, depth: u16) -> Option<()> {
         let last = (1i32 << self.map.log_entries) - 1;
         let masked = element.mask || !self.features.missing_elements;
@@ -74,8 +74,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Returns true if programs may access `bytes` bytes of a value from byte `at` in this way. If
-    /// `added` is set, all bytes must be in words for additions, otherwise in words for loads.
+    /// Returns true if programs may access `bytes` bytes of a map value from byte `at`. Each 4-byte
+    /// word is used either by atomic additions (`added` is true) or by loads, never by both.
     fn usable(&self, at: u16, bytes: u16, added: bool) -> bool {
         let mut words = at / 4..=(at + bytes - 1) / 4;
         at + bytes <= 4 * u16::from(self.map.words)

@@ -6,20 +6,21 @@ use super::{Emitter, pick};
 use crate::state::{Kind, Pointer, Range, VerifierState};
 use crate::statement::{Code, Comparison, Follow, Operand, Pick, Stmt, Variable};
 
-/// Offsets of fields in `struct xdp_md`, in bytes.
+/// Offsets in bytes of the fields `data` and `data_end` in `struct xdp_md`, which point to the
+/// packet's start and end.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
-/// Largest mask that is applied to a variable offset.
+/// Largest mask that generated programs apply to a variable packet offset.
 const MASK: u16 = 0x3ff;
 
 impl Emitter<'_> {
-    /// Emits the bounds check at the program's start.
+    /// Emits the check, at the start of a program, that the packet has at least `bytes` bytes.
     pub(super) fn first_check(&mut self, bytes: u16) {
         // The check is always possible: the context is available and all other registers are free.
         let _: Option<()> = self.check(bytes, Comparison::Greater, Code::Constant(1), false);
     }
 
-    /// Returns a register that holds the packet's start, loading it if necessary.
+    /// Returns a register that holds the address of the packet's start, and loads it if necessary.
     fn data(&mut self, avoid: &[Register]) -> Option<Register> {
         let start = |kind| matches!(kind, Kind::Packet(Pointer { id: 0, offset: 0, .. }));
         if let Some(known) = self.state.registers(start).first() {
@@ -32,7 +33,7 @@ impl Emitter<'_> {
         Some(dst)
     }
 
-    /// Returns a register that holds the packet's end, loading it if necessary.
+    /// Returns a register that holds the address of the packet's end, and loads it if necessary.
     fn end(&mut self, avoid: &[Register]) -> Option<Register> {
         if let Some(known) = self.state.registers(|kind| kind == Kind::End).first() {
             return Some(*known);
@@ -78,8 +79,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Emits a comparison of a pointer with the packet's end. Returns the slot of the jump, and
-    /// true if the jump is taken for packets that are long enough.
+    /// Emits a comparison of a packet pointer with the packet's end. Returns the slot of the jump,
+    /// and true if the jump is taken for packets that are long enough.
     fn compare(&mut self, limit: Register, end: Register, by: Comparison) -> (usize, bool) {
         let (cond, dst, src, stays) = match by {
             Comparison::Greater => (Condition::Gt, limit, end, false),
@@ -110,7 +111,7 @@ impl Emitter<'_> {
     }
 
     /// Chooses a packet pointer, and an offset from it at which the packet certainly has `bytes`
-    /// bytes.
+    /// bytes. Returns `None` if no pointer has so many checked bytes.
     pub(super) fn place(&self, bytes: u16, from: Pick, at: Pick) -> Option<(Register, i16)> {
         let reaches = |kind| matches!(kind, Kind::Packet(p) if p.range >= bytes);
         let base = pick(&self.state.registers(reaches), from)?;
@@ -244,7 +245,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Returns a copy of the state in which `register` is undefined.
+    /// Returns a copy of the verifier state in which `register` is undefined.
     fn without(&self, register: Register) -> VerifierState {
         let mut state = self.state.clone();
         state.set(register, Kind::Nothing);

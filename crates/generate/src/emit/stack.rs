@@ -1,5 +1,5 @@
-//! Emits stack accesses: stores and loads of numbers of all sizes at aligned offsets, and of packet
-//! pointers.
+//! Emits stack accesses of generated programs: stores and loads of numbers of all sizes at aligned
+//! offsets, and of packet pointers.
 
 use slowpath_bpf::insn::{Insn, Register, Size, Source};
 
@@ -29,14 +29,16 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits a store of a number `depth` bytes below the frame pointer.
+    /// Emits a store of a number on the stack, `depth` bytes below the frame pointer, and records
+    /// it.
     pub(super) fn push_at(&mut self, size: Size, depth: u16, src: Source) {
         let offset = -(depth as i16);
         self.code.push(Insn::Store { size, base: Register::FRAME, offset, src });
         self.state.write(depth, size.bytes().into());
     }
 
-    /// Chooses the distance below the frame pointer, in bytes, for a value of this size.
+    /// Chooses a stack position for a value of this size. Returns its distance below the frame
+    /// pointer in bytes, or `None` if programs must not use the stack.
     pub(super) fn depth(&self, size: Size, slot: Pick) -> Option<u16> {
         if !self.features.stack {
             return None;

@@ -1,9 +1,9 @@
-//! Defines the optional features of sequences of calls.
+//! Defines the optional features of generated sequences of helper calls.
 
 use slowpath_bpf::MapKind;
 
-/// The features that sequences of calls may use. All features that are not listed here are always
-/// enabled.
+/// Optional features that generated sequences of helper calls may use. All other features are
+/// always enabled.
 #[derive(Clone, Debug)]
 pub struct SequenceFeatures {
     /// Pointers to elements that are used after calls that may have replaced or removed the
@@ -13,17 +13,17 @@ pub struct SequenceFeatures {
     pub variable_tails: bool,
     /// Maps that are small enough to become full.
     pub full_maps: bool,
-    /// LRU maps that are small enough to evict elements.
+    /// LRU maps that are small enough to evict elements when new ones are inserted.
     pub evictions: bool,
-    /// Updates with `BPF_F_LOCK`.
+    /// Updates of map elements with the flag `BPF_F_LOCK`.
     pub locks: bool,
     /// Calls of `bpf_csum_diff` with sizes that are read from the packet.
     pub checksum_sizes: bool,
-    /// Maps of maps.
+    /// Maps of maps, whose elements are inner maps.
     pub maps_of_maps: bool,
-    /// Tries.
+    /// Maps of type `BPF_MAP_TYPE_LPM_TRIE` (longest-prefix match).
     pub tries: bool,
-    /// Queues and stacks.
+    /// Maps of type `BPF_MAP_TYPE_QUEUE` and `BPF_MAP_TYPE_STACK`.
     pub queues: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Translates the steps of a sequence to instructions: straight-line code, with branches around
-//! steps that are not always possible.
+//! Translates the steps of a sequence of helper calls to BPF instructions. The result is
+//! straight-line code, with branches around steps that are not always possible.
 //!
 //! Every branch has a bit in `r9`, which is set if the branch is not taken. The program stores `r9`
 //! at its end, so the stored word determines the instructions that a run executed. The arguments of
@@ -16,39 +16,38 @@ use super::statement::{Action, Calls, GuardedAction, Number, Shape, Test};
 use crate::emit::{pick, reg};
 use crate::sequence::SequenceFeatures;
 
-/// Offsets of the parts of the stack from the frame pointer, in bytes.
+/// Offsets of a program's stack areas from the frame pointer, in bytes.
 const AT_ARGUMENTS: i16 = -32;
 const AT_KEY: i16 = -40;
 const AT_VALUE: i16 = -56;
 const AT_BUFFER: i16 = -88;
 const AT_POINTERS: i16 = -96;
 const AT_RESULTS: i16 = -120;
-/// Size of the buffer in bytes.
+/// Size in bytes of the stack buffer that calls copy bytes from and to.
 const BUFFER: i16 = 32;
-/// Number of pointers on the stack.
+/// Number of pointers to map elements that a sequence keeps on the stack.
 const POINTERS: usize = 3;
-/// Value that a result has before a call sets it.
+/// Value that a result on the stack has before a call sets it.
 const NO_RESULT: i32 = 7;
-/// Maximum number of slots in a program, and maximum number of branches, each of which has a bit in
-/// `r9`.
+/// Maximum number of instruction slots in a program.
 const MAX_SLOTS: usize = 900;
 const MAX_BRANCHES: usize = 60;
 
-/// A sequence as a list of instructions.
+/// A sequence as a list of BPF instructions.
 #[derive(Clone, Debug)]
 pub(super) struct Emitted {
     pub code: Vec<Insn>,
-    /// Slots of conditional branches, each with the number of the bit that is set if the branch is
-    /// not taken.
+    /// Slots of conditional branches, each with the number of its bit in `r9`, which is set if the
+    /// branch is not taken.
     pub marks: Vec<(usize, u8)>,
 }
 
 /// A pointer to a map element, stored on the stack.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
-    /// Number of the map.
+    /// Number of the map that contains the element, from 1.
     map: usize,
-    /// Size of the value in bytes.
+    /// Size of the element's value in bytes.
     bytes: u8,
     /// True if a later call may have replaced the element.
     stale: bool,
@@ -134,8 +133,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits an action. Returns `None` if the action is impossible; the caller must then remove its
-    /// code and marks.
+    /// Emits a step of the sequence. Returns `None` if it is impossible; the caller must then
+    /// remove the instructions and branch records of the step.
     fn action(&mut self, action: &Action) -> Option<()> {
         match *action {
             Action::Lookup { map, key, pointer_slot } => self.lookup(map, key, pointer_slot),
@@ -157,7 +156,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits a branch that depends on a result.
+    /// Emits a branch that depends on the result of an earlier call or read.
     fn test(&mut self, test: &Test) {
         if self.results == 0 || self.code.len() > MAX_SLOTS || self.marks.len() >= MAX_BRANCHES {
             return;
@@ -171,8 +170,8 @@ impl Emitter<'_> {
         self.land(end);
     }
 
-    /// Stores `r9` and the results in the map `out`. Returns the slot of the branch for a failed
-    /// look-up, which is never taken.
+    /// Emits stores of `r9` and of the results in the map `out`. Returns the slot of the null check
+    /// after the look-up in `out`, which never fails.
     fn output(&mut self) -> usize {
         self.store(Size::W, Register::FRAME, AT_KEY, Source::Imm(0));
         self.call_with(0, MAP_LOOKUP_ELEM);
@@ -213,13 +212,14 @@ impl Emitter<'_> {
         self.code.push(Insn::Call(Call::Helper(number)));
     }
 
-    /// Emits code that computes the address of a stack byte.
+    /// Emits code that puts the address of a stack byte, `offset` bytes from the frame pointer, in
+    /// `dst`.
     fn stack(&mut self, dst: Register, offset: i16) {
         self.mov(dst, Source::Reg(Register::FRAME));
         self.add(dst, offset.into());
     }
 
-    /// Emits the call of a helper that gets a map and the address of the key on the stack.
+    /// Emits a call of a helper whose arguments are a map and the address of the key on the stack.
     fn call_with(&mut self, map: usize, helper: i32) {
         self.code.push(Insn::LoadImm64 { dst: reg(1), value: Imm64::MapFd(map as i32) });
         self.code.push(Insn::SecondSlot);
@@ -227,8 +227,8 @@ impl Emitter<'_> {
         self.helper(helper);
     }
 
-    /// Emits a branch that skips the code emitted next, and starts this code with an instruction
-    /// that sets the branch's bit. Returns the slot of the branch.
+    /// Emits a branch over the code that is emitted next, and starts this code with an instruction
+    /// that sets the branch's bit in `r9`. Returns the slot of the branch.
     fn branch(&mut self, cond: Condition, dst: Register, src: Source) -> usize {
         let at = self.code.len();
         self.code.push(Insn::Branch { width: Width::W64, cond, dst, src, offset: 0 });
@@ -245,7 +245,7 @@ impl Emitter<'_> {
         at
     }
 
-    /// Sets the target of the branch at a slot to the next instruction.
+    /// Sets the target of the branch in slot `at` to the next instruction to be emitted.
     fn land(&mut self, at: usize) {
         let distance = (self.code.len() - at - 1) as i16;
         if let Some(Insn::Branch { offset, .. }) = self.code.get_mut(at) {
@@ -253,7 +253,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits code that computes a number in a register.
+    /// Emits code that computes an argument of a call in the register `dst`.
     fn number(&mut self, dst: Register, number: Number) {
         let (at, mask, shift, less, negative) = match number {
             Number::Constant(value) => return self.mov(dst, Source::Imm(value)),
@@ -274,7 +274,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits a store on the stack of the result of a call or read.
+    /// Emits a store of the result of a call or read to the next result position on the stack.
     fn result(&mut self, from: Register) {
         self.store(Size::DW, Register::FRAME, result_at(self.results), Source::Reg(from));
         self.results += 1;

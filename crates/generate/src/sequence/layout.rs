@@ -1,16 +1,17 @@
-//! Defines the positions of the arguments and results of sequences, and the key sizes of their
-//! maps.
+//! Defines where in the packet the arguments of generated helper calls are, how many results are
+//! stored, and the key sizes of maps.
 
 use slowpath_bpf::MapKind;
 
-/// Number of packet bytes that provide arguments, after the Ethernet header.
+/// Number of packet bytes after the Ethernet header that serve as arguments of helper calls.
 pub(super) const ARGUMENTS: u8 = 32;
-/// Offset of the first argument byte in the packet.
+/// Offset in the packet of the first byte that serves as an argument of helper calls.
 pub(super) const FIRST: u8 = 14;
-/// Maximum number of results of calls and reads.
+/// Maximum number of results of calls and reads that a sequence stores.
 pub(super) const RESULTS: usize = 14;
 
-/// Range of the packet bytes that provide arguments. Sequences mostly use the first quarter.
+/// Range of the packet bytes that serve as arguments of helper calls. Sequences mostly use the
+/// first quarter.
 pub const ARGUMENT_BYTES: std::ops::Range<usize> =
     FIRST as usize..FIRST as usize + ARGUMENTS as usize;
 

@@ -12,12 +12,13 @@ use crate::object::ObjectBuilder;
 /// Flag of maps that allocate elements on insertion (`BPF_F_NO_PREALLOC`).
 const NO_PREALLOC: u32 = 1;
 
-/// Returns the name of a map by its number; number 0 is the map for results.
+/// Returns the name of the map with this number; map 0, `out`, receives the results.
 pub(super) fn name(number: usize) -> String {
     if number == 0 { "out".to_owned() } else { format!("m{number}") }
 }
 
-/// Returns the bytes of an object file that contains the program `code` and maps of these shapes.
+/// Returns the bytes of an object file that contains the program `code`, maps of these shapes, and
+/// the map `out`.
 pub(super) fn write(code: &[Insn], shapes: &[Shape]) -> Vec<u8> {
     let mut object = ObjectBuilder::new();
     let out = [MapKind::ARRAY.0, 4, 8 * (RESULTS as u32 + 1), 1, 0, 1, 0, 0, 0];

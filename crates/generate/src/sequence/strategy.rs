@@ -1,5 +1,5 @@
-//! Provides proptest strategies for random steps, whose arguments often coincide or are near the
-//! limits of helpers.
+//! Provides proptest strategies for random steps of sequences. The arguments of helper calls often
+//! coincide or are near the limits of the helpers.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -14,10 +14,11 @@ use super::layout::ARGUMENTS;
 use super::statement::{Action, Calls, End, GuardedAction, InnerCall, Number, Shape, Test, Value};
 use crate::statement::Pick;
 
-/// Maximum number of maps in a sequence, without the map for results.
+/// Maximum number of maps that the calls of a sequence use; the map `out` for results is not
+/// counted.
 const MAPS: usize = 3;
 
-/// Returns a strategy for sequences with these abilities.
+/// Returns a strategy for sequences of helper calls that use these optional features.
 pub(super) fn calls(abilities: &SequenceFeatures) -> BoxedStrategy<Calls> {
     let motifs = vec(motif(abilities), 1..=3);
     let steps = motifs.prop_map(|motifs| motifs.concat());
@@ -79,7 +80,7 @@ fn mixed(
     Union::new_weighted(vec![(weights.0, constant), (weights.1, variable)]).boxed()
 }
 
-/// Returns a strategy for a few keys, so that several calls use the same key.
+/// Returns a strategy for map keys. There are only a few, so that several calls use the same key.
 fn key() -> BoxedStrategy<Number> {
     mixed(vec![0, 0, 1, 1, 2, 3], positive(vec![1, 3, 3, 7]), (2, 3))
 }
@@ -101,7 +102,7 @@ fn size() -> BoxedStrategy<Size> {
     select(vec![Size::B, Size::B, Size::H, Size::W, Size::DW]).boxed()
 }
 
-/// Returns a strategy for the distance by which this boundary of the packet moves.
+/// Returns a strategy for the distance in bytes by which a call moves this boundary of the packet.
 fn delta(end: End) -> BoxedStrategy<Number> {
     let constants = match end {
         End::Head => {
@@ -252,7 +253,8 @@ fn other_call(abilities: &SequenceFeatures) -> BoxedStrategy<Action> {
     Union::new_weighted(vec![(2, checksum), (1, redirect), (1, redirect_map)]).boxed()
 }
 
-/// Returns a strategy for short lists of related steps, or for a single step.
+/// Returns a strategy for a single step, or for a short list of related steps such as an update and
+/// a look-up.
 fn motif(abilities: &SequenceFeatures) -> BoxedStrategy<Vec<GuardedAction>> {
     let guard = option::weighted(0.2, (0..ARGUMENTS / 4, select(vec![1u8, 2, 4, 8, 16])));
     let always = |action| GuardedAction { guard: None, action };

@@ -25,7 +25,7 @@ impl Range {
         Range { min: 0, max: if bytes >= 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 } }
     }
 
-    /// Returns the only number of the range; `None` if it has several.
+    /// Returns the only number of the range; `None` if the range contains several numbers.
     pub fn constant(self) -> Option<u64> {
         (self.min == self.max).then_some(self.min)
     }
@@ -46,8 +46,8 @@ impl Range {
     }
 }
 
-/// Returns the range of the result of `a op b`. Versions of the verifier derive different ranges;
-/// this is the widest of them.
+/// Returns a range that contains all results of `a op b`. Versions of the kernel's verifier derive
+/// different ranges; this is the widest of them.
 pub(crate) fn result(op: AluOp, width: Width, a: Range, b: Range) -> Range {
     match width {
         Width::W64 => result64(op, a, b),
@@ -100,8 +100,8 @@ fn result32(op: AluOp, a: Range, b: Range) -> Range {
     }
 }
 
-/// Returns true if all versions of the verifier derive the same bounds for products of numbers in
-/// this range.
+/// Returns true if all numbers of the range are so small that all versions of the verifier derive
+/// the same bounds for their products.
 fn small(range: Range) -> bool {
     range.max <= 0xffff
 }

@@ -1,4 +1,4 @@
-//! Provides proptest strategies for all kinds of statements.
+//! Provides proptest strategies for all kinds of statements of random programs.
 
 use proptest::option;
 use proptest::prelude::{BoxedStrategy, Strategy, any};
@@ -13,7 +13,7 @@ use crate::statement::{
     Variable,
 };
 
-/// The place of a statement in the program, with the strategy for the statements nested in it.
+/// The position of a statement in the program, with the strategy for the statements nested in it.
 pub(super) enum Statements {
     /// The statement is on the outermost level of the program.
     Outside(BoxedStrategy<Vec<Stmt>>),
@@ -25,7 +25,7 @@ pub(super) enum Statements {
 
 type List = Vec<(bool, u32, BoxedStrategy<Stmt>)>;
 
-/// Returns a strategy for a statement.
+/// Returns a strategy for a statement at this position in the program.
 pub(super) fn statement(features: &Features, place: &Statements) -> BoxedStrategy<Stmt> {
     let mut list = arithmetic(features);
     list.extend(stack(features));
@@ -120,7 +120,7 @@ fn arithmetic(features: &Features) -> List {
     ]
 }
 
-/// Returns a strategy for a load from the packet.
+/// Returns a strategy for a load from the packet, followed by a typical use of the loaded value.
 pub(super) fn load() -> BoxedStrategy<Stmt> {
     let follow = Union::new_weighted(vec![
         (12, proptest::strategy::Just(Follow::Nothing).boxed()),

@@ -1,5 +1,5 @@
-//! Provides proptest strategies for parts of statements: immediates near boundaries, operands,
-//! results.
+//! Provides proptest strategies for parts of statements: immediates near boundaries, operands, and
+//! return values.
 
 use proptest::prelude::{BoxedStrategy, Strategy, any};
 use proptest::sample::select;
@@ -7,7 +7,7 @@ use proptest::strategy::Union;
 
 use crate::statement::{Code, Operand, Pick, Stmt};
 
-/// Immediates near boundaries of field sizes, signs, and half words.
+/// Immediates near limits: of field sizes, of signed numbers, and of 16-bit halves.
 const IMMEDIATES: [i32; 26] = [
     0,
     1,
@@ -37,7 +37,7 @@ const IMMEDIATES: [i32; 26] = [
     -0x1_0000,
 ];
 
-/// Returns a strategy for immediates.
+/// Returns a strategy for 32-bit immediates, most of which are near boundaries.
 pub(super) fn immediate() -> BoxedStrategy<i32> {
     let near = (select(&IMMEDIATES[..]), -1..=1i32).prop_map(|(value, by)| value.wrapping_add(by));
     Union::new_weighted(vec![
@@ -56,7 +56,7 @@ pub(super) fn wide_immediate() -> BoxedStrategy<u64> {
         .boxed()
 }
 
-/// Returns a strategy for right operands.
+/// Returns a strategy for right operands of instructions: an immediate or a register.
 pub(super) fn operand() -> BoxedStrategy<Operand> {
     Union::new_weighted(vec![
         (1, immediate().prop_map(Operand::Constant).boxed()),
@@ -65,7 +65,7 @@ pub(super) fn operand() -> BoxedStrategy<Operand> {
     .boxed()
 }
 
-/// Returns a strategy for results.
+/// Returns a strategy for the return values of programs and functions.
 pub(super) fn code() -> BoxedStrategy<Code> {
     Union::new_weighted(vec![
         (4, (0..=4).prop_map(Code::Constant).boxed()),
@@ -75,8 +75,8 @@ pub(super) fn code() -> BoxedStrategy<Code> {
     .boxed()
 }
 
-/// Returns a strategy that chooses among the enabled statements by weight; at least one must be
-/// enabled.
+/// Returns a strategy that chooses among the enabled statements. Each item of `list` has a flag,
+/// true if the statement is enabled, a weight, and a strategy. At least one item must be enabled.
 pub(super) fn one_of(list: Vec<(bool, u32, BoxedStrategy<Stmt>)>) -> BoxedStrategy<Stmt> {
     let enabled = list.into_iter().filter(|(enabled, ..)| *enabled);
     Union::new_weighted(enabled.map(|(_, weight, of)| (weight, of)).collect()).boxed()

@@ -7,13 +7,14 @@ use slowpath_bpf::insn::{Call, Insn, encode};
 use slowpath_bpf::lift::{LiftOptions, Lifted, lift};
 use slowpath_generate::{Features, Generated, Programs};
 
-/// Generates the programs that belong to the first `count` seeds.
+/// Generates the random programs that belong to the first `count` seeds.
 pub fn generated(features: &Features, size: usize, count: u64) -> Vec<Generated> {
     let programs = Programs::new(features.clone(), size);
     (0..count).map(|seed| programs.from_seed(seed)).collect()
 }
 
-/// Writes, parses and lifts the program's object.
+/// Writes the program as an object, parses the object and lifts it to the intermediate
+/// representation.
 pub fn lifted(program: &Generated) -> Lifted {
     let object = Object::parse(&program.object()).unwrap_or_else(|e| panic!("{e}\n{program}"));
     assert_eq!(object.programs.len(), 1);
@@ -23,12 +24,12 @@ pub fn lifted(program: &Generated) -> Lifted {
     lifted.unwrap_or_else(|e| panic!("{e}\n{program}"))
 }
 
-/// Iterates over all instructions of a program.
 pub fn insns(program: &Generated) -> impl Iterator<Item = &Insn> {
     program.functions().iter().flatten()
 }
 
-/// Returns the opcodes of programs, with the width of byte swaps in the upper byte.
+/// Returns the distinct opcodes of programs; the upper byte has the width of a byte swap, otherwise
+/// 0.
 pub fn opcodes(programs: &[Generated]) -> BTreeSet<u16> {
     let mut found = BTreeSet::new();
     for insn in programs.iter().flat_map(insns) {
@@ -40,7 +41,6 @@ pub fn opcodes(programs: &[Generated]) -> BTreeSet<u16> {
     found
 }
 
-/// Returns true if a program calls this helper.
 pub fn calls(program: &Generated, helper: i32) -> bool {
     insns(program).any(|insn| *insn == Insn::Call(Call::Helper(helper)))
 }

@@ -4,18 +4,17 @@
 use serde_json::{Map, Value};
 use slowpath_bpf::lift::MAX_CONTENT_BYTES;
 
-/// Values up to this size in bytes must be stated completely. For larger values, users can state
-/// only some pieces.
+/// Maximum size in bytes of map values that must be stated completely. For larger values, users can
+/// state only some pieces.
 pub(crate) const WHOLE: u32 = 256;
 
-/// Formats each byte as two hexadecimal digits.
 pub(crate) fn digits(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Parses a key or value of `size` bytes. The result can be shorter if the value is large; all
-/// other bytes are zero. An error is the second part of a sentence that begins with the name of the
-/// key or value.
+/// Parses a key or value of `size` bytes. The result can be shorter if the value is large; the
+/// missing bytes at its end are zero. An error is a text to be appended to the name of the key or
+/// value, such as `must be …`.
 pub(super) fn read(value: &Value, size: u32) -> Result<Vec<u8>, String> {
     match value {
         Value::String(text) => hex(text, size),
@@ -27,7 +26,7 @@ pub(super) fn read(value: &Value, size: u32) -> Result<Vec<u8>, String> {
 }
 
 /// Parses pieces of a large value. Each piece consists of hexadecimal digits and is given by the
-/// offset of its first byte. All other bytes are zero.
+/// offset of its first byte. All bytes outside the pieces are zero.
 fn pieces_at(pieces: &Map<String, Value>, size: u32) -> Result<Vec<u8>, String> {
     let mut whole: Vec<u8> = Vec::new();
     for (offset, piece) in pieces {
@@ -51,8 +50,8 @@ fn pieces_at(pieces: &Map<String, Value>, size: u32) -> Result<Vec<u8>, String> 
     Ok(whole)
 }
 
-/// Parses two digits for each byte and skips white space. `--` stands for a byte that does not
-/// matter, and is read as zero.
+/// Parses hexadecimal text with two digits for each byte, and skips white space. `--` stands for a
+/// byte that does not matter, and is read as zero.
 fn hex(text: &str, size: u32) -> Result<Vec<u8>, String> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     if digits.len() as u64 != 2 * u64::from(size) {
@@ -75,7 +74,8 @@ fn hex(text: &str, size: u32) -> Result<Vec<u8>, String> {
 }
 
 fn integer(value: &Value, size: u32) -> Result<Vec<u8>, String> {
-    /// For values of more than this many bytes, only the low 8 bytes of an integer are stored.
+    /// Maximum size in bytes of map values to which integers can be sign-extended. Larger values
+    /// accept only integers that are not negative.
     const LARGE: u32 = 1 << 16;
     let number = value.as_u64().map(i128::from).or_else(|| value.as_i64().map(i128::from));
     let number = number.ok_or_else(|| format!("{value} is no integer of 64 bits"))?;

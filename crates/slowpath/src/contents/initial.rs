@@ -1,5 +1,5 @@
-//! Converts the map content from `--maps FILE` to the format of a witness, for code that fills maps
-//! before a run.
+//! Converts the map content that users state in `--maps FILE` to the format of a witness, for code
+//! that fills maps before a run.
 
 use serde_json::{Map, Value, json};
 use slowpath_bpf::lift::{EntryKeys, EntryValue, MapContent, MapEntry};
@@ -10,21 +10,24 @@ use super::bytes::digits;
 use super::{Filler, inner_map, read_for};
 use crate::Error;
 
-/// Returns the map content that `--maps` states, as a witness that contains only `maps`. Some
-/// content can only be defined by the object, such as the slots of program arrays. It is left out
-/// if `--maps` states the same.
+/// Returns the map content that the text of `--maps FILE` states, as a witness that contains only
+/// `maps`. Some content can only be defined by the object, such as the entries of program arrays.
+/// If the text states the same content as the object, it is left out.
 ///
 /// # Errors
-/// If the text cannot be read, or states content of a map that only the object can define.
+/// If the text cannot be read, or contradicts the object about content that only the object can
+/// define.
 pub fn initial_maps(text: &str, object: &Object) -> Result<Value, Error> {
     Ok(json!({ "maps": initial_entries(text, object, Filler::Loader)? }))
 }
 
-/// Returns the map content that `--maps` states, for code that runs a program itself and fills all
-/// its maps. Unlike [`initial_maps`], the result includes content that only the object can define.
+/// Returns the map content that the text of `--maps FILE` states, for code that runs a program
+/// itself and fills all its maps. Unlike [`initial_maps`], the result includes content that only
+/// the object can define.
+///
 /// Entries of program arrays have a `program`. Entries of maps of maps have a `map`, which can be a
 /// map of the object. Entries of bloom filters have only values. Program arrays and maps of maps
-/// that `--maps` does not name get their content from the object.
+/// that the text does not name get their content from the object.
 ///
 /// # Errors
 /// If the text cannot be read, or states content that cannot be filled in.
@@ -42,7 +45,6 @@ pub fn runner_maps(text: &str, object: &Object) -> Result<Value, Error> {
     Ok(json!({ "maps": maps }))
 }
 
-/// Returns the initial entries of each map, by map name.
 fn initial_entries(
     text: &str,
     object: &Object,
@@ -72,20 +74,21 @@ fn initial_entries(
     Ok(maps)
 }
 
-/// Returns true if the map contains programs or maps.
+/// Returns true if the map is a program array or a map of maps, whose slots refer to programs or to
+/// other maps.
 fn has_slots(map: &MapDef) -> bool {
     map.kind == MapKind::PROG_ARRAY || map.kind.holds_maps()
 }
 
-/// Converts slots to the entries of a program array or a map of maps.
+/// Converts the slots of a program array or a map of maps, given by key, to JSON entries.
 fn slot_entries(map: &MapDef, slots: &Slots<'_>) -> Value {
     let what = if map.kind.holds_maps() { "map" } else { "program" };
     let held = slots.iter().filter_map(|(key, name)| name.map(|name| (key, name)));
     held.map(|(key, name)| json!({ "key": digits(key), what: name })).collect()
 }
 
-/// Returns the entries that `--maps` states for a map. Returns `None` if the object defines the
-/// same content.
+/// Returns the entries that `--maps FILE` states for a map. Returns `None` if they need not be
+/// filled in, because the object defines the same content.
 fn stated_entries(
     map: &MapDef,
     content: &MapContent,
@@ -139,7 +142,7 @@ fn stated_entries(
     Ok(Some(entries))
 }
 
-/// Returns the entries of the maps that a map of maps contains.
+/// Returns the entries of the inner maps of a map of maps.
 fn inner_entries(
     name: &str,
     content: &MapContent,
@@ -188,11 +191,10 @@ fn inner_entries(
     Ok(entries)
 }
 
-/// Names of the programs or maps in a map's slots, by key. `None` if the object has no program or
-/// map with this number.
+/// Slots of a program array or a map of maps: names of programs or maps, by key. A name is `None`
+/// if the object has no program or map with the number in the slot.
 type Slots<'a> = BTreeMap<Vec<u8>, Option<&'a str>>;
 
-/// Returns the slots of a map as the object defines them.
 fn object_slots<'a>(map: &MapDef, object: &'a Object) -> Slots<'a> {
     let name = |target: &SlotRef| match *target {
         SlotRef::Program(number) => object.programs.get(number).map(|p| p.name.as_str()),
@@ -207,19 +209,21 @@ fn object_slots<'a>(map: &MapDef, object: &'a Object) -> Slots<'a> {
     map.slots.iter().map(|(slot, target)| (key(*slot), name(target))).collect()
 }
 
-/// Returns the slots of a map as `--maps` states them.
+/// Returns the slots of a map as `--maps FILE` states them.
 fn stated_slots(content: &MapContent) -> Slots<'_> {
     content.entries.iter().map(|entry| (entry.key.clone(), named_target(entry))).collect()
 }
 
-/// Returns a key for which the object and `--maps` state different slots, if there is one.
+/// Compares the slots of a program array or a map of maps in the object and in `--maps FILE`.
+/// Returns a key for which they differ, or `None` if all are equal.
 fn differing_slot(map: &MapDef, content: &MapContent, object: &Object) -> Option<String> {
     let (defined, stated) = (object_slots(map, object), stated_slots(content));
     let mut keys = defined.keys().chain(stated.keys());
     keys.find(|&key| defined.get(key) != stated.get(key)).map(|key| digits(key))
 }
 
-/// Returns the name of the program or map that an entry refers to.
+/// Returns the name of the program or map that a map entry refers to. Returns `None` if the entry
+/// has an ordinary value.
 fn named_target(entry: &MapEntry) -> Option<&str> {
     match &entry.value {
         EntryValue::Program(name) | EntryValue::Map(name) => Some(name.as_str()),
@@ -227,8 +231,9 @@ fn named_target(entry: &MapEntry) -> Option<&str> {
     }
 }
 
-/// Returns an error if `--maps` states `others` for a map in which the filler cannot generate
-/// elements.
+/// Checks that the number `others`, which `--maps FILE` states for elements with arbitrary keys,
+/// suffices to fill the map. Returns an error if the filler cannot generate elements for a map of
+/// this kind.
 fn check_others(map: &MapDef, content: &MapContent, filler: Filler) -> Result<(), String> {
     if content.others > 0 && !has_others(map.kind, filler) {
         return Err(format!("`others` says too little to fill a {}; give its entries", map.kind));
@@ -236,7 +241,8 @@ fn check_others(map: &MapDef, content: &MapContent, filler: Filler) -> Result<()
     Ok(())
 }
 
-/// Returns true if the filler can generate elements with unused keys in a map of this kind.
+/// Returns true if the filler can generate elements with arbitrary unused keys in a map of this
+/// kind.
 fn has_others(kind: MapKind, filler: Filler) -> bool {
     filler.keys(kind) == EntryKeys::Order
         || (filler.keys(kind) == EntryKeys::Keys && kind != MapKind::LPM_TRIE && !kind.holds_maps())
@@ -250,7 +256,8 @@ fn element(entry: &MapEntry, size: u32) -> Value {
     }
 }
 
-/// Returns the complete value of an entry. Bytes that are not stated are zero.
+/// Returns the complete value of a map entry. Bytes that are not stated are zero. Returns `None` if
+/// the entry refers to a program or a map.
 fn bytes(entry: &MapEntry, size: u32) -> Option<Vec<u8>> {
     match &entry.value {
         EntryValue::Bytes(value) | EntryValue::Inner { value, .. } => {

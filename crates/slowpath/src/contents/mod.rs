@@ -18,7 +18,7 @@ use slowpath_bpf::{MapDef, MapKind, Object};
 use std::collections::{BTreeMap, BTreeSet};
 use unique_keys::Unique;
 
-/// Returns the map content that `--maps` states for an object, by map name.
+/// Returns the map content that the text of `--maps FILE` states for an object, by map name.
 ///
 /// # Errors
 /// If the text cannot be read, names maps that do not exist, or does not fit the maps.
@@ -26,7 +26,7 @@ pub fn map_contents(text: &str, object: &Object) -> Result<BTreeMap<String, MapC
     read_for(text, object, Filler::Loader)
 }
 
-/// The program that fills the maps before a run.
+/// The code that fills the maps before a run.
 #[derive(Clone, Copy, PartialEq)]
 enum Filler {
     /// A loader, which fills maps from user space after the object is loaded. It cannot change
@@ -37,7 +37,7 @@ enum Filler {
 }
 
 impl Filler {
-    /// Returns the kind of key by which entries of a map are told apart.
+    /// Returns what distinguishes the entries of a map of this kind: keys, indices or their order.
     fn keys(self, kind: MapKind) -> EntryKeys {
         match (self, kind) {
             (Filler::Runner, MapKind::BLOOM_FILTER) => EntryKeys::Order,
@@ -46,8 +46,8 @@ impl Filler {
     }
 }
 
-/// Parses the content that `filler` gives to the maps of `object`. The result is sorted by map
-/// name.
+/// Parses the content that users state in `--maps FILE` and that `filler` gives to the maps of
+/// `object`. The result is sorted by map name.
 fn read_for(
     text: &str,
     object: &Object,
@@ -73,15 +73,14 @@ fn read_for(
     Ok(contents)
 }
 
-/// Returns the definition of the maps that a map of maps contains, if `name` has the form
-/// `OUTER.inner`.
+/// Returns the definition of the inner maps of a map of maps, if `name` has the form `OUTER.inner`.
 fn inner_map<'a>(object: &'a Object, name: &str) -> Option<&'a MapDef> {
     let outer = name.strip_suffix(".inner")?;
     object.maps.iter().find(|map| map.name == outer)?.inner.as_deref()
 }
 
-/// Parses the text as a table of maps. An error has the number of the line, if it is known, and a
-/// description.
+/// Parses TOML or JSON text as a table of maps. An error consists of the line number, `None` if it
+/// is not known, and a description.
 fn parse(text: &str) -> Result<Map<String, Value>, (Option<usize>, String)> {
     let value: Value = if text.trim_start().starts_with('{') {
         let Unique(value) =
@@ -159,8 +158,8 @@ fn content(
     Ok(MapContent { entries: found, others, inner: whole_maps })
 }
 
-/// Parses an entry without a key. Such an entry describes a map that a map of maps contains.
-/// Returns the name of this map, and the description.
+/// Parses an entry without a key, which describes a whole inner map of a map of maps. Returns the
+/// name of the inner map, and the description.
 fn inner_content(value: &Value, object: &Object) -> Result<(String, InnerContent), String> {
     let mut content = InnerContent::default();
     let mut name = None;
@@ -185,8 +184,8 @@ fn inner_content(value: &Value, object: &Object) -> Result<(String, InnerContent
     Ok((name.unwrap_or_default(), content))
 }
 
-/// Returns true if a map of maps can contain a map with this name. It is a map of the object, or a
-/// map that the object does not define (`OUTER#N`).
+/// Returns true if an entry of a map of maps can refer to a map with this name: a map of the
+/// object, or an additional inner map, which is called `OUTER#N`.
 fn is_map(object: &Object, name: &str) -> bool {
     name.contains('#') || object.maps.iter().any(|map| map.name == name)
 }
@@ -246,7 +245,7 @@ fn entry(
     Ok(MapEntry { key, value })
 }
 
-/// Checks that a key is a valid index of an array.
+/// Checks that a key is a valid index, if the map is an array.
 fn check_index(key: &[u8], map: &MapDef) -> Result<(), String> {
     let index = key
         .iter()
@@ -259,8 +258,9 @@ fn check_index(key: &[u8], map: &MapDef) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that a key is valid for a trie. It begins with the length of its prefix in bits. The
-/// kernel compares this length with the size of the rest (`trie_update_elem`).
+/// Checks that a key is valid, if the map is a longest-prefix-match trie. The key begins with the
+/// length of its prefix in bits. The kernel compares this length with the size of the rest
+/// (`trie_update_elem`).
 fn check_prefix(key: &[u8], map: &MapDef) -> Result<(), String> {
     let Some((length, rest)) = key.split_first_chunk::<4>() else { return Ok(()) };
     let (length, most) = (u32::from_le_bytes(*length), 8 * rest.len());

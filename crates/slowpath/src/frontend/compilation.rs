@@ -1,4 +1,4 @@
-//! Compiles a program of an object for the card.
+//! Compiles a program of a BPF object for the SmartNIC.
 
 use super::object;
 use crate::options::ProgramRequest;
@@ -8,7 +8,7 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_nfp::{CompileError, CompileOptions, Compiled, MapAbi};
 use slowpath_stop::Stop;
 
-/// A compiled program, with the BPF program that it was compiled from.
+/// A program compiled for the SmartNIC, with the BPF program that it was compiled from.
 pub(crate) struct Compilation {
     pub linked: BpfProgram,
     pub compiled: Compiled,
@@ -16,7 +16,7 @@ pub(crate) struct Compilation {
 }
 
 impl Compilation {
-    /// Compiles the program that a request names for the card.
+    /// Compiles, for the SmartNIC, the program that a request names.
     pub fn of(request: &ProgramRequest, object: &Object, stop: &Stop) -> Result<Self, Error> {
         let abi = map_abi(&request.options.map_abi)?;
         let linked = object::link(request, object)?;
@@ -28,8 +28,8 @@ impl Compilation {
     }
 }
 
-/// Converts an error of the compiler. If the card cannot run the program, adds advice for the user.
-/// If the program cannot be lifted, adds none.
+/// Converts an error of the compiler for the SmartNIC. Adds advice for the user if the SmartNIC
+/// cannot run the program, but not if the program cannot be lifted.
 fn refused(error: CompileError, stop: &Stop) -> Error {
     if let CompileError::Stopped(reason) = error {
         return Error::stopped(reason, stop);

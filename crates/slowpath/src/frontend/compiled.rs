@@ -18,7 +18,7 @@ use slowpath_nfp::MapAbi;
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Compiles the program that a request names, and lifts the result.
+/// Compiles, for the SmartNIC, the program that a request names, and lifts the resulting listing.
 pub(super) fn lift(
     request: &ProgramRequest,
     packets: (u16, u16),
@@ -75,8 +75,8 @@ pub(super) fn lift(
     })
 }
 
-/// Returns the maps that another core may change between two accesses of a run. They follow from
-/// the memory accesses of the BPF program.
+/// Returns the maps that another core of the SmartNIC may change between two accesses of a run. If
+/// the accesses of the BPF program are not known, these are all maps.
 fn interference(
     request: &ProgramRequest,
     object: &Object,
@@ -93,7 +93,11 @@ fn interference(
     Ok(Interference { maps, ..Interference::default() })
 }
 
-/// Returns the facts about arriving packets. They include the limits of the device.
+/// Returns the facts about packets that arrive from the upstream programs. They include the packet
+/// lengths that the device receives.
+///
+/// # Errors
+/// If no packet arrives.
 fn arrivals(
     program: &ArrivingProgram,
     request: &ProgramRequest,
@@ -113,8 +117,8 @@ fn arrivals(
     Ok(arrivals)
 }
 
-/// Returns the functions of the compiled program. Instructions that the driver adds around the
-/// program belong to no function.
+/// Returns the functions of the compiled program, each with its first instruction. Instructions
+/// that the SmartNIC's driver adds around the program belong to no function.
 fn functions(linked: &BpfProgram, origins: &[Option<usize>]) -> Functions {
     let mut functions: Functions = vec![(0, None)];
     for (number, slot) in (0u32..).zip(origins) {
@@ -127,7 +131,7 @@ fn functions(linked: &BpfProgram, origins: &[Option<usize>]) -> Functions {
     functions
 }
 
-/// Describes the memory of the compiled program. An array map can be in the card's memory.
+/// Describes the memory of the compiled program. An array map can be in the memory of the SmartNIC.
 fn layout(object: &Object, linked: &BpfProgram, program: &Program, abi: MapAbi) -> Layout {
     let of_kind = |kind| {
         let found = program.regions.iter().position(|region| region.kind == kind);
@@ -166,7 +170,8 @@ fn layout(object: &Object, linked: &BpfProgram, program: &Program, abi: MapAbi) 
     }
 }
 
-/// Puts the known content of the array map into the card's memory.
+/// Sets the initial content of the compiled program's array map in the SmartNIC's memory, as far as
+/// it is known.
 fn content(
     contents: &BTreeMap<String, MapContent>,
     object: &Object,

@@ -1,75 +1,78 @@
-//! The result of all front ends: a lifted program, and where its instructions come from.
+//! The result of all front ends: a program in the intermediate representation (a lifted program),
+//! and where its instructions come from.
 
 use slowpath_bpf::LineInfo;
 use slowpath_bpf::lift::{Interference, Layout};
 use slowpath_estimate::Code;
 use slowpath_ir::Program;
 
-/// Origin of each instruction of a program, by instruction number.
+/// Origin of each instruction of a lifted program, by instruction number.
 pub(super) enum Origins {
-    /// For a listing, the number of each instruction's line.
+    /// Line number of each instruction in an NFP listing.
     Listing(Vec<u32>),
-    /// For a BPF program, the source line of each instruction, if it is known.
+    /// Source line of each instruction of a BPF program; `None` if it is not known.
     Source(Vec<Option<LineInfo>>),
 }
 
-/// The part of a run to which the verifier's limit on instructions applies, for programs that the
-/// verifier accepts.
+/// The part of a run to which the kernel verifier's limit on instructions applies, for programs
+/// that the verifier accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VerifierLimitScope {
-    /// No part: the kernel does not verify the program, or its loops may contain iterators.
+    /// Nothing: the kernel does not verify the program, or its loops may use iterators, whose
+    /// iterations the limit does not bound.
     Nothing,
-    /// Each time a loop runs, from its entry to its exit. The loops use neither callbacks nor the
-    /// kernel's loop budgets.
+    /// Each execution of a loop, from its entry to its exit. The loops use neither callbacks nor
+    /// the kernel's own limits on iterations (`may_goto`).
     Loops,
     /// The whole run. The program has no tail calls, separately verified functions, callbacks or
-    /// loop budgets.
+    /// kernel limits on loop iterations (`may_goto`).
     Run,
 }
 
-/// A lifted program, and where its instructions come from.
+/// A lifted program (in the intermediate representation), and where its instructions come from.
 pub(crate) struct Lifted {
     pub program: Program,
-    /// Relation between the program's memory and its maps.
+    /// Relation between the program's memory and its maps; `None` if it is not known.
     pub layout: Option<Layout>,
     /// The instructions that a CPU executes, for targets that run BPF instructions directly.
     pub code: Option<Code>,
-    /// The part of a run to which the limit of the kernel's verifier applies.
+    /// The part of a run to which the kernel verifier's limit on instructions applies.
     pub verifier_limit_scope: VerifierLimitScope,
     /// Remarks for the user, one sentence each. They do not restrict the guarantee.
     pub notes: Vec<String>,
-    /// Reason why it is uncertain that some packet takes a given path. The reason lies outside the
-    /// program. The guarantee still holds, but the slowest packet may be faster than it.
+    /// Reason outside the program why it is uncertain that some packet takes a given path; `None`
+    /// if it is certain. The guarantee still holds, but possibly no packet is as slow.
     pub inexact_reason: Option<String>,
     /// Maps that other CPUs may change between two accesses of a run.
     pub interference: Interference,
     pub(super) origins: Origins,
     pub(super) functions: Functions,
-    /// The programs of a chain, and their instructions. Empty for a single program.
+    /// The programs of a chain, and their instructions; empty for a single program.
     pub(super) members: Members,
 }
 
-/// Consecutive instructions that belong to one program of a chain. They are those of the program
-/// itself, or of a program that its tail calls reach.
+/// A range of instructions that belongs to one program of a chain: to this program itself, or to a
+/// program that its tail calls reach.
 pub(super) struct Member {
     /// Number of the first instruction.
     pub first: u32,
-    /// Name of the member.
+    /// Name of the program in the chain.
     pub name: String,
-    /// True if packets arrive at the first of these instructions.
+    /// True if these instructions are the chain's program itself; false if they are a program that
+    /// its tail calls reach.
     pub start: bool,
 }
 
 /// The programs of a chain, in the order of their instructions.
 pub(super) type Members = Vec<Member>;
 
-/// The functions of a program, in order. Each has the number of its first instruction and its name.
-/// An entry without a name only ends the function before it.
+/// The functions of a program, ordered by first instruction. Each has the number of its first
+/// instruction and its name. An entry without a name marks instructions that belong to no function.
 pub(super) type Functions = Vec<(u32, Option<String>)>;
 
 impl Lifted {
-    /// Returns the place of an instruction for messages: `line N: ` or `FILE:LINE: `. Returns an
-    /// empty text if it is not known.
+    /// Returns the source location of an instruction as a prefix for messages: `line N: ` or
+    /// `FILE:LINE: `. The text is empty if the location is not known.
     pub fn place(&self, insn: u32) -> String {
         match &self.origins {
             Origins::Listing(lines) => {
@@ -82,7 +85,7 @@ impl Lifted {
         }
     }
 
-    /// Returns the source line of an instruction.
+    /// Returns the source line of an instruction; `None` if it is not known.
     pub fn line(&self, insn: u32) -> Option<&LineInfo> {
         match &self.origins {
             Origins::Listing(_) => None,
@@ -97,20 +100,22 @@ impl Lifted {
         self.functions.get(after.checked_sub(1)?)?.1.as_deref()
     }
 
-    /// Returns the name of the chain's program that contains an instruction.
+    /// Returns the name of the chain's program that contains an instruction; `None` if the program
+    /// is not a chain.
     pub fn member(&self, insn: u32) -> Option<&str> {
         let after = self.members.partition_point(|member| member.first <= insn);
         Some(&self.members.get(after.checked_sub(1)?)?.name)
     }
 
-    /// Lists the programs of a chain that can run. Each has the number of its first instruction and
-    /// its name.
+    /// Lists the programs of a chain, each with the number of its first instruction and its name.
+    /// Programs whose instructions are not part of the lifted program are left out.
     pub fn starts(&self) -> impl Iterator<Item = (u32, &str)> {
         let starts = self.members.iter().filter(|member| member.start);
         starts.map(|member| (member.first, member.name.as_str()))
     }
 
-    /// Returns the first instruction that has a cost in this cost class.
+    /// Returns the instruction with the lowest number that causes a cost event of the cost class
+    /// `class`; `None` if there is none.
     pub fn first_of_class(&self, class: &str) -> Option<u32> {
         let classes = &self.program.cost_classes;
         let class = classes.iter().position(|name| name == class)?;

@@ -1,4 +1,4 @@
-//! Reads NFP listings in the format of the disassembler for the Netronome flow processor.
+//! Reads NFP listings, which have the format of the disassembler for the Netronome flow processor.
 
 use super::lifted::{Lifted, Origins, VerifierLimitScope};
 use crate::Error;
@@ -32,8 +32,8 @@ pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifte
     })
 }
 
-/// Returns the shared memory that another core may change between two loads of a run. The result
-/// may contain too much, because the accesses of the program are not analysed.
+/// Returns the shared memory regions that another core may change between two loads of a run. The
+/// accesses of the program are not analysed, so the result may have more regions than necessary.
 fn interference(program: &Program) -> Interference {
     let mut ops = program.blocks.iter().flat_map(|block| &block.ops);
     if !ops.any(|op| matches!(op.op, Op::Load { .. })) {
@@ -44,8 +44,8 @@ fn interference(program: &Program) -> Interference {
     Interference { maps, ..Interference::default() }
 }
 
-/// Checks that data is a listing, if the target does not support listings. Otherwise, a message
-/// about the target would hide that the file is neither an object nor a listing.
+/// Checks that a file that is not an object is at least an NFP listing. If it is, the caller can
+/// report that the target does not support listings.
 pub(super) fn check(data: &[u8]) -> Result<(), Error> {
     check_not_empty(data)?;
     let Err(problem) = slowpath_nfp::parse_bytes(data) else { return Ok(()) };

@@ -1,5 +1,6 @@
-//! Chooses the front end for a file. Listings and objects are lifted. Objects for the card are
-//! first compiled, and then the resulting listings are lifted.
+//! Chooses the front end for a file, which translates (lifts) programs to the intermediate
+//! representation. Listings and objects are lifted. Objects for a SmartNIC are first compiled, and
+//! then the resulting listings are lifted.
 
 mod compilation;
 mod compiled;
@@ -23,11 +24,10 @@ use slowpath_target::{InstructionSet, Target};
 pub(crate) struct ProgramNames {
     pub name: String,
     pub section: Option<String>,
-    /// Type of the program, according to its section.
+    /// Type of the program, such as XDP, according to its section.
     pub kind: Option<String>,
 }
 
-/// Returns the names of the program in a request.
 pub(crate) fn names(request: &ProgramRequest) -> ProgramNames {
     let chain = request.object.as_chain().map(|chain| &chain.name);
     let own_name = chain.or_else(|| Some(&request.object.as_arriving()?.name));
@@ -43,7 +43,8 @@ pub(crate) fn names(request: &ProgramRequest) -> ProgramNames {
     }
 }
 
-/// Lifts the program that a request names. Packets arrive as `receive` describes.
+/// Translates (lifts) the program that a request names to the intermediate representation. Packets
+/// arrive as `receive` describes.
 pub(crate) fn lift(
     request: &ProgramRequest,
     target: &Target,
@@ -79,7 +80,6 @@ pub(crate) fn lift(
     listing::lift(&file_stem(&request.file), request.object.listing(), receive.length)
 }
 
-/// Returns the name of a file without its folder and extension.
 fn file_stem(file: &str) -> String {
     let path = std::path::Path::new(file);
     path.file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned())

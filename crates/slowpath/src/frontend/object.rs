@@ -1,4 +1,4 @@
-//! Finds and lifts the programs of BPF objects.
+//! Finds the programs of BPF objects, and lifts them to the intermediate representation.
 
 use super::lifted::{Functions, Lifted, Member, Members, Origins, VerifierLimitScope};
 use super::packet_facts_check::restrict_to_facts;
@@ -14,13 +14,12 @@ use slowpath_ir::{PacketFacts, Program};
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Returns the program that a request names.
 pub(super) fn entry(request: &ProgramRequest) -> Result<ProgramEntry, Error> {
     let entry = request.object.bpf()?.programs.get(request.program).cloned();
     entry.ok_or_else(|| missing(request.program))
 }
 
-/// Links the program of `object` that the request names.
+/// Links the program that the request names in `object`.
 pub(crate) fn link(request: &ProgramRequest, object: &Object) -> Result<BpfProgram, Error> {
     let kind = object.programs.get(request.program).ok_or_else(|| missing(request.program))?.kind;
     if !matches!(kind, ProgramKind::Xdp | ProgramKind::Unknown) {
@@ -31,7 +30,7 @@ pub(crate) fn link(request: &ProgramRequest, object: &Object) -> Result<BpfProgr
     Ok(object.link(request.program, kernel)?)
 }
 
-/// Lifts the program of `object` that the request names.
+/// Lifts the program that the request names in `object` to the intermediate representation.
 pub(crate) fn lift(
     request: &ProgramRequest,
     object: &Object,
@@ -41,8 +40,8 @@ pub(crate) fn lift(
     lift_interleaved(request, object, receive, false, stop)
 }
 
-/// Lifts the program like `lift`. If `interleaved` is true, other CPUs can change shared maps
-/// between the accesses of the program.
+/// Lifts the program like `lift`. If `interleaved` is true, the lifted program allows for writes of
+/// other CPUs to shared maps between its accesses.
 pub(crate) fn lift_interleaved(
     request: &ProgramRequest,
     object: &Object,
@@ -93,7 +92,7 @@ pub(crate) fn lift_interleaved(
     })
 }
 
-/// Finds the part of a run to which the limit of the kernel's verifier applies.
+/// Finds the part of a run to which the kernel verifier's limit on instructions applies.
 fn verifier_limit_scope(
     linked: &BpfProgram,
     code: &[Insn],
@@ -121,7 +120,8 @@ fn verifier_limit_scope(
     }
 }
 
-/// Returns reasons why no kernel loads a program, as far as the object shows them.
+/// Returns the reasons why the kernel verifier of any version would reject a program, as far as the
+/// object shows them.
 fn not_loadable(linked: &BpfProgram) -> Vec<String> {
     let stack = linked.stack_use();
     let none = stack.refused.iter().map(|reason| format!("no kernel loads this program: {reason}"));
@@ -131,8 +131,11 @@ fn not_loadable(linked: &BpfProgram) -> Vec<String> {
     none.chain(some).collect()
 }
 
-/// Returns the minimum and maximum length of packets for which facts hold. `received` is the range
-/// of lengths that the device receives.
+/// Returns the minimum and maximum length in bytes of packets for which facts hold. `received` is
+/// the range of lengths that the device receives.
+///
+/// # Errors
+/// If no packet length is in both ranges.
 fn lengths(facts: &PacketFacts, received: (u16, u16)) -> Result<(u16, u16), Error> {
     let both = facts.meet(&PacketFacts::lengths(received.0, received.1)).ok_or_else(|| {
         let (least, greatest) = (facts.min_length, facts.max_length);
@@ -142,8 +145,8 @@ fn lengths(facts: &PacketFacts, received: (u16, u16)) -> Result<(u16, u16), Erro
     Ok((both.min_length, both.max_length))
 }
 
-/// Returns the functions of all programs. If the programs form a chain, each name starts with the
-/// name of its program.
+/// Returns the functions of all programs. If the programs form a chain, each function name starts
+/// with the name of its program.
 fn functions(placed: &[PlacedProgram], chain: Option<&ProgramChain>, end: usize) -> Functions {
     let named = placed.iter().flat_map(|placed| {
         let member = chain.and_then(|chain| member_of(placed, chain));
@@ -155,7 +158,8 @@ fn functions(placed: &[PlacedProgram], chain: Option<&ProgramChain>, end: usize)
     named.chain([(end as u32, None)]).collect()
 }
 
-/// Finds the programs of a chain to which the placed programs belong.
+/// Returns, for each program that was placed in the linked code, the program of the chain to which
+/// it belongs. Programs that belong to none are left out.
 fn members(placed: &[PlacedProgram], chain: &ProgramChain) -> Members {
     let place = |placed: &PlacedProgram| {
         let member = member_of(placed, chain)?;
@@ -172,7 +176,7 @@ fn member_of<'a>(placed: &PlacedProgram, chain: &'a ProgramChain) -> Option<&'a 
     chain.members.iter().find(|member| member.programs.contains(&placed.program))
 }
 
-/// Returns the map content that a request states, by map name.
+/// Returns the map content that the options of a request state, by map name.
 pub(super) fn stated_contents(
     request: &ProgramRequest,
     object: &Object,

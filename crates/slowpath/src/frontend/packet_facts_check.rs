@@ -1,5 +1,5 @@
 //! Restricts a program to packets for which certain facts hold. A check before the first
-//! instruction costs nothing and makes runs with other packets impossible.
+//! instruction costs nothing and makes runs with all other packets impossible.
 //!
 //! Facts about bytes do not restrict packets that are too short to have these bytes.
 
@@ -8,8 +8,9 @@ use slowpath_ir::{
     Operand, PacketFacts, Program, RegionKind, Terminator,
 };
 
-/// Adds the check of `facts` at the start of a program. The front end has already limited the
-/// packet length.
+/// Adds a check at the start of a program that ends runs with packets for which `facts` do not
+/// hold. Facts about the packet length are not checked, because the front end has already limited
+/// it.
 pub(super) fn restrict_to_facts(program: &mut Program, facts: &PacketFacts) {
     let region = program.regions.iter().find(|region| region.kind == RegionKind::Packet);
     let (Some(region), Some(length)) = (region, program.packet_length) else { return };
@@ -43,18 +44,19 @@ pub(super) fn restrict_to_facts(program: &mut Program, facts: &PacketFacts) {
     debug_assert_eq!(program.validate(), Ok(()));
 }
 
-/// The packet at the start of the program, and the emitter of the check.
+/// The packet at the start of the program, and the builder of the code that checks facts about it.
 struct Packet<'a> {
     emit: BlockBuilder<'a>,
-    /// Address of the packet's first byte.
+    /// Address of the packet's first byte, as an operand in the intermediate representation.
     base: Operand,
-    /// The input that contains the packet's length, and its width in bits.
+    /// The program's input for the packet length, and its width in bits.
     length: (InputId, u8),
     facts: &'a PacketFacts,
 }
 
 impl Packet<'_> {
-    /// Emits code that checks all facts. Returns a condition that is true if they hold.
+    /// Emits code that checks all facts about the packet. Returns a condition that is true if they
+    /// hold.
     fn all(&mut self) -> Operand {
         let PacketFacts { min_length: _, max_length: _, bits, values, equal } = self.facts;
         let mut all = Operand::constant(1, 1);
@@ -84,8 +86,8 @@ impl Packet<'_> {
         all
     }
 
-    /// Emits `all && condition`. For packets that are too short to have a byte at `offset`,
-    /// `condition` is ignored.
+    /// Emits the conjunction of `all` and `condition`. If the packet is too short to have a byte at
+    /// `offset`, only `all` matters.
     fn and_if_present(&mut self, all: Operand, offset: usize, condition: Operand) -> Operand {
         let mut condition = condition;
         if offset >= usize::from(self.facts.min_length) {
@@ -103,7 +105,7 @@ impl Packet<'_> {
         self.emit.binary(BinaryOp::And, all, condition)
     }
 
-    /// Emits code that loads the value of a field, in network byte order.
+    /// Emits code that loads the value of a packet field, in network byte order.
     fn field(&mut self, field: Field) -> Operand {
         let mut value = self.load(field.offset);
         for byte in 1..field.bytes {
@@ -113,7 +115,7 @@ impl Packet<'_> {
         value
     }
 
-    /// Emits code that loads a byte.
+    /// Emits code that loads the packet byte at an offset.
     fn load(&mut self, offset: u16) -> Operand {
         let width = self.emit.width(self.base);
         let offset = Operand::constant(width, offset.into());

@@ -1,4 +1,4 @@
-//! Creates the details of a path that human reports show, such as its instructions in order.
+//! Creates the details of a path that only human reports show, such as its instructions in order.
 
 use super::lines;
 use crate::frontend::Lifted;
@@ -7,7 +7,7 @@ use slowpath_exec::ArcId;
 use slowpath_ir::Terminator;
 use slowpath_search::{Head, Unrolled};
 
-/// Returns the details of a path that only human reports show.
+/// Returns the details of a path that only human reports show, such as its instructions in order.
 pub(crate) fn detail(lifted: &Lifted, unrolled: &Unrolled, path: &[ArcId]) -> PathDetail {
     let program = unrolled.executor.program();
     let (_, stretches) = lines::of_path(lifted, unrolled, path);

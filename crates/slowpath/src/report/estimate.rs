@@ -13,16 +13,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Column name of the estimated time in tables of costs.
 const NS: &str = "ns";
 
-/// Everything that is needed to estimate the times of paths.
 pub(crate) struct Estimator<'a> {
     pub timing: &'a Timing,
     pub code: &'a Code,
-    /// Number of entries in each map that has room for so many. 0 means that a map has only the
-    /// entries that a path needs.
+    /// Number of entries that estimated times assume in each map that has room for them. With 0, a
+    /// map has only the entries that a path needs.
     pub entries: u64,
 }
 
-/// A path with its estimated time.
+/// A path of a program, with its estimated time.
 pub(crate) struct Estimated {
     /// The estimated time, with values that are computed from it, as reports show it.
     pub estimate: PathEstimate,
@@ -30,16 +29,17 @@ pub(crate) struct Estimated {
     pub picoseconds: u64,
     flow: Flow,
     insns: Vec<u32>,
-    /// Calls whose time was not measured.
+    /// Names of helper calls on the path whose time was not measured.
     unknown: BTreeSet<String>,
-    /// Calls whose time may grow with the number of entries, although no model describes this.
+    /// Names of helper calls on the path whose time may grow with the number of map entries,
+    /// although no model describes the growth.
     unmodelled_growth: BTreeSet<String>,
-    /// Calls on maps with more or fewer entries than were measured, each with the measured range.
+    /// Names of helper calls on maps with more or fewer entries than were measured. Each has the
+    /// smallest and largest number of entries in the measurements.
     outside_measured_range: BTreeSet<(String, (u64, u64))>,
 }
 
 impl Estimated {
-    /// Estimates the time of a path.
     pub fn new(
         lifted: &Lifted,
         unrolled: &Unrolled,
@@ -145,7 +145,7 @@ impl Estimated {
     }
 }
 
-/// Formats a call of a helper for messages.
+/// Formats a helper call for messages, with the type of the map if the time depends on it.
 fn of_helper(call: &Call) -> String {
     let mut name = format!("bpf_{}", call.helper());
     if let Some(map) = call.map_type() {
@@ -157,7 +157,6 @@ fn of_helper(call: &Call) -> String {
     name
 }
 
-/// Converts picoseconds to nanoseconds.
 fn ns(picoseconds: u64) -> f64 {
     picoseconds as f64 / 1000.0
 }

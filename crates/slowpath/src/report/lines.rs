@@ -9,8 +9,8 @@ use slowpath_search::Unrolled;
 use std::collections::HashMap;
 
 /// Returns the source lines of a path in the order of their first instructions. Also divides the
-/// path into stretches, each of which belongs to one line. Both lists are empty if no instruction
-/// of the path has a source line.
+/// path into stretches, which are runs of consecutive instructions of one line. Both lists are
+/// empty if no instruction of the path has a source line.
 pub(super) fn of_path(
     lifted: &Lifted,
     unrolled: &Unrolled,
@@ -50,7 +50,8 @@ pub(super) fn of_path(
     (lines, stretches)
 }
 
-/// Lists the cost events of a path in order. There is one event for each executed instruction.
+/// Lists the cost events of a path in order: one event for each executed instruction, with its cost
+/// class.
 pub(crate) fn events<'a>(
     unrolled: &'a Unrolled,
     path: &'a [ArcId],

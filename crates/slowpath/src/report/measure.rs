@@ -1,4 +1,4 @@
-//! Converts bounds and paths of the search to the types of reports.
+//! Converts bounds and paths that the search has found to the types of reports.
 
 use super::costs::{costs, counts};
 use super::{lines, rates};
@@ -8,17 +8,19 @@ use slowpath_exec::NodeId;
 use slowpath_search::{Bound as Found, FoundPath, Head, Metric, Unrolled};
 use slowpath_target::{CostVector, Target, TargetKind};
 
-/// Everything that is needed to convert bounds and paths to the types of reports.
+/// The target and metric with which bounds and paths of the search are converted to the types of
+/// reports.
 #[derive(Clone, Copy)]
 pub(crate) struct Measure<'a> {
     pub target: &'a Target,
     pub metric: Metric,
-    /// Smallest packet length in bytes.
+    /// Minimum length of packets, in bytes.
     pub least_size: u32,
 }
 
 impl Measure<'_> {
-    /// Returns the bound for paths that have this cost, and packets that have this size.
+    /// Returns the throughput bound for paths with the given cost and packets of `size` bytes, or
+    /// the event counts on targets that count.
     pub fn bound(&self, cost: &CostVector, size: u32) -> Bound {
         match self.target.kind {
             TargetKind::Rates => {
@@ -37,7 +39,7 @@ impl Measure<'_> {
         }
     }
 
-    /// Converts a bound of the search.
+    /// Converts a bound of the search to the type of reports.
     pub fn found_bound(&self, unrolled: &Unrolled, bound: &Found) -> Bound {
         // A bound on packet rates has no packet size, so the minimum packet length of its path is
         // used.
@@ -62,13 +64,12 @@ impl Measure<'_> {
         value.unwrap_or_default()
     }
 
-    /// Returns a bound for packets of any size, if the cost of no run exceeds `cost` in any
-    /// component.
+    /// Returns a bound that holds for packets of any size. The caller must know that no run costs
+    /// more than `cost` in any component.
     pub fn any_packet(&self, cost: &CostVector) -> Bound {
         self.bound(cost, self.least_size)
     }
 
-    /// Returns true if `bound` is tighter than `other`.
     pub fn is_tighter(&self, bound: &Bound, other: &Bound) -> bool {
         match self.target.kind {
             TargetKind::Rates => self.value(bound) > self.value(other),
@@ -76,15 +77,17 @@ impl Measure<'_> {
         }
     }
 
-    /// Lowers a bound to the exact guarantee if it is above it. This can happen because of a fixed
-    /// limit: the packets of the guarantee are larger, so the line carries fewer of them.
+    /// Lowers a bound to the exact guarantee if it is above the guarantee. Such a bound is possible
+    /// because of a fixed limit, such as the line rate: if the packets that set the guarantee are
+    /// larger, fewer of them fit on the line.
     pub fn cap_at_guarantee(&self, bound: &mut Bound, guarantee: &Bound) {
         if self.target.kind == TargetKind::Rates && self.value(bound) > self.value(guarantee) {
             *bound = guarantee.clone().into_bound();
         }
     }
 
-    /// Converts a path that some packet takes.
+    /// Converts a path that the search has found to the type of reports. `witness` is a packet that
+    /// takes the path.
     pub fn path(
         &self,
         lifted: &Lifted,

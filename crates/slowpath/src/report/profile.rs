@@ -18,7 +18,7 @@ use slowpath_search::Unrolled;
 use slowpath_target::{CostModel, CostVector};
 use std::collections::{BTreeMap, HashMap};
 
-/// Number of executions of an instruction or program, and their total cost.
+/// Number of executions of an instruction, or of instructions of a program, and their total cost.
 #[derive(Clone)]
 struct Share {
     runs: u64,
@@ -26,7 +26,6 @@ struct Share {
 }
 
 impl Share {
-    /// Adds one execution, with its cost.
     fn add(&mut self, price: CostVector) {
         self.runs += 1;
         self.cost += price;
@@ -92,10 +91,10 @@ impl Measure<'_> {
     }
 }
 
-/// Identifies a source line by its function, file and line number.
+/// Identifies a source line by its function (`None` if not known), file and line number.
 type LineKey<'a> = (Option<&'a str>, &'a str, u32);
 
-/// The source lines of a path with their costs. They are in the order of their first instructions.
+/// The source lines of a path with their costs, in the order of their first instructions.
 struct Table<'a> {
     measure: &'a Measure<'a>,
     lifted: &'a Lifted,
@@ -104,8 +103,8 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// Adds the cost of an instruction to its source line. Returns the index of the line, if the
-    /// line is known.
+    /// Adds the cost of an instruction to its source line. Returns the index of the line, or `None`
+    /// if the line is not known.
     fn add(&mut self, insn: u32, share: &Share) -> Option<usize> {
         let info = self.lifted.line(insn)?;
         let function = self.lifted.function(insn);
@@ -136,8 +135,8 @@ impl Table<'_> {
     }
 }
 
-/// Lists all instructions of the program with their source lines, whether a path executes them or
-/// not.
+/// Lists all instructions of the program with their source lines, including those that no path
+/// executes.
 pub(crate) fn code(lifted: &Lifted) -> Vec<CodeInsn> {
     let insns = lifted.program.insns.iter().enumerate();
     let written = insns.filter(|(_, insn)| !insn.text.is_empty());

@@ -1,25 +1,25 @@
-//! Computes bounds for targets that have rates.
+//! Computes bounds for targets that have rates, in packets or bits per second.
 
 use crate::result::{Bound, Verdict};
 use slowpath_search::Metric;
 use slowpath_target::{CostVector, Rate, ResourceRate, Target};
 
-/// Converts a rate to a number. Returns `None` if the rate is infinite.
+/// Converts an exact rate to a floating-point number. Returns `None` if the rate is infinite.
 fn number(rate: Rate) -> Option<f64> {
     (!rate.is_infinite()).then(|| rate.as_f64())
 }
 
-/// Returns the component or fixed limit with the lowest rate.
+/// Returns the name and rate of the bottleneck: the component or fixed limit with the lowest rate.
 fn slowest(rates: &[ResourceRate]) -> (String, Rate) {
     let least = rates.iter().min_by_key(|resource| resource.rate);
     least.map_or(("none".to_owned(), Rate::infinite()), |r| (r.name.clone(), r.rate))
 }
 
-/// Returns the throughput of paths that have this cost, for packets of this size. Fixed limits of
-/// the device also limit it.
+/// Returns the throughput of paths with the given cost, for packets of `size` bytes. The device's
+/// fixed limits, such as the line rate, also apply.
 ///
-/// For bit rates, the fixed limits at the smallest packet size apply too, because no program makes
-/// the device receive more packets.
+/// A bound in bits per second is also limited by the packet rate that the device can receive with
+/// packets of minimum size. No program makes the device receive more packets than that.
 pub(super) fn bound(
     target: &Target,
     metric: Metric,

@@ -1,49 +1,52 @@
-//! Data that only human reports show; not part of the documents of `docs/json.md`. Python has the
+//! Data that only human reports show; not part of the JSON output (`docs/json.md`). Python has the
 //! same types, and `schema.rs` generates their description.
 
 use crate::failure::Failure;
 use serde::Serialize;
 
-/// Data of the human report in addition to the result.
+/// Data that human reports show in addition to the result.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Detail {
     pub paths: Vec<PathDetail>,
-    /// The program's instructions.
+    /// All instructions of the program; empty if they were not requested.
     pub code: Vec<CodeInsn>,
-    /// Details of the error, if there is one.
+    /// Details of the error; null if there is none.
     pub failure: Option<Failure>,
-    /// Limits of `--unroll` that match no code of the program, as the user wrote them.
+    /// Values of the option `--unroll` that name a source line without code in the program, as the
+    /// user wrote them.
     pub unmatched: Vec<String>,
 }
 
-/// A path for the human report.
+/// Details of a path that human reports show.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PathDetail {
-    /// First and last instruction of each stretch without a taken branch.
+    /// Ranges of consecutive instructions without a taken branch: the numbers of the first and the
+    /// last instruction of each range.
     pub ranges: Vec<(u32, u32)>,
-    /// Number of the exit.
+    /// Number that stands for the exit of the program at which the path ends.
     pub exit: u32,
-    /// Numbers and texts of the executed instructions.
+    /// Numbers and texts of the instructions that the path executes, in order.
     pub listing: Vec<(u32, String)>,
-    /// The path as source lines; empty if none is known.
+    /// The path as a sequence of stretches, each of which executes instructions of one source line;
+    /// empty if no source line is known.
     pub stretches: Vec<Stretch>,
 }
 
-/// An instruction of a listing.
+/// An instruction of the program, with its source line.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Instruction"))]
 pub(crate) struct CodeInsn {
-    /// Number of the instruction.
+    /// Number of the instruction in the program.
     pub instruction: u32,
-    /// Text of the instruction.
+    /// Text of the instruction in assembly language.
     pub text: String,
     /// Source line of the instruction; null if not known.
     pub source: Option<CodeLine>,
 }
 
-/// A source line.
+/// A source line of the program.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Line"))]
 pub(crate) struct CodeLine {
@@ -59,12 +62,13 @@ pub(crate) struct CodeLine {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Stretch {
-    /// Index into the lines of the path; absent if the line is not known.
+    /// Position of the source line in the list `lines` of the path; null if the source line is not
+    /// known.
     pub line: Option<usize>,
-    /// Number of the first instruction.
+    /// Number of the first instruction in the program.
     pub first: u32,
-    /// Number of the last instruction.
+    /// Number of the last instruction in the program.
     pub last: u32,
-    /// Number of instructions.
+    /// Number of executed instructions.
     pub instructions: u64,
 }

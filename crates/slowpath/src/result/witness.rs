@@ -1,9 +1,10 @@
-//! Describes witnesses as data: the packet, the map content, and further requirements of a path.
+//! Types that describe a witness: a packet, map content, and other requirements that make a program
+//! take a path.
 
 use indexmap::IndexMap;
 use serde::Serialize;
 
-/// A packet that takes a path, and further requirements of the path.
+/// A packet that takes a path, with the map content and the other requirements of the path.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Witness"))]
 pub(crate) struct WitnessResult {
@@ -18,12 +19,12 @@ pub(crate) struct WitnessResult {
     /// Values that instructions must yield and that neither the packet nor a map determines, in the
     /// order of the path. Examples are clocks, random numbers, and the success of a helper.
     pub unknowns: Vec<Unknown>,
-    /// Further requirements before the first instruction, besides packet and maps.
+    /// Requirements on the state before the first instruction, besides packet and maps.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub environment: Vec<Requirement>,
 }
 
-/// Map content that a witness needs.
+/// One entry of the map content that a witness needs, such as an element or the number of elements.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -36,7 +37,7 @@ pub(crate) enum MapContent {
     Others(Others),
 }
 
-/// Bytes of memory without keys (`dram`).
+/// Required bytes of a memory region without keys, such as `dram` on a SmartNIC.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Memory {
@@ -50,7 +51,8 @@ pub(crate) struct Memory {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct MapElement {
-    /// Name of the map that contains the element, under `OUTER.inner`; absent elsewhere.
+    /// Name of the inner map that contains the element, in the content of `OUTER.inner`; absent
+    /// elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub map: Option<String>,
@@ -60,13 +62,13 @@ pub(crate) struct MapElement {
     pub value: Option<ElementValue>,
 }
 
-/// A map inside a map of maps.
+/// An entry of a map of maps, which refers to an inner map.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct HeldMap {
-    /// Key of the map in the outer map, two hexadecimal digits per byte.
+    /// The key of the entry in the outer map, two hexadecimal digits per byte.
     pub key: String,
-    /// Name of the map under `OUTER.inner`.
+    /// Name of the inner map in the content of `OUTER.inner`.
     pub map: String,
 }
 
@@ -78,32 +80,32 @@ pub(crate) struct QueueElement {
     pub value: ElementValue,
 }
 
-/// Number of elements and capacity of a map inside a map of maps.
+/// Number of elements and capacity of an inner map of a map of maps.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Fill {
-    /// Number of elements with other keys; absent if it makes no difference.
+    /// Number of elements with keys that are not listed; absent if any number will do.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "u32"))]
     pub others: Option<u32>,
-    /// Maximum number of elements; absent if it is the one in the object.
+    /// Maximum number of elements; absent if it is the number that the object states.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "u32"))]
     pub max_entries: Option<u32>,
-    /// Name of the map.
+    /// Name of the inner map.
     pub map: String,
 }
 
-/// Number of elements of a map, if it makes a difference.
+/// Number of elements of a map that are not listed. Present only if not every number will do.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Others {
-    /// Number of elements with other keys.
+    /// Number of elements with keys that are not listed.
     pub others: u64,
 }
 
-/// Value of an element: two hexadecimal digits per byte, `--` for bytes of any value. For a value
-/// of more than 256 bytes, only the relevant bytes, by their offsets.
+/// Value of an element: two hexadecimal digits per byte, `--` for bytes of any value. A value of
+/// more than 256 bytes has only the relevant bytes, by their offsets.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -112,7 +114,7 @@ pub(crate) enum ElementValue {
     Pieces(IndexMap<String, String>),
 }
 
-/// A requirement before the first instruction, besides packet and maps.
+/// A requirement on the state before the first instruction, besides packet and maps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Given"))]
@@ -121,7 +123,7 @@ pub(crate) enum Requirement {
     Memory(InitialBytes),
 }
 
-/// A named value at the start, such as a field of the context.
+/// A required value before the first instruction, such as a field of the context.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Named {
@@ -132,39 +134,40 @@ pub(crate) struct Named {
     pub value: u64,
 }
 
-/// Bytes in memory at the start: around the packet, or on the stack.
+/// Required bytes in memory before the first instruction: around the packet, or on the stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Surroundings"))]
 pub(crate) struct InitialBytes {
     /// The memory: `packet` or `stack`.
     pub memory: String,
-    /// Offset of the first byte, in bytes. In `packet`, offsets are relative to the packet as
-    /// received: negative before it, and from its length on behind it. In `stack`, they are
-    /// relative to the end of the frame opposite to the frame pointer (for BPF, `r10` - 512).
+    /// Offset of the first required byte, in bytes. In `packet`, offsets are relative to the packet
+    /// as received: negative before the packet, and from its length on behind the packet. In
+    /// `stack`, offsets are relative to the end of the stack frame that is opposite to the frame
+    /// pointer (for BPF, `r10` - 512).
     pub offset: i64,
     /// The bytes, two hexadecimal digits each.
     pub bytes: String,
 }
 
-/// A value that an instruction must yield for the path to be taken and that nothing determines: a
-/// clock, a random number, the result of a helper.
+/// A value that an instruction must yield for the path to be taken, although neither packet nor
+/// maps determine it. Examples are a clock, a random number, or the result of a helper.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Unknown {
-    /// Number of the instruction.
+    /// Number of the instruction in the program.
     pub instruction: u32,
-    /// Text of the instruction.
+    /// Text of the instruction in assembly language.
     pub text: String,
     /// File of the instruction's source line; null if not known.
     pub file: Option<String>,
     /// Number of the instruction's source line; null if not known.
     pub line: Option<u32>,
-    /// Source of the value: name of the helper or kernel function, `may_goto`, or on the card a
+    /// Source of the value: name of the helper or kernel function, `may_goto`, or on a SmartNIC a
     /// routine of the firmware.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub call: String,
-    /// Name of the result among those of the call. It is `return value`, a field that the call
-    /// writes, bytes behind an argument (`bytes 8 to 15 of value`), or a state that the call
+    /// Name of the result among the results of the call. It is `return value`, a field that the
+    /// call writes, bytes behind an argument (`bytes 8 to 15 of value`), or a state that the call
     /// depends on (`room in flows`).
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub result: String,
@@ -175,7 +178,8 @@ pub(crate) struct Unknown {
     /// hexadecimal in memory order, `yes` or `no` with the error that follows, or a number.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub meaning: String,
-    /// See [`slowpath_ir::Draw`].
+    /// True if the value depends only on the arguments of the call, but the model does not compute
+    /// it and leaves it open ([`slowpath_ir::Draw`]).
     #[serde(skip)]
     pub computed: bool,
 }

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Call"))]
 pub(super) struct ShownCall {
-    /// Name of the helper or function.
+    /// Name of the helper or kernel function.
     name: String,
-    /// Number of instructions that call it.
+    /// Number of instructions of the program that call it.
     calls: usize,
 }
 
@@ -52,8 +52,9 @@ pub(super) fn of(program: &BpfProgram) -> (Vec<ShownCall>, Vec<ShownCall>) {
     (helpers.into_iter().map(helper).collect(), functions.into_iter().map(function).collect())
 }
 
-/// Returns the maps that a program uses, in the order of the object. Each comes with the helpers to
-/// which it is passed. The map of a call is found from the instructions before the call.
+/// Returns the maps that a program uses, in the order of the object. Each has the names of the
+/// helpers to which it is passed. The map that a call gets is found by following the instructions
+/// before the call.
 pub(super) fn maps(object: &Object, program: &BpfProgram) -> Vec<ShownMapUse> {
     let mut found: BTreeMap<u32, Vec<String>> = BTreeMap::new();
     // Maps last loaded into the first and second argument register.

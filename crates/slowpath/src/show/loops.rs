@@ -1,4 +1,4 @@
-//! Finds the loops of a program and their bounds, by unrolling the program.
+//! Finds the loops of a program and the bounds on their iterations, by unrolling the program.
 
 use crate::frontend::Lifted;
 use crate::loops;
@@ -9,26 +9,28 @@ use slowpath_stop::{Reason, Stop};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// A loop, named by its first instruction. A loop in a function with several calls appears once.
+/// A loop, identified by its first instruction. A loop in a function that is called several times
+/// appears once.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Loop"))]
 pub(super) struct ShownLoop {
-    /// Number of the loop's first instruction.
+    /// Number of the loop's first instruction in the program.
     instruction: u32,
     /// File of the loop's source line; null if not known.
     file: Option<String>,
     /// Number of the loop's source line; null if not known.
     line: Option<u32>,
-    /// Text of the line; empty if the object does not contain it.
+    /// Text of the source line; empty if the object does not contain it.
     text: String,
     /// Maximum number of iterations per execution of the loop, counted at its first instruction;
     /// null if not known.
     iterations: Option<u64>,
-    /// Reason why the number is not known; null if it is.
+    /// Reason why the number of iterations is not known; null if it is known.
     reason: Option<String>,
 }
 
-/// Iteration limit for loops without a known bound, so that unrolling gets to the loops after them.
+/// Number of iterations to which loops without a known bound are unrolled, so that later loops are
+/// reached.
 const FEW: u32 = 2;
 
 pub(super) fn of(lifted: &Lifted, stop: &Stop) -> Vec<ShownLoop> {
@@ -90,9 +92,9 @@ pub(super) fn of(lifted: &Lifted, stop: &Stop) -> Vec<ShownLoop> {
     shown.into_values().collect()
 }
 
-/// Counts how often each loop's first block is copied for one execution of the loop. The loop of a
-/// helper begins with a test that has no instruction. This test runs once more than the loop's
-/// body.
+/// Finds the number of iterations of each loop: the number of copies of its first basic block in
+/// the unrolled program. A loop inside a helper begins with a test without an instruction. It is
+/// copied once more than the loop's body, so one copy is not counted.
 fn count(
     program: &Program,
     flow: &FlowGraph,

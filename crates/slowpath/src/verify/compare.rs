@@ -1,4 +1,5 @@
-//! Compares the final states of both programs, and finds conditions under which they differ.
+//! Compares the final states of the BPF program and its compiled version, and finds the conditions
+//! under which they differ.
 
 use super::product::{Area, Product};
 use slowpath_exec::Location;
@@ -9,9 +10,9 @@ use slowpath_product::{Path, Side};
 use slowpath_smt::{TermId, TermPool};
 use std::collections::BTreeSet;
 
-/// The final state of a path of the BPF program.
+/// The final state of a path of the BPF program, as terms for the solver.
 pub(super) struct Outcome {
-    /// Three values of 32 bits each: the program's result, the distance in bytes by which it has
+    /// Three terms of 32 bits each: the program's result, the distance in bytes by which it has
     /// moved the packet's start, and the packet's length in bytes.
     values: [TermId; 3],
     stores: Vec<Store>,
@@ -20,19 +21,21 @@ pub(super) struct Outcome {
     moved: bool,
 }
 
-/// Names for the values of an [`Outcome`], for messages.
+/// Names of the values of an [`Outcome`], for messages.
 const VALUES: [&str; 3] = ["the result", "where the packet starts", "the length of the packet"];
 
-/// Bytes to which a path has written.
+/// Bytes in the packet or an array to which a path has written.
 #[derive(Clone, Copy, Debug)]
 struct Store {
     area: Area,
-    /// Offset in the area, as in the BPF program (64 bits).
+    /// Offset of the first byte in the packet or the array, as a 64-bit term. Offsets in the
+    /// SmartNIC's memory are converted to those of the BPF program.
     offset: TermId,
     bytes: u8,
 }
 
-/// Returns the content of a region at the end of a path. `offset` is constant and in bytes.
+/// Returns bytes of a memory region at the end of a path, as a term. `offset` is constant and in
+/// bytes.
 fn read_at(
     side: &mut Side,
     path: &Path,
@@ -46,7 +49,10 @@ fn read_at(
     side.content(&path.state, region, offset, bytes)
 }
 
-/// Lists the writes of a path to the regions that are compared.
+/// Lists the writes of a path to memory that is compared: the packet and the array.
+///
+/// # Errors
+/// Returns a sentence about a write that is not understood.
 fn stores(
     side: &mut Side,
     path: &Path,
@@ -74,7 +80,7 @@ fn stores(
 /// Returns the final state of a path of the BPF program.
 ///
 /// # Errors
-/// Returns a sentence about a state that cannot be determined.
+/// Returns the reason, in words, why the state cannot be determined.
 pub(super) fn bpf_outcome(product: &mut Product, path: &Path) -> Result<Outcome, String> {
     let (packet, context, result) =
         (product.layout.packet, product.layout.context, product.layout.result);
@@ -106,8 +112,8 @@ pub(super) fn bpf_outcome(product: &mut Product, path: &Path) -> Result<Outcome,
     Ok(Outcome { values: [result, start, length], stores, moved })
 }
 
-/// Returns true if a path writes to the field that selects a queue. The initial write by the front
-/// end does not count.
+/// Returns true if a path writes to the field `rx_queue_index` of the context. The write with which
+/// the front end initialises the field is ignored.
 fn selects_queue(side: &Side, path: &Path, context: RegionId) -> bool {
     let stores = side.executor.stores(&path.state).unwrap_or_default();
     let places = stores.iter().filter_map(|store| store.location);
@@ -118,7 +124,8 @@ fn selects_queue(side: &Side, path: &Path, context: RegionId) -> bool {
     of_field.count() > 1
 }
 
-/// Returns the three values of an [`Outcome`] at the end of a path on the card.
+/// Returns the result, the packet's start and its length at the end of a path on the SmartNIC, as
+/// in [`Outcome`].
 fn card_values(product: &mut Product, path: &Path) -> Result<[TermId; 3], String> {
     let regions = product.regions;
     let side = &mut product.card;
@@ -139,11 +146,11 @@ fn card_values(product: &mut Product, path: &Path) -> Result<[TermId; 3], String
     Ok([result, start, pool.zext(length, 32)])
 }
 
-/// Returns the differences that are possible between two paths. Each has a description and the
-/// condition under which the paths differ.
+/// Returns the possible differences between the final states of two paths, one of each program.
+/// Each has a description and the condition under which the states differ.
 ///
 /// # Errors
-/// Returns a sentence about a state that cannot be determined.
+/// Returns the reason, in words, why a state cannot be determined.
 pub(super) fn differences(
     product: &mut Product,
     expected: &Outcome,
@@ -190,7 +197,7 @@ pub(super) fn differences(
 }
 
 /// Returns a description of bytes that were written, and the condition under which both programs
-/// leave different values there.
+/// leave different values in them.
 fn memory(
     product: &mut Product,
     expected: &Outcome,
@@ -222,8 +229,8 @@ fn memory(
     Ok((what, pool.not(same)))
 }
 
-/// Returns the condition that two values of the same bytes differ in a byte that is inside the
-/// final packet.
+/// Returns the condition that two values of the same packet bytes differ in a byte that is still
+/// inside the packet at the end.
 fn differ_inside(
     pool: &mut TermPool,
     expected: &Outcome,

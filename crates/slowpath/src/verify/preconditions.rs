@@ -1,5 +1,6 @@
-//! Preconditions: cases in which the card differs from the kernel for every program, independent of
-//! the compiler. The proof excludes these cases and names those that a packet can reach.
+//! Preconditions of equivalence: cases in which the SmartNIC (the card) differs from the kernel for
+//! every program, independent of the compiler. The proof excludes these cases and names those that
+//! a packet can reach.
 //!
 //! The BPF program shows where a precondition matters: its front end emits a `Select` between the
 //! effect of a helper and the unchanged state. The card has three preconditions:
@@ -29,9 +30,9 @@ const BUFFER: &str = "the firmware puts packets 128 bytes into their buffers";
 const TAIL: &str = "bpf_xdp_adjust_tail shortens the packet (the card refuses what does not; the \
                     kernel does not)";
 
-/// The preconditions of a program, and those that have excluded some packets.
+/// The preconditions of a program on the SmartNIC, and those that have excluded some packets.
 pub(super) struct CardPreconditions {
-    /// For each slot, the number of the helper that it calls.
+    /// For each instruction slot, the number of the helper that it calls; `None` if it calls none.
     helpers: Vec<Option<i32>>,
     packet: RegionId,
     values: Option<RegionId>,
@@ -39,7 +40,7 @@ pub(super) struct CardPreconditions {
     pub excluded: BTreeSet<String>,
 }
 
-/// Returns true if an instruction calls a helper that the stock firmware carries out.
+/// Returns true if an instruction calls a helper that the firmware of the SmartNIC carries out.
 pub(super) fn uses_firmware(insn: &Insn) -> bool {
     const OWN: [i32; 3] = [GET_PRANDOM_U32, XDP_ADJUST_HEAD, XDP_ADJUST_TAIL];
     matches!(insn, Insn::Call(Call::Helper(number)) if !OWN.contains(number))
@@ -51,8 +52,8 @@ pub(super) fn moves_head(linked: &BpfProgram) -> bool {
 }
 
 impl CardPreconditions {
-    /// Returns the preconditions of a program. `packet` and `values` are its regions for the packet
-    /// and the array elements.
+    /// Returns the preconditions of a program. `packet` is the memory region of its packet, and
+    /// `values` that of its array elements, if it has an array.
     pub fn of(linked: &BpfProgram, packet: RegionId, values: Option<RegionId>) -> Self {
         let helper = |insn: &Insn| match insn {
             Insn::Call(Call::Helper(number)) => Some(*number),

@@ -1,5 +1,5 @@
-//! The product of the two programs: both are executed over the same terms, with the same packet and
-//! the same contents of maps.
+//! The product of the BPF program and its compiled version for the SmartNIC (the card). Both are
+//! executed over the same terms, with the same packet and the same contents of maps.
 //!
 //! A program for the card accesses the packet through 32-bit addresses and array elements through
 //! 40-bit addresses. Its elements may have a smaller distance (`MapLayout::element_bits`). The
@@ -17,9 +17,10 @@ use slowpath_smt::{ArrayId, Domain, TermId, TermPool};
 use slowpath_stop::Stop;
 use std::rc::Rc;
 
-/// Address of the packet on the card in concrete runs.
+/// Address of the packet in the SmartNIC's memory that is used when programs are run in the
+/// interpreter.
 pub(super) const CARD_ADDRESS: u64 = 0x0100_0000 + firmware::INITIAL_HEAD_OFFSET as u64;
-/// Width of the card's addresses of the array, in bits.
+/// Width of addresses of array elements on the SmartNIC, in bits.
 const DRAM_WIDTH: u8 = 40;
 
 /// Prepares a program for symbolic execution from the state `start`.
@@ -27,7 +28,7 @@ fn side(program: Program, start: Start) -> Result<Side, Error> {
     Side::new(program, start).map_err(|error| Error::Input(error.to_string()))
 }
 
-/// Memory regions of the card's program.
+/// Memory regions of the compiled program for the SmartNIC.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CardRegions {
     pub packet: RegionId,
@@ -36,12 +37,14 @@ pub(super) struct CardRegions {
     pub array: RegionId,
 }
 
-/// Distances in bytes between elements of the map, as exponents of two.
+/// Distances between elements of the array map in both memories. They are powers of two, given by
+/// their exponents; the unit is bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spacing {
-    /// Exponent in the BPF program.
+    /// Exponent of the distance between elements in the memory of the BPF program.
     pub bpf: u8,
-    /// Exponent on the card; at most as large.
+    /// Exponent of the distance between elements in the memory of the SmartNIC; at most as large as
+    /// `bpf`.
     pub card: u8,
 }
 
@@ -53,7 +56,7 @@ impl Spacing {
         Ok(Spacing { bpf: map.element_bits.max(card), card })
     }
 
-    /// Converts an offset in the card's array to an offset in the BPF program's array.
+    /// Converts an offset in the SmartNIC's array to an offset in the BPF program's array.
     fn bpf_offset_of(self, pool: &mut TermPool, offset: TermId) -> TermId {
         let number = pool.extract(offset, self.card, DRAM_WIDTH - self.card);
         let number = append_zeros(pool, number, self.bpf - self.card);
@@ -61,20 +64,21 @@ impl Spacing {
         pool.zext(place, 64)
     }
 
-    /// Converts an offset in the BPF program's array to an offset in the card's array.
+    /// Converts an offset in the BPF program's array to an offset in the SmartNIC's array.
     fn card_offset_of(self, pool: &mut TermPool, offset: TermId) -> TermId {
         let number = pool.extract(offset, self.bpf, DRAM_WIDTH - self.card);
         append_low_bits(pool, number, offset, self.card)
     }
 
-    /// Like [`card_offset_of`](Self::card_offset_of), but converts a concrete offset.
+    /// Converts a known offset in the BPF program's array to an offset in the SmartNIC's array,
+    /// like [`card_offset_of`](Self::card_offset_of) does for terms.
     pub fn narrow_number(self, offset: u64) -> u64 {
         let inside = offset & ((1 << self.card) - 1);
         (offset >> self.bpf) << self.card | inside
     }
 }
 
-/// Appends `zeros` zero bits below `high`.
+/// Extends a term by `zeros` zero bits at its low end.
 fn append_zeros(pool: &mut TermPool, high: TermId, zeros: u8) -> TermId {
     if zeros == 0 {
         return high;
@@ -83,7 +87,7 @@ fn append_zeros(pool: &mut TermPool, high: TermId, zeros: u8) -> TermId {
     pool.concat(high, zeros)
 }
 
-/// Appends the low `bits` bits of `low` below `high`.
+/// Concatenates two terms: the bits of `high`, followed by the low `bits` bits of `low`.
 fn append_low_bits(pool: &mut TermPool, high: TermId, low: TermId, bits: u8) -> TermId {
     if bits == 0 {
         return high;
@@ -92,15 +96,16 @@ fn append_low_bits(pool: &mut TermPool, high: TermId, low: TermId, bits: u8) -> 
     pool.concat(high, low)
 }
 
-/// Memory that both programs can change and that is visible after the run.
+/// Kind of memory that both programs can change and whose final content is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Area {
     Packet,
     Array,
 }
 
-/// The two programs. The BPF program's executor owns the term pool, except while the card's program
-/// executes ([`swap_terms`](Product::swap_terms)).
+/// The BPF program and its compiled version for the SmartNIC (the card). The BPF program's executor
+/// owns the term pool, except while the card's program executes
+/// ([`swap_terms`](Product::swap_terms)).
 pub(super) struct Product {
     pub bpf: Side,
     pub card: Side,
@@ -159,13 +164,14 @@ impl Product {
         Ok(Product { bpf, card, layout, regions, spacing })
     }
 
-    /// Hands the term pool to the other program.
+    /// Passes the term pool from the program that holds it to the other one.
     pub fn swap_terms(&mut self) {
         std::mem::swap(&mut self.bpf.executor.pool, &mut self.card.executor.pool);
     }
 
-    /// Returns the paths of the card's program that the packets of a BPF path can take, and the
-    /// values that they draw.
+    /// Returns an enumeration of the SmartNIC program's paths that packets of a BPF path can take.
+    /// Also returns the random numbers of this BPF path, which the SmartNIC's program must draw as
+    /// well.
     pub fn compatible_card_paths(&mut self, path: &Path) -> (PathEnumerator, FixedDraws) {
         let pool = &mut self.bpf.executor.pool;
         // The card draws 32 bits at a time.
@@ -180,17 +186,17 @@ impl Product {
         (paths, draws)
     }
 
-    /// Returns the inputs of both programs.
     pub fn inputs(&self) -> Vec<TermId> {
         self.bpf.executor.inputs().iter().chain(self.card.executor.inputs()).copied().collect()
     }
 
-    /// Returns the region of the BPF program's array.
+    /// Returns the memory region with the element values of the BPF program's array; `None` if it
+    /// has no array.
     pub fn values(&self) -> Option<RegionId> {
         self.layout.maps.first().map(|map| map.values)
     }
 
-    /// Converts an offset in the card's memory to an offset in the BPF program's memory.
+    /// Converts an offset in the SmartNIC's memory to an offset in the BPF program's memory.
     pub fn bpf_offset_of(&mut self, area: Area, offset: TermId) -> TermId {
         let pool = &mut self.bpf.executor.pool;
         match (area, self.spacing) {
@@ -199,7 +205,7 @@ impl Product {
         }
     }
 
-    /// Converts an offset in the BPF program's memory to an offset in the card's memory.
+    /// Converts an offset in the BPF program's memory to an offset in the SmartNIC's memory.
     pub fn card_offset_of(&mut self, area: Area, offset: TermId) -> TermId {
         let pool = &mut self.bpf.executor.pool;
         match (area, self.spacing) {
@@ -209,8 +215,9 @@ impl Product {
     }
 }
 
-/// Sets the packet's address on the card to a term with a known low half. If the packet's start can
-/// be moved, its position in the buffer matters.
+/// Fixes the low half of the packet's address on the SmartNIC, which is its position in the buffer.
+/// This is needed if the program can move the packet's start, because the position limits such
+/// moves.
 fn place_in_buffer(card: &Program, packet: RegionId, start: &mut Start) {
     let inputs = card.inputs.iter();
     let found = inputs.enumerate().find(|(_, i)| i.kind == InputKind::BaseAddress(packet));

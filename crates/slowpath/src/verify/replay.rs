@@ -1,5 +1,6 @@
-//! Confirms counterexamples: the concrete interpreter runs both programs with the values that the
-//! solver has found. It shares no code with the symbolic execution.
+//! Confirms counterexamples to the equivalence of a BPF program and its compiled version: the
+//! concrete interpreter runs both programs with the values that the solver has found. The
+//! interpreter shares no code with the symbolic execution.
 
 use super::product::{CARD_ADDRESS, Product};
 use serde::Serialize;
@@ -10,30 +11,31 @@ use slowpath_product::{Path, Side};
 use slowpath_smt::{Evaluator, Model};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Limit on executed blocks. All paths of the product are shorter.
+/// Maximum number of basic blocks that a run executes. All compared paths are shorter.
 const MAX_BLOCKS: usize = 200_000;
 
-/// A packet and map contents on which the two programs differ, and the final states of both.
+/// A packet and map contents on which the BPF program and its compiled version differ, with the
+/// final states of both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counterexample {
-    /// The packet, two hexadecimal digits per byte.
+    /// The packet that both programs receive, two hexadecimal digits per byte.
     pub packet: String,
-    /// Initial content of the array map; all other bytes are 0.
+    /// Initial content of the array map; all bytes that are not listed are 0.
     pub array: Vec<ElementByte>,
-    /// Random numbers (`bpf_get_prandom_u32`), in the order in which the program draws them.
+    /// Random numbers (`bpf_get_prandom_u32`) that the programs draw, in order.
     pub drawn: Vec<u64>,
     /// Final state of the BPF program.
     pub bpf: FinalState,
-    /// Final state of the card's program.
+    /// Final state of the compiled program on the SmartNIC.
     pub card: FinalState,
 }
 
-/// A byte of an array.
+/// A byte of an array map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ElementByte {
-    /// Index of the element.
+    /// Index of the array element.
     pub index: u64,
     /// Offset in the element's value, in bytes.
     pub offset: u64,
@@ -41,21 +43,21 @@ pub struct ElementByte {
     pub byte: u8,
 }
 
-/// Final state of a run.
+/// State that a run of a program leaves behind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FinalState {
-    /// The return value.
+    /// Return value of the program.
     pub result: u32,
     /// Distance by which the packet's start was moved, in bytes.
     pub start: i64,
-    /// The packet, two hexadecimal digits per byte.
+    /// The packet after the run, two hexadecimal digits per byte.
     pub packet: String,
-    /// Bytes of the array that changed.
+    /// Bytes of the array map that the run changed, with their new values.
     pub array: Vec<ElementByte>,
 }
 
-/// Runs both programs on the values of a model.
+/// Runs both programs on the values of a solver's model, and compares their final states.
 ///
 /// # Errors
 /// Returns a sentence if the runs show no difference.
@@ -105,7 +107,7 @@ pub(super) fn confirm(
     Ok(Counterexample { packet, array, drawn, bpf, card })
 }
 
-/// Copies the memory of the model to the environments of both programs.
+/// Copies the memory of the model to the environments in which both programs run.
 fn memory(product: &Product, model: &Model, bpf: &mut Environment, card: &mut Environment) {
     let regions = |side: &Side| (0..side.executor.program().regions.len()).map(RegionId::from);
     for (array, index, byte) in model.bytes() {
@@ -127,7 +129,7 @@ fn memory(product: &Product, model: &Model, bpf: &mut Environment, card: &mut En
     }
 }
 
-/// Returns the bytes of the array at the start.
+/// Returns the bytes of the array map at the start of a run.
 fn array(product: &Product, bpf: &Environment) -> Vec<ElementByte> {
     let (Some(values), Some(spacing)) = (product.values(), product.spacing) else {
         return Vec::new();
@@ -171,23 +173,23 @@ fn card_final_state(product: &Product, end: &MemoryAfter<'_>) -> FinalState {
     }
 }
 
-/// Sign-extends a distance between 32-bit addresses.
+/// Sign-extends a 32-bit number, the distance between two addresses, to 64 bits.
 fn moved(distance: u64) -> i64 {
     i64::from(distance as u32 as i32)
 }
 
-/// Returns the address of a region's first byte.
+/// Returns the address of a memory region's first byte.
 fn base(side: &Side, environment: &Environment, region: RegionId) -> u64 {
     let inputs = &side.executor.program().inputs;
     let input = inputs.iter().position(|input| input.kind == InputKind::BaseAddress(region));
     input.and_then(|input| environment.inputs.get(&InputId::from(input)).copied()).unwrap_or(0)
 }
 
-/// Memory after a run.
+/// Content of memory after a concrete run of a program.
 struct MemoryAfter<'a> {
     run: &'a Run,
     environment: &'a Environment,
-    /// Mask for offsets in the packet, which wrap around at the width of addresses.
+    /// Mask for offsets in the packet: they wrap around at the width of the program's addresses.
     offset_mask: u64,
 }
 
@@ -201,7 +203,7 @@ impl MemoryAfter<'_> {
         written.unwrap_or_else(|| self.before(region, offset))
     }
 
-    /// Reads four bytes, little-endian.
+    /// Reads a little-endian number of four bytes from memory.
     fn word(&self, region: RegionId, offset: u64) -> u64 {
         (0..4).rev().fold(0, |word, n| word << 8 | u64::from(self.byte(region, offset + n)))
     }
@@ -212,7 +214,8 @@ impl MemoryAfter<'_> {
         (0..length.min(u64::from(MAX_PACKET) + 1)).map(byte).collect()
     }
 
-    /// Returns the bytes of a region's elements that the run changed.
+    /// Returns the bytes of an array that the run changed. The distance between two elements is
+    /// 2^`bits` bytes.
     fn changed(&self, region: RegionId, bits: u8) -> Vec<ElementByte> {
         let keys = self.run.written.keys().filter(|(of, _)| *of == region);
         let places: BTreeSet<u64> = keys.map(|&(_, at)| at).collect();

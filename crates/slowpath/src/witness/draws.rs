@@ -1,5 +1,6 @@
-//! Describes the values that a path draws ([`Op::Unknown`]). A packet takes the path only if
-//! certain instructions yield these values. With the descriptions, users can repeat the run.
+//! Describes the values from outside that a path draws ([`Op::Unknown`]), such as random numbers. A
+//! packet takes the path only if certain instructions yield these values. With the descriptions,
+//! users can repeat the run.
 
 use super::support::Support;
 use crate::result::Unknown;
@@ -10,18 +11,19 @@ use slowpath_search::{FoundPath, Unrolled};
 use slowpath_smt::TermId;
 use std::collections::{HashMap, HashSet};
 
-/// A value that the path draws.
+/// A value that an instruction on the path receives from outside, such as a random number.
 pub(super) struct Drawn<'a> {
     insn: InsnIdx,
     /// Width of the value in bits.
     width: u8,
     draw: &'a Draw,
-    /// Term of the value in the path's conditions.
+    /// Term that stands for the value in the path's conditions.
     pub term: TermId,
 }
 
 impl Drawn<'_> {
-    /// Returns the input with the clock's initial time, if the value is a time.
+    /// Returns the input that stands for the clock's time at the start of the program, if the value
+    /// is a time. Otherwise returns `None`.
     pub fn clock(&self) -> Option<InputId> {
         match self.draw.reading {
             ValueFormat::Time(start) => Some(start),
@@ -30,7 +32,7 @@ impl Drawn<'_> {
     }
 }
 
-/// Returns all values that the path draws, in order.
+/// Returns all values from outside that the path draws, in order.
 pub(super) fn of<'a>(unrolled: &'a Unrolled, found: &FoundPath) -> Vec<Drawn<'a>> {
     let (executor, program) = (&unrolled.executor, unrolled.executor.program());
     let by = |ops: &'a [OriginOp], terms: &'a [TermId]| {
@@ -54,8 +56,8 @@ pub(super) fn of<'a>(unrolled: &'a Unrolled, found: &FoundPath) -> Vec<Drawn<'a>
     all
 }
 
-/// Returns the drawn values that the path depends on. If the path depends on a time of a clock, the
-/// result has all times of this clock.
+/// Returns the values from outside that the path depends on, for reports. If the path depends on
+/// one time of a clock, all times of this clock are included.
 pub(super) fn unknowns(
     program: &Program,
     drawn: &[Drawn<'_>],
@@ -96,7 +98,7 @@ pub(super) fn unknowns(
     unknowns
 }
 
-/// Formats a value in the kernel's terms.
+/// Formats a value as the kernel names it, such as `-E2BIG` or `123 ns`.
 fn meaning(reading: ValueFormat, value: u64, width: u8) -> String {
     let error = |number: u64| {
         errno_name(number).map_or_else(|| format!("-{number}"), |name| format!("-{name}"))

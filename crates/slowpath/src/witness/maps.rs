@@ -15,17 +15,17 @@ use std::collections::{BTreeMap, HashMap};
 
 type Bytes = BTreeMap<(RegionId, u64), u8>;
 
-/// Memory that a witness depends on.
+/// Memory that a witness depends on, and what is needed to interpret it.
 pub(super) struct Memory<'a> {
-    /// Bytes at the start.
+    /// Bytes of memory before the run.
     pub bytes: &'a Bytes,
-    /// Numbers that the replay assigned to interned pairs.
+    /// Numbers by which the replay represents pairs of words (interned pairs), by pair.
     pub interned: &'a HashMap<(u64, u64), u32>,
-    /// Inputs that the witness depends on, with their values.
+    /// Inputs of the program that the witness depends on, with their values.
     pub inputs: &'a BTreeMap<InputId, u64>,
-    /// Bytes that the replay wrote.
+    /// Bytes that the program wrote in the replay.
     pub written: &'a ByteMap,
-    /// Function that returns the address of a region in the replay.
+    /// Function that returns the address of a memory region in the replay.
     pub base: &'a dyn Fn(RegionId) -> u64,
 }
 
@@ -71,21 +71,21 @@ pub(super) fn of_layout(
     maps
 }
 
-/// Orders maps of maps before the maps inside them.
+/// Orders maps of maps before the inner maps that they contain.
 fn outer_first(layout: &Layout) -> impl Iterator<Item = &MapLayout> {
     let (inner, outer): (Vec<_>, Vec<_>) = layout.maps.iter().partition(|map| map.inner);
     outer.into_iter().chain(inner)
 }
 
-/// Returns the map of maps that contains these maps.
+/// Returns the map of maps that contains the inner maps whose layout is `inner`. Returns `None` if
+/// `inner` is the layout of an ordinary map.
 fn outer_of<'a>(layout: &'a Layout, inner: &MapLayout) -> Option<&'a MapLayout> {
     let name = inner.name.strip_suffix(".inner").filter(|_| inner.inner)?;
     layout.maps.iter().find(|map| map.name == name)
 }
 
-/// Returns the bytes that the path depends on, and the replay's notes about the keys it accessed.
-/// If the bytes describe more elements than the map has room for, the notes determine which
-/// elements exist.
+/// Returns the bytes of a map that the path depends on. If they describe more elements than the map
+/// has room for, the replay decides which elements exist: its records of accessed keys are added.
 fn with_notes(map: &MapLayout, memory: &Memory<'_>) -> Bytes {
     let regions = [Some(map.values), map.present, map.identity];
     let mut bytes = Bytes::new();
@@ -112,8 +112,8 @@ fn is_queue(map: &MapLayout) -> bool {
     entry_keys(map.kind) == EntryKeys::Order
 }
 
-/// Returns the values of a queue or stack in the order in which they are popped. Omits values after
-/// the last relevant value.
+/// Returns the values of a queue or stack in the order in which a program pops them. Values after
+/// the last one that the path depends on are left out.
 fn in_order(map: &MapLayout, elements: &[Element], free: Option<u64>) -> Vec<MapContent> {
     let count = map.free_elements.map_or(0, |room| u64::from(room.max_entries) - free.unwrap_or(0));
     let of = |number: u64| elements.iter().find(|element| element.number == number);
@@ -134,8 +134,8 @@ fn in_order(map: &MapLayout, elements: &[Element], free: Option<u64>) -> Vec<Map
     numbers.into_iter().map(value).collect()
 }
 
-/// Returns the requirements of a witness on maps inside a map of maps: their element counts and
-/// capacities.
+/// Returns, for each inner map of a map of maps, the number of elements and the capacity that a
+/// witness requires.
 fn whole_maps(
     map: &MapLayout,
     elements: &[Element],
@@ -183,7 +183,7 @@ fn whole_maps(
     entries
 }
 
-/// Names of maps inside maps of maps, by region of the outer map and number of the inner map.
+/// Names of the inner maps of maps of maps, by region of the outer map and number of the inner map.
 #[derive(Default)]
 struct InnerNames {
     known: BTreeMap<(RegionId, u64), String>,
@@ -204,9 +204,8 @@ impl InnerNames {
     }
 }
 
-/// Converts an element to an entry; the entry has no value if the element must not exist. Returns
-/// `None` if the existence of the element makes no difference, because its value then makes no
-/// difference either.
+/// Converts an element of a map to an entry of the witness. The entry has a null value if the
+/// element must not exist. Returns `None` if the path does not depend on the element's existence.
 fn entry(
     map: &MapLayout,
     element: &Element,
@@ -229,7 +228,8 @@ fn entry(
     })
 }
 
-/// Converts a value. For a large value, the result has only the known bytes, by their offsets.
+/// Converts the value of an element. For a large value, the result has only the known bytes, by
+/// their offsets.
 fn value(value: &PartialValue) -> ElementValue {
     if value.size() > WHOLE {
         let pieces = value.runs().into_iter().map(|(at, bytes)| (at.to_string(), digits(&bytes)));
@@ -239,7 +239,8 @@ fn value(value: &PartialValue) -> ElementValue {
     ElementValue::Whole(value.iter().map(byte).collect())
 }
 
-/// Converts memory without keys: the bytes of each region, with adjacent bytes joined.
+/// Converts required bytes of memory without keys to map content: for each region, ranges of
+/// adjacent bytes.
 pub(super) fn of_regions(executor: &Executor, bytes: &Bytes) -> IndexMap<String, Vec<MapContent>> {
     let mut maps = IndexMap::new();
     for (index, region) in executor.program().regions.iter().enumerate() {

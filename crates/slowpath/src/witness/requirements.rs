@@ -1,13 +1,13 @@
-//! Lists what a path requires before the program starts, besides packet and maps: values in the
-//! context, bytes around the packet, and bytes on the stack.
+//! Lists the requirements of a path on the state before the program starts, besides packet and
+//! maps: values in the context, bytes around the packet, and bytes on the stack.
 
 use crate::result::{InitialBytes, Named, Requirement};
 use slowpath_exec::concrete::Environment;
 use slowpath_ir::{InputId, InputKind, Program, RegionId, RegionKind};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Returns the required values of inputs, with their names. Omits `clocks`, because the initial
-/// time of a clock is part of its later times.
+/// Returns the required values of the program's inputs, with their names. The inputs in `clocks`
+/// are left out, because reports state later times of a clock instead of its initial time.
 pub(super) fn values(
     program: &Program,
     needed: &BTreeSet<InputId>,

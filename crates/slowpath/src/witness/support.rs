@@ -1,22 +1,23 @@
-//! Finds the values on which a path's conditions depend: bytes, inputs, drawn values, and numbers
-//! of interned pairs.
+//! Finds the values on which the conditions of a path depend: bytes of memory, inputs, values from
+//! outside such as random numbers, and numbers by which terms represent pairs of words.
 
 use slowpath_exec::Executor;
 use slowpath_ir::{InputId, RegionId};
 use slowpath_smt::{Evaluator, Model, Node, TermId};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Value of all bytes in a replay that the path does not depend on.
+/// Value that a replay gives to all bytes on which the path does not depend.
 pub(super) const FILL: u8 = 0xa5;
 
-/// The values that a set of conditions depends on.
+/// The values that a set of path conditions depends on.
 pub(super) struct Support {
-    /// Bytes of memory at the start.
+    /// Bytes of memory before the run, by region and offset.
     pub bytes: BTreeMap<(RegionId, u64), u8>,
     pub inputs: BTreeSet<InputId>,
-    /// Drawn values: all variables that are not inputs.
+    /// Terms for values from outside, such as random numbers: all variables in the conditions that
+    /// are not inputs of the program.
     pub drawn: HashSet<TermId>,
-    /// Numbers of interned pairs.
+    /// Numbers by which terms represent pairs of words (interned pairs), by pair.
     pub interned: HashMap<(u64, u64), u32>,
 }
 

@@ -1,5 +1,5 @@
-//! Chooses witnesses that a test run can repeat. If a path can be taken in several environments,
-//! that of a test run is preferred.
+//! Chooses witnesses that a test run in the kernel (`BPF_PROG_TEST_RUN`) can repeat. If a path can
+//! be taken with several states of the context and packet buffer, that of a test run is preferred.
 
 use crate::Error;
 use slowpath_bpf::lift::{
@@ -9,8 +9,9 @@ use slowpath_ir::InputKind;
 use slowpath_search::{FoundPath, Search};
 use slowpath_smt::BitSolver;
 
-/// Replaces the model of a path by a model in the environment of a test run, if the path can be
-/// taken there. Otherwise prefers a packet that is at least as long as an Ethernet header.
+/// Changes a path's model, if possible, so that its packet takes the path in a test run of the
+/// kernel (`BPF_PROG_TEST_RUN`). Otherwise prefers a packet that is at least as long as an Ethernet
+/// header.
 pub(crate) fn prefer_test_run(
     search: &mut Search<BitSolver>,
     found: &mut FoundPath,

@@ -5,10 +5,11 @@ use slowpath::{Analysis, Event, Options, Poll, ProgramFile, ProgramRequest};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Minimum number of memory accesses on the slow paths of the programs in `objects`.
+/// Minimum number of memory accesses on slow paths of the test programs in the folder `objects`.
 pub const SLOW: u64 = 40;
 
-/// Returns the default options of the command line.
+/// Returns the options that the tests use unless they state others: the target `agilio-cx-2x40`,
+/// and one path.
 pub fn options() -> Options {
     Options { target: "agilio-cx-2x40".into(), paths: Some(1), ..Options::default() }
 }
@@ -19,18 +20,18 @@ pub fn accesses() -> Options {
     Options { target: "ebpf".into(), metric, ..options() }
 }
 
-/// Returns a listing with these instructions.
+/// Returns the text of an NFP listing with the given instructions.
 pub fn listing(instructions: &[&str]) -> String {
     let line = |(index, text): (usize, &&str)| format!("{:4x}:\t.{index}  {text}\n", 8 * index);
     instructions.iter().enumerate().map(line).collect()
 }
 
-/// Returns the guaranteed number of memory accesses.
+/// Returns the guaranteed number of memory accesses; `None` if the result has none.
 pub fn memory_accesses(result: &Value) -> Option<u64> {
     result["guarantee"]["counts"]["memory accesses"].as_u64()
 }
 
-/// Returns the sorted file names of all examples with an extension.
+/// Returns the sorted names of all example files with the given extension.
 pub fn examples(extension: &str) -> Vec<String> {
     let entries = std::fs::read_dir(folder()).expect("the examples exist");
     let name = |entry: std::fs::DirEntry| entry.file_name().into_string().expect("a text");
@@ -41,7 +42,6 @@ pub fn examples(extension: &str) -> Vec<String> {
     names
 }
 
-/// Reads an example.
 pub fn example(name: &str) -> Vec<u8> {
     std::fs::read(folder().join(name)).expect("the example exists")
 }
@@ -50,25 +50,25 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
 }
 
-/// Reads an object of the folder `objects`.
+/// Reads a BPF object file from the folder `objects`.
 pub fn object(file: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/objects").join(file);
     std::fs::read(path).expect("the object is there")
 }
 
-/// Analyses a program of an object of the folder `objects`.
+/// Analyses a program of an object file in the folder `objects`, and returns the result.
 pub fn of_object(file: &str, program: usize, options: Options) -> Value {
     let read = ProgramFile::read(&object(file)).expect("an object");
     run(ProgramRequest { program, options, ..ProgramRequest::of(file, read) }).0
 }
 
-/// Analyses a listing. Returns the result and all bounds before it.
+/// Analyses an NFP listing. Returns the result, and all bounds that the analysis reported before.
 pub fn analyse(data: &[u8], options: Options) -> (Value, Vec<f64>) {
     let read = ProgramFile::read(data).expect("a program");
     run(ProgramRequest { options, ..ProgramRequest::of("folder/test.asm", read) })
 }
 
-/// Runs an analysis. Returns the result and all bounds before it.
+/// Runs an analysis. Returns the result, and all bounds that the analysis reported before.
 pub fn run(request: ProgramRequest) -> (Value, Vec<f64>) {
     let analysis = Analysis::start(request);
     let mut bounds = Vec::new();

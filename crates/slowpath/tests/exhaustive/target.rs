@@ -1,4 +1,5 @@
-//! A device for BPF programs. Its prices depend on the instructions before, like those of the card.
+//! A target device for BPF programs on which the cost of an instruction depends on earlier
+//! instructions, as on the SmartNIC.
 
 use slowpath_target::Target;
 
@@ -32,8 +33,8 @@ set_at_start = true
 source = "here"
 "#;
 
-/// Returns the price of events of a class. Memory accesses are at least five cycles apart and keep
-/// the engine busy.
+/// Returns the costs of a class of instructions, in TOML, as part of a target description. Memory
+/// accesses start at least five cycles apart and keep the device's memory engine busy.
 fn price(class: &str) -> String {
     let (cores, engine, sets) = match class.split('.').next().unwrap_or_default() {
         "load" => (spaced(2), Some("1.5"), true),
@@ -55,7 +56,7 @@ fn spaced(cycles: u32) -> String {
     format!("{{ cycles = {cycles}, spacing = {{ mark = \"access\", cycles = 5 }} }}")
 }
 
-/// Returns the device, with a price for each of these classes.
+/// Returns a target device that defines a cost for each of the given classes of instructions.
 pub fn target(classes: &[String]) -> Target {
     let prices: String = classes.iter().map(|class| price(class)).collect();
     Target::parse(&format!("{HEAD}{prices}"), "test").expect("the target is valid")

@@ -1,4 +1,5 @@
-//! Creates packets and map content for runs: random ones, and those from the witness of a result.
+//! Creates packets and map content for runs: random ones, and those from the witness of a slowest
+//! path.
 
 use super::random::Random;
 use serde_json::Value;
@@ -34,7 +35,8 @@ pub fn random_packet(random: &mut Random) -> Vec<u8> {
     packet
 }
 
-/// Returns the environment that the witness of the slowest path needs.
+/// Returns inputs and memory content with which a run takes the path of a witness. Bytes that the
+/// witness leaves open have the value `fill`.
 pub fn of_witness(lifted: &Lifted, witness: &Value, fill: u8) -> Environment {
     let mut environment = Environment::with_fill(&lifted.program, fill);
     if let (Some(input), Some(length)) = (lifted.program.packet_length, witness["length"].as_u64())
@@ -57,13 +59,13 @@ pub fn of_witness(lifted: &Lifted, witness: &Value, fill: u8) -> Environment {
     environment
 }
 
-/// Parses bytes in the format of results: two digits each, `--` for any value.
+/// Parses bytes in the format of witnesses: two hexadecimal digits each, `--` for any value.
 fn bytes(hex: &str) -> Vec<Option<u8>> {
     let pairs = hex.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap_or("--"));
     pairs.map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
 }
 
-/// Stores an entry of a witness in the memory of the program's map.
+/// Stores the map entry of a witness in the memory of the program's map.
 fn install(environment: &mut Environment, map: &MapLayout, entry: &Value) {
     let key: Vec<u8> = bytes(entry["key"].as_str().unwrap_or_default())
         .into_iter()
@@ -93,8 +95,8 @@ fn install(environment: &mut Environment, map: &MapLayout, entry: &Value) {
     }
 }
 
-/// Returns the number that stands for a key of several words, with the address of its map if there
-/// are several maps.
+/// Returns the number that identifies a map key of several 64-bit words. If there are several maps,
+/// the address of the map is part of the key.
 fn number_of(environment: &mut Environment, address: Option<u64>, key: &[u8]) -> u64 {
     let word = |chunk: &[u8]| chunk.iter().rev().fold(0, |word, &b| word << 8 | u64::from(b));
     let mut words: Vec<u64> = address.into_iter().chain(key.chunks(8).map(word)).collect();
@@ -109,8 +111,8 @@ fn number_of(environment: &mut Environment, address: Option<u64>, key: &[u8]) ->
     number
 }
 
-/// Map elements that a program may access: elements with small numbers, and elements whose numbers
-/// stand for keys.
+/// Map elements that a program may access. Elements of arrays are identified by small indices,
+/// elements of hash maps by numbers that stand for their keys.
 pub struct Elements<'a> {
     layout: &'a Layout,
     numbers: Vec<u64>,
@@ -123,7 +125,7 @@ impl<'a> Elements<'a> {
         Elements { layout, numbers: keys.into_iter().collect() }
     }
 
-    /// Changes one element at random.
+    /// Changes one map element at random.
     pub fn mutate(&self, environment: &mut Environment, random: &mut Random) {
         let mut pick = |length: usize| random.below(length.max(1) as u64) as usize;
         let Some(map) = self.layout.maps.get(pick(self.layout.maps.len())) else { return };

@@ -1,4 +1,4 @@
-//! Runs lifted programs with many inputs. Packets, map content and results of helpers are random,
+//! Runs programs with many random inputs. Packets, map content and results of helpers are random,
 //! or changed versions of the witness of a path. Only the concrete interpreter is used, which
 //! shares no code with the analysis.
 
@@ -13,7 +13,8 @@ use std::collections::HashSet;
 const MAX_BLOCKS: usize = 1 << 20;
 /// Maximum number of environments kept for mutation.
 const MAX_CORPUS: usize = 64;
-/// Maximum number of attempts to draw the results of helpers. New results can change the path.
+/// Maximum number of runs with new helper results until all results are in their valid ranges. New
+/// results can change the path.
 const DRAW_ATTEMPTS: usize = 6;
 
 /// Cost of a run: instructions and memory accesses.
@@ -42,21 +43,22 @@ impl Costs {
     }
 }
 
-/// The fuzzer of one program.
+/// A fuzzer for one program.
 pub struct Fuzzer<'a> {
     lifted: &'a Lifted,
     random: Random,
     corpus: Vec<Environment>,
     covered: HashSet<Taken>,
     packets: (u16, u16),
-    /// Maximum cost of all runs.
+    /// Maximum cost of any run so far.
     pub most: Costs,
     /// Number of completed runs.
     pub runs: u64,
 }
 
 impl<'a> Fuzzer<'a> {
-    /// Returns a fuzzer that starts from these environments.
+    /// Creates a fuzzer whose corpus consists of runs in the environments `seeds` and changed
+    /// copies of them. `packets` is the minimum and maximum packet length in bytes.
     pub fn new(lifted: &'a Lifted, packets: (u16, u16), seeds: Vec<Environment>) -> Self {
         let mut fuzzer = Fuzzer {
             lifted,
@@ -76,7 +78,7 @@ impl<'a> Fuzzer<'a> {
         fuzzer
     }
 
-    /// Tries one more environment.
+    /// Runs the program once more, in a new random environment or in a mutated one from the corpus.
     pub fn step(&mut self) {
         let environment = if self.corpus.is_empty() || self.random.one_in(8) {
             self.fresh()
@@ -87,8 +89,8 @@ impl<'a> Fuzzer<'a> {
         self.try_out(environment);
     }
 
-    /// Runs the program. Keeps the environment if the run costs more than all earlier runs or takes
-    /// new edges.
+    /// Runs the program. Adds the environment to the corpus if the run costs more than all earlier
+    /// runs or takes new edges of the control-flow graph.
     fn try_out(&mut self, mut environment: Environment) {
         let program = &self.lifted.program;
         let Some(run) = self.run(&mut environment) else { return };
@@ -108,7 +110,8 @@ impl<'a> Fuzzer<'a> {
         self.most = most;
     }
 
-    /// Runs the program. Draws results of helpers until all results are in their ranges.
+    /// Runs the program. Repeats the run with new results of helpers until all results are in their
+    /// ranges.
     fn run(&mut self, environment: &mut Environment) -> Option<Run> {
         let program = &self.lifted.program;
         for _ in 0..DRAW_ATTEMPTS {
@@ -130,7 +133,6 @@ impl<'a> Fuzzer<'a> {
         run(program, environment, MAX_BLOCKS).ok()
     }
 
-    /// Returns a new random environment.
     fn fresh(&mut self) -> Environment {
         let program = &self.lifted.program;
         let fill = [0, 1, 0xff, 0xa5][self.random.below(4) as usize];
@@ -155,7 +157,7 @@ impl<'a> Fuzzer<'a> {
         }
     }
 
-    /// Returns an environment with a few random changes.
+    /// Returns the environment with a few random changes.
     fn mutated(&mut self, mut environment: Environment) -> Environment {
         for _ in 0..=self.random.below(4) {
             match self.random.below(8) {
@@ -201,7 +203,7 @@ impl<'a> Fuzzer<'a> {
     }
 }
 
-/// Returns the range of each drawn value on a path, in order.
+/// Returns the range of each [`Op::Unknown`] result on a path, in order of execution.
 fn ranges(program: &Program, run: &Run) -> Vec<(u64, u64)> {
     let blocks = run.path.iter().flat_map(|taken| &program.block(taken.block).ops);
     let draws = program.prologue.iter().chain(blocks).filter_map(|origin| match origin.op {

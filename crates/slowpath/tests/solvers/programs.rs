@@ -11,7 +11,7 @@ use slowpath_target::{CostModel, Target};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// A program with its target.
+/// A program with its target device and cost model.
 pub struct Case {
     pub name: String,
     pub target: Target,
@@ -69,8 +69,8 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Returns the programs of the example objects as BPF instructions. If the card can run a program,
-/// its compiled listing follows.
+/// Returns the programs of the example objects as BPF instructions. If the SmartNIC can run a
+/// program, its compiled listing follows.
 pub fn examples() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let mut cases = Vec::new();
@@ -99,8 +99,8 @@ pub fn examples() -> Vec<Case> {
     cases
 }
 
-/// Returns the published listings with these names and with these limits of their loops. Returns an
-/// empty list, and reports the reason, if they are not available.
+/// Returns the published listings with these names, each with a maximum number of loop iterations.
+/// Returns an empty list, and reports the reason, if they are not available.
 pub fn published(programs: &[(&str, Option<u32>)]) -> Vec<Case> {
     let Some(folder) = published_listings() else { return Vec::new() };
     let mut cases = Vec::new();

@@ -1,4 +1,4 @@
-//! Runs searches that ask the solver as many questions as possible.
+//! Runs searches for slowest paths that send as many queries as possible to the solver.
 
 use super::programs::Case;
 use slowpath_search::{Event, Search, SearchOptions};
@@ -9,12 +9,13 @@ const PATHS: usize = 50;
 /// Maximum number of steps until the slowest path is found.
 const MAX_STEPS: usize = 10_000;
 
-/// Kind of a search.
+/// Kind of a search for the slowest paths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Strategy {
-    /// Search with default options. [`Limits`] apply only once the slowest path is found.
+    /// Search with default options. The limits of [`Limits`] apply only after the slowest path is
+    /// found.
     Default,
-    /// Search that uses the solver for every decision that it can make with the solver.
+    /// Search that uses the solver for every decision for which this is possible.
     Queries,
     /// Enumeration of all paths, with a query at each branch.
     Branches,
@@ -22,17 +23,18 @@ pub enum Strategy {
 
 pub const STRATEGIES: [Strategy; 3] = [Strategy::Default, Strategy::Queries, Strategy::Branches];
 
-/// Limits after which a search ends.
+/// Limits at which a search ends.
 pub struct Limits {
-    /// Maximum number of steps.
+    /// Maximum number of steps of the search.
     pub steps: usize,
-    /// Maximum number of queries.
+    /// Maximum number of solver queries.
     pub queries: u64,
-    /// Maximum time of the queries in seconds.
+    /// Maximum total time of the solver queries, in seconds.
     pub seconds: f64,
 }
 
-/// Runs a search. Returns the solver's statistics at its end, which `statistics` reads.
+/// Runs a search, and returns the solver's statistics at its end. `statistics` reads them from the
+/// solver.
 pub fn search<S: Solver>(
     case: &Case,
     strategy: Strategy,

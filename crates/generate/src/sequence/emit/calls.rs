@@ -1,4 +1,4 @@
-//! Emits calls of map helpers.
+//! Emits calls of map helpers in a sequence.
 
 use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::helper::{
@@ -12,7 +12,7 @@ use crate::sequence::layout::key_size;
 use crate::sequence::statement::{InnerCall, Number, Shape, Value};
 use crate::statement::Pick;
 
-/// Returns true for types of maps whose elements programs look up and change.
+/// Returns true for types of maps whose elements programs can look up and change.
 fn keeps_elements(kind: MapKind) -> bool {
     matches!(
         kind,
@@ -26,7 +26,8 @@ fn keeps_elements(kind: MapKind) -> bool {
 }
 
 impl Emitter<'_> {
-    /// Chooses a map of a suitable type. Returns its number, from 1, and its shape.
+    /// Chooses a map of a type that `fits` accepts. Returns its number, from 1, and its shape;
+    /// `None` if no map fits.
     fn map(&self, choice: Pick, fits: impl Fn(MapKind) -> bool) -> Option<(usize, Shape)> {
         let fitting: Vec<(usize, Shape)> = self
             .maps
@@ -38,7 +39,7 @@ impl Emitter<'_> {
         pick(&fitting, choice)
     }
 
-    /// Emits the store of a key on the stack.
+    /// Emits a store of the key of a map element on the stack.
     fn key(&mut self, shape: &Shape, kind: MapKind, key: Number) {
         self.number(reg(1), key);
         if kind == MapKind::LPM_TRIE {
@@ -65,7 +66,7 @@ impl Emitter<'_> {
     }
 
     /// Emits code that stores the pointer in `r0` on the stack, and a branch that records whether
-    /// it is null.
+    /// the pointer is null.
     fn store_pointer(&mut self, pointer_slot: u8, map: usize, words: u8) {
         let number = usize::from(pointer_slot) % self.pointers.len();
         self.store(Size::DW, Register::FRAME, pointer_at(number), Source::Reg(Register::R0));
@@ -74,8 +75,8 @@ impl Emitter<'_> {
         self.pointers[number] = Some(Kept { map, bytes: 8 * words, stale: false });
     }
 
-    /// Marks pointers into a map as stale, because they may no longer point to its current
-    /// elements.
+    /// Marks all pointers into a map that the program keeps on the stack as stale, because the map
+    /// may have replaced their elements.
     fn outdate(&mut self, map: usize) {
         for pointer in self.pointers.iter_mut().flatten().filter(|pointer| pointer.map == map) {
             pointer.stale = true;
@@ -128,7 +129,7 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Emits code that stores a value on the stack and leaves the value's address in `r3`.
+    /// Emits code that stores the value for an update on the stack and leaves its address in `r3`.
     fn value(&mut self, number: Number) {
         self.number(reg(1), number);
         self.store(Size::DW, Register::FRAME, AT_VALUE, Source::Reg(reg(1)));
@@ -215,7 +216,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Chooses a stored pointer to at least `bytes` bytes. Returns its number and the pointer.
+    /// Chooses a pointer on the stack to a map value of at least `bytes` bytes. Returns its number
+    /// and the pointer, or `None` if no pointer is suitable.
     pub(super) fn pointer(&self, choice: Pick, bytes: u8) -> Option<(usize, Kept)> {
         let usable =
             |kept: &Kept| kept.bytes >= bytes && (self.abilities.stale_pointers || !kept.stale);

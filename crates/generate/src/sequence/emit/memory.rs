@@ -1,4 +1,5 @@
-//! Emits reads and writes through pointers, and calls of packet helpers.
+//! Emits reads and writes through pointers to map values and packet bytes, and calls of packet
+//! helpers.
 
 use slowpath_bpf::insn::helper::{
     CSUM_DIFF, REDIRECT, XDP_ADJUST_HEAD, XDP_ADJUST_META, XDP_ADJUST_TAIL, XDP_GET_BUFF_LEN,
@@ -10,12 +11,12 @@ use super::{AT_ARGUMENTS, AT_BUFFER, Emitter, pointer_at, reg};
 use crate::sequence::statement::{End, Number};
 use crate::statement::Pick;
 
-/// Offsets of fields in `struct xdp_md`, in bytes.
+/// Offsets of the pointer fields in `struct xdp_md`, in bytes.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const DATA_META: i16 = 8;
 
-/// Returns the offset of an aligned access of this size, within the first 8 bytes of a value.
+/// Returns the offset of an aligned access of this size, within the first 8 bytes of a map value.
 fn aligned(size: Size, at: u8) -> i16 {
     i16::from(at % 8 / size.bytes() * size.bytes())
 }
@@ -58,7 +59,7 @@ impl Emitter<'_> {
     }
 
     /// Emits code that computes an address in the packet or metadata in `r2` and checks its bounds.
-    /// Returns the slot of the branch that skips the use of the address.
+    /// Returns the slot of the branch that skips the access if it is out of bounds.
     fn address(&mut self, metadata: bool, at: Number, size: Size) -> usize {
         let (start, end) = if metadata { (DATA_META, DATA) } else { (DATA, DATA_END) };
         self.number(reg(1), at);

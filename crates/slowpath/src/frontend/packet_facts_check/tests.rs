@@ -1,4 +1,4 @@
-//! Tests that the emitted check accepts exactly the packets for which the facts hold.
+//! Tests that the check before a program accepts exactly the packets for which the facts hold.
 
 use super::*;
 use slowpath_exec::concrete::{self, Environment};
@@ -7,11 +7,10 @@ use std::collections::BTreeSet;
 
 const LENGTH: InputId = InputId(0);
 const PACKET: RegionId = RegionId(0);
-/// Length of the longest packet in bytes.
+/// Length of the longest tested packet in bytes.
 const MOST: u16 = 12;
 const EXIT: u32 = 7;
 
-/// Returns a program that does nothing with a packet.
 fn nothing() -> Program {
     let input = |name: &str, width, (min, max), kind| Input {
         name: name.to_owned(),
@@ -55,7 +54,7 @@ fn nothing() -> Program {
     }
 }
 
-/// Generates pseudo-random numbers (Marsaglia 2003, "Xorshift RNGs").
+/// A generator of pseudo-random numbers (Marsaglia 2003, "Xorshift RNGs").
 struct Numbers(u64);
 
 impl Numbers {
@@ -70,7 +69,8 @@ impl Numbers {
         Field { offset: self.below(10) as u16, bytes: 1 + self.below(4) as u8 }
     }
 
-    /// Returns a packet whose bytes have only a few different values, so that facts often hold.
+    /// Returns a random packet of at least `least` bytes. Its bytes have only two different values,
+    /// so that facts often hold.
     fn packet(&mut self, least: u16) -> Vec<u8> {
         let length = u64::from(least) + self.below(u64::from(MOST - least) + 1);
         (0..length).map(|_| self.below(2) as u8).collect()
