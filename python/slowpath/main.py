@@ -1,4 +1,4 @@
-"""The entry point: reports every failure in one line instead of a traceback."""
+"""The entry point of the command line: reports every failure in one line, without a traceback."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ _TRACEBACK = "SLOWPATH_TRACEBACK"
 
 
 def main() -> None:
-    """Run the command line and exit."""
+    """Run the command line, and exit the process."""
     # Results are trees without cycles; a search for cycles in thousands of paths takes seconds.
     gc.disable()
     prepare_streams()

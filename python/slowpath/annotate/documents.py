@@ -8,9 +8,10 @@ Costs = dict[str, float]
 
 
 class AnnotatedLine(TypedDict):
-    """A source line with instructions, on the path or not.
+    """A source line of the program that has instructions, with its costs on the slowest path.
 
-    Copies of the line in several functions are joined.
+    Lines that the path does not execute are included. Copies of a line in several functions are
+    joined.
     """
 
     file: str
@@ -30,7 +31,7 @@ class AnnotatedLine(TypedDict):
 
 
 class AnnotatedInstruction(TypedDict):
-    """An instruction of the program, on the path or not."""
+    """An instruction of the program, executed or not, with its costs on the slowest path."""
 
     instruction: int
     """Number of the instruction."""
@@ -49,43 +50,43 @@ class AnnotatedInstruction(TypedDict):
 
 
 class Annotation(TypedDict):
-    """A program with the costs of the path behind its guarantee.
+    """A program with the costs of the slowest path, from which its guarantee follows.
 
     If the verdict is `bound`, the costs are those of the path that sets the bound.
     """
 
     file: str
-    """Same as in a result of `bound`."""
+    """The file as the user named it."""
     section: str | None
-    """Same as in a result of `bound`."""
+    """Section of the program in its object; null for listings and chains."""
     program: str
-    """Same as in a result of `bound`."""
+    """Name of the program. For a listing or a chain, the file name without extension."""
     target: str
-    """Same as in a result of `bound`."""
+    """Name of the target, from its description."""
     metric: str
-    """Same as in a result of `bound`."""
+    """Metric of the guarantee, such as `bitrate` or `instructions`, as in a result of `bound`."""
     verdict: Verdict | None
-    """Same as in `guarantee`; null after an error."""
+    """Verdict of the guarantee, as in a result of `bound`; null after an error."""
     exact: bool
     """True if `verdict` is `exact`."""
     assumptions: list[str]
-    """Same as in a result of `bound`."""
+    """Assumptions that the costs hold under, as in a result of `bound`."""
     stopped: str | None
-    """Same as in `guarantee`."""
+    """Reason why the search ended early, as in a guarantee of `bound`; null if it did not."""
     component: str | None
     """Component that the shares refer to: the slowest one on the path, or the one that `metric`
     names; null after an error."""
     cost: Costs
-    """Same as in `profile`; empty after an error."""
+    """Cost of the whole path, by component; empty after an error."""
     overhead: Costs
-    """Same as in `profile`; empty after an error."""
+    """Part of the cost that is the device's per-packet overhead; empty after an error."""
     lines: list[AnnotatedLine]
     """All source lines with instructions. Files are in the order in which the path reaches them,
     lines by number."""
     instructions: list[AnnotatedInstruction]
     """All instructions of the program."""
     error: str | None
-    """Same as in a result of `bound`."""
+    """Reason why there is no annotation, in one line; null if there is one."""
 
 
 class AnnotateDocument(TypedDict):
@@ -96,4 +97,4 @@ class AnnotateDocument(TypedDict):
     compiler: NotRequired[str]
     """Version of clang, as it prints it; absent where nothing was compiled."""
     annotations: list[Annotation]
-    """In the order of the command line."""
+    """Annotated programs, in the order of the command line."""

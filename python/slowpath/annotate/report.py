@@ -21,17 +21,16 @@ _HOT = 0.05
 _WARM = 0.005
 """Code with at least these shares of the cost is marked, as in `perf annotate`."""
 _FILL = 8
-"""If more consecutive lines without code than this follow each other, a gap replaces them."""
+"""A gap replaces more than this number of consecutive source lines without code."""
 _LEAD = 3
 """Maximum number of lines without code that are shown between a gap and code."""
 _FOLD = 4
-"""If more consecutive instructions off the path than this follow each other, a gap replaces them.
-"""
+"""A gap replaces more than this number of consecutive instructions that are not on the path."""
 _INDENT = "        "
 
 
 class _Row(NamedTuple):
-    """A row of the table: code, or a heading without costs."""
+    """A row of the table: a line of code with its cost, or a line without one, such as `...`."""
 
     text: str
     place: str = ""
@@ -61,7 +60,7 @@ def headline(result: Result) -> Iterator[Line]:
 def annotation_report(
     annotated: Annotation, sources: Mapping[str, Source], *, instructions: bool
 ) -> Iterator[Line]:
-    """Yield the table for one program with a guarantee."""
+    """Yield the table of source lines with their costs; yield nothing if there is no guarantee."""
     component = annotated["component"]
     if component is None:
         return
@@ -139,7 +138,7 @@ def _source_row(line: AnnotatedLine, sources: Mapping[str, Source]) -> _Row:
 def _between(
     before: AnnotatedLine, after: AnnotatedLine, sources: Mapping[str, Source]
 ) -> Iterator[_Row]:
-    """Yield the lines between two lines with code: from the source file, or a gap."""
+    """Yield the source lines between two lines with code, or `...` in place of many lines."""
     numbers = range(before["line"] + 1, after["line"])
     source = sources.get(before["file"])
     texts = [None if source is None else source.text(number) for number in numbers]
@@ -152,9 +151,9 @@ def _between(
 
 
 def _leading(line: int, above: int, source: Source | None) -> Iterator[_Row]:
-    """Yield the lines above `line` up to a blank one, such as the head of a function.
+    """Yield up to `_LEAD` source lines directly above `line`, such as the head of a function.
 
-    They are below the line `above`, and at most `_LEAD`.
+    They end at the nearest blank line, and are all below the line `above`.
     """
     texts = list[tuple[int, str]]()
     while source is not None and len(texts) < _LEAD and line - 1 > above:
@@ -173,7 +172,7 @@ def _instruction_row(entry: AnnotatedInstruction) -> _Row:
 
 
 def _joined(entries: Sequence[AnnotatedInstruction]) -> Iterator[_Row]:
-    """Yield one row for each group of adjacent instructions with equal execution counts."""
+    """Yield one row for each group of adjacent instructions that are executed equally often."""
     group = list[AnnotatedInstruction]()
     for entry in entries:
         last = group[-1] if group else entry

@@ -1,7 +1,7 @@
 """Computes the cost of each source line and instruction on the slowest path.
 
-The costs come from the engine and add up to the cost of the path. This module combines them with
-the code off the path, and joins lines that are inlined into several functions.
+The costs come from the engine and add up to the cost of the path. This module adds rows for code
+that the path does not execute, and joins lines that are inlined into several functions.
 
 A source file is used only if it agrees with all lines in the object's debug information.
 """
@@ -25,7 +25,7 @@ Place = tuple[str, int]
 
 
 def add_costs(parts: Iterable[Mapping[str, float]], like: Mapping[str, float]) -> Costs:
-    """Return the sum of costs by component; the result has at least the components of `like`."""
+    """Return the sum of costs by component; components of `like` without a cost get 0."""
     total: Costs = dict.fromkeys(like, 0)
     for part in parts:
         for name, cost in part.items():
@@ -39,7 +39,7 @@ def _tidy(cost: float) -> float:
 
 
 def annotation(result: Result, detail: Detail) -> Annotation:
-    """Return a program with the costs of its code; without a guarantee, there are no costs."""
+    """Return the costs of a program's lines and instructions; no rows without a guarantee."""
     guarantee, profile = result["guarantee"], result["profile"]
     component = main_component(result)
     annotated: Annotation = {
@@ -68,7 +68,7 @@ def annotation(result: Result, detail: Detail) -> Annotation:
 
 
 def share_of(cost: Mapping[str, float], total_cost: Mapping[str, float], component: str) -> float:
-    """Return the share of a cost in the total cost on a component, from 0 to 1."""
+    """Return the share of a cost in the total cost, from 0 to 1, for one component."""
     total = total_cost[component]
     return cost.get(component, 0) / total if total else 0.0
 
@@ -94,7 +94,10 @@ def _instructions(profile: Profile, detail: Detail, component: str) -> list[Anno
 
 
 def _lines(profile: Profile, detail: Detail, component: str) -> list[AnnotatedLine]:
-    """Return all lines by file and number; files off the path come last."""
+    """Return a row for each source line, by file and number.
+
+    Files without code on the slowest path come last.
+    """
     rows = dict[Place, AnnotatedLine]()
     for line in profile["lines"]:
         row = rows.setdefault(

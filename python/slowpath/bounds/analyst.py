@@ -49,9 +49,10 @@ class Analyst:
         *,
         always_process: bool = False,
     ) -> None:
-        """Prepare the analyses. The metric of `options` is replaced by that of each task.
+        """Prepare the analyses. Each program is analysed for the metric of its task.
 
-        With `always_process`, even a single small program is analysed in a worker process.
+        With `always_process`, even a single small program is analysed in a worker process. The
+        metric in `options` is ignored.
         """
         self.options = options
         self._tasks = tasks
@@ -87,7 +88,7 @@ class Analyst:
         return self._memory_limit[0]
 
     def analyse(self, number: int, seconds: float | None) -> analyses.Outcome:
-        """Analyse task `number` within `seconds`; None: no limit.
+        """Analyse the task with an index; stop after `seconds` (None: no limit).
 
         Raises:
             InputError: if the types of the kernel cannot be read.
@@ -125,7 +126,7 @@ class Analyst:
                 return defect(task, f"internal error: {done[0]}; please report it")
 
     def _job(self, task: Task) -> Job:
-        """Return the job with which a worker analyses the task's program."""
+        """Return the function that a worker calls to analyse the task's program."""
 
         def job(seconds: float | None, send: Send, stopping: Stopping) -> None:
             try:
@@ -164,7 +165,7 @@ class Analyst:
 
 
 def _early_outcome(task: Task, run: analyses.Run, ending: EarlyEnd) -> analyses.Outcome:
-    """Return the outcome of a killed or crashed analysis: the last result that it reported."""
+    """Return the outcome of a killed or crashed analysis: the last bound that it reported."""
     stage = run.stage or "reading the program"
     if ending.defect:
         return defect(task, f"internal error while {stage}: {ending.reason}; please report it")
@@ -181,7 +182,7 @@ def _early_outcome(task: Task, run: analyses.Run, ending: EarlyEnd) -> analyses.
 
 
 def stopped(task: Task, message: str, reason: str) -> analyses.Outcome:
-    """Return the outcome of a program whose analysis was stopped before it had a bound."""
+    """Return the outcome of a program whose analysis was stopped before it had found a bound."""
     return _failed(task, NO_FAILURE | {"kind": "stopped", "what": message, "stopped": reason})
 
 
@@ -203,7 +204,7 @@ TOTAL = "total deadline"
 
 
 class Session:
-    """The programs of all requested files, ready to be analysed."""
+    """The programs in all requested files, with the analyses that run on them."""
 
     def __init__(self, request: Request, plan: Plan | None = None) -> None:
         """Read the files, compile C, and choose programs; or take the `plan` of another session.
@@ -221,7 +222,7 @@ class Session:
     ) -> Iterator[Analysed]:
         """Analyse all programs until a stop request; a failed program does not end the work.
 
-        `options` replaces the options of the request, except the metric.
+        `options` replaces the options of the request. The metric remains that of the request.
 
         Raises:
             InputError: if the types of the running kernel cannot be read.
@@ -238,7 +239,7 @@ class Session:
 def _outcome(
     analyst: Analyst, number: int, task: Task, left: float | None, stopping: Stopping
 ) -> analyses.Outcome:
-    """Analyse a program if time is left.
+    """Analyse a program unless the time for all programs is over.
 
     `left` is the number of seconds left for all programs; None if there is no limit.
     """
@@ -262,12 +263,12 @@ def not_a_program(task: Task, reason: str) -> analyses.Outcome:
 
 
 def not_begun(task: Task, reason: str) -> analyses.Outcome:
-    """Return the outcome of a program whose analysis was not started for a reason."""
+    """Return the outcome of a program whose analysis was never started, with the reason."""
     return stopped(task, f"{reason} before it was analysed", reason)
 
 
 def renamed(outcome: analyses.Outcome, old: str, new: str) -> analyses.Outcome:
-    """Replace the reason `old` for the early end of an analysis by `new`; return the outcome."""
+    """Replace the reason why an analysis ended early, if it is `old`; return the outcome."""
     result, detail = outcome.result, outcome.detail
     ended = [
         part

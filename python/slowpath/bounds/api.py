@@ -38,7 +38,7 @@ from slowpath.core.schema.results import (
 
 
 def page_part(results: Sequence[Result]) -> str:
-    """Return results as an HTML table; a single program also has a dump of its slowest packet."""
+    """Return results as an HTML table; a single program also has a hex dump of a slowest packet."""
     rows = "".join(f"<tr>{''.join(_cells(result))}</tr>" for result in results)
     heads = ("program", "target", "guaranteed", "verdict", "if")
     head = "".join(f"<th>{name}</th>" for name in heads)
@@ -90,7 +90,7 @@ class Program:
 
     @property
     def file(self) -> str:
-        """File, as named by the caller."""
+        """Path of the program's file, as the caller gave it."""
         return self.result["file"]
 
     @property
@@ -100,17 +100,17 @@ class Program:
 
     @property
     def target(self) -> str:
-        """Name of the target."""
+        """Name of the target device."""
         return self.result["target"]
 
     @property
     def error(self) -> str | None:
-        """The reason why there is no guarantee; None if there is one."""
+        """The reason why the program has no guarantee; None if it has one."""
         return self.result["error"]
 
     @property
     def guarantee(self) -> Bound | None:
-        """The guarantee; None after an error."""
+        """The guaranteed rates or counts; None if the analysis failed."""
         return self.result["guarantee"]
 
     @property
@@ -145,12 +145,15 @@ class Program:
 
     @property
     def paths(self) -> list[PathResult]:
-        """Paths that packets can really take, the slowest first."""
+        """Paths that packets can really take, the slowest path first."""
         return self.result["paths"]
 
     @property
     def packets(self) -> list[bytes]:
-        """A packet for each path that takes this path; bytes that do not matter are zero."""
+        """A witness packet for each path, which makes the program take this path.
+
+        Bytes on which the path does not depend are zero.
+        """
         return [wire_bytes(path["witness"]) for path in self.paths]
 
     @property
@@ -272,17 +275,18 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
     """Guarantee the speed of programs: find the slowest path that any packet can take.
 
     Args:
-        files: BPF objects (`*.bpf.o`), C sources, which clang compiles, and NFP listings.
+        files: BPF objects (`*.bpf.o`), C sources, which clang compiles, and assembly listings for
+            NFP network cards.
         section: Globs for sections of objects, such as `xdp*`; by default all XDP programs.
         prog_name: Globs for names of programs.
         cflags: Flags for clang.
         target: Name of a built-in target, or file of a description (`*.toml`); by default
-            `linux-xdp`, a server, or `agilio-cx-2x40` if one of the files is a listing.
+            `linux-xdp`, a server, or `agilio-cx-2x40`, a network card, if a file is a listing.
         metric: Metric to guarantee: `bitrate`, `packetrate`, or a count of the target.
         cores: Number of cores; by default all cores of the target.
         require: A rate or count that the guarantees have to meet; see `Program.met`.
-        accept_assumptions: True to let `require` be met although `unroll` cuts loops short.
-        unroll: Limit of loops whose limit is unknown, or `N@FILE:LINE,...`.
+        accept_assumptions: True to let `require` be met with loop limits that `unroll` assumes.
+        unroll: Maximum iterations of loops without a known maximum, or `N@FILE:LINE,...`.
         paths: Number of slowest satisfiable paths to report.
         mtu: Bytes of the longest packet, with Ethernet header, without frame check sequence; by
             default the maximum of `receive`, on a SmartNIC that of the target.
@@ -290,10 +294,10 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
         deadline: Seconds for each program; None: no limit.
         total_deadline: Seconds for all programs together.
         memory: Bytes for each analysis, or `500M`, `2G`; by default half of the free memory.
-        assume: A file with assumed prices and values (TOML).
+        assume: A file (TOML) with costs that the target leaves open, and unsupported helpers.
         maps: A file with content of maps (TOML or JSON).
         set: Values of variables that a loader would set: `NAME=VALUE`, or `NAME=any`.
-        map_abi: Interface of programs on the card to maps: `array-pointer` or `call`.
+        map_abi: Interface of programs on a network card to maps: `array-pointer` or `call`.
         receive: Environment in which packets arrive at programs in a kernel: `any`, `native-page`,
             `veth`, `generic`, `test-run`, or numbers (`head=0..216,length=60..1514`); by default
             `any`.

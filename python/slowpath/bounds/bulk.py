@@ -35,7 +35,7 @@ from slowpath.core.terminal import about_left
 
 
 class Part(NamedTuple):
-    """Target, metric and options that several programs have in common."""
+    """Target, metric and options of one request, in the form that is sent to workers."""
 
     target: targets.Description
     metric: str
@@ -43,7 +43,7 @@ class Part(NamedTuple):
 
 
 class Common(NamedTuple):
-    """Data that all analyses share; each worker receives them only once."""
+    """Data that all analyses of a pool share; each worker receives them only once."""
 
     parts: tuple[Part, ...]
     btf: SerializedBtf
@@ -51,7 +51,7 @@ class Common(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A program to analyse."""
+    """A program to analyse, in the form that is sent to a worker of the pool."""
 
     part: int  # index in `Common.parts`
     file: str  # name in messages
@@ -77,14 +77,14 @@ def part_of(request: Request, described_paths: int) -> Part:
 
 
 def item_of(part: int, task: Task) -> Item | None:
-    """Convert a task to a form that can be sent to workers; return None if it has no program."""
+    """Convert a task to the form that is sent to workers; None if the file has no program."""
     if task.error is not None or task.data is None:
         return None
     return Item(part, task.file, task.data, task.program)
 
 
 def needs_kernel(items: Sequence[Item]) -> bool:
-    """Return true if one of the programs depends on the types of the running kernel."""
+    """Return true if one of the programs depends on the running kernel's BTF types."""
     return any(one.program is not None and one.program.needs_kernel for one in items)
 
 
@@ -95,7 +95,7 @@ _TARGETS = 64
 
 
 def analyse(common: Common, item: Item, stop_requested: StopRequested) -> Answer:
-    """Analyse a program in a worker; the result can be a failure."""
+    """Analyse a program in a worker process; the answer may contain a failure."""
     part = common.parts[item.part]
     target = _target(part.target)
     found = _object(item.file, item.data)
@@ -149,7 +149,7 @@ class BulkProgress:
     """A progress line for the analysis of many programs, which disappears when the work ends."""
 
     def __init__(self, count: int) -> None:
-        """Start with the number of programs to analyse."""
+        """Start the progress line; `count` is the number of programs to analyse."""
         self._count = count
         self._shown = ProgressLines(f"{count} program{'s'[: count != 1]}")
         self._started = time.monotonic()
@@ -187,7 +187,7 @@ _DIED = "worker died"
 
 
 class Found(NamedTuple):
-    """An analysed program, and the index of its request."""
+    """An analysed program, and the index of the request that selected it."""
 
     part: int
     analysed: Analysed
@@ -226,14 +226,14 @@ def analyse_all(
 
 
 class _EndConditions:
-    """Decides when work on all programs must end: at the total deadline, or on a stop request."""
+    """Decides when the work on all programs ends: at the total deadline, or on a stop request."""
 
     def __init__(self, until: float | None, stopping: Stopping) -> None:
         self._until, self._stopping = until, stopping
         self._reason = ""
 
     def hold(self) -> bool:
-        """Return true if the work has to end now."""
+        """Return true if the work has to end now, and store the reason for this."""
         if not self._reason and self._stopping.asked:
             self._reason = "interrupted"
         if not self._reason and self._until is not None and time.monotonic() >= self._until:

@@ -17,10 +17,11 @@ CARD = "agilio-cx-2x40"
 
 
 def default_target(files: Sequence[str]) -> str:
-    """Return the default target for files: the card if one of them is a listing, else the server.
+    """Return the default target for files: a network card for assembly listings, else a server.
 
-    All files get the same target, so that rows of a table can be compared. Unreadable files, and
-    pipes, which can be read only once, count as objects; errors are reported by later readers.
+    If one of the files is a listing, all files get the card as their target, so that rows of a
+    table can be compared. Unreadable files, and pipes, which can be read only once, count as
+    objects; errors are reported by later readers.
     """
     return CARD if any(map(_has_listing, files)) else SERVER
 

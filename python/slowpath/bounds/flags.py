@@ -164,7 +164,7 @@ def cpu_option(group: Heading) -> Option:
 
 
 def selection(args: Namespace) -> "Selection":
-    """Return the selection of programs; a command without these options selects all programs."""
+    """Return the programs that `--section` and `--prog-name` select; without them, all programs."""
     from slowpath.core.programs.selection import Selection
 
     sections, names = getattr(args, "section", ()), getattr(args, "prog_name", ())

@@ -53,7 +53,7 @@ def read_requests(files: Sequence[str], written: WrittenOptions) -> list[Request
 def applicable(
     written: WrittenOptions, target: Target, targets: Sequence[Target]
 ) -> WrittenOptions:
-    """Return the options for one of several targets, without those that only others support."""
+    """Return the options for one target, without those that only other targets support."""
 
     def has_metric(one: Target) -> bool:
         return written.metric in (one.counters or METRICS)

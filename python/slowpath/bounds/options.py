@@ -31,9 +31,9 @@ V = TypeVar("V")
 
 
 class WrittenOptions(NamedTuple):
-    """The options of an analysis, before parsing, as a user wrote them in a command or call.
+    """The options of an analysis as a user wrote them in a command or call, not yet parsed.
 
-    Fields have the names of the options; `repeat` writes options in the order of the fields.
+    Fields have the names of the options. The function `repeat` writes options in their order.
     """
 
     selection: Selection = Selection()
@@ -95,7 +95,7 @@ def parse_paths(text: str) -> int | None:
 
 
 def choose_metric(metric: str | None, requirement: Requirement | None) -> str | None:
-    """Return the metric of the search: that of `--metric`, else that of the requirement.
+    """Return the metric to optimise for: that of `--metric`, else that of the requirement.
 
     If neither is given, return None, which stands for the target's first metric.
 
@@ -139,8 +139,8 @@ def check_metric(metric: str | None, target: targets.Target) -> str | None:
 def check_required(requirement: Requirement | None, target: targets.Target) -> None:
     """Check that a target supports a requirement.
 
-    Targets with rates support rates. Other targets support their counts, and if they estimate
-    times, packet rates.
+    Targets that guarantee rates support rates. Targets that guarantee counts support these counts,
+    and also packet rates if they estimate times.
 
     Raises:
         ValueError: if the target does not support the requirement.
@@ -202,10 +202,11 @@ def find_target(name: str) -> targets.Description:
 
 
 def _calibrated(text: str) -> targets.Description:
-    """Return this machine's calibration as a description.
+    """Return this machine's calibration as a target description.
 
     Raises:
-        InputError: if it is invalid; the error names the file, because the user did not.
+        InputError: if it is invalid; the error names the calibration's file, because the command
+            line does not.
     """
     found = targets.Description(CALIBRATED, text)
     try:
@@ -217,17 +218,17 @@ def _calibrated(text: str) -> targets.Description:
 
 
 def check_valid(target: targets.Target, file: str) -> None:
-    """Check that a target is usable; minor problems are ignored.
+    """Check that a target description is complete enough for analyses.
 
     Raises:
-        InputError: if the target is invalid; the error describes the first problem.
+        InputError: if it is not; the error describes the first problem.
     """
     if target.max_packet is None:
         raise InputError(file, target.problems()[0])
 
 
 def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
-    """Turn options into a request.
+    """Turn the options of a command into a request for analyses.
 
     Raises:
         OptionError: if an option is invalid.
@@ -381,7 +382,9 @@ def join_flags(flags: Sequence[str]) -> str:
 
 
 def check_not_a_program(output: str, files: Sequence[str]) -> None:
-    """Check that an output file is not one of the programs, as after an option without a value.
+    """Check that an output file is not one of the programs, which would be overwritten.
+
+    This happens if an option lacks its value.
 
     Raises:
         ValueError: if it is one of the programs.
@@ -394,8 +397,9 @@ def check_not_a_program(output: str, files: Sequence[str]) -> None:
 def repeat(written: WrittenOptions, target: targets.Target) -> list[str]:
     """Return the options that repeat the analysis of one program on a target.
 
-    They state the maximum packet length, because a later version of the target may have another.
-    They lack target and metric, which the caller adds, and the total deadline of all programs.
+    They include the maximum packet length, because a later version of the target may have another
+    one. The target and the metric are not included, because the caller adds them; neither is the
+    total deadline of all programs.
     """
     if written.mtu is None and target.counters is None:
         written = written._replace(mtu=target.max_packet)

@@ -20,7 +20,7 @@ class Analysed(NamedTuple):
 
 
 def note_remarks(plan: Plan) -> None:
-    """Print remarks to standard error on programs that are skipped, or analysed as XDP."""
+    """Print remarks on programs that are skipped, or analysed as XDP, to standard error."""
     for file, remark in plan.remarks:
         note(f"note: {file}: {remark}")
 
@@ -32,20 +32,23 @@ def code_of(failure: Failure) -> ExitCode:
 
 
 class Unmatched:
-    """Collects limits of `--unroll` whose location is in none of the analysed programs."""
+    """Collects the loop limits of `--unroll` that apply to none of the analysed programs.
+
+    Such a limit names a source line at which no program has code.
+    """
 
     def __init__(self) -> None:
         self._pieces: set[str] | None = None  # None: no program yet
 
     def add(self, analysed: Analysed) -> None:
-        """Record the limits whose location is not in this program."""
+        """Update the collection with a program: limits that apply to it are removed."""
         pieces = set(analysed.detail["unmatched"])
         if analysed.result["error"] is not None and not pieces:
             return  # the analysis may have failed before this check
         self._pieces = pieces if self._pieces is None else self._pieces & pieces
 
     def complain(self) -> ExitCode:
-        """Report limits whose location is in no program, and return the exit code."""
+        """Report the limits that apply to no program, and return the exit code."""
         for piece in sorted(self._pieces or ()):
             error(f"--unroll {piece}", "no program that was analysed has code at this line")
         return ExitCode.USAGE if self._pieces else ExitCode.FINE
@@ -57,7 +60,13 @@ class Complaints:
     def __init__(
         self, request: Request, unmatched: Unmatched, say: Callable[[str, str], None] = error
     ) -> None:
-        """Create an instance; `say` prints file and message, and `unmatched` gets every program."""
+        """Create an instance.
+
+        Args:
+            request: the request whose programs are analysed.
+            unmatched: records every program, to find loop limits that apply to none.
+            say: prints a message; its arguments are a file and the message.
+        """
         self._request = request
         self._unmatched = unmatched
         self._say = say

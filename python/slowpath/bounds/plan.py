@@ -70,7 +70,7 @@ class Plan(NamedTuple):
 
 
 def make_plan(request: Request) -> Plan:
-    """Read the files and choose programs.
+    """Read the files of a request and choose the programs to analyse.
 
     Raises:
         OptionError: if no program is selected, or an option does not fit the target.
@@ -104,7 +104,8 @@ def _tasks(
 ) -> Iterator[Task]:
     """Yield the selected programs of one file.
 
-    Remarks are added to `remarks`, the programs of a file without a match to `known`.
+    Remarks on the file are added to `remarks`. If the selection matches no program of the file, the
+    names of its programs are added to `known`.
     """
     selection = request.selection
     task = Task(file, None, 0, None, request.target.name, request.metric)
@@ -143,7 +144,7 @@ def _tasks(
 
 
 def _check_count(request: Request) -> None:
-    """Check that the target supports options that need time estimates, cores or rates.
+    """Check that the target supports the options `--entries`, `--cores` and `--metric`.
 
     Raises:
         OptionError: if an option does not apply.

@@ -1,8 +1,8 @@
 """Shows the progress of long work on standard error.
 
-A terminal shows a live line with the current program, the stage and the finished amount of work. In
-addition, long work prints one permanent line with its state and the ways to end it. A command has
-only one of each line, even if it does several kinds of work.
+A terminal shows a live line (which is overwritten) with the current program, the stage and the
+finished amount of work. In addition, long work prints one permanent line with its state and the
+ways to end it. A command has only one of each line, even if it does several kinds of work.
 """
 
 import os
@@ -54,7 +54,7 @@ class ProgressLines:
         *,
         after: float = 0.0,
     ) -> None:
-        """Update the live line, and print the permanent line once when it is due.
+        """Update the live line, and print the permanent line once after a certain time.
 
         Args:
             live: Returns the text of the live line for the elapsed seconds.
@@ -95,7 +95,7 @@ class Watch(Watcher):
         )
 
     def close(self) -> None:
-        """Clear the live line."""
+        """Clear the live line from the terminal."""
         self._shown.close()
 
 
@@ -140,7 +140,7 @@ def cut(text: str, columns: int) -> str:
 
 
 def describe(progress: Progress, metric: str) -> str:
-    """Describe the progress of an analysis that has a bound or candidates, in a few words."""
+    """Describe the progress of an analysis that has a bound or candidate paths."""
     tried = f"{_paths(progress.candidates)} tried, {progress.nogoods} nogoods"
     return f"{_bound(progress, metric)}, {tried}, {progress.seconds:.1f} s"
 
@@ -174,11 +174,11 @@ class WorkWatch:
         self._stage = _QUIET
 
     def take(self, stage: StageProgress) -> None:
-        """Store the current stage."""
+        """Store the current stage of the work, which the next call of `look` shows."""
         self._stage = stage
 
     def look(self) -> None:
-        """Show the current stage."""
+        """Show the stage of the work that was stored last."""
         self._shown.show(
             lambda elapsed: f"{describe_work(self._stage)}, {elapsed:.1f} s",
             lambda elapsed: f"{elapsed:.0f} s so far, {describe_work(self._stage)}; {self._ends}",
@@ -186,7 +186,7 @@ class WorkWatch:
         )
 
     def see(self, stage: StageProgress) -> None:
-        """Store and show the current stage."""
+        """Store and show the current stage of the work."""
         self.take(stage)
         self.look()
 
@@ -196,10 +196,10 @@ class WorkWatch:
 
 
 class PartWatcher(Watcher):
-    """Watcher of an analysis that is part of larger work."""
+    """Shows the progress of one analysis within a command that does further work."""
 
     def __init__(self, watch: WorkWatch, subject: str) -> None:
-        """Store the display of the larger work, and the name of the analysed program."""
+        """Store the progress display of the command, and the name of the analysed program."""
         self._watch = watch
         self._subject = subject
 
@@ -209,7 +209,7 @@ class PartWatcher(Watcher):
 
 
 def ending(seconds: float | None, option: str) -> str:
-    """Describe how the work can be ended; `option` limits its time to `seconds`."""
+    """Describe the ways to end the work; `option` limits its time to `seconds` (None: no limit)."""
     return f"{_time_limit(seconds, option)}, Ctrl-C ends it now with what is known by then"
 
 

@@ -29,13 +29,13 @@ class Reporter(ABC):
     """Number of paths of each program for which the reporter needs details (`PathDetail`)."""
 
     def __init__(self, labels: Sequence[str], *, verbose: bool) -> None:
-        """Prepare for results of programs with these labels."""
+        """Create a reporter for programs with these labels, which are their names in tables."""
         self._labels = labels
         self._verbose = verbose
         self.provenance: Provenance = {}  # of the programs
 
     def prepare(self, metric: str) -> None:  # noqa: B027 - most need nothing
-        """Import modules for results with this metric, while another process is analysing."""
+        """Import modules for results with this metric, while a worker process is analysing."""
 
     def start(self) -> Iterable[Line]:
         """Return the lines before the first result."""
@@ -51,9 +51,9 @@ class Reporter(ABC):
 
 
 class MakeReporter(Protocol):
-    """The type of reporter classes, and of functions that choose one of them.
+    """The type of reporter classes, and of functions that choose a reporter class.
 
-    `bounds.cli.FORMATS` refers to them by name.
+    The table of output formats in `bounds/cli.py` refers to them by name.
     """
 
     def __call__(self, labels: Sequence[str], *, verbose: bool) -> Reporter:
@@ -91,7 +91,7 @@ class CsvReporter(Reporter):
     """CSV with a header and one row per result."""
 
     def start(self) -> Iterable[Line]:
-        """Return the header."""
+        """Return the line with the names of the CSV columns."""
         from slowpath.bounds.report_csv import csv_header
 
         return [Line(csv_header())]
@@ -104,17 +104,17 @@ class CsvReporter(Reporter):
 
 
 class TextReporter(Reporter):
-    """Text for people, which ends with the version of the compiler."""
+    """Reports as text for people; they end with the version of the C compiler."""
 
     def prepare(self, metric: str) -> None:
-        """See `Reporter.prepare`."""
+        """Import the modules that format results with this metric."""
         if as_metric(metric) is None:
             import slowpath.bounds.report_counts
         else:
             import slowpath.bounds.report_rates  # noqa: F401 - used by `add`
 
     def finish(self) -> Iterable[Line]:
-        """Return the version of the compiler, if programs were compiled."""
+        """Return the version of the C compiler, if programs were compiled from C."""
         return provenance_lines(self.provenance)
 
 
@@ -124,7 +124,7 @@ class FullReporter(TextReporter):
     described_paths = DESCRIBED_PATHS
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
-        """Return the report."""
+        """Return the lines of the report."""
         if is_count(result):
             from slowpath.bounds.report_counts import counts_report
 
@@ -141,7 +141,7 @@ class TableReporter(TextReporter):
     """
 
     def __init__(self, labels: Sequence[str], *, verbose: bool) -> None:
-        """Prepare for results of programs with these labels."""
+        """Create the tables for programs with these labels, which are their names in tables."""
         super().__init__(labels, verbose=verbose)
         self._by_target = len(set(labels)) < len(labels)
         self._target = ""
@@ -193,7 +193,7 @@ class TableReporter(TextReporter):
         return CompactTable(self._labels)
 
     def finish(self) -> Iterable[Line]:
-        """Yield failures if there was no header, and the notes of all tables."""
+        """Yield failed programs if no table has been printed, and the notes of all tables."""
         yield from self._waiting
         self._waiting.clear()
         for table in self._tables.values():

@@ -1,7 +1,7 @@
 """Prints results for targets that count instructions or memory accesses.
 
-The metric names the bounded count. Other counts are those of the path that sets the bound; other
-paths can have higher ones.
+The guarantee is a maximum of the metric, one of these counts. Other printed counts are those of the
+path with the maximum; other paths can have higher ones.
 """
 
 from collections.abc import Iterator, Sequence
@@ -49,14 +49,14 @@ def counts_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[
 
 
 def title_line(result: Result) -> Line:
-    """Return the title: file, program and target."""
+    """Return the title line of a report: file, program and target."""
     section = "" if result["section"] is None else f" (section {result['section']})"
     title = f"{result['file']} · {result['program']}{section} · {result['target']}"
     return Line(one_line(title), "bold")
 
 
 def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
-    """Yield the guaranteed count, and the other counts on the path with this count."""
+    """Yield the guaranteed maximum of the metric, and the other counts on the same path."""
     counts = guarantee["counts"] or {}
     name, count = counted(counts, result["metric"])
     if is_found(guarantee):
@@ -75,7 +75,7 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
 
 
 def interleaved_lines(result: Result) -> Iterator[Line]:
-    """Yield the bound that holds while other CPUs write to shared maps, if there is one."""
+    """Yield the bound that holds even if other CPUs write to shared maps, if it is known."""
     bound = result.get("interleaved")
     if bound is not None:
         name, count = counted(bound["counts"] or {}, result["metric"])
@@ -106,7 +106,7 @@ def _less(count: int, base: int) -> str:
 
 
 def _value(path: PathResult) -> str:
-    """Format the value by which paths are ordered: the estimated time, if any, or the counts."""
+    """Format the value by which paths are ordered: the estimated time, or else the counts."""
     estimate = path["estimate"]
     return (
         format_counts(path["cost"])
@@ -146,7 +146,7 @@ class CountTable:
         self._machine = ""  # of the estimates; empty without estimates
 
     def header(self, result: Result) -> Line:
-        """Return the names of the columns."""
+        """Return the line with the names of the columns."""
         guarantee = result["guarantee"]
         counts = {} if guarantee is None else guarantee["counts"] or {}
         self._measured, _ = counted(counts, result["metric"])
@@ -158,7 +158,7 @@ class CountTable:
         return Line(self._row("program", names), "bold")
 
     def row(self, result: Result) -> Line:
-        """Return the row of a program."""
+        """Return the line of a program in the table."""
         guarantee, naive, label = result["guarantee"], result["naive"], program_label(result)
         if guarantee is None or naive is None:
             return failed_row(result, [label])

@@ -85,7 +85,7 @@ def csv_row(result: Result) -> str:
 
 
 def _bound(prefix: str, bound: Bound) -> dict[str, object]:
-    """Return the CSV values of a bound; the names of their columns begin with `prefix`."""
+    """Return the CSV values of a guarantee; the names of their columns begin with `prefix`."""
     counts = {name.replace(" ", "_"): count for name, count in (bound["counts"] or {}).items()}
     rates = {
         "bitrate_bps": bound["bitrate_bps"],

@@ -48,7 +48,10 @@ def detail_line(label: str, text: str) -> Line:
 
 
 def exactness(result: Result) -> str:
-    """Return `exact`, or `exact if` with the first condition; the guarantee is of a known path."""
+    """Return `exact`, or `exact if` with the first assumption.
+
+    The search must have found the slowest path.
+    """
     if verdict_of(result) != "conditional":
         return "exact"
     first, *others = result["assumptions"]
@@ -62,7 +65,7 @@ def style_of(guarantee: Bound) -> str:
 
 
 def assumption_lines(result: Result) -> Iterator[Line]:
-    """Yield notes and assumptions, except an assumption that `exactness` already states."""
+    """Yield notes and assumptions, except the assumption that the text of `exactness` contains."""
     stated = 1 if verdict_of(result) == "conditional" else 0
     for label, texts in (
         ("assuming", result["assumptions"][stated:]),
@@ -82,8 +85,12 @@ def all_paths(
 ) -> Iterator[Line]:
     """Yield the paths of a report, and the reason if the search ended early.
 
-    `one_path` yields the lines about the path with an index. `value` formats the value by which
-    paths are ordered, for those without a description.
+    Args:
+        result: result with the paths.
+        detail: details of the first paths.
+        one_path: yields the lines about one path, which is given by its index.
+        value: formats the cost by which paths are ordered, for paths without details.
+        verbose: true to yield all instructions of paths, and statistics.
     """
     if not result["paths"]:
         yield Line("")
@@ -112,7 +119,7 @@ def all_paths(
 
 
 def path_title(result: Result, index: int) -> str:
-    """Return the title of a path, with its rank if the search has found the slowest path."""
+    """Return the title of a path with its number; only a proven slowest path is called so."""
     guarantee, count = result["guarantee"], len(result["paths"])
     proven = guarantee is not None and is_found(guarantee)
     title = "slowest path" if proven and index == 0 else "satisfiable path"
@@ -120,7 +127,7 @@ def path_title(result: Result, index: int) -> str:
 
 
 def witness_lines(path: PathResult) -> Iterator[Line]:
-    """Yield the packet, map content and values that a path needs."""
+    """Yield the witness of a path: packet, map content and other values that lead to the path."""
     witness = path["witness"]
     yield detail_line("witness", f"a packet of {witness['length']} bytes; -- is any byte")
     for row in hex_dump(witness_bytes(witness)):
@@ -142,14 +149,14 @@ def witness_lines(path: PathResult) -> Iterator[Line]:
 
 
 def given_text(given: Named | Surroundings) -> str:
-    """Format a named value, or bytes of memory, that a path needs at its start."""
+    """Format an initial value (a named value, or bytes of memory) that a path requires."""
     if "memory" in given:
         return f"{given['memory']}, from byte {given['offset']}: {given['bytes']}"
     return f"{given['name']} = {given['value']}"
 
 
 def unknown_text(unknown: Unknown) -> str:
-    """Format a value that an instruction has to yield: place, call, kind of result, and value."""
+    """Format a result that an instruction must have: instruction, call, and result."""
     place = f".{unknown['instruction']}"
     if unknown["line"] is not None:
         place += f" ({unknown['file']}:{unknown['line']})"
@@ -177,7 +184,7 @@ def _content_rows(content: MapContent) -> Iterator[str]:
 
 
 def _value_text(value: str | dict[str, str] | None) -> str:
-    """Format the value of an element; a dictionary has the needed bytes of a large value."""
+    """Format a value in a map; a dictionary has only the bytes that matter, by offset."""
     if isinstance(value, dict):
         pieces = (f"{bytes_} at {offset}" for offset, bytes_ in value.items())
         return ", ".join(pieces) or "anything"
@@ -231,14 +238,14 @@ T = TypeVar("T")
 
 
 class Repeat(NamedTuple, Generic[T]):
-    """A sequence of parts that is executed `times` times in a row."""
+    """A sequence of items that occurs `times` times in a row."""
 
     body: tuple[T, ...]
     times: int
 
 
 def join_adjacent(ranges: Sequence[Range]) -> list[Range]:
-    """Join each range with the next one if its instructions follow directly."""
+    """Join ranges of instructions whose numbers follow each other directly."""
     joined: list[Range] = []
     for first, last in ranges:
         if joined and joined[-1][1] + 1 == first:
@@ -249,7 +256,7 @@ def join_adjacent(ranges: Sequence[Range]) -> list[Range]:
 
 
 def fold_repeats(ranges: Sequence[T], longest: int = _LONGEST_BODY) -> list[Repeat[T]]:
-    """Fold repeated sequences; if several folds are possible, choose the one that covers most."""
+    """Replace repeated subsequences by `Repeat`; prefer the repetition that covers most items."""
     folded: list[Repeat[T]] = []
     at = 0
     while at < len(ranges):
@@ -284,7 +291,7 @@ _NESTING = 3
 
 
 class Part(NamedTuple):
-    """Instructions of one source line that are executed one after the other."""
+    """Consecutive instructions of one source line on a path."""
 
     line: int | None  # index into the lines of the path; None: unknown line
     span: tuple[int, int] | None  # first and last instruction, only if the line is unknown
@@ -292,7 +299,7 @@ class Part(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A loop: a sequence of parts that is executed several times in a row."""
+    """A loop on a path: a sequence of source lines and inner loops that is executed repeatedly."""
 
     body: tuple["Node", ...]
     times: int
@@ -302,7 +309,7 @@ Node = Part | Group
 
 
 def fold(stretches: Sequence[Stretch]) -> list[Node]:
-    """Fold the repeated sequences of a path, including nested loops."""
+    """Replace repeated sequences of source lines on a path by loops, including nested ones."""
     return _fold([_part(stretch) for stretch in stretches])
 
 
@@ -372,7 +379,7 @@ and the estimate itself to picoseconds."""
 
 
 def estimate_lines(result: Result) -> Iterator[Line]:
-    """Yield lines about the estimated time of the slowest path, if any, and its machine."""
+    """Yield lines about the estimated time of the slowest path and its machine, if there is one."""
     estimate = result["estimate"]
     if estimate is None:
         return
@@ -391,7 +398,7 @@ def estimate_lines(result: Result) -> Iterator[Line]:
 
 
 def is_wide(estimate: PathEstimate) -> bool:
-    """Return true if the interval is wider than `USUAL_ENDS`, the interval of good calibrations."""
+    """Return true if the interval is wider than that of good calibrations (`USUAL_ENDS`)."""
     low, high = (estimate["ns"] * end for end in USUAL_ENDS)
     slack = _ROUNDED * estimate["ns"]
     return estimate["low_ns"] < low - slack or estimate["high_ns"] > high + slack
@@ -421,7 +428,7 @@ def _number(nanoseconds: float) -> str:
 
 
 def program_lines(result: Result) -> Iterator[Line]:
-    """Yield one line per program of a chain, in the order of the path."""
+    """Yield one line per program of a chain (programs that run in sequence), in path order."""
     profile = result["profile"]
     programs = (profile["programs"] if profile is not None else None) or []
     names = [one_line(part["program"]) for part in programs]

@@ -1,7 +1,7 @@
 """Prints guaranteed rates: a full report for one program, or a table for several programs.
 
-The metric names the guaranteed rate. The other rate is that of the path that sets the guarantee;
-other paths can have a lower one.
+The guarantee is a minimum of the metric, a bit rate or a packet rate. The other printed rate is
+that of the same path; other paths can have a lower one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -58,13 +58,13 @@ def full_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Li
 
 
 def title_line(result: Result) -> Line:
-    """Return the title: program, target and cores."""
+    """Return the title line of a report: program, target and number of cores."""
     cores = count_of(result["cores"] or 0, "core")
     return Line(f"{one_line(program_label(result))} on {result['target']}, {cores}", "bold")
 
 
 def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
-    """Yield the guaranteed rate, the other rate, and their conditions."""
+    """Yield the guaranteed rate, the other rate (bits or packets) of its path, and assumptions."""
     metric = rate_metric(result)
     other: Metric = "packetrate" if metric == "bitrate" else "bitrate"
     rate = format_rate(metric_rate(guarantee, metric), metric)
@@ -86,7 +86,7 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
 
 
 def interleaved_lines(result: Result) -> Iterator[Line]:
-    """Yield the bound that holds while other cores write to shared maps, if there is one."""
+    """Yield the rate that is guaranteed even if other cores write to shared maps, if known."""
     bound = result.get("interleaved")
     if bound is not None:
         metric = rate_metric(result)
@@ -161,23 +161,23 @@ _WIDTHS = (11, 11, 5, 10, 11, 11, 8)
 
 
 def label_width(labels: Sequence[str]) -> int:
-    """Return the width of the first column."""
+    """Return the width of a table's first column, which has the labels of programs."""
     return max(len("program"), *(len(one_line(label)) for label in labels))
 
 
 def failed_row(result: Result, labels: Sequence[str]) -> Line:
-    """Return the row of a program that could not be analysed, for any table."""
+    """Return the table row of a program that could not be analysed."""
     label = one_line(program_label(result))
     return Line(f"{label:<{label_width(labels)}}  not analysed", "red")
 
 
 def exact_cell(guarantee: Bound) -> str:
-    """Return the cell of the column `exact`: `yes`, `no`, or `if`, which notes explain."""
+    """Return the cell of the column `exact`: `yes`, `no`, or `if` for a conditional guarantee."""
     return {"exact": "yes", "conditional": "if", "bound": "no"}[guarantee["verdict"] or "bound"]
 
 
 def notes_of(assumptions: Sequence[str]) -> list[str]:
-    """Return the assumptions as numbered notes, to which numbers at the ends of rows refer."""
+    """Return the assumptions as numbered notes, such as `[1] if ...`; rows refer to the numbers."""
     return [f"[{i}] if {condition(text)}" for i, text in enumerate(assumptions, start=1)]
 
 
@@ -188,7 +188,10 @@ class Notes:
         self.texts: list[str] = []
 
     def marks(self, texts: Iterable[str]) -> list[str]:
-        """Add notes with these texts; return the mark that refers to them in a row, if any."""
+        """Add notes with these texts; return the mark that refers to them, such as `[1,2]`.
+
+        Return an empty list without texts.
+        """
         lines = [one_line(text) for text in texts]
         self.texts += [line for line in dict.fromkeys(lines) if line not in self.texts]
         marks = sorted({self.texts.index(line) + 1 for line in lines})
@@ -204,14 +207,14 @@ class CompactTable:
         self._capped: set[str] = set()
 
     def header(self, result: Result) -> Line:
-        """Return the names of the columns for the metric of a result."""
+        """Return the line with the names of the columns, for the metric of a result."""
         metric = rate_metric(result)
         other = "packet rate" if metric == "bitrate" else "bit rate"
         names = ("guaranteed", other, "exact", "bottleneck", "uncapped", "naive", "improved")
         return Line(self._row("file", names), "bold")
 
     def row(self, result: Result) -> Line:
-        """Return the row of a program."""
+        """Return the line of a program in the table."""
         guarantee, naive, metric = result["guarantee"], result["naive"], rate_metric(result)
         file = one_line(program_label(result))
         if guarantee is None or naive is None:
@@ -235,7 +238,7 @@ class CompactTable:
         return Line(self._row(file, cells, *remarks))
 
     def notes(self) -> list[Line]:
-        """Return explanations of the marks in rows, and of the column `uncapped` if it is used."""
+        """Return notes that explain the marks in rows, and the column `uncapped` if it is used."""
         notes = notes_of(self._notes.texts)
         if self._capped:
             limits = ", ".join(sorted(self._capped))

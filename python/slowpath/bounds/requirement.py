@@ -60,8 +60,8 @@ def parse_requirement(text: str) -> Requirement:
 def decide(result: Result, required: Requirement) -> Decision:
     """Decide whether the guarantee meets the requirement.
 
-    If only a bound is known and misses the requirement, the decision is open, unless a satisfiable
-    path misses it, too.
+    If only a bound is known and misses the required value, the decision is open. It is negative if
+    a packet is known to miss the value, too.
     """
     guarantee = _binding(result)
     if guarantee is None:
@@ -83,7 +83,7 @@ def _binding(result: Result) -> Bound | None:
 
 
 def _decide_estimate(result: Result, required: Rate) -> Decision:
-    """Decide whether the pessimistic end of an estimate meets a required rate.
+    """Decide whether the lowest estimated packet rate meets a required rate.
 
     If it does but the search was stopped, the decision is open, because a slower path may exist.
     """
@@ -96,7 +96,7 @@ def _decide_estimate(result: Result, required: Rate) -> Decision:
 
 
 def _least_rate(estimate: PathEstimate) -> float:
-    """Return the packet rate in packets/s if packets take the longest time in the interval."""
+    """Return the lowest packet rate within the interval of an estimate, in packets/s."""
     return _NANOSECONDS / estimate["high_ns"]
 
 
@@ -111,7 +111,8 @@ class Judgement(NamedTuple):
 def judge(result: Result, required: Requirement, *, accept: bool) -> Judgement:
     """Judge whether a result meets a requirement.
 
-    If limits cut loops short, a met requirement counts as failed unless `accept` is true.
+    If this depends on loop limits that the user assumed, the requirement counts as failed unless
+    `accept` is true.
     """
     decision = decide(result, required)
     if decision is Decision.MET and result["cuts"] and not accept:
@@ -127,7 +128,7 @@ def _meets(found: Bound | PathResult, required: Requirement) -> bool:
 
 
 def _count(found: Bound | PathResult, required: CountLimit) -> int:
-    """Return the required metric's value from the counts of a bound or the cost of a path."""
+    """Return the value of the required metric: a count of a bound, or a cost of a path."""
     counts: Mapping[str, float] | None = found.get("cost") or found.get("counts")  # type: ignore[assignment]
     return counted(counts or {}, required.metric)[1]
 
@@ -196,12 +197,15 @@ def _words(found: Bound | PathResult, required: Requirement) -> tuple[str, str]:
 
 
 def _is_of_estimate(result: Result, required: Requirement) -> bool:
-    """Return true if a requirement is compared with an estimate: a rate on a counting target."""
+    """Return true if a requirement is compared with the estimated time, not with the guarantee.
+
+    This is the case for required rates on targets that guarantee counts.
+    """
     return isinstance(required, Rate) and is_count(result)
 
 
 def relied_on(result: Result, required: Requirement) -> list[str]:
-    """Return the conditions under which a requirement is met, one sentence each."""
+    """Return the assumptions on which a met requirement depends, one sentence each."""
     # If a guarantee for any number of CPUs exists, the first assumption excludes other CPUs.
     others = result["assumptions"][1 if "interleaved" in result else 0 :]
     texts = [condition(text) for text in others]
@@ -211,7 +215,7 @@ def relied_on(result: Result, required: Requirement) -> list[str]:
 
 
 def refusal(result: Result, required: Requirement) -> str:
-    """Explain that a requirement would be met only because limits cut loops short."""
+    """Explain that a requirement is met only under assumed limits of loops."""
     cuts = " and ".join(one_line(condition(text)) for text in result["cuts"] or [])
     subject = "estimate" if _is_of_estimate(result, required) else "guarantee"
     return (
@@ -221,7 +225,7 @@ def refusal(result: Result, required: Requirement) -> str:
 
 
 def reproduce(command: str, files: Sequence[str], options: Sequence[str]) -> str:
-    """Return the shell command that runs a command of slowpath on files with these options."""
+    """Return the shell command that runs a slowpath command on files with these options."""
     import shlex
 
     protected = [f"./{file}" if file.startswith("-") else file for file in files]

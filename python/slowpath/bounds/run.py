@@ -75,7 +75,9 @@ def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> Exi
 
 
 def report(parts: Parts, output: Output, pool: "Pool | None" = None) -> ExitCode:
-    """Analyse all programs of sessions and report the results; with a pool, in its processes.
+    """Analyse all programs of all sessions and report the results.
+
+    With a pool, the analyses run in its worker processes.
 
     Raises:
         InputError: if the packet file cannot be written, or kernel types cannot be read.
@@ -88,7 +90,7 @@ def report(parts: Parts, output: Output, pool: "Pool | None" = None) -> ExitCode
 
 
 def _note_remarks(parts: Parts) -> None:
-    """Print remarks about programs once for all targets."""
+    """Print remarks about programs; remarks that are equal for several targets are printed once."""
     remarks = [remark for _, session in parts for remark in session.plan.remarks]
     note_remarks(Plan([], list(dict.fromkeys(remarks))))
 
@@ -127,7 +129,7 @@ def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") 
 def _analysed(
     parts: Parts, reporter: Reporter, stopping: Stopping, pool: "Pool | None"
 ) -> Iterator[tuple[int, Analysed]]:
-    """Yield the analysed programs in order, each with the index of its part."""
+    """Yield the analysed programs in order, each with the index of its request in `parts`."""
     if pool is not None:
         from slowpath.bounds.bulk import analyse_all
 
@@ -141,7 +143,7 @@ def _analysed(
 
 
 def _sayer(target: str, reported: set[str]) -> Callable[[str, str], None]:
-    """Return a function that reports failures for one of several targets.
+    """Return a function that prints failures for one of several targets.
 
     Errors in files of options are the same on all targets; `reported` has those printed before.
     """

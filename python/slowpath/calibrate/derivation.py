@@ -21,10 +21,10 @@ _BY_KEY = ("map_lookup_elem", "map_update_elem", "map_delete_elem")
 
 
 def models_text(documents: Sequence[ModelDocument], varied: frozenset[str]) -> str:
-    """Return a TOML table for each model, sorted by the name of its experiment.
+    """Return a TOML table for each cost model, sorted by the name of its experiment.
 
     `varied` has the experiments whose packets vary. If such an experiment sweeps the entries of a
-    map, its model also prices the calls that look up an entry.
+    map, the target file uses its model for the time of map lookups.
     """
     tables = [
         "\n".join(_table(document, varied=document["experiment"] in varied))
@@ -82,7 +82,7 @@ def _number(value: float) -> str:
 
 
 def _calls(document: ModelDocument) -> list[str]:
-    """Return the calls whose price, by number of entries, is the model of this experiment."""
+    """Return the helper calls whose time this experiment measures by the number of map entries."""
     if document["parameter"] != "entries":
         return []
     fixed = document["fixed"]
@@ -118,7 +118,7 @@ stores, loads and calls; other experiments measure the price of each of these al
 
 
 class Derived(NamedTuple):
-    """The machine's target, and its errors on the experiments."""
+    """The target file that was derived for this machine, and its errors on the experiments."""
 
     text: str  # text of the target file
     file: str  # path of the target file
@@ -133,7 +133,7 @@ def derive(
     go_on: Callable[[float], bool],
     progress: Callable[[float], None] = lambda _: None,
 ) -> Derived | None:
-    """Write the target file of a run, with its models; return None if too little was measured.
+    """Fit this machine's target and write its file; return None if too little was measured.
 
     `go_on` gets the current loss of the fit, and returns false to stop. `progress` gets the
     finished share of the fit.
@@ -174,7 +174,7 @@ def derive(
 
 
 def _errors(text: str, checks: Sequence[Observation]) -> list[float]:
-    """Return the error on each check program, as a share of its time."""
+    """Return the relative error of the estimate for each check program."""
     target = targets.described_target(NAME, text)
     estimated = targets.nanoseconds([one.flow for one in checks], target)
     return [ns / one.ns - 1 for one, ns in zip(checks, estimated, strict=True)]

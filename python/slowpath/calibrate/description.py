@@ -1,4 +1,4 @@
-"""Writes the target file of a calibrated machine, with a note on how well the calibration fits."""
+"""Writes the target file of a calibrated machine, and a record of the calibration's quality."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ Parameters = dict[str, float]
 
 
 class Parameter(NamedTuple):
-    """Start value and limits of a parameter of the core model."""
+    """Start value and limits of a parameter of the model of a CPU core."""
 
     first: float  # start value of the search, that of a server's core of 2022
     least: float
@@ -44,12 +44,12 @@ can prevent the prediction, as on Zen; the core then also waits after each call 
 
 
 def latency(unit: str) -> str:
-    """Return the name of the parameter for a unit's latency."""
+    """Return the name of the latency parameter of an execution unit, such as `load`."""
     return f"{unit}.latency_cycles"
 
 
 def interval(unit: str) -> str:
-    """Return the name of the parameter for the cycles between starts of a unit's instructions."""
+    """Return the name of the parameter for the cycles between two starts on an execution unit."""
     return f"{unit}.interval_cycles"
 
 
@@ -59,12 +59,12 @@ def queue(unit: str) -> str:
 
 
 def pipeline(name: str) -> str:
-    """Return the full name of a parameter in `PIPELINE`."""
+    """Return the full name of a pipeline parameter, `name` being one of `PIPELINE`."""
     return f"pipeline.{name}"
 
 
 def overlap(name: str) -> str:
-    """Return the full name of a parameter in `OVERLAP`."""
+    """Return the full name of a parameter in `OVERLAP`, about calls in parallel to other code."""
     return f"pipeline.calls.{name}"
 
 
@@ -115,17 +115,20 @@ PARAMETERS: dict[str, Parameter] = {
 
 
 def start_values() -> Parameters:
-    """Return the start value of each parameter."""
+    """Return the values with which the search for the core's parameters starts."""
     return {name: parameter.first for name, parameter in PARAMETERS.items()}
 
 
 def returns_are_predicted(parameters: Parameters) -> bool:
-    """Return true if calls of the kernel overlap the code around them."""
+    """Return true if the CPU executes calls of the kernel in parallel to the code around them.
+
+    This is the case if function calls are cheap, because the CPU predicts their returns.
+    """
     return parameters["function_cycles"] < _PREDICTED
 
 
 def clipped(name: str, value: float) -> float:
-    """Return the nearest allowed value of a parameter."""
+    """Return the allowed value of a parameter that is nearest to `value`."""
     parameter = PARAMETERS[name]
     inside = min(max(value, parameter.least), parameter.most)
     return float(round(inside)) if parameter.whole else inside
@@ -137,7 +140,7 @@ _PLACEHOLDER = 60.0
 
 
 class CallPrice(TypedDict, total=False):
-    """Price of a call in cycles."""
+    """Cost of a call of a kernel function, in cycles."""
 
     cycles: float  # price of a call
     zero_cycles: float  # price of a call that returns 0, if it differs
@@ -160,7 +163,7 @@ def timing_text(
 ) -> str:
     """Return the table `[timing]` of a target file, with its subtables.
 
-    `error` has both ends of the estimates' interval, as ratios of measured to estimated time.
+    `error` has the lowest and the highest expected ratio of measured to estimated time.
     """
     lines = [
         "[timing]",
@@ -197,10 +200,7 @@ def timing_text(
 
 
 def documented() -> Parameters:
-    """Return the core parameters of the built-in target.
-
-    Parameters that it lacks have start values.
-    """
+    """Return the core parameters of the built-in target; missing parameters have default values."""
     timing = tomllib.loads(targets.target_text(NAME) or "")["timing"]
     found = start_values() | {name: float(timing["core"][name]) for name in (*CORE, *COUNTS)}
     for unit in UNITS:
@@ -241,7 +241,7 @@ _MOST = 0.5
 
 
 class Quality(NamedTuple):
-    """Precision of the experiments, and errors of the model on programs outside the fit."""
+    """Quality of a calibration: precision of experiments, errors on programs outside the fit."""
 
     experiments: int
     precise: int  # number of experiments that met the requested precision

@@ -1,11 +1,11 @@
 """Fits the parameters of a core model to times that were measured on the core.
 
-The search first moves all parameters together, with a linear approximation of the model. It starts
-from default values, from the core of the built-in target, and from random points near the better
-result. Because the model has kinks and steps, the search then moves one parameter after the other.
-For given parameters, non-negative least squares yields the prices of calls. The loss measures
-errors as shares of the time; large errors count less than their square. The same observations
-yield the same parameters.
+The search first changes all parameters together, with a linear approximation of the model. It
+starts from default values, from the core of the built-in target, and from random points near the
+better result. The model is neither smooth nor continuous, so the search then changes one parameter
+after the other. For given parameters, non-negative least squares yields the costs (prices) of calls
+of the kernel. The loss measures errors as shares of the time; large errors count less than their
+square. The same observations yield the same parameters.
 """
 
 import math
@@ -84,7 +84,7 @@ class _Fit:
         return np.array(nanoseconds) * self._machine["clock_hz"] / 1e9
 
     def text(self, parameters: Parameters, prices: "np.ndarray", error: tuple[float, float]) -> str:
-        """Return the description of a target with these parameters and prices."""
+        """Return the description of a target with these core parameters and costs of calls."""
         calls = self._prices.named(prices.tolist())
         return target_text(timing_text(self._machine, parameters, calls, error))
 
@@ -101,11 +101,11 @@ class _Fit:
     def solve(
         self, parameters: Parameters, prices: "np.ndarray"
     ) -> tuple["np.ndarray", "np.ndarray"]:
-        """Return improved prices of calls, and the error on each observation with these prices.
+        """Return improved costs of calls, and the error on each observation with these costs.
 
-        The model is linear: the time of a path without calls plus the prices of its calls. This is
-        nearly exact even for calls that overlap the code around them, because they occupy the
-        core's width. The weights of large errors are those of the loss.
+        The model is linear: the time of a path without calls plus the costs of its calls. This is
+        nearly exact even for calls that run in parallel to the code around them, because they
+        occupy the core's issue slots. The weights of large errors are those of the loss.
         """
         from scipy.optimize import nnls
 
@@ -121,9 +121,9 @@ class _Fit:
     def settled(
         self, parameters: Parameters, prices: "np.ndarray | None" = None
     ) -> tuple["np.ndarray", float]:
-        """Return the best prices of calls for these parameters, and the loss with them.
+        """Return the best costs of calls for these parameters, and the loss with them.
 
-        `prices` are start values; default: 0.
+        `prices` are start values of the costs; None starts from 0.
         """
         import numpy as np
 
@@ -137,14 +137,14 @@ class _Fit:
         return prices, least
 
     def loss(self, errors: "np.ndarray") -> float:
-        """Return the mean loss of errors."""
+        """Return the mean loss of errors; large errors count less than their square."""
         parts = ((1 + (errors / _USUAL_ERROR) ** 2) ** 0.5) - 1
         return float(parts.mean())
 
     def leap(
         self, start: Parameters, go_on: Callable[[float], bool], progress: Callable[[float], None]
     ) -> "_Found":
-        """Move all parameters together until no joint move reduces the loss.
+        """Change all parameters together until no joint change reduces the loss.
 
         `go_on` gets the loss and returns false to stop; `progress` gets the finished share.
         """
@@ -166,9 +166,10 @@ class _Fit:
     def _slopes(
         self, best: "_Found", go_on: Callable[[float], bool]
     ) -> "dict[str, np.ndarray] | None":
-        """Return, for each variable parameter, the derivative of all errors by its relative change.
+        """Return the derivatives of all errors with respect to relative changes of each parameter.
 
-        Return None if `go_on` returned false.
+        Parameters that are fixed or whole numbers are left out. Return None if `go_on` returned
+        false.
         """
         errors = self.errors(best.parameters, best.prices)
         slopes: dict[str, np.ndarray] = {}
@@ -191,7 +192,7 @@ class _Fit:
     ) -> "_Found | None":
         """Return the parameters that minimise the linearised errors; None if they are not better.
 
-        No parameter changes by a larger share than `reach`.
+        No parameter changes by more than the share `reach` of its value.
         """
         import numpy as np
         from scipy.optimize import lsq_linear
@@ -217,7 +218,7 @@ class _Fit:
     def descend(
         self, best: "_Found", go_on: Callable[[float], bool], progress: Callable[[float], None]
     ) -> "_Found":
-        """Move one parameter after the other until all steps are small."""
+        """Change one parameter after the other until all steps are small."""
         steps = {name: _STEP for name, known in PARAMETERS.items() if not known.fixed}
         while any(step >= _LEAST_STEP for step in steps.values()):
             for name, step in steps.items():
@@ -248,7 +249,7 @@ class _Fit:
         return None
 
     def described(self, found: "_Found", error: tuple[float, float]) -> Fitted:
-        """Return the target for the found parameters and interval `error`, with its errors."""
+        """Return the fitted target with these parameters, the interval `error`, and its errors."""
         errors = self.errors(found.parameters, found.prices).tolist()
         calls = self._prices.named(found.prices.tolist())
         text = self.text(found.parameters, found.prices, error)
@@ -256,7 +257,10 @@ class _Fit:
 
 
 def _damped(errors: "np.ndarray") -> "np.ndarray":
-    """Return weights for least squares, such that weighted squares approximate the loss."""
+    """Return a weight for each error.
+
+    With these weights, the sum of weighted squares approximates the loss.
+    """
     damped: np.ndarray = (1 + (errors / _USUAL_ERROR) ** 2) ** -0.25
     return damped
 
@@ -268,7 +272,7 @@ class _Found(NamedTuple):
 
 
 def _share(steps: Iterable[float]) -> float:
-    """Estimate the finished share of a descent from the sizes of its steps."""
+    """Estimate the finished share of a descent from the current step sizes, which shrink."""
     total = math.log(_STEP / _LEAST_STEP)
     done = [min(max(math.log(_STEP / step) / total, 0.0), 1.0) for step in steps]
     return sum(done) / len(done)
@@ -277,7 +281,8 @@ def _share(steps: Iterable[float]) -> float:
 def _part(progress: Callable[[float], None], stage: int) -> Callable[[float], None]:
     """Return a callback that converts the progress of one stage to progress of the whole search.
 
-    The stages are two starts, the random starts, and the descent.
+    The stages are joint moves from two start points, those from random points, and the final
+    descent.
     """
     return lambda share: progress((stage + share) / (_RESTARTS + 3))
 
@@ -293,11 +298,11 @@ def fit(
     checks: Sequence[Observation] = (),
     progress: Callable[[float], None] = lambda _: None,
 ) -> Fitted:
-    """Return the core whose estimates are closest to the observations.
+    """Return the parameters of the core model whose estimates are closest to the observations.
 
-    `go_on` gets the current loss; if it returns false, the search ends with the best core so far.
-    `checks` are held-out programs: if their times deviate from the estimates, the interval of
-    estimates widens. `progress` gets the finished share of the search.
+    `go_on` gets the current loss; if it returns false, the search ends with the best parameters so
+    far. `checks` are programs that the fit does not use: if their times deviate from the estimates,
+    the interval of estimates widens. `progress` gets the finished share of the search.
     """
     search = _Fit(programs, machine)
     stages = count()

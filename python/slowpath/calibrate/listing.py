@@ -52,7 +52,7 @@ def _catalogue(beds: Sequence[TestBed], experiments: Sequence[Experiment]) -> Ca
 
 
 def text_report(catalogue: Catalogue) -> Iterator[Line | str]:
-    """Yield the test beds, and the experiments with their swept parameters."""
+    """Yield a table of the test beds, and one of the experiments with their swept parameters."""
     beds = catalogue["testbeds"]
     experiments = [one["specification"] for one in catalogue["experiments"]]
     yield Line("Test beds", "bold")

@@ -1,4 +1,4 @@
-"""Measured times of programs with known paths, and the linear model of call prices."""
+"""Measured times of programs with known paths, and the linear model of the costs of calls."""
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -74,7 +74,10 @@ def _is_hot(folder: ExperimentFolder) -> bool:
 
 
 def _quick_baselines(measured: Mapping[str, _Measured]) -> dict[str, float]:
-    """Return the undisturbed time of each baseline program, over all its experiments."""
+    """Return the time of each baseline program on an unshared core, from all experiments.
+
+    Baselines are given by their paths; several experiments can have the same one.
+    """
     times = dict[str, list[float]]()
     for one in measured.values():
         for sample in one.samples:
@@ -87,9 +90,10 @@ def _quick_baselines(measured: Mapping[str, _Measured]) -> dict[str, float]:
 def _programs(
     name: str, one: _Measured, undisturbed: Mapping[int, list[Sample]]
 ) -> Iterator[Observation]:
-    """Yield the programs of an experiment, each once.
+    """Yield the programs of an experiment, each path once, with their median times.
 
-    `undisturbed` has the samples with an undisturbed baseline, by value of the parameter.
+    `undisturbed` has the samples during which no other CPU shared the core with the baseline, by
+    value of the parameter.
     """
     known = set[str]()
     all_times = dict[int, list[float]]()
@@ -112,7 +116,7 @@ def _programs(
 def _undisturbed(times: Sequence[float], quick: float) -> Sequence[float]:
     """Return the times close to `quick`, the time on an unshared core.
 
-    If none are, the least time.
+    If no time is close to it, return only the shortest time.
     """
     return [time for time in times if time <= _ALONE * quick] or [min(times)]
 
@@ -149,13 +153,16 @@ The result 0 shows that the call does other work: a miss, a deletion, a tail cal
 
 
 def _case(call: tuple[str, int, bool | None]) -> str:
-    """Return the name of a call's column; `?` marks a result of 0."""
+    """Return the column of the cost model that has the cost of a call.
+
+    Its name ends with `?` for calls with the result 0, if they have a separate cost.
+    """
     name, _, zero = call
     return f"{name}?" if zero and name.startswith(_TELLING) else name
 
 
 def _byte_column(name: str) -> str | None:
-    """Return the column of a call's price per byte, if it has one."""
+    """Return the column of the cost model for each byte that a call processes; None without one."""
     helper, *map_type = name.split(".")
     if map_type and map_type[0] in _HASHED:
         return _KEYS
@@ -163,7 +170,7 @@ def _byte_column(name: str) -> str | None:
 
 
 class PriceModel:
-    """Linear model of call prices, with a row for each observation and a column for each price."""
+    """Linear model of the costs of calls; a row is an observation, a column an unknown cost."""
 
     def __init__(self, programs: Sequence[Observation]) -> None:
         self._calls = [one.flow.calls for one in programs]
@@ -172,7 +179,7 @@ class PriceModel:
         self.columns = [*sorted(cases), *sorted(one for one in by_bytes if one is not None)]
 
     def matrix(self) -> "np.ndarray":
-        """Return the number of calls, or of bytes, for each observation (row) and column."""
+        """Return the number of calls, or of processed bytes, by observation (row) and column."""
         import numpy as np
 
         number = {name: at for at, name in enumerate(self.columns)}
@@ -187,12 +194,12 @@ class PriceModel:
         return matrix
 
     def free(self) -> dict[str, CallPrice]:
-        """Return prices that are zero for all calls."""
+        """Return a cost of 0 for each call."""
         names = {name.removesuffix("?") for name in self.columns if not name.endswith(" bytes")}
         return {name: {"cycles": 0.0, "zero_cycles": 0.0} for name in names}
 
     def named(self, cycles: Sequence[float]) -> dict[str, CallPrice]:
-        """Convert prices in the order of columns to prices by the names of calls."""
+        """Convert costs in the order of columns to costs by the names of calls."""
         known: Mapping[str, float] = dict(zip(self.columns, map(float, cycles), strict=True))
         found = dict[str, CallPrice]()
         for column, price in known.items():
@@ -210,7 +217,7 @@ class PriceModel:
 
 
 def _highest(found: Mapping[str, CallPrice]) -> dict[str, CallPrice]:
-    """Return the highest measured price of each call for which not all kinds were measured."""
+    """Return the highest cost of each call of which only some kinds were measured."""
     highest = dict[str, CallPrice]()
     for name, price in sorted(found.items()):
         call, _, case = name.rpartition(".")

@@ -21,7 +21,7 @@ from slowpath.models.report import sentences, written
 
 
 def environments_of(folder: ExperimentFolder) -> list[Environment]:
-    """Return the state of the machine in each block of an experiment.
+    """Return the state of the machine in each block of measuring an experiment.
 
     Records that another version of slowpath wrote in another form are left out.
     """
@@ -68,7 +68,7 @@ def machine(records: Sequence[Sequence[Environment]]) -> Html | None:
 
 
 def during(blocks: Sequence[Environment]) -> Html | None:
-    """Describe the state of the machine during one experiment."""
+    """Describe the state of the machine while one experiment was measured; None if unknown."""
     if not blocks:
         return None
     warnings = [_disturbance(one) for one in _disturbances(blocks) if one["severity"] == "warning"]
@@ -154,7 +154,13 @@ _SHOWN = 8  # maximum number of values in a line
 
 
 def section(number: int, found: CalibratedExperiment, where: Sequence[Environment]) -> Html:
-    """Return the section of experiment `number`; `where` has the machine's state in each block."""
+    """Return the page's section about one experiment.
+
+    Args:
+        number: number of the experiment on the page, for links.
+        found: the experiment with its result.
+        where: state of the machine in each block.
+    """
     result, measurement = found["result"], found["measurement"]
     parts: list[Content] = [
         element("h2", found["name"]),
@@ -249,7 +255,7 @@ def _errors(found: CalibratedExperiment) -> Html | None:
 
 
 def _values(result: ModelDocument) -> Html | None:
-    """Return a table of all points."""
+    """Return a table with the cost at each measured value of the parameter."""
     if not result["points"]:
         return None
     unit = result["metric"]
@@ -296,7 +302,7 @@ def run_page(
     found: Sequence[CalibratedExperiment],
     where: Sequence[Sequence[Environment]],
 ) -> str:
-    """Return the page; `where` has the machine's state in each block of each experiment."""
+    """Return the HTML page; `where` has the machine's state by experiment and block."""
     beds = ", ".join(dict.fromkeys(one["measurement"]["testbed"] for one in found)) or "nothing"
     title = f"Calibration: {beds}"
     parts: list[Content] = [_head(title, directory, found)]

@@ -19,7 +19,7 @@ _PLACES = 60
 
 
 class Piece(NamedTuple):
-    """Points of a segment's curve, with the interval of single measurements at each point."""
+    """Points on the model's curve in one segment, with the interval of single measurements."""
 
     x: list[float]
     y: list[float]
@@ -28,7 +28,7 @@ class Piece(NamedTuple):
 
 
 class Residual(NamedTuple):
-    """Deviation of a point from the model, as a share of the model."""
+    """Deviation of a measured point from the model, as a share of the model's value."""
 
     point: Point
     model: float  # value of the model
@@ -40,7 +40,10 @@ class Residual(NamedTuple):
 
 
 def pieces(model: FittedModel) -> list[Piece]:
-    """Compute points on the curve of each segment, from its first to its last measured point."""
+    """Compute points on the model's curve in each of its segments.
+
+    A segment extends from its first to its last measured point.
+    """
     return [_piece(model, one["from"], one["to"]) for one in model["segments"]]
 
 
@@ -60,7 +63,7 @@ def _places(low: float, high: float, *, logarithmic: bool) -> Iterator[float]:
 
 
 def residuals(result: ModelDocument) -> list[Residual]:
-    """Return the residual of each point."""
+    """Return the deviation of each measured point from the model."""
     model, points = result["model"], result["points"]
     if model is None or not points:
         return []
@@ -83,7 +86,10 @@ def _residual(point: Point, found: Prediction, at: int, floor: float) -> Residua
 
 
 def band(found: Sequence[Residual], floor: float) -> tuple[list[float], list[float]]:
-    """Return the intervals in which single measurements are expected, as shares of the model."""
+    """Return the intervals in which single measurements are expected, as lower and upper ends.
+
+    Ends are distances from the model, as shares of its value. `floor` replaces smaller values.
+    """
     sizes = [max(abs(one.model), floor) for one in found]
     low = [(one.low - one.model) / size for one, size in zip(found, sizes, strict=True)]
     high = [(one.high - one.model) / size for one, size in zip(found, sizes, strict=True)]
@@ -201,7 +207,7 @@ def _curves(model: FittedModel | None) -> list[Curve]:
 
 
 def _changes(model: FittedModel | None) -> list[float]:
-    """Return where segments meet: the geometric mean of the neighbouring ends."""
+    """Return the x at which segments meet: the geometric mean of both segments' closest points."""
     if model is None:
         return []
     return [(left["to"] * right["from"]) ** 0.5 for left, right in pairwise(model["segments"])]

@@ -46,7 +46,10 @@ def _row(found: CalibratedExperiment) -> list[str]:
 
 
 def model_text(found: CalibratedExperiment) -> str:
-    """Return the model in short, or why there is none, and the state of unfinished experiments."""
+    """Describe the model of an experiment in short, or the reason why there is none.
+
+    The state of an unfinished experiment is added.
+    """
     result, state = found["result"], found["measurement"]["state"]
     model = result["model"]
     words = result["reason"] or "" if model is None else in_short(model)
@@ -60,7 +63,7 @@ def cost_text(point: Point) -> str:
 
 
 def in_short(model: FittedModel) -> str:
-    """Return the functions of all segments, with the end of each segment except the last."""
+    """Describe a model in short: the function of each segment, and where each but the last ends."""
     segments = model["segments"]
     words = [_WORDS.get(one["template"], one["template"]) for one in segments]
     ends = [f"{word} to {one['to']:,.0f}" for word, one in zip(words, segments, strict=True)]

@@ -32,10 +32,10 @@ _PAUSE = 30.0
 
 
 class LiveLine(terminal.LiveLine):
-    """Progress of experiments: a changing line on terminals, otherwise a line for each block."""
+    """Progress line of experiments; without a terminal, a line for each measured block."""
 
     def __init__(self, count: int, then: str = "") -> None:
-        """Begin the line.
+        """Create the progress line.
 
         Args:
             count: Number of blocks to measure.
@@ -48,7 +48,7 @@ class LiveLine(terminal.LiveLine):
         self._started = time.monotonic()
 
     def show(self, name: str, text: str) -> None:
-        """Show the current step of an experiment."""
+        """Show the current step of measuring an experiment."""
         self.draw(f"{self._done + 1} of {self._count}, {name}: {text}{self._left()}")
 
     def done(self, name: str) -> None:
@@ -66,7 +66,7 @@ class LiveLine(terminal.LiveLine):
 
 
 class StageLine(terminal.LiveLine):
-    """Progress of a stage: a changing line on terminals, otherwise a line every 30 s."""
+    """Progress line of a stage; without a terminal, a line every 30 s."""
 
     def __init__(self, stage: str) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class StageLine(terminal.LiveLine):
     def show(self, share: float, text: str = "") -> None:
         """Show the finished share of the stage and the estimated time left.
 
-        The shown share never decreases, even if a search turns back for a while.
+        The shown share never decreases, even if the reported share does.
         """
         share = self._share = min(max(share, self._share), 1.0)
         now = time.monotonic()

@@ -37,7 +37,7 @@ class Settings(NamedTuple):
 
 
 def read_settings(options: Namespace) -> Settings:
-    """Read and check the options.
+    """Read and check the options of `slowpath calibrate`.
 
     Raises:
         OptionError: when an option is invalid or conflicts with another one.
@@ -90,7 +90,7 @@ def _check_others(options: Namespace, option: str) -> None:
 
 
 def _resume(folder: RunFolder) -> Settings:
-    """Return the settings that complete an incomplete run, or repeat a complete one."""
+    """Return settings to complete an incomplete run, or to measure a complete one again."""
     known = folder.settings()
     names = known["experiments"]
     left = [name for name in names if not _is_complete(folder.of(name))]

@@ -160,7 +160,7 @@ class Guarantee(TypedDict):
 
 
 class ChainProgram(TypedDict):
-    """A program of a chain: facts about packets that arrive, and the rewritten program."""
+    """A program of a chain: facts about the packets that reach it, and its rewritten form."""
 
     name: str
     """Name of the program in the chain."""
@@ -217,7 +217,7 @@ class ChainProgram(TypedDict):
 
 
 class Fused(TypedDict):
-    """All programs of a chain, fused into one."""
+    """All programs of a chain, fused into a single program without tail calls."""
 
     instructions_before: int
     """Number of instructions of all original programs, in 8-byte slots."""
@@ -266,7 +266,7 @@ class ChainReport(TypedDict):
 
 
 class HotSpot(TypedDict):
-    """A worthwhile variant of a program, for some of the packets that arrive at a node."""
+    """A program variant that saves work for some of the packets that arrive at a network node."""
 
     node: str
     """Name of the node."""

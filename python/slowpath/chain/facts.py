@@ -15,7 +15,7 @@ ASSUMED = "assumed"
 
 
 def fact_text(fact: Fact) -> str:
-    """Format a fact."""
+    """Format a fact about packets: `bytes 12-13 = 86dd`, `60 to 1514 bytes`."""
     there = ", where there are such bytes" if fact.get("if_there") else ""
     return f"{_plain_text(fact)}{there}"
 
@@ -71,7 +71,7 @@ def lines_text(lines: Sequence[SourceLine]) -> str:
 
 
 def decided_branches(dropped: Iterable[Dropped]) -> Iterator[Dropped]:
-    """Yield changes that decide a branch, one for each source line and outcome."""
+    """Yield changes that make a branch always or never taken, one per source line and outcome."""
     seen = set[tuple[str, int, str]]()
     for one in dropped:
         if not is_branch(one):
@@ -84,7 +84,7 @@ def decided_branches(dropped: Iterable[Dropped]) -> Iterator[Dropped]:
 
 
 def because(dropped: Dropped) -> str:
-    """Return the bytes and other properties that a change relies on, such as `bytes 12-13, 20`."""
+    """Return the packet properties that justify a change, such as `bytes 12-13, 20; length`."""
     ranges = list[str]()
     offsets = dropped["bytes"]
     start = 0
@@ -101,7 +101,7 @@ def because(dropped: Dropped) -> str:
 
 
 def used(fact: Fact, dropped: Iterable[Dropped]) -> Iterator[Dropped]:
-    """Yield the changes that depend on a fact, alone or with other facts."""
+    """Yield the changes to instructions that a fact justifies, alone or with other facts."""
     if fact["kind"] == "length":
         yield from (one for one in dropped if one["length"])
         return
@@ -118,7 +118,7 @@ def used(fact: Fact, dropped: Iterable[Dropped]) -> Iterator[Dropped]:
 
 
 def is_branch(dropped: Dropped) -> bool:
-    """Return true if the change decides a branch."""
+    """Return true if the change makes a branch always taken or never taken."""
     return dropped["change"] in {"always taken", "never taken"}
 
 
@@ -128,7 +128,7 @@ def maps_text(names: Sequence[str]) -> str:
 
 
 def loop_text(loop: LoopRounds) -> str:
-    """Describe the number of rounds of a loop."""
+    """Describe how often a loop begins: `loop at a.c:12: begins exactly 3 times`."""
     line = loop["line"]
     where = lines_text([line]) if line else f"instruction {loop['slot']}"
     least, most = loop["least"], loop["most"]
@@ -139,7 +139,7 @@ def loop_text(loop: LoopRounds) -> str:
 
 
 def result_text(result: CallResult) -> str:
-    """Describe the result of a helper call."""
+    """Describe the known result of a helper call, with its source line."""
     line = result["line"]
     where = lines_text([line]) if line else f"instruction {result['slot']}"
     returns = result["returns"]
@@ -148,7 +148,7 @@ def result_text(result: CallResult) -> str:
 
 
 def arrivals_text(program: ChainProgram) -> str:
-    """Describe the packets that arrive at a program, by their headers."""
+    """Describe the packets that arrive at a program, by the protocol headers that all have."""
     if not program["reached"]:
         return "no packet arrives"
     headers = headers_text(program["facts"])

@@ -1,10 +1,10 @@
 """Computes the guarantee of each program before and after the chain was rewritten.
 
-A guarantee counts the work of one program for packets that reach it in the chain. On targets that
-count components, the whole chain is analysed and only the work of this program counts. On targets
-that compile programs, the program is analysed alone, under the facts about packets that arrive. If
-`--assume` or `--maps` is given, both guarantees hold only for such packets and for this content of
-frozen maps.
+A guarantee counts the work of one program for packets that reach it in the chain. There are two
+kinds of targets. If a target runs BPF instructions directly, the whole chain is analysed, and only
+the work of this program counts. If programs are compiled for the target, the program is analysed
+alone, under the facts about packets that arrive. If `--assume` or `--maps` is given, both
+guarantees hold only for the assumed packets and the given content of maps.
 """
 
 import time
@@ -49,7 +49,7 @@ class GuaranteeRequest(NamedTuple):
 
     @property
     def restrictions(self) -> list[str]:
-        """Sentences on the packets and the map content to which the guarantees are restricted."""
+        """Restrictions on packets and map content under which the guarantees hold, in words."""
         members = self.loaded.chain.members
         names = [
             name if len(members) == 1 else f"{members[member][0]}:{name}"
@@ -66,7 +66,10 @@ class GuaranteeRequest(NamedTuple):
 def known_facts(
     programs: Sequence[ChainProgram], assumed: Sequence[str], maps: MapsFile | None
 ) -> chains.ChainKnowledge:
-    """Return the assumed facts about packets and the content of maps that programs rely on."""
+    """Return what the analyses may assume: facts about packets, and given content of maps.
+
+    It is the content of those maps that rewritten programs rely on.
+    """
     frozen, generations = set[tuple[int, str]](), list[tuple[int, str]]()
     for member, program in enumerate(programs):
         frozen |= {(member, one["map"]) for one in program["frozen"] if one["why_not"] is None}
@@ -77,7 +80,7 @@ def known_facts(
 
 
 def find_guarantees(request: GuaranteeRequest, stopping: Stopping) -> list[list[Guarantee]]:
-    """Return the guarantees of each program; empty for programs that stay unchanged.
+    """Return the guarantees of each program; an empty list for a program that stays unchanged.
 
     Raises:
         InputError: if the description names an invalid target.
@@ -100,9 +103,9 @@ def find_guarantees(request: GuaranteeRequest, stopping: Stopping) -> list[list[
 
 
 def _time_shares(seconds: float | None, analyses: int) -> Iterator[float | None]:
-    """Return a time limit for each analysis: an even share of the time that is still left.
+    """Yield a time limit in seconds for each analysis: an even share of the time that is left.
 
-    The time starts now; each limit is computed when it is asked for.
+    The time starts now. Each limit is computed when it is asked for. None means no limit.
     """
     until = None if seconds is None else time.monotonic() + seconds
     return (
@@ -114,7 +117,7 @@ def _time_shares(seconds: float | None, analyses: int) -> Iterator[float | None]
 def _targets(
     request: GuaranteeRequest, device_targets: dict[str, str], member: int
 ) -> Sequence[str]:
-    """Return the targets for a program: the target of its device, if the description names one."""
+    """Return the target of the program's device, if it has one, else the requested targets."""
     chain = request.loaded.chain
     for device in chain.devices:
         if device in device_targets and member in chain.on_device(device):
@@ -125,7 +128,7 @@ def _targets(
 def _on_target(
     request: GuaranteeRequest, member: int, name: str, seconds: float | None, stopping: Stopping
 ) -> Iterator[Guarantee]:
-    """Yield the guarantees, and the estimate if any, of a program on a target."""
+    """Yield a program's guarantees on a target, and its times if the target estimates any."""
     loaded, about = request.loaded, request.restrictions
     written = WrittenOptions(target=name, memory=request.memory)
     if choose_target(name).counters is not None:
@@ -160,7 +163,8 @@ def _combine(
 ) -> tuple[Object, ProgramInfo]:
     """Combine the original or the rewritten programs into one object to analyse.
 
-    Return the object and its only program. Only the work of program number `member` counts.
+    Return the object and its only program. Its cost includes only the work of program number
+    `member`.
 
     Raises:
         InputError: if the programs do not fit together.
@@ -180,7 +184,7 @@ def _combine(
 
 
 def _replaced(file: str, original: tuple[Object, int], data: bytes | None) -> tuple[Object, int]:
-    """Return the object to load instead of the original, and the program's number in it.
+    """Return the rewritten object and the program's number in it, or the original without one.
 
     `data` is the rewritten object, or None if the program stays unchanged.
 
@@ -228,7 +232,7 @@ def _guarantee(
 
 
 def _value(result: Result, metric: str) -> float | None:
-    """Return the guaranteed value of a metric, if any."""
+    """Return the guaranteed value of a metric; None if there is no guarantee."""
     guarantee = result["guarantee"]
     if guarantee is None:
         return None
@@ -239,7 +243,7 @@ def _value(result: Result, metric: str) -> float | None:
 
 
 def _estimate(target: str, before: Result, after: Result, about: list[str]) -> Guarantee:
-    """Return the estimated times of the slowest path in the program, before and after rewriting."""
+    """Return the estimated times of a program's slowest path, before and after rewriting."""
     both = [result["estimate"] for result in (before, after)]
     notes = [note for result in (before, after) for note in result["notes"] or []]
     why = [note.removeprefix("estimates: ") for note in notes if note.startswith("estimates:")]
@@ -254,7 +258,10 @@ def _estimate(target: str, before: Result, after: Result, about: list[str]) -> G
 
 
 def _reasons(before: Result, after: Result) -> list[str]:
-    """Return the reasons why a value is not known or not exact."""
+    """Return reasons why a guarantee is unknown or not exact, for the program before and after.
+
+    A reason that holds for both programs is returned once.
+    """
     first, second = (_why_not(result) for result in (before, after))
     if first == second:
         return [] if first is None else [first]
@@ -263,7 +270,6 @@ def _reasons(before: Result, after: Result) -> list[str]:
 
 
 def _why_not(result: Result) -> str | None:
-    """Return the reason why a result has no guarantee, or why its guarantee is not exact."""
     guarantee = result["guarantee"]
     return result["error"] if guarantee is None else guarantee["stopped"]
 
@@ -290,7 +296,7 @@ def guarantee_lines(program: ChainProgram) -> Iterator[str]:
 
 
 def _sentence(one: Guarantee) -> str:
-    """Format: `on ebpf, at most 941 instructions before, 57 instructions after (exact)`."""
+    """Format a guarantee as in `on ebpf, at most 941 instructions before, 57 after (exact)`."""
     if one["before"] is None and one["after"] is None:
         return f"on {one['target']}, {metric_words(one['unit'])} unknown before and after"
     values = zip((one["before"], one["after"]), one["bottlenecks"], strict=True)
@@ -301,14 +307,14 @@ def _sentence(one: Guarantee) -> str:
 
 
 def certainty_words(one: Guarantee) -> list[str]:
-    """Return words for how certain the values are: `at most` and `exact`, or only `estimated`."""
+    """Return words for how certain a value is, such as `at most` and `exact`, or `estimated`."""
     relation = "at least" if one["unit"] in _RATES else "at most"
     certainty = "exact" if one["exact"] else "under conditions" if one["assumptions"] else ""
     return [relation if one["guaranteed"] else "estimated", *([certainty] if certainty else [])]
 
 
 def unit_words(one: Guarantee) -> str:
-    """Return the quantity that the values measure: `memory accesses`, `time in the program`."""
+    """Return the quantity that a guarantee measures: `memory accesses`, `time in the program`."""
     if one["unit"] == "ns":
         return "time in the program"
     return one["unit"] if one["unit"] in _RATES else metric_words(one["unit"])
@@ -321,7 +327,7 @@ def _value_with_unit(one: Guarantee, value: float | None, bottleneck: str | None
 
 
 def value_text(one: Guarantee, value: float | None, bottleneck: str | None) -> str:
-    """Format a count without unit, or a rate with unit and bottleneck: `20.9 Gbit/s (dram)`."""
+    """Format a value of a guarantee, such as `57` or `20.9 Gbit/s (dram)`, with the bottleneck."""
     if value is None:
         return "unknown"
     unit = one["unit"]

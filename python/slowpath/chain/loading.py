@@ -19,7 +19,7 @@ from slowpath.core.programs.sources import Clang, advice_for, is_c
 
 
 class LoadedChain(NamedTuple):
-    """A chain with the objects of its programs."""
+    """A chain of programs, with the object file of each."""
 
     file: str
     chain: chains.Chain
@@ -30,11 +30,11 @@ class LoadedChain(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Name of the chain, from its file."""
+        """Name of the chain, which is its file name without suffix."""
         return Path(self.file).stem
 
     def subject(self, btf: objects.Btf | None = None) -> chains.ChainSubject:
-        """Return the chain for a kernel with the types `btf`."""
+        """Return the chain for an analysis; `btf` has the kernel's types, if programs need them."""
         return chains.ChainSubject(self.file, self.chain, self.members, btf)
 
 
@@ -71,11 +71,11 @@ class ProgramDescription(Protocol):
 
     @property
     def lines(self) -> list[int]:
-        """Line of each program in the description."""
+        """For each program, its line number in the chain description."""
 
 
 class LoadedMember(NamedTuple):
-    """A program of a chain or topology, with its object."""
+    """An object file, and the program in it that runs in a chain or topology."""
 
     object: objects.Object
     program: int  # number of the program in the object
@@ -84,7 +84,7 @@ class LoadedMember(NamedTuple):
 
 
 def load_members(file: str, description: ProgramDescription, clang: Clang) -> list[LoadedMember]:
-    """Load the programs of the description in `file`.
+    """Load the programs that the description in `file` names.
 
     Raises:
         InputError: if an object cannot be read or lacks the program.
@@ -106,7 +106,7 @@ def load_members(file: str, description: ProgramDescription, clang: Clang) -> li
 
 
 def _read_description(file: str) -> str:
-    """Return the text of a description.
+    """Return the text of a chain or topology description.
 
     Raises:
         InputError: if the file cannot be read or has another known format.
@@ -119,7 +119,7 @@ def _read_description(file: str) -> str:
 
 
 def _is_description(file: str) -> bool:
-    """Return true if the suffix of a file is not that of a program (`.o` or `.c`)."""
+    """Return true if a file is a description, which means that its suffix is not `.o` or `.c`."""
     return Path(file).suffix not in {".o", ".c"}
 
 
@@ -131,9 +131,9 @@ def _describe_object(file: str) -> str:
 
 
 def plan_for(loaded: LoadedChain, request: Request, known: chains.KnownStart | None = None) -> Plan:
-    """Return the analyses of a chain on one target, one for each device of its programs.
+    """Return the analyses of a chain on one target, one for each device that runs its programs.
 
-    With `known`, they assume these facts about arriving packets and this initial content of maps.
+    If `known` is given, the analyses assume what it says about arriving packets and map content.
 
     Raises:
         InputError: if the programs do not fit together.
@@ -150,9 +150,9 @@ def _task(
     compiled: Sequence[int],
     known: chains.KnownStart | None = None,
 ) -> Task:
-    """Return the analysis of a chain on one of its devices, for the target of the request.
+    """Return the analysis of a chain's programs on one device, for the target of the request.
 
-    `compiled` has the numbers of the programs that run in compiled form.
+    `compiled` has the numbers of the programs that run as compiled code of a card, not as BPF.
 
     Raises:
         InputError: if the programs do not fit together.
@@ -196,7 +196,7 @@ def _choose_program(
 
 
 def plans_of(file: str, written: WrittenOptions, request: Request) -> list[tuple[Request, Plan]]:
-    """Return the analyses of a chain, each with its request.
+    """Return the analyses of a chain, each with the request that has its target and options.
 
     `written` has the options that `request` was read from. Devices without a target in the
     description use the target of `request`.
@@ -248,7 +248,7 @@ def targets_of(loaded: LoadedChain) -> dict[str, str]:
 
 
 def compiled_of(loaded: LoadedChain) -> list[int]:
-    """Return the numbers of the programs on devices whose targets compile programs.
+    """Return the numbers of the programs that are compiled for the target of their device.
 
     Raises:
         InputError: if the description names an invalid target.
@@ -258,7 +258,9 @@ def compiled_of(loaded: LoadedChain) -> list[int]:
 
 
 def conditions_of(loaded: LoadedChain) -> list[list[str]]:
-    """Return, for each program, the conditions of `chains.equivalence_conditions`.
+    """Return, for each program, the conditions under which it is equivalent after rewriting.
+
+    See `chains.equivalence_conditions`.
 
     Raises:
         InputError: if the description names an invalid target.
@@ -271,7 +273,7 @@ def conditions_of(loaded: LoadedChain) -> list[list[str]]:
 
 
 def _compiled(loaded: LoadedChain, devices: Iterable[tuple[str | None, Target]]) -> list[int]:
-    """Return the numbers of the programs on those devices whose targets compile programs."""
+    """Return the numbers of the programs that are compiled for the target of their device."""
     return [
         member
         for device, target in devices

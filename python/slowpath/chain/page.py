@@ -38,7 +38,7 @@ _MAPS = [Column("map"), Column("entries", number=True), Column("the program")]
 
 
 def _known_content(program: ChainProgram) -> Iterator[Html]:
-    """Yield a table of maps whose content is given, and conditions on this content."""
+    """Yield a table of the maps whose content the user gave, and conditions on this content."""
     facts_with = program["facts_with"]
     if not (program["frozen"] or facts_with):
         return
@@ -67,7 +67,7 @@ _GUARANTEE_COLUMNS = [
 
 
 def _guarantee_table(guarantees: Sequence[Guarantee]) -> Iterator[Html]:
-    """Yield the table of guarantees, if any, and notes about them."""
+    """Yield the table of guarantees before and after rewriting, and notes about them."""
     if not guarantees:
         return
     yield element("h3", "Guaranteed before and after")
@@ -103,12 +103,15 @@ _DROPPED = [
 
 
 def _anchor(number: int) -> str:
-    """Return the HTML id of a program's section, by the program's number from 1."""
+    """Return the HTML id of the section about a program, given by its number from 1."""
     return f"program-{number}"
 
 
 def _program_section(number: int, program: ChainProgram, pair: Pair | None) -> Html:
-    """Return the section about program `number`, counted from 1; `pair` has its graphs, if any."""
+    """Return the page's section about program `number`, counted from 1.
+
+    `pair` has the program's control-flow graphs before and after rewriting, if there are any.
+    """
     name = _anchor(number)
     parts: list[Content] = [
         element("h2", program["name"]),
@@ -132,7 +135,10 @@ def _program_section(number: int, program: ChainProgram, pair: Pair | None) -> H
 
 
 def _graph_parts(name: str, pair: Pair, reasons: Reasons) -> Iterator[Html]:
-    """Yield both control-flow graphs and the changes; `name` is the id of the section."""
+    """Yield a program's control-flow graphs before and after rewriting, and the changes.
+
+    `name` is the HTML id of the section.
+    """
     both = "before and after" if pair["after"] else "and what facts decide in it"
     yield element("h3", f"Control flow {both}")
     yield legend(pair)
@@ -179,7 +185,7 @@ def _facts_table(known: Sequence[Fact]) -> Html:
 
 
 def _source_lines(lines: Sequence[SourceLine]) -> Html:
-    """Return source lines, each with the program that it belongs to."""
+    """Format source lines as HTML, each with the program that it belongs to."""
     shown = (
         element(
             "div",
@@ -199,7 +205,7 @@ def _dropped_row(one: Dropped, reasons: Reasons) -> list[Content]:
 
 
 def _proof_parts(proof: Proof | None, conditions: Sequence[str]) -> Iterator[Html]:
-    """Yield the effort of the proof, if any, and the conditions of the result."""
+    """Yield the effort of a program's equivalence proof, if any, and its conditions."""
     if proof is not None:
         yield element("h3", "Proof")
         yield facts(
@@ -223,7 +229,7 @@ _PROGRAM_COLUMNS = [
 
 
 class WrittenFiles(NamedTuple):
-    """Object files in the overview of a page."""
+    """Object files of the rewritten programs, for the overview of the page."""
 
     files: list[str | None]  # file of each rewritten program; None: the program stays unchanged
     fused: str | None  # file of the fused program, if any
@@ -232,7 +238,7 @@ class WrittenFiles(NamedTuple):
 def chain_page(
     label: str, report: ChainReport, graphs: Graphs, written: WrittenFiles | None
 ) -> str:
-    """Return the HTML of the page; `written` is None for `slowpath chain facts`."""
+    """Return the HTML page about a chain; `written` is None for `slowpath chain facts`."""
     title = f"{'Chain' if len(report['programs']) > 1 else 'Program'}: {label}"
     parts: list[Content] = [_head(title, report), _overview(report, written)]
     both = zip(report["programs"], graphs["programs"], strict=True)
@@ -278,7 +284,10 @@ def _overview(report: ChainReport, written: WrittenFiles | None) -> Html:
 
 
 def _fused_section(report: ChainReport, graphs: Graphs, file: str | None) -> Iterator[Html]:
-    """Yield the section about the fused program, if any; `file` is its object file."""
+    """Yield the page's section about the fused program, if there is one.
+
+    `file` is the path of its object file, or None.
+    """
     lines = [element("p", line) for line in fused_lines(report, file)]
     if not lines:
         return

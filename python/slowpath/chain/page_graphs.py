@@ -13,7 +13,7 @@ from slowpath.core.printable import one_line
 
 
 class Reasons:
-    """Texts of the facts about a program's packets, by the byte or property that they concern."""
+    """Texts of the facts about packets, by the packet byte or property that they concern."""
 
     def __init__(self, facts: Sequence[Fact]) -> None:
         self._bytes = dict[int, str]()  # value of each constant byte, in hexadecimal
@@ -44,7 +44,7 @@ class Reasons:
                             self._others.setdefault(byte, []).append(fact_text(fact))
 
     def of(self, dropped: Dropped) -> str:
-        """Return the facts that justify a change, or `-` if there are none.
+        """Return the facts that justify a change to an instruction, or `-` if there are none.
 
         For example, `bytes 12-13 = 86dd; 106 to 3768 bytes`.
         """
@@ -58,7 +58,7 @@ class Reasons:
         return "; ".join(parts) or "-"
 
     def _of_bytes(self, offsets: list[int]) -> Iterator[str]:
-        """Yield the facts about bytes; a fact about several bytes may be repeated for each."""
+        """Yield the facts about these packet bytes; a fact about several bytes may be repeated."""
         while offsets:
             first = offsets.pop(0)
             if first not in self._bytes:
@@ -78,7 +78,7 @@ class Reasons:
             yield f"{where} = {value}{' (assumed)' if is_assumed else ''}"
 
     def _marked(self, fact: str) -> str:
-        """Append `(assumed)` to an assumed fact."""
+        """Append `(assumed)` to the text of a fact that the user assumed."""
         return f"{fact} (assumed)" if fact in self._assumed else fact
 
 
@@ -98,12 +98,12 @@ _AFTER = {
 
 
 def _block_id(name: str, side: str, number: int) -> str:
-    """Return the HTML id of a block; `name` is the id of the section, `side` before or after."""
+    """Return the HTML id of a basic block; `name` is the section's id, `side` before or after."""
     return f"{name}-{side}-{number}"
 
 
 def _arrows(graph: Graph) -> list[Arrow]:
-    """Return the edges of a graph; no packet takes edges from unreachable blocks."""
+    """Convert the edges of a control-flow graph for drawing; mark edges that no packet takes."""
     return [
         Arrow(number, way["to"], way["never"] or block["part"] == "unreached")
         for number, block in enumerate(graph["blocks"])
@@ -112,7 +112,10 @@ def _arrows(graph: Graph) -> list[Arrow]:
 
 
 def flow_of(graph: Graph, name: str | None, side: str) -> Flow:
-    """Return a graph to draw, with links to the listing in section `name`, if given."""
+    """Convert a control-flow graph for drawing, with links to the listing in section `name`.
+
+    If `name` is None, the boxes have no links.
+    """
     boxes = [
         Box(
             min(block["slots"], _COPY) if block["part"] == "original" else block["slots"],
@@ -136,7 +139,10 @@ def counted(number: int, noun: str) -> str:
 
 
 def shapes(name: str, pair: Pair) -> list[Html]:
-    """Return pictures of both graphs at the same scale, or a picture of the original alone."""
+    """Return pictures of the graphs before and after rewriting, at the same scale.
+
+    Without a rewritten program, return the picture of the original alone.
+    """
     drawn = [(side, shape(flow_of(graph, name, side))) for side, graph in _sides(pair)]
     tallest = max(one.size[1] for _, one in drawn)
     scale = min(1.0, max(_SMALLEST, _HEIGHT / tallest))
@@ -150,7 +156,11 @@ def _sides(pair: Pair) -> list[tuple[str, Graph]]:
 
 
 def heading(side: str, graph: Graph) -> str:
-    """Return the heading of a graph with its size; the copy of the original does not count."""
+    """Return the heading of a graph with its numbers of instructions and blocks.
+
+    A program with a guard also contains a copy of the original. The copy is mentioned, but its
+    instructions and blocks are not counted.
+    """
     blocks = [block for block in graph["blocks"] if block["part"] != "original"]
     slots = sum(block["slots"] for block in blocks)
     copy = "" if slots == graph["slots"] else ", and the original"
@@ -159,7 +169,7 @@ def heading(side: str, graph: Graph) -> str:
 
 
 def legend(pair: Pair) -> Html:
-    """Return the legend of the colours that occur in the pictures."""
+    """Return the legend of the colours in the pictures of control-flow graphs."""
     after = pair["after"]["blocks"] if pair["after"] else []
     used = {block["part"] for block in (*pair["before"]["blocks"], *after)}
     keys = [key(kind, words) for kind, words in {**_BEFORE, **_AFTER}.items() if kind in used]
@@ -176,7 +186,7 @@ def listings(name: str, pair: Pair, reasons: Reasons) -> list[Html]:
 
 
 class _Listing:
-    """The listing of the original (`before`) or of the rewritten program (`after`)."""
+    """The block-by-block listing of the original (`before`) or the rewritten program (`after`)."""
 
     def __init__(self, name: str, side: str, graph: Graph, pair: Pair, reasons: Reasons) -> None:
         self._name, self._side, self._graph = name, side, graph
@@ -213,7 +223,7 @@ class _Listing:
         return element("details", summary, body, id=block_id, class_=kind, open=opened)
 
     def _source_range(self, block: Block) -> str:
-        """Return the range of source lines of a block: ` · a.c:12`; empty for several files."""
+        """Return the source lines of a block, such as ` · a.c:12`; empty for several files."""
         lines = [
             self._lines[one["line"]] for one in block["instructions"] if one["line"] is not None
         ]
@@ -260,7 +270,10 @@ class _Listing:
             yield element("pre", join(*chain.from_iterable(rows)))
 
     def _row(self, one: Instruction) -> Html:
-        """Return an instruction with its slot, and its change or its slot in the original."""
+        """Format one line of a listing: slot number, instruction, and notes.
+
+        Notes are the change to the instruction, or its slot number in the original program.
+        """
         tag = {"gone": "s", "changed": "u"}.get(one["fate"] or "", "span")
         number = element("i", f"{one['slot']:5} ")
         text = element(tag, one["text"]) if tag != "span" else join(one["text"])
@@ -281,6 +294,6 @@ def _source(line: SourceLine) -> Html:
 
 
 def _change_text(one: Dropped, reasons: Reasons) -> str:
-    """Format the change to an instruction, with the facts behind it."""
+    """Format the change to an instruction, with the facts that justify it."""
     why = reasons.of(one)
     return one["change"] if why == "-" else f"{one['change']}: {why}"

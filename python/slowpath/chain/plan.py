@@ -33,7 +33,7 @@ _NAMES = 4  # maximum number of nodes in a cell
 
 
 def plan_report(report: PlanReport) -> Iterator[Line | str]:
-    """Yield the text report: variants by decreasing gain, then unchanged programs with reasons."""
+    """Yield the text report: program variants by decreasing gain, then unchanged programs."""
     spots = report["hot_spots"]
     if spots:
         numbers = ("traffic", "before", "after", "left", "executes", "now", "gain")
@@ -119,7 +119,7 @@ def _as_is(one: AsIs) -> str:
 
 
 def _first_lines(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the first lines, then the number of omitted ones."""
+    """Yield the first `_SHOWN` lines, then the number of omitted ones."""
     yield from (one_line(text) for text in lines[:_SHOWN])
     if len(lines) > _SHOWN:
         yield f"{len(lines) - _SHOWN} more like that; --format json has all"
@@ -145,7 +145,7 @@ class PlanOptions(NamedTuple):
 
 
 def _cache_folder() -> str:
-    """Return the default folder for cached results, in the user's cache directory (XDG)."""
+    """Return the default folder for cached plans, in the user's cache directory (XDG)."""
     caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if not caches.is_absolute():  # XDG: ignore relative paths
         caches = Path("~/.cache").expanduser()
@@ -175,7 +175,7 @@ def plan(options: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def _find_variants(options: PlanOptions) -> tuple[PlanReport, list[bytes]] | None:
-    """Return the plan and the object of each variant, or None if there is no result.
+    """Return the plan, and the object of each program variant; None if there is no result.
 
     Raises:
         InputError: if the description or an object cannot be read.
@@ -221,12 +221,12 @@ def _find_variants(options: PlanOptions) -> tuple[PlanReport, list[bytes]] | Non
 
 
 def _digest(data: bytes) -> str:
-    """Return a digest that identifies the content of a file."""
+    """Return a SHA-256 digest that identifies the content of a file."""
     return hashlib.sha256(data).hexdigest()
 
 
 def make_plan_options(options: Namespace) -> PlanOptions:
-    """Read the options of the command line.
+    """Read the options of `slowpath chain plan` from the command line.
 
     Raises:
         OptionError: if an option is invalid.

@@ -1,4 +1,4 @@
-"""Tests rewritten programs against their originals in the running kernel.
+"""Tests rewritten programs against their originals in the running kernel, called rehearsal.
 
 Test packets are mutations of the packet that takes the slowest path through the whole chain, with
 the map content of this path. If the search does not find the path in time, they are mutations of
@@ -56,7 +56,7 @@ _COMMON_PACKETS = [
 
 
 class RehearsalOptions(NamedTuple):
-    """Options of a rehearsal."""
+    """Options for testing rewritten programs in the kernel."""
 
     subject: chains.ChainSubject
     loaded: LoadedChain
@@ -70,7 +70,7 @@ class RehearsalOptions(NamedTuple):
 
 
 class RewrittenPrograms(NamedTuple):
-    """The rewritten programs to rehearse."""
+    """The rewritten programs of a chain to test in the kernel."""
 
     # Object of each program, and its test packets (`Rehearsed.covers`); None: not rewritten.
     programs: Sequence[tuple[bytes | None, str]]
@@ -83,7 +83,7 @@ def rehearse(
     rewritten: RewrittenPrograms,
     stopping: Stopping,
 ) -> tuple[list[Rehearsal | None], Rehearsal | None]:
-    """Rehearse each rewritten program, and the fused one.
+    """Test each rewritten program, and the fused one, against its original in the kernel.
 
     Programs that are not rewritten have None as result. If the kernel cannot run a program, its
     result has the reason.
@@ -106,7 +106,10 @@ def rehearse(
 
 
 def _find_witness(options: RehearsalOptions, stopping: Stopping) -> Witness | None:
-    """Return the packet of the slowest path through the chain, if the search finds it in time."""
+    """Return the witness packet of the slowest path through the chain; None if none is found.
+
+    The search ends after `_SEARCH` seconds.
+    """
     loaded = options.loaded
     maps = options.frozen.name if options.frozen else None
     written = WrittenOptions(
@@ -123,7 +126,7 @@ def _find_witness(options: RehearsalOptions, stopping: Stopping) -> Witness | No
 
 
 class _Stage:
-    """The running kernel, and the packet and map content that all rehearsals of a chain share."""
+    """The running kernel, and the packets and map content that all tests of a chain start from."""
 
     def __init__(
         self,
@@ -142,7 +145,10 @@ class _Stage:
     def rehearse_program(
         self, number: int, program: ChainProgram, rewritten: bytes, covers: str
     ) -> Rehearsal:
-        """Rehearse the rewritten object of program `number`, with test packets `covers`."""
+        """Test the rewritten object of program `number` in the kernel.
+
+        `covers` is JSON with test packets, each with the map content under which it runs.
+        """
         subject = self._options.subject
         stages = [
             rehearsals.Stage(*subject.objects[member], results, self._maps_of(member))
@@ -166,7 +172,7 @@ class _Stage:
         return self._compare(chain, size, look, guard["generation"] if guard else None)
 
     def rehearse_fused(self, fused: chains.FusedObject) -> Rehearsal:
-        """Rehearse the fused program against the original programs, chained by tail calls."""
+        """Test the fused program against the original programs, which tail calls connect."""
         look = self._progress("all programs as one")
         if fused.separate is None:
             return self._load(fused.data, fused.entry, look)
@@ -204,18 +210,19 @@ class _Stage:
         )
 
     def _progress(self, name: str) -> Callable[[StageProgress], None]:
-        """Return a progress callback for work on the named program."""
+        """Return a callback that reports progress of work on the program called `name`."""
         return lambda stage: self._options.watch.see(stage._replace(subject=name))
 
     def _maps_of(self, member: int) -> str:
-        """Return the content of a program's maps, as JSON.
+        """Return the content that a program's maps get for the test, as JSON.
 
-        Frozen maps have their given content, other maps the content of the witness.
+        Maps on whose given content the program relies have that content. Others have the content
+        that the path of the witness packet needs.
         """
         return json.dumps(self._rename(member, self._maps))
 
     def _rename(self, member: int, maps: dict[str, object]) -> dict[str, object]:
-        """Return the content of those maps that a program uses, by their names in its object."""
+        """Return the content of the maps that a program uses, by their names in its object."""
         (name, _, _) = self._options.loaded.chain.members[member]
         (found, _) = self._options.subject.objects[member]
         used = set(objects.map_names(found))
@@ -223,7 +230,10 @@ class _Stage:
         return {key: content for key, content in renamed.items() if key in used}
 
     def _load(self, data: bytes, why: str, look: Callable[[StageProgress], None]) -> Rehearsal:
-        """Check that the kernel loads the fused program; `why` says why it is not compared."""
+        """Check that the kernel loads the fused program, without comparing it with the originals.
+
+        `why` is the reason for which it cannot be compared; the result contains it.
+        """
         fused = objects.read_object("all programs as one", data)
         chain = rehearsals.Rehearsed([], (fused, 0), data, _COMMON_PACKETS)
         size = rehearsals.Rehearsing(1, rounds=0)
@@ -240,9 +250,10 @@ class _Stage:
         look: Callable[[StageProgress], None],
         generation: str | None = None,
     ) -> Rehearsal:
-        """Compare two programs in the kernel.
+        """Run the packets through two programs in the kernel and compare the results.
 
-        With a generation map, compare them again after its generation was raised.
+        With a map `generation`, compare again after the number in this map was raised. The control
+        plane raises it before it changes the content of maps that the rewritten program relies on.
         """
         raised = None
         try:
@@ -269,22 +280,26 @@ _NEXT = "slowpath_next"
 
 
 def _name_in_object(names: dict[str, str], name: str) -> str:
-    """Return the name of a map in a written object; `.inner` marks the inner map of a map."""
+    """Return the name that a map has in a written object file.
+
+    A name that ends in `.inner` stands for the inner maps of a map of maps.
+    """
     outer = name.removesuffix(".inner")
     return names.get(outer, outer) + name[len(outer) :]
 
 
 def _find_program(data: bytes, name: str) -> tuple[objects.Object, int]:
-    """Return the object, and the number of the program with this name."""
+    """Read an object; return it with the number of the program of this name in it."""
     read = objects.read_object("the programs of the chain", data)
     numbers = (one.number for one in objects.programs(read) or [] if one.name == name)
     return read, next(numbers, 0)
 
 
 def _rehearsal(report: RehearsalReport, *, raised: bool | None) -> Rehearsal:
-    """Convert the engine's report.
+    """Convert the engine's report on a comparison into the form of the JSON document.
 
-    `raised` tells if programs agree after the generation is raised.
+    A program with a guard reads a map with a generation, a number that is raised before content of
+    other maps changes. `raised` is true if the programs agree even then; None without such a map.
     """
     rate, covered = report["rate"], report["covered"]
     difference = covered["difference"] or report["difference"]
@@ -333,7 +348,10 @@ def _on_device(report: RehearsalOnDevice) -> OnDevice:
 
 
 def _raise_generation(chain: rehearsals.Rehearsed, generation: str) -> rehearsals.Rehearsed:
-    """Return the comparison to make after raising the generation; maps have other content."""
+    """Return a comparison of the same programs after the map `generation` was raised.
+
+    Other maps then have changed content, on which the rewritten program must not rely.
+    """
     more = {generation: [{"key": "00000000", "value": "0100000000000000"}]}
     maps: dict[str, list[dict[str, object]]] = json.loads(chain.maps)
     changed = {name: _change_entries(entries) for name, entries in maps.items()}
@@ -341,7 +359,7 @@ def _raise_generation(chain: rehearsals.Rehearsed, generation: str) -> rehearsal
 
 
 def _change_entries(entries: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Return entries with changed values; the first is dropped unless it is the only one."""
+    """Return changed entries of a map: without the first of several, and with other values."""
     found = list[dict[str, object]]()
     for entry in entries[min(1, len(entries) - 1) :]:
         value = entry.get("value")

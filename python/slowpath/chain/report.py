@@ -61,7 +61,7 @@ def facts_report(report: ChainReport) -> Iterator[Line | str]:
 
 
 def _first_lines(lines: Sequence[str], things: str) -> Iterator[str]:
-    """Yield the first lines, indented, then the number of omitted ones."""
+    """Yield the first `_LISTED` lines, indented, then the number of omitted ones."""
     yield from (f"  {line}" for line in lines[:_LISTED])
     if len(lines) > _LISTED:
         yield f"  {len(lines) - _LISTED} more {things}"
@@ -97,7 +97,7 @@ def _ending(report: ChainReport) -> Iterator[str]:
 def optimized_report(
     report: ChainReport, files: list[str | None], fused_file: str | None
 ) -> Iterator[Line | str]:
-    """Yield the report of programs before and after rewriting.
+    """Yield the text report on the programs of a chain before and after rewriting.
 
     `files` has the object file of each program, or None if the program stays unchanged;
     `fused_file` is that of the fused program, if any.
@@ -127,7 +127,10 @@ def optimized_report(
 
 
 def _omitted_work(program: ChainProgram) -> Iterator[Line | str]:
-    """Yield the table of facts and frozen maps with the number of instructions that each saves."""
+    """Yield a table of the reasons for omitted work, with the instructions that each reason saves.
+
+    Reasons are facts about packets, and maps of known content.
+    """
     if not program["proved"]:
         return
     dropped = program["dropped"]
@@ -148,13 +151,13 @@ def _omitted_work(program: ChainProgram) -> Iterator[Line | str]:
 
 
 def _counts(changes: list[Dropped]) -> tuple[str, ...]:
-    """Return the number of changed branches and of other changed instructions, as text."""
+    """Return the number of decided branches and of other changed instructions, as text."""
     branches = sum(map(is_branch, changes))
     return str(branches), str(len(changes) - branches)
 
 
 def rehearsal_lines(name: str, rehearsal: Rehearsal | None) -> Iterator[str]:
-    """Yield the result in the running kernel, each line prefixed with the program's name."""
+    """Yield the results of testing a rewritten program in the kernel, as lines with its name."""
     if rehearsal is not None:
         yield from (one_line(f"{name}: {line}") for line in _kernel_lines(rehearsal))
 
@@ -186,7 +189,7 @@ def _kernel_lines(one: Rehearsal) -> Iterator[str]:
 
 
 def _device_lines(devices: Sequence[OnDevice]) -> Iterator[str]:
-    """Yield the result of the comparison on virtual Ethernet."""
+    """Yield the results of comparing the programs on virtual Ethernet, for each XDP mode."""
     results = [
         f"{one['frames']} {one['mode']} frames of {one['shortest']} to {one['longest']} bytes"
         for one in devices
@@ -201,7 +204,7 @@ def _device_lines(devices: Sequence[OnDevice]) -> Iterator[str]:
 
 
 def fused_lines(report: ChainReport, file: str | None) -> Iterator[str]:
-    """Yield the report of the fused program; `file` is its object file."""
+    """Yield the report on the fused program; `file` is its object file."""
     if report["not_fused"]:
         yield one_line(f"not fused: {report['not_fused']}")
     fused = report["fused"]
@@ -222,7 +225,7 @@ def fused_lines(report: ChainReport, file: str | None) -> Iterator[str]:
 
 
 def _checks(guard: Guard) -> str:
-    """Summarize the checks of a guard."""
+    """Format the number of checks at a program's entry: `3 comparisons, 14 bytes`."""
     packet = f"{guard['comparisons']} comparisons, {guard['bytes']} bytes"
     if not guard["comparisons"]:
         packet = f"length of {guard['length']} bytes"
@@ -232,7 +235,7 @@ def _checks(guard: Guard) -> str:
 
 
 def _content(program: ChainProgram) -> Iterator[str]:
-    """Yield the maps whose content is given, and those on whose given content facts rely."""
+    """Yield lines on maps with content from `--maps`, and whether program and facts use it."""
     for one in program["frozen"]:
         entries = "1 entry" if one["entries"] == 1 else f"{one['entries']} entries"
         use = "used" if one["used"] else "not used"
@@ -243,7 +246,7 @@ def _content(program: ChainProgram) -> Iterator[str]:
 
 
 def map_conditions(program: ChainProgram) -> Iterator[str]:
-    """Yield the conditions that map content must meet for the program's report to hold."""
+    """Yield conditions on changes of map content under which a rewritten program is correct."""
     guard, facts_with = program["guard"], program["facts_with"]
     if guard and guard["generation"]:
         yield (
@@ -260,7 +263,7 @@ def map_conditions(program: ChainProgram) -> Iterator[str]:
 
 
 def program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
-    """Return the table row of a program, by `COLUMNS`.
+    """Return a program's row in the table of rewritten programs, with the columns `COLUMNS`.
 
     `file` is the object file of the rewritten program; None if the program stays unchanged.
     """

@@ -88,7 +88,7 @@ def _read_options(options: Namespace) -> ChainOptions:
 
 
 def _read_targets(names: str | None) -> tuple[str, ...]:
-    """Return the targets of `--target`, separated by commas.
+    """Return the names of the targets in the value of `--target`, separated by commas.
 
     Raises:
         OptionError: if a name is not a target, or occurs twice.
@@ -143,7 +143,10 @@ def optimize(options: Namespace, reporter: Reporter) -> ExitCode:
         return ExitCode.UNDECIDED
 
     def written(name: str, data: bytes | None) -> str | None:
-        """Write an object, if there is one; return the text for the table's column of files."""
+        """Write an object, and return the path of its file for the report.
+
+        Return `not written` without `--output`, and None without an object.
+        """
         if data is None or request.output is None:
             return None if data is None else "not written"
         return write_object(request.output, name, data)
@@ -185,7 +188,7 @@ def _load(options: ChainOptions) -> LoadedChain:
 
 
 class _Rewritten(NamedTuple):
-    """The report of a chain, and the objects that replace the originals."""
+    """The report on a chain, and the objects of the rewritten programs."""
 
     report: ChainReport
     objects: list[bytes | None]  # one per program; None: unchanged
@@ -194,7 +197,9 @@ class _Rewritten(NamedTuple):
 
 
 def _rewrite(options: ChainOptions, loaded: LoadedChain) -> _Rewritten | None:
-    """Return the report of a chain and its rewritten objects, or None if there is no result.
+    """Rewrite the programs of a chain; return the report and the objects.
+
+    Return None after an error message if there is no result.
 
     Raises:
         InputError: if a program cannot be linked.
@@ -264,7 +269,10 @@ def _rewrite(options: ChainOptions, loaded: LoadedChain) -> _Rewritten | None:
 
 
 def _conditions_of_fused(report: ChainReport, fused: Fused) -> list[str]:
-    """Return the conditions of all programs and all proofs."""
+    """Return the conditions under which the fused program is correct, without repetitions.
+
+    They are the conditions of all its programs and of all proofs.
+    """
     proofs = [fused["proof"], *(program["proof"] for program in report["programs"])]
     assumptions = [program["assumptions"] for program in report["programs"]]
     assumptions += [proof["assumptions"] for proof in proofs if proof]
@@ -277,7 +285,10 @@ def _rehearse(
     rewritten: RewrittenPrograms,
     stopping: Stopping,
 ) -> bytes | None:
-    """Add the rehearsals to the report; return the object of the fused program if it is safe."""
+    """Add the results of testing in the kernel to the report.
+
+    Return the object of the fused program; None if there is none or it must not be written.
+    """
     rehearsed = rewritten
     if not rehearsing.packets:
         rehearsed = RewrittenPrograms([(None, "") for _ in rewritten.programs])
@@ -323,7 +334,7 @@ def _write_page(
 
 
 def bound(file: str, written: WrittenOptions, output: Output) -> ExitCode:
-    """Analyse a chain; each device uses its own target.
+    """Analyse a chain as one program; each device uses its own target.
 
     Raises:
         OptionError: if an option is invalid for the target.

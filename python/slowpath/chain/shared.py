@@ -1,4 +1,4 @@
-"""Starts the worker process and writes the object files of commands that rewrite programs."""
+"""Starts worker processes and writes object files, for commands that rewrite programs."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -41,17 +41,17 @@ def run_watched(
 
 
 def check_folder(output: Path | None) -> None:
-    """Check that the value of `--output` is not an existing file.
+    """Check that the value of `--output` is not an existing file, as it names a folder.
 
     Raises:
-        OptionError: if it is.
+        OptionError: if it is an existing file.
     """
     if output is not None and output.exists() and not output.is_dir():
         raise OptionError("--output", f"{output} is no folder")
 
 
 def object_file(folder: Path, name: str) -> Path:
-    """Return the path of the object file for a program of this name."""
+    """Return the path in `folder` of the object file for a program of this name."""
     return folder / f"{name}.bpf.o"
 
 

@@ -34,7 +34,7 @@ _CODES = {
 
 
 class VerifyOptions(NamedTuple):
-    """Options of a comparison."""
+    """Options of `slowpath chain verify`, which compares two programs."""
 
     first: str  # file of the first program
     second: str  # file of the second program
@@ -49,7 +49,7 @@ class VerifyOptions(NamedTuple):
 
 
 def make_verify_options(options: Namespace) -> VerifyOptions:
-    """Read the options of the command line.
+    """Read the options of `slowpath chain verify` from the command line.
 
     Raises:
         OptionError: if an option is invalid.
@@ -73,7 +73,7 @@ def make_verify_options(options: Namespace) -> VerifyOptions:
 
 
 def verify(options: Namespace, reporter: Reporter) -> ExitCode:
-    """Compare two programs and print the report.
+    """Compare two programs for equivalence and print the report.
 
     Raises:
         OptionError: if an option is invalid.
@@ -85,7 +85,7 @@ def verify(options: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def compare(options: VerifyOptions) -> VerifyReport:
-    """Compare two programs and return the report.
+    """Compare two programs for equivalence and return the report.
 
     Raises:
         InputError: if a file cannot be read or lacks the program.
@@ -169,7 +169,7 @@ def _program(file: str, name: str | None, clang: Clang) -> tuple[objects.Object,
 
 
 def _undecided(stopped: str | None) -> dict[str, object]:
-    """Return an undecided result; `stopped` is the reason why the comparison ended early."""
+    """Return an undecided result; `stopped` is the reason why the proof ended early, if it did."""
     return {
         "outcome": "undecided",
         "assumptions": [],
@@ -181,7 +181,7 @@ def _undecided(stopped: str | None) -> dict[str, object]:
 
 
 def verify_report(report: VerifyReport) -> Iterator[str]:
-    """Yield the lines of the text report."""
+    """Yield the lines of the text report on a comparison of two programs."""
     first, second = one_line(report["first"]), one_line(report["second"])
     proof = report["proof"]
     match report["outcome"]:
@@ -210,6 +210,6 @@ def verify_report(report: VerifyReport) -> Iterator[str]:
 
 
 def _state_lines(name: str, state: FinalState) -> Iterator[str]:
-    """Yield the lines about a program's final state."""
+    """Yield a program's result, packet and maps after it ran on the counterexample."""
     yield f"  {name}: returns {state['result']}, packet {state['packet']}"
     yield from (one_line(f"    {element}") for element in state["maps"])

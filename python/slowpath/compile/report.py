@@ -59,7 +59,10 @@ def _rest(left: Sequence[BpfInstruction], shown: Line | None) -> Iterator[str]:
 
 
 def _origin(bpf: BpfInstruction, shown: Line | None) -> Iterator[str]:
-    """Yield a BPF instruction, preceded by its source line unless that is the line `shown` last."""
+    """Yield a BPF instruction as a comment, after its source line if that is not `shown`.
+
+    `shown` is the source line printed last.
+    """
     source = bpf["source"]
     if source is not None and source != shown:
         yield ""
@@ -72,7 +75,7 @@ _INDENT = "  "
 
 
 def judge(verification: Verification) -> ExitCode:
-    """Return the exit code of a verification."""
+    """Return the exit code for the result of a verification."""
     if verification["counterexample"] is not None:
         return ExitCode.FAILED
     return ExitCode.FINE if verification["proved"] else ExitCode.UNDECIDED
@@ -95,7 +98,7 @@ def undecided(reason: str) -> Verification:
 
 
 def verdict(verification: Verification) -> Iterator[str]:
-    """Yield the result of a verification, followed by its conditions or a counterexample."""
+    """Yield the result of a verification as text, with its conditions or a counterexample."""
     proved, total = verification["paths_proved"], verification["paths_total"]
     known = count_of(proved, "path") if total is None else f"{proved} of {count_of(total, 'path')}"
     do = "does" if (total or proved) == 1 else "do"
@@ -126,9 +129,9 @@ def _difference(example: Counterexample) -> Iterator[str]:
 
 
 def _final_state(name: str, state: FinalState, other: FinalState) -> Iterator[str]:
-    """Yield the final state after a run.
+    """Yield the final state after a run of the program, on the card or in the kernel.
 
-    Packet and maps are shown only if they differ from `other`.
+    Packet and maps are shown only if they differ from those in `other`.
     """
     result = _RESULTS.get(state["result"], f"{state['result']:#x}")
     moved = f", the packet's start moved by {state['start']} bytes" if state["start"] else ""

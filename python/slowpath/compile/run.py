@@ -37,7 +37,7 @@ from slowpath.core.terminal import error, note
 
 
 class Job(NamedTuple):
-    """A request to compile one program."""
+    """A request to compile one program for a SmartNIC."""
 
     file: str
     selection: Selection
@@ -97,7 +97,7 @@ class _Results:
         self._job = job
 
     def take(self, message: Message) -> None:
-        """Store the result in a message; if it is a listing, write it at once."""
+        """Store the result that a message contains; if it is a listing, write it at once."""
         match message:
             case ("compiled", text):
                 self.compiled = compiled = _compiled(text)
@@ -153,7 +153,7 @@ def _check_target(target: targets.Target) -> None:
 
 
 def _one_program(job: Job, found: objects.Object) -> objects.ProgramInfo:
-    """Return the selected program.
+    """Return the program of the object that the options select.
 
     Raises:
         OptionError: if no program or several programs are selected.
@@ -187,7 +187,7 @@ def _document(job: Job, compiled: Compiled, verification: Verification | None) -
 
 
 class Output(NamedTuple):
-    """Format and destination of the output."""
+    """Format and destination of the output of `slowpath compile`."""
 
     file: str | None
     report: Reporter
@@ -196,7 +196,7 @@ class Output(NamedTuple):
 
 
 def make_job(file: str, written: WrittenOptions, output: Output) -> Job:
-    """Turn options into a job.
+    """Turn the options of `slowpath compile` into a request.
 
     Raises:
         OptionError: if an option is invalid.

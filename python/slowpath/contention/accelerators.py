@@ -75,9 +75,10 @@ def throughputs(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
 
 
 def rounds(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
-    """Return how many rounds the accelerator makes per unit of time.
+    """Return how many rounds over its queues the accelerator makes per unit of time.
 
-    The result is infinite if no client waits; it lacks the client axis.
+    The result is infinite if no client's requests have to wait. It has no axis for clients; the
+    other axes are those of the arguments.
     """
     weight = queues * request_time  # time of a client in a round
     each = rate / queues  # arrivals at each queue
@@ -106,7 +107,7 @@ Noise alone exceeds it in at most one of 20 cases.
 
 
 class RequestTime(NamedTuple):
-    """Time that the accelerator needs for a request of a function."""
+    """Time that the accelerator needs for a request, by match ratio and packet size."""
 
     base: float  # time without matches
     per_match: float  # time for each match per MB
@@ -118,11 +119,9 @@ class RequestTime(NamedTuple):
     sizes: tuple[float, float] = (0.0, math.inf)  # least and greatest measured packet size
 
     def at(self, mtbr: Floats, size: Floats) -> Floats:
-        """Return the time for match ratios in matches per MB and packet sizes in bytes.
+        """Return the request time for match ratios in matches per MB and packet sizes in bytes.
 
         Sizes outside the measured range are replaced by the nearest measured size.
-
-        The smallest or largest measured size replaces sizes beyond it.
         """
         size = np.clip(size, *self.sizes)
         base = self.base + self.per_byte * size
@@ -142,7 +141,7 @@ class RequestTime(NamedTuple):
         )
 
     def formula(self) -> str:
-        """Return the formula as text."""
+        """Return the formula of the request time as text."""
         if not self.per_byte and not self.per_match_and_byte:
             return f"{self.base:.4g} + {self.per_match:.4g} x matches/MB"
         base = f"{self.base:.4g} + {self.per_byte:.4g} x bytes"
@@ -206,7 +205,10 @@ def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
 
 
 def _falls(design: Floats, found: Floats) -> bool:
-    """Return true if a line falls by more than its scatter explains (t test of its slope)."""
+    """Return true if a fitted line falls by more than its scatter explains.
+
+    The test is a t test of the slope.
+    """
     from scipy.special import stdtrit
 
     rest = design @ found - 1
@@ -218,14 +220,14 @@ def _falls(design: Floats, found: Floats) -> bool:
 
 
 class IdentificationError(ValueError):
-    """The co-runs do not determine the waiting times of the function; the text gives the reason."""
+    """An error: the co-runs do not determine a function's waiting times.
+
+    The text has the reason.
+    """
 
 
 class CoRun(NamedTuple):
-    """A measurement of a function next to a client that keeps the accelerator busy.
-
-    The client always has a request, so the accelerator is saturated.
-    """
+    """A measurement of a function next to a client that keeps the accelerator busy."""
 
     queues: float  # queues of the client
     request_time: float  # request time of the client
@@ -236,15 +238,18 @@ _HALVINGS = 50
 
 
 class Waits(NamedTuple):
-    """Waiting time per request, for several round times of clients that always have a request."""
+    """Waiting times per request, for several durations of a full round over the other clients.
+
+    The other clients always have a request.
+    """
 
     round_time: Floats  # round time of these clients, ascending
     wait: Floats
 
     def at(self, round_time: Floats) -> Floats:
-        """Return the wait for a round time, interpolated.
+        """Return the waiting time for a duration of a full round, by linear interpolation.
 
-        It is constant outside the measured range.
+        It is constant outside the measured durations.
         """
         return np.asarray(np.interp(round_time, self.round_time, self.wait))
 
@@ -258,10 +263,13 @@ class Others(NamedTuple):
 
 
 def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
-    """Return the waiting times of requests, measured with clients that always have a request.
+    """Return the measured waiting times of requests, by the duration of a full round.
+
+    The function ran next to clients that always have a request; a round serves each of their
+    queues.
 
     Raises:
-        IdentificationError: if co-runs are all alike, or the function does not wait.
+        IdentificationError: if the co-runs are all alike, or the function does not wait.
     """
     taken, wait = waits_of(solo, runs)
     if len(np.unique(taken)) < 2:  # noqa: PLR2004 - ends of a line
@@ -274,7 +282,9 @@ def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
 
 
 def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
-    """Return the time that clients with pending requests add to a packet, for each round time.
+    """Return the time that busy clients of the accelerator add to a packet, unsmoothed.
+
+    It is given by the duration of a round that serves each of the clients' queues.
 
     Raises:
         IdentificationError: if a time or throughput is not positive.
@@ -287,7 +297,10 @@ def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
 
 
 def others_round_time(others: Others) -> Floats:
-    """Return, by row, how long a round serves the others if all of them have a request."""
+    """Return, by row, how long the accelerator serves the other clients in a full round.
+
+    In a full round, each of their queues has a request.
+    """
     present = np.where(others.rate > 0, others.queues * others.request_time, 0.0)
     return np.asarray(present.sum(axis=-1))
 
@@ -297,9 +310,9 @@ def wait_per_packet(alone: Floats, request_time: Floats, wait: Floats, others: O
 
     Args:
         alone: time of a packet without waits at this accelerator, by row.
-        request_time: time of its own requests, by row.
-        wait: waiting time if others always had a request, by row.
-        others: other clients, by row.
+        request_time: time of the function's own request, by row.
+        wait: waiting time if the other clients always had a request, by row.
+        others: other clients of the accelerator, by row.
     """
     solo, full = 1 / alone, 1 / (alone + wait)
     share = (1 - full / solo) / (1 - full * request_time)
@@ -313,7 +326,10 @@ def wait_per_packet(alone: Floats, request_time: Floats, wait: Floats, others: O
 
 
 def _busy(throughput: Floats, request_time: Floats, others: Others) -> Floats:
-    """Return the share of time in which the accelerator serves others, at this throughput."""
+    """Return the share of time in which the accelerator serves the other clients, at most 1.
+
+    `throughput` is the rate of the function's own requests.
+    """
     queues = np.concatenate([np.ones_like(others.queues[..., :1]), others.queues], axis=-1)
     time = np.concatenate([request_time[..., None], others.request_time], axis=-1)
     rate = np.concatenate([throughput[..., None], others.rate], axis=-1)
@@ -336,7 +352,10 @@ _MOST = 0.999
 
 
 def co_runs_of(mixes: Mixes) -> CoRuns | None:
-    """Return the mixes from which waiting times can be determined; None if there are none."""
+    """Return the measured mixes that determine waiting times; None if there are none.
+
+    In these mixes, one client always has a request, and nothing else competes.
+    """
     contention = [values for name, values in mixes.columns.items() if name not in TRAFFIC_NAMES]
     alone = ~np.any(contention, axis=0)
     some = mixes.where(alone & (mixes.queues > 0) & np.isinf(mixes.rate))
@@ -348,7 +367,7 @@ def co_runs_of(mixes: Mixes) -> CoRuns | None:
 
 
 def waits_by(runs: CoRuns) -> Waits | None:
-    """Return the waiting times in co-runs.
+    """Return the waiting times that measurements next to a busy client show.
 
     Return None if the function does not wait, or if whole rounds predict its throughput better.
     """
@@ -370,7 +389,11 @@ def waits_by(runs: CoRuns) -> Waits | None:
 
 
 def _waits(round_time: Floats, added: Floats) -> Waits | None:
-    """Return waiting times for round times, derived from the times added to packets."""
+    """Derive waiting times from the times that clients added to packets.
+
+    `round_time` is the duration of a round over the clients' queues, by measurement. Return None if
+    the measurements do not determine waiting times.
+    """
     order = np.argsort(round_time, kind="stable")
     groups = np.array_split(order, min(len(order), _POINTS))
     # Only the added time matters; the solo time of a packet is arbitrary here.
@@ -389,10 +412,10 @@ def waits_in(waits: Waits, query: Query, alone: Floats, own: Floats) -> Floats:
     """Return the waiting time per packet of a function, for each row of a query.
 
     Args:
-        waits: waiting times of the function.
-        query: the other clients of the accelerator.
-        alone: solo time of a packet.
-        own: time of its own request.
+        waits: measured waiting times of the function.
+        query: traffic, and the other clients of the accelerator.
+        alone: time of a packet if the function runs alone.
+        own: time of the function's own request.
     """
     clients = query.clients
     if clients is None:

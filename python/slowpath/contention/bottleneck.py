@@ -36,18 +36,18 @@ from slowpath.contention.prediction import ACCELERATOR, ACCELERATOR_SPREAD, MEMO
 
 
 class Setting(NamedTuple):
-    """A function and the functions that share the NIC with it."""
+    """A function with its traffic, and the functions that share the NIC with it."""
 
     target: Kind
     others: tuple[Kind, ...]
 
     def map(self, change: Callable[[Kind], Kind]) -> "Setting":
-        """Return the setting with `change` applied to each function."""
+        """Return the setting with all its functions replaced by the results of `change`."""
         return Setting(change(self.target), tuple(change(other) for other in self.others))
 
 
 def bottlenecks(settings: Sequence[Setting], confidence: float) -> list[str]:
-    """Return the bottleneck in each setting."""
+    """Return the resource that limits the target function, for each setting."""
     found = _predict_targets(settings, confidence)
     return [
         ACCELERATOR if found.accelerator[at] < found.memory[at] else MEMORY
@@ -56,7 +56,7 @@ def bottlenecks(settings: Sequence[Setting], confidence: float) -> list[str]:
 
 
 def diagnose(settings: Sequence[Setting], confidence: float) -> list[Diagnosed]:
-    """Diagnose each setting: bottleneck, next resource and margin.
+    """Determine the bottleneck, the next resource and the margin in each setting.
 
     Raises:
         InputError: if models do not fit together.
@@ -70,7 +70,7 @@ def diagnose(settings: Sequence[Setting], confidence: float) -> list[Diagnosed]:
 
 
 def _predict_targets(settings: Sequence[Setting], confidence: float) -> MixPredictions:
-    """Predict the target function of each setting."""
+    """Predict the throughput of the target function in each setting."""
     kinds, mixes, targets = list[Kind](), list[tuple[int, ...]](), list[int]()
     for one in settings:
         targets.append(len(kinds))
@@ -133,7 +133,7 @@ class Swept(NamedTuple):
 
 
 def grid(swept: Swept) -> list[float]:
-    """Return the sampled values in ascending order, including both ends.
+    """Return the values of a sweep in ascending order, including both ends of its range.
 
     Values are evenly spaced; flows are spaced by a constant ratio if the range is wide.
     """
@@ -166,7 +166,7 @@ def _with(kind: Kind, attribute: Attribute, value: float) -> Kind:
 
 
 def sweep(setting: Setting, swept: Swept, confidence: float) -> DiagnosedSweep:
-    """Diagnose the setting for many values of a traffic attribute.
+    """Determine the bottleneck for many values of a traffic attribute.
 
     Raises:
         InputError: if models do not fit together.
@@ -224,7 +224,7 @@ def crossings(
 
 
 def _between(low: float, high: float, *, whole: bool) -> float | None:
-    """Return a value between `low` and `high`; None if they are already close enough."""
+    """Return a value between `low` and `high`; None if they are close enough to stop bisection."""
     if whole:
         return float((low + high) // 2) if high - low > 1 else None
     if high - low <= _DIGITS * max(abs(low), abs(high)):
@@ -241,11 +241,11 @@ _WORDS = f"{_QUEUES} xN, {_TIME} xN, flows, size or mtbr xN or =N, without MODEL
 
 
 class ChangeError(ValueError):
-    """An invalid change; the text gives the reason."""
+    """An error: a hypothetical change is invalid or does not apply. The text has the reason."""
 
 
 class Change(NamedTuple):
-    """A hypothetical change of a setting, such as a faster accelerator."""
+    """A hypothetical change of a function's setting, such as a faster accelerator."""
 
     text: str  # as the user wrote it
     subject: str  # resource or traffic attribute that changes, or `without FILE`
@@ -254,7 +254,7 @@ class Change(NamedTuple):
 
 
 def read_change(text: str) -> Change:
-    """Parse a change.
+    """Parse the argument of `--what-if`, such as `flows x10`.
 
     Raises:
         ChangeError: if the text is not a valid change.
@@ -279,7 +279,7 @@ def read_change(text: str) -> Change:
 
 
 def changed(setting: Setting, change: Change) -> Setting:
-    """Return the setting with the change applied.
+    """Return the setting with a hypothetical change applied.
 
     Raises:
         ChangeError: if the change does not apply to the setting.
@@ -330,7 +330,7 @@ def _traffic(setting: Setting, attribute: Attribute, change: Change) -> Setting:
 
 
 def _scale_request_time(kind: Kind, factor: float) -> Kind:
-    """Return the function with its request time multiplied by a factor."""
+    """Return the function with the time of its accelerator requests multiplied by a factor."""
     time = kind.model.request_time
     if time is None:
         return kind

@@ -23,7 +23,7 @@ Column = Sequence[object]
 
 
 class Columns(NamedTuple):
-    """The columns and remarks of a file."""
+    """The columns of a Parquet file, and the remarks in its metadata."""
 
     remarks: Mapping[str, str]  # remarks about all rows, from the metadata
     header: tuple[str, ...]
@@ -31,7 +31,7 @@ class Columns(NamedTuple):
 
 
 def read_columns(file: str, data: bytes) -> Columns:
-    """Return the columns of a file.
+    """Return the columns of a Parquet file with the content `data`.
 
     Raises:
         InputError: if the file is not Parquet, or a value is neither a number nor a text.
@@ -71,7 +71,7 @@ def _is_nan(value: object) -> bool:
 
 
 def write_columns(file: str, columns: Mapping[str, Column], remarks: Mapping[str, str]) -> None:
-    """Write a table with columns of numbers, texts or lists of texts.
+    """Write a Parquet file with columns of numbers, texts or lists of texts.
 
     Raises:
         InputError: if the file cannot be written.
@@ -88,7 +88,7 @@ def packages() -> tuple[Any, Any]:
     """Return the modules `pyarrow` and `pyarrow.parquet`.
 
     Raises:
-        UnavailableError: if they are not installed.
+        UnavailableError: if pyarrow is not installed.
     """
     try:
         import pyarrow
@@ -104,14 +104,14 @@ Row = Mapping[str, object]
 
 
 class Rows(NamedTuple):
-    """Remarks and rows of a JSON document."""
+    """The table in a JSON document: its rows, and remarks about all of them."""
 
     remarks: Mapping[str, str]
     rows: tuple[Row, ...]
 
 
 def read_rows(file: str, text: str) -> Rows:
-    """Return the rows of a JSON document.
+    """Parse a JSON document that contains a table.
 
     Raises:
         InputError: if the text is not JSON, or has no rows.
@@ -149,7 +149,7 @@ ROW = "row"
 
 
 class Table(NamedTuple):
-    """The cells of a file."""
+    """The rows of a table from a CSV, JSON or Parquet file, and remarks about all of them."""
 
     file: str
     remarks: Mapping[str, str]  # remarks about all rows, by keys in lower case
@@ -192,17 +192,17 @@ class Table(NamedTuple):
         return str(value).strip()
 
     def error(self, at: int, column: str, reason: str) -> InputError:
-        """Return an error that names the cell and gives the reason."""
+        """Return an error about the cell in row `at` and this column, with the reason."""
         return InputError(self.file, f"{self.places[at]}, column {column}: {reason}")
 
     def remark_error(self, key: str, reason: str) -> InputError:
-        """Return an error that names the remark and gives the reason."""
+        """Return an error about the remark with this key, with the reason."""
         place = f"{self.remark_lines[key]}, " if key in self.remark_lines else ""
         return InputError(self.file, f"{place}{key}: {reason}")
 
 
 def read_cells(file: str) -> Table:
-    """Return the table in a file.
+    """Read the table in a CSV, JSON or Parquet file.
 
     Raises:
         InputError: if the file cannot be read or is not a table.
@@ -250,7 +250,7 @@ def _csv(file: str, text: str) -> Table:
 
 
 def _remarks(file: str, text: str) -> dict[str, tuple[str, int]]:
-    """Return the remarks above the columns, with their line numbers."""
+    """Return the remarks above the column names of a CSV file, with their line numbers."""
     found = dict[str, tuple[str, int]]()
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip() and not line.startswith("#"):
@@ -287,7 +287,7 @@ def _parquet(file: str, data: bytes) -> Table:
 
 
 def _numbered(rows: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
-    """Return a location for each row, such as its number, for files without line numbers."""
+    """Return a location such as `row 3 (m02)` for each row, for files without line numbers."""
     numbers = range(1, len(rows) + 1)
     return tuple(
         f"row {number} ({row[ROW]})" if row.get(ROW) else f"row {number}"

@@ -19,7 +19,7 @@ from slowpath.core.errors import InputError
 
 
 class Column(NamedTuple):
-    """A column of numbers."""
+    """A column of numbers in tables of measurements, with its unit and valid range."""
 
     name: str
     unit: str
@@ -118,7 +118,7 @@ ALL = (
 
 
 def column_of(table: Table, column: Column) -> Floats:
-    """Return the values of a column, one per row, in the unit of the column.
+    """Return the values of a required column, one per row, in the unit of the column.
 
     Raises:
         InputError: if the column is missing or in another unit, or a value is invalid.
@@ -128,7 +128,7 @@ def column_of(table: Table, column: Column) -> Floats:
 
 
 def optional_column(table: Table, column: Column) -> Floats:
-    """Return the values of a column; NaN stands for empty cells."""
+    """Return the values of a column whose cells may be empty; NaN stands for empty cells."""
     _check(table, column)
     found = np.full(len(table.rows), np.nan)
     for at, row in enumerate(table.rows):
@@ -139,7 +139,7 @@ def optional_column(table: Table, column: Column) -> Floats:
 
 
 def _check(table: Table, column: Column) -> None:
-    """Check that the table has the column in the right unit."""
+    """Check that the table has the column in the right unit; raise an `InputError` if not."""
     if column.name not in table.header:
         raise missing_column_error(table, column)
     unit = table.remarks.get(f"unit {column.name}")
@@ -162,7 +162,7 @@ def columns_of(table: Table, columns: Sequence[Column]) -> dict[str, Floats]:
 
 
 def has(table: Table, column: Column) -> bool:
-    """Return true if the table has this column, which is optional.
+    """Return true if the table has this optional column.
 
     Raises:
         InputError: if the column has another unit or spelling.
@@ -187,7 +187,7 @@ def missing_column_error(table: Table, column: Column) -> InputError:
 
 
 def _misnamed(table: Table, column: Column) -> str | None:
-    """Return the name of a column with the same meaning in another unit or spelling; else None."""
+    """Return the name of a column with the same meaning in another unit or spelling, or None."""
     for name in table.header:
         plain = name.lower().replace(" ", "_").replace("-", "_")
         if plain in (column.name, *column.other_units):
@@ -210,7 +210,7 @@ def invalid_reason(column: Column, value: float) -> str | None:
 
 
 class Origin(NamedTuple):
-    """Origin of a profile; fields are None if the file does not state them."""
+    """Origin of measurements; fields are None if the file does not state them."""
 
     files: tuple[str, ...]
     function: str | None = None
@@ -222,11 +222,11 @@ class Origin(NamedTuple):
 
 
 class MemoryProfile(NamedTuple):
-    """A function's throughput with competitors for caches and memory.
+    """Rows of a function's throughput with competitors for caches and memory.
 
-    `columns` has the attributes of the function's own traffic and the contention of its
-    competitors: `columns.TRAFFIC`, and one of `columns.COUNTERS`, `columns.COUNTERS` with
-    `columns.DMA`, or `columns.SCORE`.
+    `columns` has the function's own traffic (`columns.TRAFFIC`), and the memory accesses of the
+    competitors: their counters (`columns.COUNTERS`, and possibly `columns.DMA`) or one score
+    (`columns.SCORE`).
     """
 
     origin: Origin
@@ -246,7 +246,7 @@ class AcceleratorProfile(NamedTuple):
 
 
 class CoRuns(NamedTuple):
-    """Measurements of a function next to one client that always has a request."""
+    """Rows of a function's throughput next to one accelerator client that is always busy."""
 
     origin: Origin
     rows: tuple[str, ...]
@@ -257,7 +257,7 @@ class CoRuns(NamedTuple):
 
 
 class Clients(NamedTuple):
-    """Other clients of an accelerator; the axes of each array are row and client."""
+    """Other clients of an accelerator; the axes of each array are table row and client."""
 
     queues: Floats
     request_time: Floats
@@ -268,7 +268,6 @@ class Query(NamedTuple):
     """Inputs of predictions: the traffic, and the total contention that competitors cause.
 
     `mtbr` and `queued` (sum of the competitors' 1 / throughput at the accelerator) are None without
-    an accelerator. `clients` describes these competitors in detail. Without `clients`, they count
     an accelerator. `clients` describes these competitors one by one. Without `clients`, they count
     as one client that always has a request of length `queued`.
     """
@@ -283,7 +282,7 @@ class Query(NamedTuple):
     clients: Clients | None = None
 
     def without_clients(self) -> "Query":
-        """Return the query without other clients at the accelerator."""
+        """Return the same query for an accelerator that no other function uses."""
         queued = None if self.queued is None else np.zeros_like(self.queued)
         return self._replace(queued=queued, clients=None)
 
@@ -309,13 +308,13 @@ class Mixes(NamedTuple):
 
     @property
     def clients(self) -> Clients:
-        """The clients of the accelerator in these mixes."""
+        """Clients of the accelerator in these mixes, one per mix; rate 0 stands for none."""
         queues, time, rate = (one[:, None] for one in (self.queues, self.request_time, self.rate))
         return Clients(np.maximum(queues, 1), np.where(queues > 0, time, 1.0), rate)
 
     @property
     def query(self) -> Query:
-        """The query whose predictions can be compared with these mixes."""
+        """Query whose predictions can be compared with the throughput measured in these mixes."""
         return Query(
             self.origin.files[0],
             self.rows,
@@ -326,7 +325,7 @@ class Mixes(NamedTuple):
         )
 
     def where(self, rows: Mask) -> "Mixes":
-        """Return the mixes in the given rows."""
+        """Return the mixes in the rows that the mask selects."""
         return Mixes(
             self.origin,
             tuple(name for name, kept in zip(self.rows, rows, strict=True) if kept),
@@ -336,7 +335,7 @@ class Mixes(NamedTuple):
 
 
 class OwnContention(NamedTuple):
-    """Contention that a function causes: its counters or score, measured while it runs alone."""
+    """Counters or score of a function that runs alone, which describe it as a competitor."""
 
     origin: Origin
     rows: tuple[str, ...]

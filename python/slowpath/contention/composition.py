@@ -28,7 +28,7 @@ def least(parts: Floats, _solo: Floats) -> Floats:
 
 
 def run_to_completion(parts: Floats, solo: Floats) -> Floats:
-    """Return the throughput of run-to-completion functions (Eq. 4).
+    """Return the throughput of functions that process each packet to completion (Eq. 4).
 
     The throughput is 1 / (sum 1 / (T_solo - dT_k) - (r - 1) / T_solo), for r resources.
     """
@@ -37,7 +37,10 @@ def run_to_completion(parts: Floats, solo: Floats) -> Floats:
 
 
 def summed(parts: Floats, solo: Floats) -> Floats:
-    """Return the throughput if all drops add up, T_solo - sum dT_k, but at least zero."""
+    """Return the throughput if the drops of all resources add up, but at least zero.
+
+    The formula is T_solo - sum dT_k.
+    """
     return np.asarray(np.maximum(solo - (solo - parts).sum(axis=0), 0.0))
 
 
@@ -67,9 +70,10 @@ _ADDED = ("irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb", "dma_mb", "score"
 
 
 def contention_at(own: OwnContention, flows: float, size: float) -> dict[str, float]:
-    """Return the contention that a function causes, as measured under the most similar traffic.
+    """Return the columns that describe a function as a competitor, from the most similar traffic.
 
-    The distance is between logarithms. Values are neither interpolated nor extrapolated.
+    Similarity is the distance between the logarithms of flows and packet size. Values are neither
+    interpolated nor extrapolated.
     """
     wanted = np.log([flows, size])
     known = np.log(np.column_stack([own.columns[name] for name in TRAFFIC_NAMES]))
@@ -81,7 +85,7 @@ def contention_at(own: OwnContention, flows: float, size: float) -> dict[str, fl
 def total_contention(
     parts: Sequence[Mapping[str, float]], names: Sequence[str]
 ) -> dict[str, float]:
-    """Return the contention of all competitors together; zero without competitors.
+    """Return the contention that all competitors cause together; zero without competitors.
 
     Rates, working sets and scores add up. Instructions per cycle are total instructions divided by
     total cycles.
@@ -94,7 +98,7 @@ def total_contention(
 
 
 def together_by_row(counts: Floats, own: Columns, names: Sequence[str]) -> dict[str, Floats]:
-    """Return the contention of all competitors together, for many rows at once.
+    """Return the contention that all competitors cause together, for many rows at once.
 
     Args:
         counts: number of instances of each competitor, `[row, competitor]`.
@@ -119,7 +123,7 @@ _EQUAL = 1e-9
 
 
 class Detected(NamedTuple):
-    """An execution pattern detected from co-runs."""
+    """The execution pattern that was detected from measurements of mixes, with its confidence."""
 
     pattern: Pattern | None  # None if the confidence is too low
     confidence: float  # confidence in the pattern that fits better, as a share
@@ -129,7 +133,7 @@ class Detected(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """The execution pattern of a model, and the reason why it was chosen."""
+    """The reason for the execution pattern of a model: its source, and the evidence."""
 
     source: Source
     declared: Pattern | None = None  # pattern in the record of the profile
@@ -137,10 +141,14 @@ class Reason(NamedTuple):
 
 
 def better_of(off_p: Floats, off_r: Floats) -> Detected:
-    """Detect the pattern that fits better, from relative errors of pipeline and run-to-completion.
+    """Detect the execution pattern that fits measured mixes better.
+
+    Args:
+        off_p: relative errors of the pipeline model, by mix.
+        off_r: relative errors of the run-to-completion model, by mix.
 
     Returns:
-        The pattern, or none if fewer than 90 % of the resamples agree.
+        The pattern, or None as pattern if fewer than 90 % of the resamples agree.
     """
     count = len(off_p)
     better: Pattern = "pipeline" if off_p.sum() <= off_r.sum() else "run-to-completion"

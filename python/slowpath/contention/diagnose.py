@@ -22,7 +22,7 @@ _POINTS, _MOST_POINTS = 101, 10_000
 
 
 def run(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Run the command.
+    """Run `slowpath contention diagnose`: print the bottleneck of a function and its margin.
 
     Raises:
         InputError: if a file cannot be read, used or written.
@@ -146,7 +146,7 @@ def _changes(
 
 
 def _warn(file: str, report: "DiagnosisReport") -> None:
-    """Warn about settings outside the training range."""
+    """Print warnings about traffic or contention outside the range of the training rows."""
     points = [] if report["sweep"] is None else report["sweep"]["points"]
     names = report["now"]["outside"]
     if names:

@@ -4,7 +4,7 @@ from typing import Literal, NotRequired, TypedDict
 
 
 class SavedOrigin(TypedDict):
-    """Origin of measured rows."""
+    """Origin of the measured rows of a table."""
 
     files: list[str]
     """Files of the rows, as the user named them."""
@@ -24,7 +24,7 @@ class SavedOrigin(TypedDict):
 
 
 class SavedRows(TypedDict):
-    """Measured rows."""
+    """Measured rows of a table, with their origin."""
 
     origin: SavedOrigin
     """Origin of the rows."""
@@ -47,7 +47,7 @@ class SavedScore(TypedDict):
 
 
 class Checked(TypedDict):
-    """A prediction of the memory stage for one training row."""
+    """Prediction of throughput with contention for memory, for one training row."""
 
     row: int
     """Index of the row, from 0."""
@@ -140,7 +140,7 @@ class ResourcePart(TypedDict):
 
 
 class Diagnosed(TypedDict):
-    """Bottleneck of the function in one setting."""
+    """Resource that limits the function under given traffic and competitors."""
 
     throughput: float
     """Predicted throughput with all resources."""
@@ -165,7 +165,7 @@ class Diagnosed(TypedDict):
 
 
 class SettingTraffic(TypedDict):
-    """Traffic of all functions."""
+    """Traffic that all functions process."""
 
     flows: float
     """Number of flows."""
@@ -187,7 +187,7 @@ class WhatIf(TypedDict):
 
 
 class SweptPoint(TypedDict):
-    """A point of the sweep."""
+    """Bottleneck at one value of the swept traffic attribute."""
 
     value: float
     """Value of the attribute."""
@@ -196,7 +196,7 @@ class SweptPoint(TypedDict):
 
 
 class Crossing(TypedDict):
-    """A change of the bottleneck."""
+    """A value of the swept attribute at which the bottleneck changes."""
 
     at: float
     """The first value with the new bottleneck: a whole number of flows or bytes, or a match ratio
@@ -208,7 +208,7 @@ class Crossing(TypedDict):
 
 
 class DiagnosedSweep(TypedDict):
-    """Bottlenecks along an attribute of the traffic."""
+    """Bottlenecks of the function for a range of values of a traffic attribute."""
 
     attribute: Literal["flows", "size", "mtbr"]
     """The swept attribute."""

@@ -40,7 +40,10 @@ class Slomo(NamedTuple):
     solo: float | None  # solo throughput under the training traffic
 
     def predict(self, columns: Columns, solo: Floats | None = None) -> Floats:
-        """Return the throughput; with `solo`, extrapolate to the traffic with this solo throughput.
+        """Return the predicted throughput for rows with these columns.
+
+        With `solo`, the throughput of the function alone under the traffic of the rows, scale the
+        prediction to it.
 
         Raises:
             ValueError: if `solo` is given, but the one under the training traffic is unknown.
@@ -54,12 +57,12 @@ class Slomo(NamedTuple):
 
 
 def fit_slomo(profile: MemoryProfile, solo: float | None = None) -> Slomo:
-    """Train SLOMO on rows, which should have the same traffic."""
+    """Train the SLOMO baseline on measured rows, which should have the same traffic."""
     return Slomo(fit_stage(RECIPES["slomo"], rows_of(profile)), solo)
 
 
 def solo_throughput(profile: MemoryProfile) -> float | None:
-    """Return the median throughput of rows without competitors; None without such rows."""
+    """Return the median throughput of a function alone; None if no row lacks competitors."""
     contention = [values for name, values in profile.columns.items() if name not in TRAFFIC_NAMES]
     without = ~np.any(contention, axis=0)
     return float(np.median(profile.throughput[without])) if without.any() else None
@@ -79,7 +82,7 @@ METHODS: dict[Method, str] = {
 
 
 class Partial(NamedTuple):
-    """Partial throughputs: for each resource, throughput with contention for this resource only."""
+    """A function's throughput with contention for one resource only, for each resource."""
 
     parts: Floats  # partial throughputs `[resource, row]`, memory first
     solo: Floats  # throughput without contention, by row
@@ -160,7 +163,7 @@ def solo_notes(
 ) -> list[str]:
     """Return notes if the given solo throughput contradicts the profile, or cannot be checked.
 
-    `found` are the predictions for the query.
+    `found` has the predictions for the query.
     """
     if query.alone is None:
         return []
@@ -188,10 +191,11 @@ def _without_competitors(model: FunctionModel, query: Query) -> Query:
 
 
 def partial(model: FunctionModel, query: Query, full: Predictions, confidence: float) -> Partial:
-    """Return the partial throughputs; `full` are the predictions with all competitors.
+    """Return the throughput with contention for each single resource.
 
-    In a pipeline, these are the throughputs of the stages. In run-to-completion, each resource is
-    predicted without the contention for the other one.
+    `full` has the predictions with all competitors. In a pipeline, the results are the throughputs
+    of the stages. In run-to-completion, each resource is predicted without the contention for the
+    other one.
     """
     alone, solo = _without_competitors(model, query), query.alone
     if solo is None:
@@ -228,7 +232,9 @@ _UNSEEN = -1
 
 
 def widening(model: FunctionModel, mixes: Mixes) -> float:
-    """Return the factor that widens intervals with clients; 1 if too few mixes have clients.
+    """Return the factor by which intervals are widened if the accelerator has other clients.
+
+    It is 1 if too few of the measured mixes have such clients.
 
     Args:
         model: model of the function, with the chosen execution pattern.
@@ -251,7 +257,11 @@ def widening(model: FunctionModel, mixes: Mixes) -> float:
 
 
 def _held_out(model: FunctionModel, mixes: Mixes) -> Floats:
-    """Predict each mix by models trained without its competitors and without its waiting time."""
+    """Predict each measured mix by models that were trained without it.
+
+    The memory model's training rows exclude the mix's competitors; waiting times are learnt from
+    other mixes.
+    """
     stages, found = _stages(model, mixes), np.ones(len(mixes.rows))
     part = np.random.default_rng(0).permutation(len(mixes.rows)) % _FOLDS
     for one in range(_FOLDS):
@@ -268,9 +278,9 @@ def _held_out(model: FunctionModel, mixes: Mixes) -> Floats:
 
 
 def _stages(model: FunctionModel, mixes: Mixes) -> Indices:
-    """Return, for each mix, a fold whose model was trained without the mix's competitors.
+    """Return, for each mix, the fold whose memory model was trained without the mix's competitors.
 
-    The result is `_UNSEEN` if no fold was trained with them.
+    The result is `_UNSEEN` for a mix whose competitors are in no training row.
     """
     names = [name for name in model.memory.columns if name not in TRAFFIC_NAMES]
     known = np.column_stack([model.memory.columns[name] for name in names])

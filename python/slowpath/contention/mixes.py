@@ -19,7 +19,7 @@ from slowpath.core.arrays import Floats, Indices
 
 
 class Kind(NamedTuple):
-    """A function together with its traffic."""
+    """A function together with its traffic, which can occur several times in a mix."""
 
     file: str  # file of the model, as the user named it
     model: FunctionModel
@@ -29,12 +29,12 @@ class Kind(NamedTuple):
 
     @property
     def accelerated(self) -> bool:
-        """Return true if the function sends requests to the accelerator."""
+        """True if the function sends requests to the accelerator."""
         return self.model.request_time is not None and self.mtbr is not None
 
 
 class MixPredictions(NamedTuple):
-    """Predictions for mixes, with one entry for each different function of each mix."""
+    """Predictions for mixes of functions; equal functions of a mix share an entry."""
 
     mix: Indices  # index of the mix
     kind: Indices  # index of the function
@@ -46,7 +46,7 @@ class MixPredictions(NamedTuple):
     outside: list[list[str]]  # traffic and contention outside the training range
 
     def where(self, rows: Indices) -> "MixPredictions":
-        """Return the predictions at the given rows."""
+        """Return only the predictions with these indices."""
         mix, kind, throughput, low, high, memory, accelerator, outside = self
         return MixPredictions(
             mix[rows],
@@ -61,7 +61,7 @@ class MixPredictions(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """The rows to predict, one for each different function of each mix."""
+    """The rows to predict, one for each different function of each mix of functions."""
 
     mixes: Sequence[tuple[int, ...]]
     mix: Indices
@@ -105,7 +105,10 @@ def predict_mixes(
 
 
 def _rows(kinds: Sequence[Kind], mixes: Sequence[tuple[int, ...]]) -> _Rows:
-    """Return a row for each different function of each mix, with the contention of the others."""
+    """Return the rows to predict: one for each different function of each mix.
+
+    The columns of a row describe the other functions in its mix as competitors.
+    """
     each = [(at, kind) for at, mix in enumerate(mixes) for kind in dict.fromkeys(mix)]
     mix, kind = np.array(each, dtype=np.intp).reshape(-1, 2).T
     counts = np.zeros((len(mixes), len(kinds)))
@@ -122,7 +125,7 @@ def _rows(kinds: Sequence[Kind], mixes: Sequence[tuple[int, ...]]) -> _Rows:
 
 
 def _own(kinds: Sequence[Kind], names: Sequence[str], needed: set[int]) -> dict[str, Floats]:
-    """Return the contention that each function causes, by column.
+    """Return the contention for memory that each function causes, by column.
 
     It is zero for functions that always run alone.
     """
@@ -139,7 +142,7 @@ def _own(kinds: Sequence[Kind], names: Sequence[str], needed: set[int]) -> dict[
 
 
 def _groups(kinds: Sequence[Kind], kind: Indices) -> list[Indices]:
-    """Group the rows by model and use of the accelerator."""
+    """Return groups of rows with equal model and equal use of the accelerator, as indices."""
     found = dict[tuple[int, bool], list[int]]()
     for row, at in enumerate(kind):
         one = kinds[at]
@@ -165,7 +168,10 @@ def _query(
 
 
 def _queued(kinds: Sequence[Kind], rows: _Rows) -> tuple[Floats, Clients]:
-    """Return how long a request waits for the others, by row, and these other clients."""
+    """Return how long other clients are served before a request, and these clients, by row.
+
+    The request is one of the row's function. The time is 0 for functions without an accelerator.
+    """
     count = len(rows.kind)
     found = np.zeros(count)
     users = [row for row, kind in enumerate(rows.kind) if kinds[kind].accelerated]
@@ -193,13 +199,16 @@ def _queued(kinds: Sequence[Kind], rows: _Rows) -> tuple[Floats, Clients]:
 
 
 def _idle_clients(rows: int, clients: int) -> Clients:
-    """Return clients that send nothing."""
+    """Return clients of an accelerator that send nothing, for tables without other clients."""
     shape = (rows, clients)
     return Clients(np.ones(shape), np.ones(shape), np.zeros(shape))
 
 
 def _rates(kinds: Sequence[Kind], rows: _Rows, users: Indices) -> Floats:
-    """Return the request rate that the memory stage allows, for rows that use the accelerator."""
+    """Return the rate of accelerator requests that contention for memory allows, by row.
+
+    The rate is 0 for rows not in `users`.
+    """
     rates = np.zeros(len(rows.kind))
     for group in _groups(kinds, rows.kind[users]):
         at = users[group]
@@ -210,7 +219,7 @@ def _rates(kinds: Sequence[Kind], rows: _Rows, users: Indices) -> Floats:
 
 
 def _clients(kinds: Sequence[Kind], rows: _Rows, at: int) -> list[int]:
-    """Return the users of the accelerator in a row's mix, beginning with the row's own function."""
+    """Return the functions in a row's mix that use the accelerator, its own function first."""
     own = int(rows.kind[at])
     others = [kind for kind in rows.mixes[rows.mix[at]] if kinds[kind].accelerated]
     others.remove(own)

@@ -1,4 +1,4 @@
-"""The contention model of a network function: a model per resource, and their combination."""
+"""The contention model of a network function: one model per resource, and their combination."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -30,7 +30,10 @@ _UNKNOWN = 9.0
 
 
 class ModelChoice(NamedTuple):
-    """The chosen memory model, with the errors of all candidates on held-out training rows."""
+    """A recipe for the memory model, chosen by errors on held-out rows.
+
+    `scores` has the errors of all candidates.
+    """
 
     recipe: Recipe
     scores: tuple[Score, ...]
@@ -38,7 +41,7 @@ class ModelChoice(NamedTuple):
 
 
 class FunctionModel(NamedTuple):
-    """A trained model of a function, ready for predictions."""
+    """A trained contention model of a network function, ready for predictions."""
 
     memory: MemoryProfile
     accelerator: AcceleratorProfile | None
@@ -57,7 +60,7 @@ class FunctionModel(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The function's name, or the first file of its profile."""
+        """Name of the network function, or the first file of its profile."""
         return self.memory.origin.function or self.memory.origin.files[0]
 
     def without_competitors(self, columns: Columns) -> dict[str, Floats]:
@@ -68,9 +71,10 @@ class FunctionModel(NamedTuple):
         }
 
     def margin_beyond(self, confidence: float) -> float:
-        """Return the half width of intervals outside the training range, on the logarithmic scale.
+        """Return the half width of intervals outside the training range, for log throughput.
 
-        Without held-out rows at the ends of axes, intervals reach to a factor of ten on both sides.
+        It follows from errors at held-out ends of axes. Without these, intervals reach to a
+        factor of ten on both sides.
         """
         errors = self.choice.end_errors
         quantile = residual_quantile(errors, confidence) if len(errors) else _UNKNOWN
@@ -78,7 +82,7 @@ class FunctionModel(NamedTuple):
 
 
 class Profiles(NamedTuple):
-    """All measurements from which the model of a function is trained."""
+    """All tables of measurements from which the model of a function is trained."""
 
     memory: MemoryProfile
     accelerator: AcceleratorProfile | None = None
@@ -87,7 +91,7 @@ class Profiles(NamedTuple):
 
 
 def rows_of(memory: MemoryProfile) -> Rows:
-    """Return the rows on which memory models are trained."""
+    """Return the training rows of memory models, with the size of the cache, from a profile."""
     return Rows(memory.columns, memory.throughput, memory.origin.cache_mb or CACHE_MB)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Traffic(NamedTuple):
-    """Traffic of a function."""
+    """Traffic that a function processes."""
 
     flows: float
     size: float  # packet size, bytes
@@ -69,7 +69,7 @@ def read_beside(text: str | None) -> list[str]:
 
 
 def read_recipe(name: str) -> str:
-    """Return the name of a memory model.
+    """Return `name`, after checking that it is the name of a memory model.
 
     Raises:
         OptionError: if no memory model has this name.
@@ -83,11 +83,10 @@ def read_recipe(name: str) -> str:
 
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Suppress warnings of scikit-learn within the context.
+    """Suppress warnings of scikit-learn in a `with` block.
 
-    These are warnings such as a kernel parameter at its bound.
-
-    The warnings concern the quality of a model, which is measured on held-out rows instead.
+    An example is a kernel parameter at its bound. The warnings concern the quality of a model,
+    which is measured on held-out rows instead.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

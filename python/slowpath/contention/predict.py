@@ -29,7 +29,7 @@ _SLOMO = "slomo"
 
 
 def predict(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Run the command `predict`.
+    """Run the command `slowpath contention predict`.
 
     Raises:
         InputError: if a file cannot be read, used or written.
@@ -53,7 +53,7 @@ def predict(given: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def _check(given: Namespace) -> None:
-    """Check that the options fit together."""
+    """Check that the options of the command `predict` do not contradict each other."""
     tables = {"--memory": given.memory, "--accelerator": given.accelerator}
     models = {"--with": given.beside, "--traffic": given.traffic}
     if given.model is None:
@@ -88,7 +88,7 @@ def _check(given: Namespace) -> None:
 
 
 def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
-    """Return a model trained on the tables of the options, and the query."""
+    """Train a model on the tables that the options name; return it with the query to predict."""
     from slowpath.contention.cells import read_cells
     from slowpath.contention.columns import REQUEST_TIME, THROUGHPUT, missing_column_error
     from slowpath.contention.reading import kind_of, read_query
@@ -113,7 +113,7 @@ def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
 
 
 def _of_models(given: Namespace) -> "tuple[FunctionModel, Query]":
-    """Return a saved model, and the query built from files or options."""
+    """Load a saved model; return it with the query, which comes from a file or from options."""
     from slowpath.contention.prediction import query_with_competitors
     from slowpath.contention.reading import read_query
     from slowpath.contention.saved import read
@@ -157,7 +157,7 @@ def _report(
 def _note_alone(
     given: Namespace, model: "FunctionModel", query: "Query", found: "Predictions"
 ) -> None:
-    """Print notes about a missing solo throughput, or one that contradicts the profile."""
+    """Note that solo throughput is missing, or differs from that in the profile of the function."""
     from slowpath.contention.methods import solo_notes
 
     if given.method != _SLOMO:
@@ -171,7 +171,7 @@ def _note_alone(
 
 
 def _warn(query: "Query", found: "Predictions") -> None:
-    """Warn about ignored columns, and rows outside the training range."""
+    """Warn about ignored columns of a query, and about rows outside the model's training range."""
     for name in query.left_out:
         note(
             f"warning: {query.file}: column {name} is left out, as the model knows no accelerator: "
@@ -195,7 +195,7 @@ _CLEAR = "\r\x1b[K"
 
 
 def run(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Run the command `evaluate`.
+    """Run the command `slowpath contention evaluate`.
 
     Raises:
         InputError: if a table cannot be used, or a file cannot be written.

@@ -1,9 +1,9 @@
 """Predicts throughput by resource, finds the bottleneck, and detects the execution pattern.
 
 The execution pattern is detected from mixes with competitors for memory and for the accelerator at
-once (paper, 4.2). For each pattern, models of the single resources predict these mixes, as a share
-of the solo throughput measured with each mix. `composition.better_of` compares the errors of both
-patterns.
+once (Tomur paper, 4.2). For each pattern, models of the single resources predict these mixes, as a
+share of the solo throughput measured with each mix. `composition.better_of` compares the errors of
+both patterns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ residuals. It corresponds to the mean error of 1.3 % in the paper (4.1.1 and app
 
 
 class Predictions(NamedTuple):
-    """Predictions by row, in the unit of the profile's throughput."""
+    """Predicted throughput for each row of a query, in the unit of the profile, with intervals."""
 
     throughput: Floats
     low: Floats
@@ -62,7 +62,10 @@ def predict(model: FunctionModel, query: Query, confidence: float) -> Prediction
 
 
 def _composed(model: FunctionModel, query: Query, confidence: float) -> Predictions:
-    """Predict a query. Intervals are not yet widened for other clients of the accelerator."""
+    """Predict the rows of a query from the models of memory and accelerator.
+
+    Intervals are not yet widened for other clients of the accelerator.
+    """
     low, middle, high, outside = _memory(model, query.columns, confidence)
     request_time = model.request_time
     if request_time is None or query.mtbr is None or query.queued is None:
@@ -100,16 +103,16 @@ def _composed(model: FunctionModel, query: Query, confidence: float) -> Predicti
 
 
 def _mark(outside: list[list[str]], rows: Mask) -> None:
-    """Add the match ratio to the out-of-range columns of the given rows.
+    """Note, for the given rows, that the accelerator's match ratio is outside the training range.
 
-    It replaces the note that only the combination of values is unusual.
+    The note replaces the one that only the combination of values is unusual.
     """
     for row in np.flatnonzero(rows):
         outside[row] = [*(one for one in outside[row] if one != TOGETHER), "mtbr"]
 
 
 class _Ends(NamedTuple):
-    """The prediction of the memory stage, with both ends of its interval."""
+    """Throughput predicted from contention for memory, with both ends of its interval."""
 
     low: Floats
     middle: Floats
@@ -123,10 +126,10 @@ def _added(
     added: tuple[Floats, float],
     outside: list[list[str]],
 ) -> Predictions:
-    """Predict a run-to-completion function: each resource adds time to that of a packet (Eq. 4).
+    """Predict a run-to-completion function, where each resource adds time to each packet (Eq. 4).
 
-    `added` is the accelerator time that memory rows do not yet contain, and the margin of its
-    logarithm.
+    `added` is the accelerator time per packet that memory measurements do not contain, and the
+    margin of its logarithm.
     """
     wait, margin = added
     alone = np.exp(model.stage.log_throughput(model.without_competitors(columns)))
@@ -146,7 +149,10 @@ def _added(
 def _memory(
     model: FunctionModel, columns: Mapping[str, Floats], confidence: float
 ) -> tuple[Floats, Floats, Floats, list[list[str]]]:
-    """Return low end, prediction and high end of the memory stage, and columns out of its range."""
+    """Predict throughput under contention for memory: low end, middle and high end of its interval.
+
+    The last result lists, by row, the columns that are outside the training range.
+    """
     middle = model.stage.log_throughput(columns)
     low, high = model.intervals.interval(columns, confidence)
     outside = model.range.outside(columns)
@@ -164,10 +170,10 @@ NamedModel = tuple[str, FunctionModel]
 def query_with_competitors(
     target: NamedModel, others: Sequence[NamedModel], traffic: tuple[float, float, float | None]
 ) -> Query:
-    """Return the query for `target` with the contention of all others together.
+    """Return the query for `target` with the contention of all competitors together.
 
-    In this mix, the others send requests to the accelerator as fast as their own memory stages
-    allow. The target gets the rest of the accelerator's time.
+    The competitors send requests to the accelerator as fast as their own memory stages allow. The
+    target gets the rest of the accelerator's time.
 
     Raises:
         InputError: if the contention that a competitor causes is unknown, or the models are of
@@ -239,20 +245,24 @@ def contention_of(model: FunctionModel, file: str) -> OwnContention:
 
 
 def _columns(flows: float, size: float, contention: Mapping[str, float]) -> dict[str, Floats]:
-    """Return the columns of a single row."""
+    """Return the columns of a query with one row: flows, packet size, and contention."""
     row = {**dict(zip(TRAFFIC_NAMES, (flows, size), strict=True)), **contention}
     return {name: np.array([value]) for name, value in row.items()}
 
 
 def _rate(model: FunctionModel, columns: Mapping[str, Floats]) -> float:
-    """Return the throughput that the memory stage allows."""
+    """Return the throughput, for a query with one row, if only memory limits it."""
     return float(np.exp(model.stage.log_throughput(columns))[0])
 
 
 def _queued(
     clients: Sequence[tuple[int, RequestTime, float]], mtbr: float, size: float
 ) -> tuple[float, Clients]:
-    """Return how long a queue's request of the first client waits for the other clients."""
+    """Return the waiting time of the first client's requests behind those of other clients.
+
+    The time is the sum over its queues. Each client has a number of queues, a request time and a
+    maximum rate. Also return the other clients.
+    """
     queues = np.array([float(count) for count, _, _ in clients])
     times = np.array([float(time.at(np.array(mtbr), np.array(size))) for _, time, _ in clients])
     rates = np.array([rate for _, _, rate in clients])
@@ -283,7 +293,7 @@ def detect_pattern(model: FunctionModel, mixes: Mixes) -> Detected | None:
 
 
 def _errors(model: FunctionModel, mixes: Mixes) -> Floats:
-    """Return the relative errors of a model in mixes."""
+    """Return the absolute relative error of the model's prediction for each measured mix."""
     query = mixes.query
     alone = query.without_clients()._replace(columns=model.without_competitors(mixes.columns))
     beside, solo = (predict(model, one, _CONFIDENCE).throughput for one in (query, alone))
@@ -293,7 +303,7 @@ def _errors(model: FunctionModel, mixes: Mixes) -> Floats:
 def choose_pattern(
     given: Pattern | None, declared: Pattern | None, found: Detected | None
 ) -> tuple[Pattern, Reason]:
-    """Return the chosen pattern and the reason.
+    """Return the execution pattern of a function, and the reason for this choice.
 
     In order of precedence, the pattern is given by the user, surely detected, declared, or assumed.
     """

@@ -1,12 +1,13 @@
 """Reads profiles, queries and mixes; each error names the file, the row and the column.
 
-Keys of remarks are `function`, `device`, `source` (method of measurement), `unit throughput`,
-`cache mb` (size of the last-level cache in MB), `mtbr` (match ratio of the traffic, in matches per
-MB), and `unit COLUMN`, which has to be the unit of profiles. All are optional.
+Comment lines above a table (remarks) have the keys `function`, `device`, `source` (method of
+measurement), `unit throughput`, `cache mb` (size of the last-level cache in MB), `mtbr` (match
+ratio of the traffic, in matches per MB), and `unit COLUMN`, which has to be the unit of profiles.
+All are optional.
 
 Published tables are from the repository NetX-lab/Yala, `profile/flowmon`, in the form of our
 validation data. FlowMonitor runs on two cores, competitors (`mem-bench`) on others; their shared
-last-level cache has 6 MB (paper, 7.1).
+last-level cache has 6 MB (Tomur paper, 7.1).
 
 `slowpath contention profile` writes mixes (`mixes.csv`). Its memory profile repeats the rows with
 competitors for memory only. The other rows tell the execution pattern of the function, and its
@@ -59,7 +60,7 @@ _OTHER_CACHES = ("cache", "cache b", "cache bytes", "cache kb", "cache kib", "ca
 
 
 def stated_origin(table: Table) -> Origin:
-    """Return the origin that the remarks of a table state.
+    """Return the origin (function, device, units) stated in comment lines above a table.
 
     Raises:
         InputError: if a number is invalid, or a unit is wrong.
@@ -111,7 +112,7 @@ def reciprocal(unit: str, other: str) -> bool:
 
 
 def _plain(unit: str) -> str:
-    """Return a unit without spaces, brackets and plural endings."""
+    """Return a unit without spaces, brackets and plural endings, for comparisons."""
     parts = unit.translate({ord(one): "" for one in " ()"}).split("/")
     return "/".join(part if len(part) == 1 else part.removesuffix("s") for part in parts)
 
@@ -134,12 +135,18 @@ _REGEX = {"row", MTBR.name, REQUEST_TIME.name}
 
 
 def is_published(table: Table) -> bool:
-    """Return true if a table has the columns of a published table, and no remarks."""
+    """Return true if a table has the columns of those published in the repository NetX-lab/Yala.
+
+    Such tables have no remarks.
+    """
     return not table.remarks and set(table.header) in (_MEMORY, _REGEX)
 
 
 def published_origin(table: Table) -> Origin:
-    """Return the origin of the published tables; their unit of throughput is unknown."""
+    """Return the origin of the tables published in the repository NetX-lab/Yala.
+
+    Their unit of throughput is unknown.
+    """
     return Origin(
         files=(table.file,),
         function="FlowMonitor",
@@ -160,9 +167,9 @@ Kind = Literal["memory", "accelerator", "contention", "mixes"]
 
 
 def kind_of(file: str) -> Kind:
-    """Return the kind of profile in a file, which its columns determine.
+    """Return the kind of profile that a file contains, as its columns tell.
 
-    Raise an InputError if the columns are those of no kind.
+    Raise an InputError if the columns belong to no kind of profile.
     """
     table = read_cells(file)
     if has(table, CLIENT_TIME):
@@ -209,7 +216,10 @@ def read_memory(files: Sequence[str]) -> MemoryProfile:
 
 
 def _joined(origins: Sequence[Origin]) -> Origin:
-    """Merge origins: the first stated value of each field applies to all."""
+    """Merge the origins of several tables into one.
+
+    Each field has the first stated value.
+    """
     first, *others = origins
     for other in others:
         missing = {
@@ -252,7 +262,7 @@ def read_accelerator(file: str, reference: Origin | None = None) -> AcceleratorP
 
 
 def read_own_contention(file: str, reference: Origin | None = None) -> OwnContention:
-    """Read the contention that a function causes, by its traffic.
+    """Read the contention that a function causes for other functions, by its traffic.
 
     Raises:
         InputError: if the file cannot be used, has no rows, or is of another function or device
@@ -269,7 +279,7 @@ def read_own_contention(file: str, reference: Origin | None = None) -> OwnConten
 
 
 def check_columns(own_contention: OwnContention, memory: MemoryProfile) -> None:
-    """Check that a function's own contention has all columns of contention in its memory rows.
+    """Check that a function's own contention has all contention columns of its memory profile.
 
     Raises:
         InputError: if a column is missing.
@@ -283,8 +293,8 @@ def check_columns(own_contention: OwnContention, memory: MemoryProfile) -> None:
 def read_query(file: str, profile: MemoryProfile, *, accelerator: bool) -> Query:
     """Read a query with the columns of a profile.
 
-    Tables of a profile are also valid queries. In memory rows, a remark states the match ratio, and
-    no other client uses the accelerator.
+    Tables of a profile are also valid queries. For tables measured with competitors for memory
+    only, a remark states the match ratio, and no other client uses the accelerator.
 
     Args:
         file: the table.
@@ -323,7 +333,7 @@ def _contention(table: Table) -> Sequence[Column]:
 
 
 def origin_of(table: Table) -> Origin:
-    """Return the origin that a table states, or that of the published tables."""
+    """Return the function, device and units of a table, as stated or as known if published."""
     return published_origin(table) if is_published(table) else stated_origin(table)
 
 

@@ -21,7 +21,7 @@ RESOURCES = ("memory", "accelerator")
 
 
 class PredictionReport(NamedTuple):
-    """Predictions with their model, method and query."""
+    """Predictions for a query, with the model and method that made them."""
 
     model: FunctionModel
     method: Method
@@ -31,17 +31,20 @@ class PredictionReport(NamedTuple):
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe of the memory model."""
+        """Recipe (features and kind of model) of the memory model that made the predictions."""
         return RECIPES["slomo"] if self.method == "slomo" else self.model.choice.recipe
 
     @property
     def intervals(self) -> bool:
-        """Return true if the method has intervals."""
+        """Return true if the prediction method has confidence intervals."""
         return self.method == "slowpath"
 
 
 def predictions_csv(answer: PredictionReport) -> Iterator[str]:
-    """Yield a line for each row of the query; `outside` has column names separated by spaces."""
+    """Yield predictions as CSV, a line for each row of the query.
+
+    The column `outside` lists columns that are outside the training range, separated by spaces.
+    """
     yield csv_line(COLUMNS)
     for row in _rows(answer):
         cells = [row[name] for name in COLUMNS[:-1]]
@@ -49,7 +52,7 @@ def predictions_csv(answer: PredictionReport) -> Iterator[str]:
 
 
 def predictions_json(answer: PredictionReport) -> Iterator[str]:
-    """Yield one JSON document."""
+    """Yield the predictions as one JSON document."""
     confidence = answer.confidence / 100 if answer.intervals else None
     yield json_line({**_shared(answer), "confidence": confidence, "predictions": _rows(answer)})
 
@@ -68,7 +71,7 @@ def predictions_parquet(file: str, answer: PredictionReport) -> None:
 
 
 def _shared(answer: PredictionReport) -> dict[str, str | None]:
-    """Return the properties that all predictions have in common."""
+    """Return the properties of a report that are the same for all rows, such as the function."""
     origin = answer.model.memory.origin
     return {
         "slowpath": engine.version(),
@@ -151,7 +154,7 @@ def model_text(model: FunctionModel) -> Iterator[Line]:
 
 
 def _wait_source(model: FunctionModel) -> str:
-    """Return a sentence on where the waiting times come from."""
+    """Return a sentence on how waiting times at the accelerator were determined."""
     if model.co_runs is None:
         return "Waits at the accelerator: a whole round of the others' requests"
     count = len(model.co_runs.rows)
@@ -159,7 +162,7 @@ def _wait_source(model: FunctionModel) -> str:
 
 
 def _pattern(model: FunctionModel, reason: Reason) -> Iterator[Line]:
-    """Yield the execution pattern, its source and its confidence."""
+    """Yield the function's execution pattern, and how it was determined."""
     source = {
         "given": "as given",
         "detected": "as mixes tell",
@@ -179,12 +182,12 @@ def _pattern(model: FunctionModel, reason: Reason) -> Iterator[Line]:
 
 
 def model_json(model: FunctionModel) -> Iterator[str]:
-    """Yield the saved model."""
+    """Yield the model as JSON, in the format of saved models."""
     yield written(model)
 
 
 def model_csv(model: FunctionModel) -> Iterator[str]:
-    """Yield a line for each candidate memory model."""
+    """Yield a CSV line for each candidate memory model, with its errors on held-out rows."""
     yield csv_line(("recipe", "among", "beyond", "taken"))
     for one in model.choice.scores:
         taken = "yes" if one.recipe == model.choice.recipe.name else "no"

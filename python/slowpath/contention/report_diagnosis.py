@@ -38,7 +38,7 @@ CHANGE = ("throughput", "gain", "low", "high", "bottleneck", "margin")
 
 
 def diagnosis_csv(report: DiagnosisReport) -> Iterator[str]:
-    """Yield a line for the setting (`now`), each change (`what-if`) and each swept value."""
+    """Yield CSV lines: the present setting (`now`), each change (`what-if`), each swept value."""
     yield csv_line(COLUMNS)
     yield _csv("now", None, report["now"])
     for change in report["what_if"]:
@@ -58,7 +58,7 @@ def _csv(about: str, value: str | float | None, one: Diagnosed) -> str:
 
 
 def diagnosis_text(report: DiagnosisReport) -> Iterator[Line]:
-    """Yield the diagnosis as a sentence and tables."""
+    """Yield a bottleneck diagnosis as text: one sentence, and tables."""
     yield Line(one_line(heading(report)), "bold")
     yield Line(one_line(sentence(report)))
     yield Line("")
@@ -89,7 +89,7 @@ def heading(report: DiagnosisReport) -> str:
 
 
 def sentence(report: DiagnosisReport) -> str:
-    """Return the bottleneck and the margin in a sentence."""
+    """Return a sentence with the bottleneck, and the margin to the next one."""
     now = report["now"]
     throughput = f"{now['throughput']:.4g} ({now['low']:.4g} to {now['high']:.4g})"
     start = f"{now['bottleneck']} is the bottleneck, at {throughput}"
@@ -100,7 +100,7 @@ def sentence(report: DiagnosisReport) -> str:
 
 
 def numbers(*values: float) -> tuple[str, ...]:
-    """Format values with four digits."""
+    """Format each value with four significant digits."""
     return tuple(f"{value:.4g}" for value in values)
 
 
@@ -128,14 +128,14 @@ def changes(report: DiagnosisReport) -> list[tuple[str, ...]]:
 
 
 def margin(one: Diagnosed) -> str:
-    """Return the margin in percent."""
+    """Return the margin to the next bottleneck in percent, as text; empty if there is none."""
     return "" if one["margin"] is None else f"{100 * one['margin']:.1f} %"
 
 
 def pieces(sweep: DiagnosedSweep) -> list[list[SweptPoint]]:
-    """Split the sweep where the bottleneck changes.
+    """Split the points of a sweep where the bottleneck changes.
 
-    Each piece also has the first point of the next piece.
+    Each piece ends with the first point of the next piece.
     """
     points = sweep["points"]
     names = [one["diagnosis"]["bottleneck"] for one in points]
@@ -164,7 +164,7 @@ _COLOURS = {"memory": 0, "regex": 1}
 
 
 def diagnosis_page(report: DiagnosisReport) -> str:
-    """Return the HTML page."""
+    """Return a bottleneck diagnosis as an HTML page."""
     name = report["function"] or "A function"
     parts = [
         element("h1", f"{name}: what holds it back"),
@@ -242,7 +242,7 @@ _WIDE = 20.0
 
 
 def draw_diagnosis(file: str, report: DiagnosisReport, sweep: DiagnosedSweep) -> None:
-    """Write the picture as SVG or PNG, by the file name; equal data give equal files.
+    """Write a picture of the sweep as SVG or PNG, by the file name; equal data give equal files.
 
     Raises:
         OSError: when the file cannot be written.

@@ -36,7 +36,7 @@ ROW = ("row", "measured", "predicted", "low", "high")
 
 
 class Evaluation(NamedTuple):
-    """Results of an evaluation."""
+    """Errors of memory models on held-out rows of a profile."""
 
     memory: MemoryProfile
     models: Sequence[Evaluated]
@@ -48,7 +48,7 @@ class Evaluation(NamedTuple):
         return [one for one in self.models if one.chosen is not None] or [*self.models]
 
     def rows(self, one: Evaluated) -> Iterator[tuple[str, float, float, float, float]]:
-        """Yield each row with its first held-out prediction."""
+        """Yield name, measured and predicted throughput, and interval ends of each profile row."""
         values = (self.memory.throughput, one.predicted[0], one.low[0], one.high[0])
         for name, *numbers in zip(self.memory.rows, *values, strict=True):
             measured, predicted, low, high = map(float, numbers)
@@ -56,7 +56,7 @@ class Evaluation(NamedTuple):
 
 
 def evaluation_json(report: Evaluation) -> Lines:
-    """Return the JSON document."""
+    """Return the evaluation as a JSON document."""
     document = {
         "slowpath": engine.version(),
         "files": [*report.memory.origin.files],
@@ -80,7 +80,7 @@ def evaluation_json(report: Evaluation) -> Lines:
 
 
 def evaluation_csv(report: Evaluation) -> Iterator[str]:
-    """Yield a line for each model."""
+    """Yield a CSV header, and a line with the errors of each model."""
     yield csv_line(("recipe", *_KEYS, "coverage", "width", "ends_mape"))
     for one in report.models:
         numbers = (getattr(one.errors, key) for key in _KEYS)
@@ -117,7 +117,7 @@ def figures(report: Evaluation) -> list[tuple[str, ...]]:
 
 
 def explanation(report: Evaluation) -> str:
-    """Return an explanation of the columns."""
+    """Return an explanation of the columns of the table of errors."""
     return (
         f"Held-out rows; +- standard error; covered by {100 * report.confidence:g} % intervals of "
         "that width; ends: MAPE beyond the rows."
@@ -125,7 +125,7 @@ def explanation(report: Evaluation) -> str:
 
 
 def choices(chosen: dict[str, int]) -> str:
-    """Return the number of folds that chose each model."""
+    """Return a sentence with the number of cross-validation folds that chose each model."""
     names = ", ".join(f"{name} {count}" for name, count in sorted(chosen.items()))
     return f"Chosen in folds: {names}."
 
@@ -136,7 +136,7 @@ _NEAR = 0.1
 
 
 def evaluation_page(report: Evaluation) -> str:
-    """Return the HTML page."""
+    """Return an HTML page with the errors of models and their held-out predictions."""
     origin = report.memory.origin
     name = origin.function or "A function"
     device = f" on {origin.device}" if origin.device else ""
@@ -186,7 +186,7 @@ _WIDE = 20.0
 
 
 def draw_evaluation(file: str, report: Evaluation) -> None:
-    """Write the picture as SVG or PNG, by the file name, with a panel for each model.
+    """Write a picture as SVG or PNG, by the file name, with a panel for each model.
 
     Equal data give equal files.
 

@@ -136,7 +136,7 @@ def _origin(file: str, part: str, saved: SavedRows) -> Origin:
 
 
 def _columns(file: str, part: str, saved: SavedRows, allowed: Sequence[set[str]]) -> dict[str, Any]:
-    """Return the columns of a part, with checked names and values."""
+    """Return checked columns of a section of a model file, such as `memory`."""
     names = {*saved["columns"]}
     if names not in allowed:
         nearest = min(allowed, key=lambda one: len(one ^ names))
@@ -234,7 +234,7 @@ def read(file: str) -> FunctionModel:
 
 
 def _kernels(file: str, document: SavedModel) -> list[Kernels] | None:
-    """Return the kernel parameters of each stage; None in files of older versions."""
+    """Return the kernel parameters of the Gaussian processes; None in files of older versions."""
     saved = document.get("kernels")
     if saved is None:
         return None
@@ -246,7 +246,7 @@ def _kernels(file: str, document: SavedModel) -> list[Kernels] | None:
 
 
 def _widening(file: str, document: SavedModel) -> float:
-    """Return the factor that widens intervals with clients of the accelerator."""
+    """Return the factor that widens intervals where other clients use the accelerator."""
     found = document.get("widening", 1.0)
     if not 0 < found < math.inf:
         raise _no_model(file, f"widening is {found:g}, which is no factor")
@@ -271,7 +271,7 @@ def _read_reason(saved: SavedReason | None) -> Reason | None:
 
 
 def _profiles(file: str, document: SavedModel) -> Profiles:
-    """Return the measurements, checked to be of one function on one device."""
+    """Return the measured profiles in a model file, checked to be of one function and device."""
     memory = _read_memory(file, document["memory"])
     requests, contention = document["accelerator"], document["contention"]
     accelerator = None if requests is None else _read_requests(file, requests)
@@ -312,7 +312,7 @@ def _document(file: str) -> SavedModel:
 
 
 def _checks(model: FunctionModel) -> list[Checked]:
-    """Predict some of the model's rows by its memory stage, as a reference for later readers."""
+    """Return reference predictions of the memory model, which readers of the file compare."""
     count = len(model.memory.rows)
     rows = sorted({round(at) for at in np.linspace(0, count - 1, _CHECKS)})
     predicted = np.exp(model.stage.log_throughput(model.memory.columns))
@@ -324,7 +324,7 @@ def _checks(model: FunctionModel) -> list[Checked]:
 
 
 def _check(file: str, model: FunctionModel, checks: list[Checked]) -> None:
-    """Check that the retrained model repeats the reference predictions."""
+    """Check that the retrained model repeats the reference predictions of the file."""
     predicted = np.exp(model.stage.log_throughput(model.memory.columns))
     low = np.exp(model.intervals.interval(model.memory.columns, 0.9)[0])
     for one in checks:
@@ -342,10 +342,10 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def need() -> None:
-    """Check that the required packages are installed, and limit them to one thread.
+    """Check that NumPy and other required packages are installed; limit them to one thread.
 
-    Matrices have some tens of rows, so further threads would only wait actively. The libraries read
-    these environment variables at import; values set by the user stay.
+    Matrices have some tens of rows, so more threads would only spin. The libraries read these
+    environment variables at import; values set by the user stay.
 
     Raises:
         UnavailableError: if a package is missing; the error names it and the command that installs
@@ -357,7 +357,7 @@ def need() -> None:
 
 
 def need_solver() -> None:
-    """Check that the solver for placements is installed.
+    """Check that the integer solver for placements (OR-tools) is installed.
 
     Raises:
         UnavailableError: if it is not installed.

@@ -28,7 +28,7 @@ _COMPLETION = "run-to-completion"
 
 
 def train(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Run the command.
+    """Run the command `slowpath contention train`.
 
     Raises:
         InputError: if a table cannot be used, or the model cannot be written.
@@ -69,7 +69,7 @@ def _warn(model: "FunctionModel", declared: "Declared | None") -> None:
 
 
 def _detection(reason: "Reason") -> str:
-    """Return the detected pattern and its confidence in words."""
+    """Return a text with the execution pattern that was detected, and its confidence."""
     found = reason.detected
     if found is None:
         return ""
@@ -99,7 +99,7 @@ def tables_of(names: Sequence[str]) -> list[str]:
 def learned(
     tables: Sequence[str], given: Namespace, declared: Declared | None = None
 ) -> "FunctionModel":
-    """Train a model on tables; the columns of each table tell its kind.
+    """Train a model on tables; the columns of each table determine its kind.
 
     Raises:
         InputError: if a table cannot be used, or two tables are of the same kind.
@@ -166,7 +166,7 @@ def _measured(tables: Sequence[str]) -> "tuple[Profiles, Mixes | None]":
 def _check_match_ratio(
     memory: "MemoryProfile", given: "Pattern | None", declared: Declared | None
 ) -> None:
-    """Check that the match ratio of memory rows is known where run-to-completion needs it.
+    """Check that memory measurements state the match ratio if the pattern needs it.
 
     Raises:
         InputError, OptionError: if run-to-completion is declared or given, and the ratio unknown.

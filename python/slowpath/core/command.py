@@ -17,7 +17,7 @@ ARGUMENTS = "Arguments"
 
 
 class Option(NamedTuple):
-    """An option or positional argument: its heading, and parameters of `argparse.add_argument`."""
+    """A command-line option or argument: its heading in the help, and settings for argparse."""
 
     group: str
     names: tuple[str, ...]
@@ -25,14 +25,14 @@ class Option(NamedTuple):
 
     @property
     def writes(self) -> bool:
-        """Return true if the value is a file that the command writes."""
+        """Return true if the value of this option is a file that the command writes."""
         return self.settings.get("metavar") == "FILE" and (
             not _WRITTEN.isdisjoint(self.names) or self._writes_packets
         )
 
     @property
     def reads(self) -> bool:
-        """Return true if the value can be a file that the command reads."""
+        """Return true if the value of this option can be a file that the command reads."""
         metavar = str(self.settings.get("metavar", ""))
         return not self.writes and (self.group == ARGUMENTS or "FILE" in metavar)
 
@@ -42,7 +42,7 @@ class Option(NamedTuple):
         return self.names == ("--pcap",) and str(self.settings.get("help")).startswith("Write ")
 
     def with_help(self, help_text: str) -> "Option":
-        """Return the option with another help text."""
+        """Return a copy of this option with another help text."""
         return self._replace(settings={**self.settings, "help": help_text})
 
 
@@ -70,13 +70,13 @@ class Group(NamedTuple):
 
 
 def load(reference: str) -> Any:  # noqa: ANN401 - the caller knows the type
-    """Import the object that a reference, `module:NAME`, names."""
+    """Import and return the object that the reference `module:NAME` names."""
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
 
 
 def deferred(reference: str, *options: str) -> Callable[[Namespace], int]:
-    """Return a function that, when it is called, imports the referenced function and calls it.
+    """Return a function that imports and calls the referenced function only when it is called.
 
     The referenced function gets the values of these options.
     """
@@ -84,7 +84,7 @@ def deferred(reference: str, *options: str) -> Callable[[Namespace], int]:
 
 
 class Heading(str):
-    """A heading in help texts; its methods create the options below it."""
+    """A section heading in help texts; its methods create options and flags below it."""
 
     __slots__ = ()
 
@@ -99,7 +99,7 @@ class Heading(str):
         return Option(self, (*short, name), {**value, "help": help_text, **settings})
 
     def flag(self, usage: str, help_text: str) -> Option:
-        """Return an option without a value."""
+        """Return an option that is given without a value, such as `--no-cache`."""
         return self.option(usage, help_text, action="store_true")
 
 

@@ -5,7 +5,7 @@ from enum import IntEnum
 
 
 class OptionError(Exception):
-    """An invalid value of an option."""
+    """The value of a command-line option is invalid."""
 
     def __init__(self, option: str, reason: str) -> None:
         super().__init__(f"{option}: {reason}")
@@ -24,14 +24,14 @@ class InputError(Exception):
 
 
 class UnavailableError(InputError):
-    """This machine lacks a feature; `file` is `this machine`."""
+    """This machine lacks a required feature; the error names `this machine` as the file."""
 
     def __init__(self, reason: str) -> None:
         super().__init__("this machine", reason)
 
 
 class StoppedError(InputError):
-    """Work was stopped before it had a result."""
+    """Work was stopped, for example by the user, before it had a result."""
 
 
 class DisagreementError(InputError):
@@ -65,7 +65,7 @@ _WORST_FIRST = (
 
 
 def worst(codes: list[ExitCode]) -> ExitCode:
-    """Return one exit code for several files: the first code in `_WORST_FIRST` that occurs."""
+    """Return one exit code for several files: the most severe of their codes."""
     return next((code for code in _WORST_FIRST if code in codes), ExitCode.FINE)
 
 
@@ -86,9 +86,10 @@ _LARGER = frozenset({"contention", "insights"})
 
 
 def missing_package(module: str | None, command: str) -> str | None:
-    """Return an error that says how to install a missing module; None if no extra contains it.
+    """Return an error that says how to install a missing module.
 
-    `command` is the command with its groups, such as `slowpath insights blocks`.
+    The error names the optional dependency group (extra) with this module; without one, return
+    None. `command` is the command with its groups, such as `slowpath insights blocks`.
     """
     package, extra = _PACKAGES.get((module or "").partition(".")[0], (None, ""))
     if package is None:

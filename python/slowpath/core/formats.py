@@ -21,13 +21,13 @@ Lines = Iterable[Line | str]
 
 
 class Reporter(NamedTuple):
-    """The function that formats the reports of a command; it is imported when it is called."""
+    """The function that formats reports in one format; its module is imported at the first call."""
 
     format: str  # value of `--format`
     references: Mapping[str, str]  # reporting function of each format, `module:NAME`
 
     def __call__(self, *report: object, **options: object) -> Any:  # noqa: ANN401 - see `load`
-        """Format a report."""
+        """Return a report in the chosen format."""
         return load(self.references[self.format])(*report, **options)
 
     def write(self, *report: object) -> None:
@@ -48,7 +48,7 @@ class Formats:
     """The formats of a command, each with its reporter; the first is the default."""
 
     def __init__(self, module: str, **reporters: str) -> None:
-        """Declare formats.
+        """Declare the formats of a command's reports.
 
         Args:
             module: Module of the reporters.
@@ -59,13 +59,13 @@ class Formats:
         }
 
     def option(self, help_text: str = BOTH_STABLE) -> Option:
-        """Return the option `--format`."""
+        """Return the command-line option `--format`."""
         names = tuple(self._references)
         about = f"{help_text} (default: %(default)s)."
         return OUTPUT.option("--format", about, choices=names, default=names[0])
 
     def reporter(self, name: str) -> Reporter:
-        """Return the reporter of a format."""
+        """Return the function that formats reports in the format `name`."""
         return Reporter(name, self._references)
 
     def call(self, reference: str) -> Callable[[Namespace], int]:
@@ -79,7 +79,10 @@ def json_report(document: object, *_unused: object) -> Lines:
 
 
 def json_start(head: Mapping[str, object], key: str) -> str:
-    """Return the start of a JSON document: the keys of `head`, and `key` with an open list."""
+    """Return the start of a JSON document, up to the `[` of the list with key `key`.
+
+    The keys of `head` come before the list.
+    """
     return f'{json_line(head)[:-1]}, "{key}": ['
 
 
@@ -89,7 +92,10 @@ def json_items(
     items: Iterable[object],
     rest: Mapping[str, object] | None = None,
 ) -> Iterator[str]:
-    """Yield a JSON document: keys of `head`, `key` with one line per item, keys of `rest`."""
+    """Yield a JSON document: the keys of `head`, a list with key `key`, the keys of `rest`.
+
+    Each item of the list is on its own line.
+    """
     yield json_start(head, key)
     for number, item in enumerate(items):
         yield ("," if number else "") + json_line(item)

@@ -89,7 +89,7 @@ def read_text(file: str) -> str:
 
 
 def text_of(file: str, data: bytes) -> str:
-    """Decode the content of a file.
+    """Decode the content of a file as UTF-8.
 
     Raises:
         InputError: if it is not UTF-8.
@@ -148,7 +148,7 @@ def check_written(options: Iterable[Option], args: Namespace) -> None:
 
 
 def _values(option: Option, args: Namespace) -> list[str]:
-    """Return the texts that the user gave for an option or argument."""
+    """Return the texts, such as file names, that the user gave for an option or argument."""
     name = next((name for name in option.names if name.startswith("--")), option.names[0])
     name = option.settings.get("dest", name.lstrip("-").replace("-", "_"))
     value = vars(args).get(name)
@@ -234,7 +234,7 @@ def check_writable(file: str) -> None:
 
 
 def _temporary_name(path: str) -> str:
-    """Return a name for a new file in the same folder, so that it can be renamed to the file."""
+    """Return a temporary name in the folder of a file, which can later be renamed to the file."""
     name = f".slowpath-{os.getpid()}-{os.urandom(8).hex()}"
     return os.path.join(os.path.dirname(path), name)
 

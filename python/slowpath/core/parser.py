@@ -63,7 +63,7 @@ class _Formatter(argparse.HelpFormatter):
         groups: Iterable["argparse._MutuallyExclusiveGroup"],
         prefix: str | None = "Usage: ",
     ) -> None:
-        """Add the usage, with a heading that is capitalised like the others."""
+        """Add the usage line with the prefix `Usage:`; argparse itself writes `usage:`."""
         super().add_usage(usage, actions, groups, prefix)
 
     def _format_action_invocation(self, action: argparse.Action) -> str:

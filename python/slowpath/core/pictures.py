@@ -25,7 +25,7 @@ def check_picture(file: str | None) -> None:
     """Check before long work that the file of `--plot`, if given, can be drawn.
 
     Raises:
-        OptionError: if the file does not have an extension of pictures.
+        OptionError: if the file does not end in `.svg` or `.png`.
         UnavailableError: if matplotlib is not installed.
     """
     if file is None:

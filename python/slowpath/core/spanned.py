@@ -15,7 +15,7 @@ from slowpath.core.tables import parse_json
 
 
 class Place(NamedTuple):
-    """Position of a value in a file."""
+    """Position of a value in a YAML or JSON file."""
 
     file: str
     line: int
@@ -32,14 +32,17 @@ class Place(NamedTuple):
 
 
 class Spanned(NamedTuple):
-    """A value and its position."""
+    """A value of a YAML or JSON file, and its position."""
 
     place: Place
     value: "str | list[Spanned] | dict[str, Spanned]"
 
 
 def with_key(found: Spanned, key: str) -> Spanned:
-    """Return the value with another key; the keys of values inside it then begin with that key."""
+    """Return the value with another key path, for error messages.
+
+    `key` also replaces the start of the key paths of all values inside it.
+    """
     return _renamed(found, len(found.place.key), key)
 
 
@@ -86,7 +89,10 @@ def _yaml() -> Any:  # noqa: ANN401 - a module
 
 
 def _yaml_spanned(node: Any, file: str, key: str, outer: set[int]) -> Spanned:  # noqa: ANN401
-    """Convert a node of PyYAML; `outer` has the identities of the nodes around it."""
+    """Convert a node of PyYAML, and refuse nodes that contain themselves.
+
+    `outer` has the `id` of each node that contains this one.
+    """
     place = Place(file, node.start_mark.line + 1, key)
     if id(node) in outer:
         place.refuse("contains itself")
@@ -193,7 +199,7 @@ def _table(tokens: Iterator[_Token], file: str, key: str) -> dict[str, Spanned]:
 
 
 def _word(place: Place, token: str) -> str:
-    """Return the text of a token; refuse lone surrogates."""
+    """Return the text of a JSON scalar, without quotes; refuse lone surrogates."""
     if not token.startswith('"'):
         return token
     word = str(json.loads(token))
@@ -310,7 +316,7 @@ def _listed(words: Iterable[str]) -> str:
 
 
 class Number(NamedTuple):
-    """A parameter whose values are integers."""
+    """A configuration parameter whose values are integers."""
 
     description: str
     least: int
@@ -320,7 +326,7 @@ class Number(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A parameter whose values are words."""
+    """A configuration parameter whose values are words."""
 
     description: str
     words: tuple[str, ...]  # allowed words; the first is the default

@@ -112,7 +112,7 @@ def _styled(text: str, style: str) -> str:
 
 
 def _leave(code: int) -> NoReturn:
-    """Exit after a failed write (`| head`, a full disk)."""
+    """Exit after a write to standard output failed (`| head`, a full disk)."""
     _discard(sys.stdout)
     raise SystemExit(code)
 
@@ -147,7 +147,7 @@ class LiveLine:
             tell(_CLEAR)
 
     def draw(self, text: str) -> None:
-        """Replace the text of the line."""
+        """Replace the text of the progress line."""
         if self.live:
             tell(f"{_CLEAR}{one_line(text)}")
 

@@ -2,7 +2,7 @@
 
 A quantity has four columns: `_a` is the old value, `_b` the new value, `_diff` is b - a, `_pct` is
 100 (b - a) / a. A text has `_a`, `_b` and `_diff`, which is MATCH or MISMATCH. None means N/A: a
-value that a side lacks, or a percentage of zero.
+value that the old or the new program lacks, or a percentage of zero.
 """
 
 import math
@@ -40,14 +40,14 @@ _PERCENT = 100
 
 
 class Row(NamedTuple):
-    """A pair of programs with the values of its columns."""
+    """A row of the comparison: a program before and after the change, with all column values."""
 
     pair: Pair
     values: dict[str, Value]
 
     @property
     def metric(self) -> str:
-        """Name of the column, without suffix, of the guaranteed quantity."""
+        """Name of the guaranteed rate or count, as in the names of its columns."""
         return self.pair.measured["metric"].replace("-", "_")
 
     def known(self, column: str) -> Value:
@@ -66,7 +66,7 @@ def more_is_better(column: str) -> bool:
 
 
 def make_row(pair: Pair) -> Row:
-    """Return a pair with the values of all columns."""
+    """Compute the values of all columns for a program before and after the change."""
     values = dict[str, Value]()
     for name in NAMES:
         source = pair.measured if name in {"target", "metric"} else pair.present
@@ -102,7 +102,7 @@ def _percent(a: float, b: float) -> float | None:
 
 
 def numbers_of(result: Result) -> dict[str, float | None]:
-    """Return the numeric values of a result; guaranteed values may be inexact."""
+    """Return the numbers of a result by column name; guarantees need not be exact."""
     guarantee, profile = result["guarantee"], result["profile"]
     if guarantee is None:
         return {}
@@ -122,7 +122,10 @@ def numbers_of(result: Result) -> dict[str, float | None]:
 
 
 def text_of(result: Result, name: str) -> str | None:
-    """Return a text of a result by its column; without a guarantee, the verdict is `error`."""
+    """Return the error, bottleneck or verdict of a result, as the column `name` says.
+
+    None: there is no such text. Without a guarantee, the verdict is `error`.
+    """
     guarantee = result["guarantee"]
     if name == "error":
         return result["error"]
@@ -134,7 +137,7 @@ def text_of(result: Result, name: str) -> str | None:
 
 
 def change_of(row: Row) -> Change:
-    """Return the change of the guarantee."""
+    """Return the change of the guarantee between the old and the new program."""
     if row.pair.old is None:
         return "new"
     if row.pair.new is None:
@@ -170,7 +173,7 @@ def cell(row: Row, column: str) -> str:
 
 
 def _rate(row: Row, column: str, value: float) -> str:
-    """Format a rate with enough digits to distinguish it from the rate of the other side."""
+    """Format a rate with enough digits to distinguish it from that of the pair's other program."""
     base, _, suffix = column.rpartition("_")
     metric = as_metric(base) or "bitrate"
     other = row.number(f"{base}_{'b' if suffix == 'a' else 'a'}")
@@ -200,7 +203,7 @@ def format_percent(value: float) -> str:
 
 
 def also_changed(row: Row) -> str:
-    """Describe all differences between the sides except that of the guarantee, in short."""
+    """Describe in short how old and new program differ, except for the guarantee."""
     parts = [
         f"{name} {row.known(f'{name}_a') or 'N/A'} -> {row.known(f'{name}_b') or 'N/A'}"
         for name in ("verdict", "bottleneck")
@@ -213,7 +216,7 @@ def also_changed(row: Row) -> str:
 
 
 def summary(rows: list[Row]) -> str:
-    """Return the number of programs with each change: `1 worse, 2 same`."""
+    """Return how many programs became better, worse and so on: `1 worse, 2 same`."""
     changes = [change_of(row) for row in rows]
     words = ("worse", "better", "same", "new", "gone", "unknown")
     counts = [f"{changes.count(word)} {word}" for word in words if word in changes]

@@ -33,7 +33,7 @@ class ChangedLine(TypedDict):
 
 
 class ComparedProgram(TypedDict):
-    """A program on both sides, or on one."""
+    """The comparison of a program that is in OLD and NEW, or in one of them only."""
 
     change: Change
     """Change of the guarantee: `new` or `gone` for a program on one side only; `unknown` if a side
@@ -51,7 +51,7 @@ class ComparedProgram(TypedDict):
 
 
 class StoppedProgram(TypedDict):
-    """A program that fails a `--fail-on`."""
+    """A program for which a `--fail-on` condition holds, or cannot be evaluated."""
 
     program: str
     """Name of the program, or `OLD -> NEW` if the names differ."""

@@ -1,7 +1,7 @@
 """Parses and evaluates the expressions of `--filter`, `--sort` and `--fail-on`.
 
 The syntax is veristat's: `[!]COLUMN OPERATOR VALUE`, or `[!]GLOB` on names. A column without suffix
-stands for the column of the new side.
+stands for the value of the new program.
 """
 
 import re
@@ -33,7 +33,7 @@ _COMPARE = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
 
 class Comparison(NamedTuple):
-    """A comparison of a column with a value."""
+    """A comparison of a column with a value, such as `bitrate_pct < -5`."""
 
     column: str
     operator: str  # ==, !=, <, <=, >, >=
@@ -57,7 +57,7 @@ class Glob(NamedTuple):
     pattern: str
 
     def holds(self, row: Row) -> bool:
-        """Return true if a name of the old or of the new side matches."""
+        """Return true if the pattern matches a name of the old or of the new program."""
         file, _, program = self.pattern.rpartition("/")
         for result in row.pair:
             if result is None:
@@ -73,7 +73,7 @@ class Glob(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """A condition for showing or hiding programs."""
+    """A condition (`--filter`) that selects the programs to show, or if negated those to hide."""
 
     negated: bool
     condition: Comparison | Glob
@@ -135,7 +135,7 @@ def _base(column: str) -> str:
 
 
 def full_name(column: str, known: Collection[str]) -> str:
-    """Return the full name of a column, with `_b` if it has no suffix."""
+    """Return the full name of a column: a name without suffix gets `_b`, for the new program."""
     return column if column in known else f"{column}_b"
 
 
@@ -143,7 +143,7 @@ def check_column(column: str, rows: Sequence[Row]) -> None:
     """Check that a column exists in the table.
 
     Raises:
-        ValueError: if it does not.
+        ValueError: if no row has this column.
     """
     known = [*NAMES, *NUMBERS, *TEXTS]
     for row in rows:
@@ -156,7 +156,7 @@ def check_column(column: str, rows: Sequence[Row]) -> None:
 
 
 def keep_rows(rows: Sequence[Row], filters: Sequence[Filter]) -> list[Row]:
-    """Return the rows that match one of the positive filters, if any, and no negated filter."""
+    """Return the rows that match any positive filter, if there is one, and no negated filter."""
     positive = [f.condition for f in filters if not f.negated]
     negative = [f.condition for f in filters if f.negated]
     kept = []
@@ -169,7 +169,7 @@ def keep_rows(rows: Sequence[Row], filters: Sequence[Filter]) -> list[Row]:
 
 
 class Order(NamedTuple):
-    """A column to sort by, and the direction."""
+    """A column to sort by, and the direction of sorting."""
 
     column: str
     descending: bool | None  # None: descending for numbers, ascending for texts
@@ -226,9 +226,9 @@ _ALLOW = ("--allow-new", "--allow-gone")
 
 
 class AllowOptions(NamedTuple):
-    """Options that let a program which exists on one side only pass certain gates.
+    """Options that let programs that are only in OLD, or only in NEW, pass `--fail-on` conditions.
 
-    These are gates that need values of the other side.
+    Only conditions that need a value of the missing program are passed.
     """
 
     new: bool = False
@@ -240,7 +240,7 @@ class AllowOptions(NamedTuple):
         return [option for option, value in zip(_ALLOW, self[:2], strict=True) if value]
 
     def lets_pass(self, row: Row) -> bool:
-        """Return true if a program passes gates that need a value of the side that lacks it."""
+        """Return true if a program only in OLD or only in NEW passes despite missing values."""
         if row.pair.old is None:
             return self.new and self.unread is None
         return row.pair.new is None and self.gone
@@ -260,7 +260,7 @@ _NONE = AllowOptions()
 
 
 class Failure(NamedTuple):
-    """A program that fails a gate, and the reason."""
+    """A program that fails a gate (a `--fail-on` condition), and the reason."""
 
     row: Row
     gate: Gate
@@ -271,7 +271,7 @@ class Failure(NamedTuple):
 def failures(
     rows: Sequence[Row], gates: Sequence[Gate], allowed: AllowOptions = _NONE
 ) -> list[Failure]:
-    """Return the programs that fail gates; gates also apply to guarantees that are not exact."""
+    """Return the programs for which a `--fail-on` condition holds or has no known value."""
     found = []
     for row in rows:
         for gate in gates:
@@ -305,7 +305,7 @@ def _unknown(row: Row, gate: Gate) -> str:
 
 
 def missing_reason(row: Row, column: str) -> str:
-    """Return the reason for a missing value of a pair."""
+    """Return the reason why a pair of programs has no value in a column."""
     old, new = row.pair
     if old is None:
         return "OLD has no such program"

@@ -2,7 +2,8 @@
 
 Lines are matched by function and text; repeated lines are matched in order. The entry function
 matches even if its name changed. Without source lines, instructions are compared in the same way. A
-line that a side lacks costs nothing on this side, so that all changes add up to that of the path.
+line that exists only in the old or the new program has zero cost in the other, so that the changes
+of all lines add up to that of the path.
 """
 
 import re
@@ -17,7 +18,7 @@ from slowpath.diff.pairs import Pair
 
 
 class Place(NamedTuple):
-    """Location and cost of a line, or of an instruction, on the slowest path of one side."""
+    """A line, or an instruction, on the slowest path of one program, and its cost."""
 
     file: str | None  # None: an instruction
     line: int
@@ -31,7 +32,7 @@ class Place(NamedTuple):
 
 
 class LineChange(NamedTuple):
-    """A line whose cost differs between the two sides."""
+    """A line whose cost differs between the old and the new slowest path."""
 
     function: str | None  # on the new side, if the line exists there
     text: str
@@ -40,13 +41,13 @@ class LineChange(NamedTuple):
 
     @property
     def diff(self) -> float:
-        """Increase of the cost, negative for a decrease."""
+        """Increase of the line's cost from the old to the new program; negative for a decrease."""
         costs = [0 if place is None else place.cost for place in (self.new, self.old)]
         return round(costs[0] - costs[1], 9)
 
 
 class Changes(NamedTuple):
-    """All lines whose costs differ between the sides."""
+    """All lines whose cost differs between the old and the new slowest path."""
 
     component: str  # component that the costs refer to
     lines: list[LineChange]
@@ -72,7 +73,7 @@ class _Item(NamedTuple):
 
 
 def changed_lines(pair: Pair) -> Changes | None:
-    """Return the lines whose cost differs; None if a side has no profile."""
+    """Return the lines whose cost differs between the two programs; None if one has no profile."""
     old, new = pair
     if old is None or new is None or old["profile"] is None or new["profile"] is None:
         return None
@@ -106,14 +107,17 @@ def _by_key(
 
 
 def _comparable(item: _Item) -> str:
-    """Return a line without indentation and jump targets, so that it matches after moves."""
+    """Return a line's text without indentation and jump targets, so that moved lines match."""
     if item.place.file is None:
         return re.sub(r"\.\d+\b|\bpc[+-]\d+|[+-]0x[0-9a-f]+ ?<", ".", item.text.strip())
     return item.text.strip() or f"{PurePosixPath(item.place.file).name}:{item.place.line}"
 
 
 def _items(profile: Profile, component: str, *, sourced: bool) -> Iterator[_Item]:
-    """Yield source lines and the instructions without one; if not `sourced`, all instructions."""
+    """Yield the source lines of a profile, and the instructions that have no source line.
+
+    If not `sourced`, yield all instructions and no lines.
+    """
     if sourced:
         for line in profile["lines"]:
             cost = line["cost"].get(component, 0)

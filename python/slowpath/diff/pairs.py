@@ -1,4 +1,4 @@
-"""Reads the two sides of a comparison (programs or saved results), and pairs their programs."""
+"""Reads the old and the new results of a comparison or computes them, and pairs the programs."""
 
 import json
 from collections import Counter
@@ -51,7 +51,10 @@ def read_saved(file: str, data: bytes) -> list[Result]:
 
 
 def _fill_in(result: Result) -> None:
-    """Add missing verdicts of older versions, whose `exact` did not consider assumptions."""
+    """Add the verdicts that results of older versions lack, and correct their key `exact`.
+
+    It was true even for guarantees that depend on assumptions.
+    """
     if result["guarantee"] is not None and result["guarantee"]["verdict"] is None:
         found = result["guarantee"]["exact"]
         verdict: Verdict = (
@@ -64,14 +67,14 @@ def _fill_in(result: Result) -> None:
 
 
 class Pair(NamedTuple):
-    """A program before and after a change; None for a side that lacks it."""
+    """The results of a program before and after a change; None if OLD or NEW lacks the program."""
 
     old: Result | None
     new: Result | None
 
     @property
     def present(self) -> Result:
-        """The result of the new side, or of the old side if there is no new one."""
+        """The new result of the program, or the old one if there is no new one."""
         result = self.old if self.new is None else self.new
         if result is None:
             raise ValueError("a pair has a program")
@@ -85,7 +88,7 @@ class Pair(NamedTuple):
 
     @property
     def same_machine(self) -> bool:
-        """True if both sides were estimated for the same machine and settings.
+        """True if the old and the new time were estimated for the same machine and settings.
 
         Otherwise a difference need not come from the programs. Targets with the same name may
         describe different machines, because `slowpath calibrate` keeps the name of the target.
@@ -122,7 +125,7 @@ _KEYS: tuple[Callable[[Result], Hashable], ...] = (
 def match_programs(old: Sequence[Result], new: Sequence[Result]) -> list[Pair]:
     """Pair programs by file and name, then by section and name, then by name alone.
 
-    If both sides have one program each, these are a pair whatever their names. Programs without a
+    If OLD and NEW have one program each, these are a pair whatever their names. Programs without a
     partner form a pair with None. Pairs are in the order of `old`; programs only in `new` follow.
 
     Raises:
@@ -149,7 +152,7 @@ def _match(
     key: Callable[[Result], Hashable],
     partners: dict[int, int],
 ) -> None:
-    """Add to `partners` the pairs of unpaired programs whose key is unique on both sides.
+    """Add to `partners` the pairs of unpaired programs whose key is unique in both `old` and `new`.
 
     `partners` has the index of the new program by that of the old one.
     """
@@ -182,7 +185,7 @@ def _setting(result: Result) -> str:
 
 
 class DiffInputs(NamedTuple):
-    """The files to compare, and the analysis options as typed."""
+    """The files to compare, and the analysis options as the user typed them."""
 
     old: str
     new: str
@@ -190,7 +193,7 @@ class DiffInputs(NamedTuple):
 
 
 class Side(NamedTuple):
-    """The results of one side of a comparison."""
+    """The results of one of the two compared files, OLD or NEW."""
 
     file: str
     saved: bool  # read from a file, not analysed now
@@ -202,7 +205,7 @@ class Side(NamedTuple):
 
 
 class _Opened(NamedTuple):
-    """A side of a comparison before it is analysed: saved results, or programs to analyse."""
+    """The file OLD or NEW before its analysis: saved results, or programs to analyse."""
 
     file: str
     results: list[Result] | None  # saved results; None: to be analysed
@@ -212,7 +215,7 @@ class _Opened(NamedTuple):
 
 
 def load_sides(sides: DiffInputs) -> tuple[Side, Side]:
-    """Read or analyse both sides.
+    """Get the results of OLD and of NEW: read saved results, or analyse programs.
 
     Raises:
         OptionError: if an option makes no sense for the files.
@@ -250,7 +253,7 @@ def _target(files: Sequence[str], contents: Sequence[bytes]) -> str:
 
 
 def _read(file: str) -> bytes:
-    """Return the content of a side.
+    """Return the content of the file OLD or NEW.
 
     Raises:
         InputError: if the file cannot be read or is empty, as after a run that failed to save
@@ -289,7 +292,7 @@ Say = Callable[[str, str], None]
 
 
 def _load(opened: _Opened, say: Say, unmatched: Unmatched, stopping: Stopping) -> Side:
-    """Return the results of a side, which are saved ones or come from an analysis."""
+    """Return the results of OLD or NEW: saved ones, or those of an analysis that runs now."""
     side = Side(opened.file, opened.results is not None, opened.request.target, [], [], [])
     for result in opened.results or []:
         if result["error"] is not None:
@@ -319,7 +322,7 @@ def _refuse_options(written: WrittenOptions) -> None:
     """Reject analysis options, which have no effect on saved results.
 
     Raises:
-        OptionError: with the name of the first such option.
+        OptionError: with the name of the first analysis option that the user gave.
     """
     for name, (value, default) in zip(
         written._fields, zip(written, WrittenOptions(), strict=True), strict=True

@@ -19,7 +19,7 @@ _STYLES = {"worse": "red", "better": "green", "unknown": "red"}
 
 
 class Report(NamedTuple):
-    """The content of a report."""
+    """The compared programs and all settings from which a report of a comparison is written."""
 
     old: str  # file
     new: str
@@ -59,7 +59,7 @@ def _summary(report: Report) -> str:
 
 
 def table(report: Report) -> Iterator[Line]:
-    """Yield the comparison for a terminal."""
+    """Yield the lines of the comparison for a terminal."""
     yield Line(f"{report.old} -> {report.new}: {_summary(report)}", "bold")
     for (target, metric), members in _groups(report.rows).items():
         rows = [report.rows[at] for at in members]
@@ -77,7 +77,7 @@ def table(report: Report) -> Iterator[Line]:
 
 
 def _remarks(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield notes that explain the values, one sentence each."""
+    """Yield notes that explain the values in the table, one sentence each."""
     yield from _bounds(rows)
     yield from _machines(rows)
     yield from _assumptions(rows)
@@ -112,7 +112,7 @@ def _machines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _assumptions(rows: Sequence[Row]) -> Iterator[str]:
-    """Note the assumptions of guarantees, those of both sides first."""
+    """Yield the assumptions of each pair's guarantees; those of both OLD and NEW come first."""
     verdicts = [verdict_of(side) for row in rows for side in row.pair if side is not None]
     if "conditional" in verdicts:
         yield "(if) marks guarantees that are exact if what they assume holds"
@@ -143,7 +143,7 @@ def _line_tables(row: Row, changes: Changes | None, limit: int) -> Iterator[Line
 def _titled(
     row: Row, changes: Changes | None, limit: int
 ) -> Iterator[tuple[str, list[LineChange]]]:
-    """Yield the lines with higher cost and those with lower cost, each list with its title."""
+    """Yield lines with higher cost, then those with lower cost, each list with a title."""
     if changes is None or not limit:
         return
     what = cost_words(changes.component, row.pair.measured["metric"])
@@ -174,7 +174,7 @@ def _place(place: Place | None) -> str:
 
 
 def markdown(report: Report) -> Iterator[Line]:
-    """Yield the comparison as a pull request comment in GitHub's Markdown."""
+    """Yield the lines of the comparison as a pull request comment in GitHub's Markdown."""
     verdict = "gate failed, " if report.failures else ""
     yield Line(f"### slowpath: {verdict}{_summary(report)}")
     yield Line("")

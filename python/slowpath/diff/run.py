@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class DiffOptions(NamedTuple):
-    """Options for the content and the gates of a comparison."""
+    """Options of `slowpath diff`: the content of the report, and the `--fail-on` conditions."""
 
     report: Reporter
     filters: Sequence[Filter]
@@ -94,7 +94,7 @@ def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
 
 
 def _compared(rows: Sequence[Row]) -> bool:
-    """Return true if at least one program has a guarantee on both sides."""
+    """Return true if at least one program has a guarantee in both OLD and NEW."""
     return any(change_of(row) not in {"new", "gone", "unknown"} for row in rows)
 
 
@@ -134,6 +134,9 @@ def _reproduce(
 
 
 def _only(pair: Pair, selection: Selection) -> Selection:
-    """Return a selection of only this pair if both names are equal and plain, else `selection`."""
+    """Return a selection of only this pair, if possible, else `selection`.
+
+    Possible if the old and the new program have the same name, without glob characters.
+    """
     plain = len(pair.names) == 1 and pair.names[0].isidentifier()
     return Selection(names=tuple(pair.names)) if plain else selection

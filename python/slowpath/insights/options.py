@@ -1,4 +1,4 @@
-"""Command-line options of commands that read a source or run it over a trace."""
+"""Command-line options of commands that read a source file or run it over a packet trace."""
 
 import re
 import time
@@ -65,7 +65,7 @@ _NAME = re.compile(r"[\w:.$~]+")
 
 
 def require_trace(options: Namespace) -> None:
-    """Check that options of a run over a trace are only set together with `--traffic`.
+    """Check that options of a run over a packet trace are only set together with `--traffic`.
 
     Raises:
         OptionError: when an option of a run is set without a trace.
@@ -85,7 +85,7 @@ def require_trace(options: Namespace) -> None:
 
 
 def read_maps(options: Namespace) -> "MapsFile | None":
-    """Return the content of maps before the first packet; None without --maps.
+    """Return the content of maps before the first packet; None without `--maps`.
 
     Raises:
         InputError: when the file cannot be read.
@@ -110,7 +110,7 @@ def split_setup(setup: list[str] | None) -> tuple[list[str], list[str]]:
 
 
 def run_settings(options: Namespace, maps: "MapsFile | None") -> "RunSettings":
-    """Return the settings of a run from the options."""
+    """Return the settings of a run over a packet trace, from the command-line options."""
     from slowpath.insights.source.framework import SETUP as CODE
     from slowpath.insights.trace.request import RunSettings
 
@@ -155,7 +155,7 @@ class Limits(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A source with its compiler settings, and limits on time and memory."""
+    """A compiled source with its compiler settings, and limits on time and memory."""
 
     source: "Source"
     clang: "Clang"
@@ -164,7 +164,7 @@ class Work(NamedTuple):
 
 
 def read_limits(options: Namespace) -> Limits:
-    """Return the compiler settings and limits that the options set.
+    """Return the compiler settings, and the limits on time and memory, that the options set.
 
     Raises:
         OptionError: when an option is invalid.
@@ -187,8 +187,8 @@ def read_limits(options: Namespace) -> Limits:
 def read_work(options: Namespace, *, runs: bool = False) -> Work:
     """Compile the source, and return it with the limits that the options set.
 
-    Sources compile for this machine. Two sorts compile for BPF: XDP programs if the caller runs
-    them (`runs`), and kernel sources that do not compile for this machine.
+    Most sources compile for this machine. Two kinds compile for BPF: XDP programs if the caller
+    runs them (`runs`), and kernel sources that do not compile for this machine.
 
     Raises:
         InputError: when the file cannot be read or compiled, or the deadline passes first.
@@ -209,7 +209,7 @@ def read_work(options: Namespace, *, runs: bool = False) -> Work:
 
 
 def _setup(options: Namespace) -> tuple[str, ...]:
-    """Return clang flags for the code of `--setup`; none if the command lacks the option.
+    """Return clang flags for the code pieces of `--setup`; none if the command has no such option.
 
     Raises:
         OptionError: when the file is not C or C++, or a piece of code is not a single line.
@@ -225,7 +225,7 @@ def _setup(options: Namespace) -> tuple[str, ...]:
 
 
 def _flags(text: str, file: str) -> tuple[str, ...]:
-    """Split flags for clang as a shell does.
+    """Split the text of `--cflags` into flags for clang, as a shell does.
 
     Raises:
         ValueError: when a quotation is not closed, or the file is not C or C++.

@@ -1,4 +1,4 @@
-"""Output shared by insights commands: checks of files, warnings, formatted numbers."""
+"""Output that the insights commands share: checks of files, warnings, and formatted numbers."""
 
 from collections.abc import Sequence
 
@@ -13,9 +13,9 @@ GUESS = "what is said of them is a guess"
 
 
 def check_output(output: str | None, read: Sequence[str]) -> None:
-    """Check that `--output` can be written, in a known format, without replacing an input.
+    """Check that the file of `--output` can be written, without replacing an input file.
 
-    `read` are the input files.
+    Its name must end in .csv or .json. `read` contains the names of the input files.
 
     Raises:
         OptionError: when a check fails.
@@ -30,12 +30,12 @@ def check_output(output: str | None, read: Sequence[str]) -> None:
 def warn_of_extrapolation(
     file: str, what: str, unusual: Sequence[tuple[str, Sequence[str]]]
 ) -> None:
-    """Warn about items whose values lie outside of all measurements.
+    """Warn about items, such as functions, whose values lie outside of all measurements.
 
     Args:
         file: name of the file with the items.
         what: noun and verb to follow a number: `functions are`.
-        unusual: name of each item, with the columns outside (empty for most items).
+        unusual: name of each item, with the columns that lie outside (empty for most items).
     """
     odd = [f"{name} ({', '.join(columns)})" for name, columns in unusual if columns]
     if odd:
@@ -64,6 +64,6 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 
 def quantity(count: float, unit: str) -> str:
-    """Format a count with its unit: 1 byte, 4,096 bytes, 2.5 reads."""
+    """Format a count with its unit, such as 1 byte, 4,096 bytes or 2.5 reads."""
     digits = f"{count:,}" if isinstance(count, int) else f"{count:,g}"
     return f"{digits} {unit}{'' if count == 1 else 's'}"

@@ -1,6 +1,6 @@
 """Reads rows with arbitrary columns from CSV and JSON lines files.
 
-Errors name the file and the line number in the decompressed text.
+Error messages name the file and the line number in the decompressed text.
 """
 
 import zlib
@@ -20,7 +20,7 @@ _LARGEST = 256 << 20
 
 
 class Row(NamedTuple):
-    """A line of a file."""
+    """A row of a table: a line of a CSV file, or a JSON object."""
 
     place: str  # for errors: `line 3`
     values: Mapping[str, object]
@@ -95,7 +95,11 @@ def read_decompressed(file: str) -> str:
 
 
 def _decompressed(file: str, data: bytes) -> bytes:
-    """Decompress all members of a gzip file."""
+    """Decompress all members of a gzip file, up to a maximum size.
+
+    Raises:
+        InputError: when the file is damaged or too large.
+    """
     found, left = list[bytes](), _LARGEST
     try:
         while data:
@@ -120,13 +124,13 @@ def _check_header(file: str, header: Sequence[str]) -> None:
 
 
 def named_tables(found: Spanned, kind: str, above: str = "") -> list[Spanned]:
-    """Return the tables of a list; later errors locate each table by its name.
+    """Return the named objects in a JSON list, so that later error messages name each object.
 
-    Errors call a table by `kind` and its name; `above`, the name of the enclosing object, precedes
-    them.
+    Messages locate an object by `above` (the name of the enclosing object), `kind` and its own
+    name.
 
     Raises:
-        InputError: when `found` is not a list of tables with names, or two names are equal.
+        InputError: when `found` is not a list of objects with names, or two names are equal.
     """
     known = dict[str, Spanned]()
     for one in items(found):

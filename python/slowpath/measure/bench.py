@@ -29,7 +29,7 @@ on the machine of docs/measure.md; with 20 or more, 82 or 102. The dispatcher ha
 
 
 class KernelBench:
-    """A bench that loads paths into the running kernel and times them."""
+    """A bench that loads the programs of paths into the running kernel and times them."""
 
     def __init__(self, station: kernel.Station, cases: Sequence[kernel.Case]) -> None:
         """Create the bench; of all programs, only the busy loop is loaded now."""
@@ -43,7 +43,7 @@ class KernelBench:
         self.net = [case.arrangement == "restored" or case.drained for case in self._cases]
 
     def load(self, part: Sequence[int]) -> Load:
-        """Load paths anew, in a different random order each time.
+        """Load the programs of paths anew, in a different random order each time.
 
         The order of loading determines the addresses of programs, and the addresses change the time
         of a call. A random order avoids favouring one path.
@@ -60,7 +60,8 @@ class KernelBench:
 class ColdBench:
     """A bench that times paths with the packets of many flows.
 
-    Subject 2n is path n, and subject 2n + 1 an empty program with the same packets.
+    Two programs are timed for each path n: subject 2n is the path's program, and subject 2n + 1 an
+    empty program with the same packets.
     """
 
     def __init__(self, station: kernel.Station, cases: Sequence[kernel.Cold]) -> None:
@@ -73,7 +74,7 @@ class ColdBench:
         self.parts = _parts(len(self.wrapped))
 
     def load(self, part: Sequence[int]) -> Load:
-        """Load paths anew, and fill their maps.
+        """Load the programs of paths anew, and fill their maps.
 
         Raises:
             InputError: if the kernel no longer accepts one of the paths.
@@ -105,7 +106,7 @@ class _KernelLoad:
 
 
 def _parts(count: int) -> list[range]:
-    """Return groups of subjects that are attached together."""
+    """Divide `count` programs into groups that are loaded together; return the indices."""
     starts = range(0, count, TOGETHER)
     return [range(start, min(start + TOGETHER, count)) for start in starts]
 
@@ -120,33 +121,33 @@ Additions = tuple[float, float]
 
 
 class CpuSpeed(NamedTuple):
-    """The speed of a CPU."""
+    """The speed of a CPU: clock frequency, and instructions per cycle."""
 
     clock_hz: int
     instructions_per_cycle: float
 
 
 class PaceMeter:
-    """Measures the speed of the CPU from time to time."""
+    """Measures the speed of the CPU at intervals."""
 
     def __init__(self, additions: Callable[[int], Additions]) -> None:
         """Create the meter.
 
-        `additions` times both kinds of addition, each the given number of times.
+        `additions` times the given number of dependent and of independent additions.
         """
         self._additions = additions
         self._rounds: list[Additions] = []
         self._next = -math.inf
 
     def read(self) -> None:
-        """Read the speed, unless the last reading was less than `_EVERY` seconds ago."""
+        """Measure the speed, unless the last measurement was less than `_EVERY` seconds ago."""
         if time.monotonic() < self._next:
             return
         self._rounds += [self._additions(_RUNS) for _ in range(_ROUNDS)]
         self._next = time.monotonic() + _EVERY
 
     def speed(self) -> CpuSpeed | None:
-        """Return the medians of all readings, or None if there are too few for a result.
+        """Return the medians of all readings, or None if there are too few readings.
 
         The median rather than the best reading describes the conditions of the measurement.
         """

@@ -74,10 +74,11 @@ def measure_cold(
 
 
 def _run_time(cold: Measured | None, empty: Measured | None, baseline: float) -> Estimate | None:
-    """Return the time in nanoseconds of a run with cold caches; None if no load has both times.
+    """Return the time of a run with cold caches, in nanoseconds.
 
-    The time of each load is that of the path, minus an empty program with the same packets, plus
-    `baseline`, an empty program in the loop.
+    Both measurements cover the same loads of the programs: `cold` is of the path, `empty` of an
+    empty program with the same packets. The result is the mean of their differences, plus
+    `baseline`, the time of an empty program with hot caches. It is None if no load has both times.
     """
     if cold is None or empty is None:
         return None

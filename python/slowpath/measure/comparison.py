@@ -1,4 +1,4 @@
-"""Compares the times of two versions of programs, which are measured in turns."""
+"""Compares the times of two versions of programs, which are measured alternately."""
 
 import json
 import math
@@ -27,7 +27,10 @@ class Pair(NamedTuple):
 
 
 def pair_programs(old: Sequence[Analysed], new: Sequence[Analysed]) -> list[Pair]:
-    """Pair the programs of two files by name; single programs also if their names differ."""
+    """Pair the programs of two files by name.
+
+    If each file has a single program, these form a pair even if their names differ.
+    """
     if len(old) == len(new) == 1:
         return [Pair(0, 0)]
     names = {analysed.result["program"]: number for number, analysed in enumerate(new)}
@@ -36,7 +39,7 @@ def pair_programs(old: Sequence[Analysed], new: Sequence[Analysed]) -> list[Pair
 
 
 class SamePacket(NamedTuple):
-    """Path of the new program for the packet and maps of the old program's slowest path."""
+    """Path that the new program takes for the packet and maps of the old program's slowest path."""
 
     case: kernel.Case | None
     error: str | None = None  # reason why the path cannot be timed
@@ -48,7 +51,7 @@ def same_packet(
 ) -> SamePacket:
     """Run the new program on the packet and the maps of the old program's slowest path.
 
-    `maps` is the text of `--maps`.
+    `maps` is the content of the file that `--maps` names; None without this option.
     """
     if not old.witnesses:
         return SamePacket(None, "no path of the old program could be prepared")
@@ -69,7 +72,10 @@ def until_decided(
     programs: tuple[PreparedProgram, PreparedProgram],
     decided: Callable[[ComparedPath], bool],
 ) -> StopCriteria:
-    """Return stop criteria that also require `decided` to return true for the slowest paths."""
+    """Return stop criteria that also require a decided comparison of the slowest paths.
+
+    `decided` returns true if the comparison is precise enough for all limits that the user set.
+    """
 
     def enough(subjects: Sequence[Measured | None]) -> bool:
         return decided(_row("slowest", *_slowest(programs, subjects)))
@@ -94,7 +100,7 @@ def _slowest(
 
 
 def _complete(cases: Sequence[kernel.Case], rows: Sequence[Measured | None]) -> list[Measured]:
-    """Return the measured rows, except rows of cases in which calls were omitted."""
+    """Return the measurements of paths, except those of paths in which calls were omitted."""
     pairs = zip(cases, rows, strict=True)
     return [row for case, row in pairs if row is not None and not case.omitted]
 
@@ -113,7 +119,7 @@ def compare(
     quota: StopCriteria,
     go_on: Callable[[Progress], bool],
 ) -> ComparedVersions:
-    """Measure two programs in turns, store the times in their records, and compare them.
+    """Measure two programs alternately, store the times in their records, and compare them.
 
     Raises:
         InputError: if the kernel no longer accepts a path.
@@ -172,7 +178,7 @@ def _row(path: str, old: Measured | None, new: Measured | None) -> ComparedPath:
 
 
 def _why(old: Measured | None, new: Measured | None) -> str:
-    """Return the reason why no ratio of the new to the old time is known."""
+    """Return the reason why there is no ratio of the times of the new and the old program."""
     if old is None or new is None:
         side = "old" if old is None else "new"
         return f"no path of the {side} program was measured with all its calls"
@@ -180,7 +186,7 @@ def _why(old: Measured | None, new: Measured | None) -> str:
 
 
 def _conclusion(row: ComparedPath) -> str | None:
-    """Describe the change of the slowest path in a sentence."""
+    """Describe the change in the time of the slowest path in a sentence."""
     value, low, high = row["ratio"], row["low"], row["high"]
     if value is None or low is None or high is None:
         return None

@@ -1,4 +1,4 @@
-"""Draws conclusions from measurements and writes them as sentences."""
+"""Draws conclusions from the measurements of programs, and writes them as sentences."""
 
 import math
 
@@ -19,8 +19,8 @@ _MANY_DISTURBED = 0.25
 def conclude(record: MeasuredProgram) -> str | None:
     """Return a sentence that compares the slowest path with the fastest.
 
-    Paths with omitted calls are excluded, because their times are too short. Return None if no
-    other path was measured.
+    Paths with omitted calls are excluded, because their times are too short. Return None if no path
+    remains that was measured.
     """
     known = [path for path in record["paths"] if _time(path) > 0 and not path["omitted"]]
     if not known:
@@ -99,7 +99,7 @@ def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
 
 
 def imprecise(seconds: float) -> str:
-    """Return a warning that intervals are still too wide after `seconds`."""
+    """Return a warning that confidence intervals are still too wide after `seconds`."""
     return (
         "Not all intervals became as narrow as --precision asks for within --seconds "
         f"({seconds:.1f} s)."
@@ -113,7 +113,7 @@ _MANY_UNTIMED = 0.01
 def conclude_trace(record: MeasuredTrace, *, known: bool) -> str | None:
     """Return the conclusion about a trace, or None if nothing was timed.
 
-    `known` is true if no path of the program is slower than the slowest path of the analysis.
+    `known` is true if the analysis has shown that no path is slower than the slowest one it found.
     """
     mix, slowest = record["mix"], record["slowest"]
     if mix is None or slowest is None:
@@ -139,9 +139,10 @@ def conclude_trace(record: MeasuredTrace, *, known: bool) -> str | None:
 
 
 def _reached(most: int, bound: int, *, known: bool) -> str:
-    """Explain why a path of the trace has at least as many instructions as the analysis found.
+    """Explain why a packet of a trace needs at least as many instructions as the slowest path.
 
-    `most` is the largest number of instructions in the trace, `bound` that of the analysis.
+    `most` is the largest number of instructions in the trace, `bound` that of the slowest path that
+    the analysis found. `known` is true if the analysis has shown that no path is slower.
     """
     if most > bound and known:
         return (
@@ -158,7 +159,7 @@ def _reached(most: int, bound: int, *, known: bool) -> str:
 
 
 def initial_maps(record: MeasuredTrace) -> str | None:
-    """Return a remark on maps whose content was set; None if all are as in the object."""
+    """Return a remark on maps whose content `--maps` set; None if all have the object's content."""
     filled, unfilled = list[str](), list[str]()
     for each in record["maps"]:
         entries = each["entries"]
@@ -228,13 +229,13 @@ _LARGE_SHARE = 0.25
 
 
 def largest(breakdown: Breakdown) -> list[MeasuredStretch]:
-    """Return the timed stretches, by decreasing time."""
+    """Return the timed stretches (consecutive instructions of a path), by decreasing time."""
     known = [stretch for stretch in breakdown["stretches"] if stretch["ns"] is not None]
     return sorted(known, key=_stretch_time, reverse=True)
 
 
 def conclude_where(breakdown: Breakdown) -> str | None:
-    """Return a sentence that names the stretch which takes most of the time.
+    """Return a sentence that names the stretch (part of a path) which takes most of the time.
 
     Return None if no stretch takes significantly more than the others, or all shares are small.
     """

@@ -30,26 +30,26 @@ class Ticks(NamedTuple):
     steal: int
 
     def since(self, before: "Ticks") -> "Ticks":
-        """Return the ticks between two readings; 0 for a column that has decreased."""
+        """Return the ticks since the earlier reading `before`; 0 if they decreased."""
         return Ticks(*(max(0, b - a) for a, b in zip(before, self, strict=True)))
 
     def plus(self, other: "Ticks") -> "Ticks":
-        """Return the sum with other ticks."""
+        """Return the sum of both numbers of ticks for each state of the CPU."""
         return Ticks(*(a + b for a, b in zip(self, other, strict=True)))
 
     @property
     def total(self) -> int:
-        """Sum of all columns."""
+        """Sum of the ticks in all states."""
         return sum(self)
 
     @property
     def idling(self) -> int:
-        """Ticks in which the CPU had no work."""
+        """Ticks in which the CPU was idle, including waits for input and output."""
         return self.idle + self.iowait
 
 
 class Counters(NamedTuple):
-    """All counters at one moment; unknown values are None."""
+    """All counters of events at one moment; unknown values are None."""
 
     seconds: float  # monotonic clock
     ticks: Mapping[int, Ticks]  # time of each CPU, by CPU number
@@ -66,8 +66,8 @@ class Counters(NamedTuple):
 def without_pause(start: Counters, paused: Counters, resumed: Counters) -> Counters:
     """Return the counters at `start`, increased by the events that occurred during a pause.
 
-    The difference between later counters and these excludes the pause. Frequency and load averages
-    do not accumulate: they keep the values of the start.
+    The difference between later counters and the result excludes the pause. Frequency and load
+    averages do not accumulate: they keep the values of the start.
     """
     ticks = {
         number: each.plus(resumed.ticks[number].since(paused.ticks[number]))
@@ -154,7 +154,7 @@ def parse_interrupts(text: str, cpu: int) -> dict[str, int] | None:
 
 
 def parse_load(text: str) -> list[float] | None:
-    """Parse the averages of /proc/loadavg; None if the text is malformed."""
+    """Parse the load averages of /proc/loadavg; None if the text is malformed."""
     try:
         found = [float(word) for word in text.split()[:3]]
     except ValueError:
@@ -203,7 +203,7 @@ class CpuTime(TypedDict):
 
 
 class Interrupt(TypedDict):
-    """An interrupt source, with its count."""
+    """An interrupt source, with its number of interrupts."""
 
     name: str
     """Name in /proc/interrupts."""
@@ -212,7 +212,7 @@ class Interrupt(TypedDict):
 
 
 class BusyCpu(TypedDict):
-    """Another CPU, with its load."""
+    """Another CPU, with the share of time in which it was busy."""
 
     cpu: int
     """Number of the CPU."""
@@ -221,7 +221,7 @@ class BusyCpu(TypedDict):
 
 
 class RunFacts(TypedDict):
-    """Events during a run; unknown values are null."""
+    """Events that can disturb a measurement during a run; unknown values are null."""
 
     seconds: float
     """Duration in seconds, without the analysis and other pauses."""
@@ -297,7 +297,10 @@ def _growth(before: int | None, after: int | None) -> int | None:
 def _growth_by_name(
     before: Mapping[str, int] | None, after: Mapping[str, int] | None
 ) -> dict[str, int] | None:
-    """Return how much each counter has grown; new counters began at 0, others are left out."""
+    """Return the growth of each counter that has grown; None if a reading is missing.
+
+    A counter that is missing in `before` began at 0.
+    """
     if before is None or after is None:
         return None
     growth = {name: count - before.get(name, 0) for name, count in after.items()}

@@ -36,7 +36,7 @@ kernel's text about each."""
 
 
 class Disturbance(TypedDict):
-    """A disturbance of a measurement, or a fact that its reader must know."""
+    """A disturbance of a measurement, or a fact that readers of the times must know."""
 
     code: str
     """Machine-readable name, stable across versions."""
@@ -49,7 +49,7 @@ class Disturbance(TypedDict):
 
 
 def of(record: Environment) -> list[Disturbance]:
-    """Return all disturbances in a record: warnings, then notes."""
+    """Return all disturbances that a record of the environment shows: warnings, then notes."""
     found = [each for check in _CHECKS for each in check(record)]
     return sorted(found, key=lambda each: each["severity"] == "note")
 

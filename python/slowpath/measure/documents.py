@@ -7,7 +7,7 @@ from slowpath.measure.environment import Environment
 
 
 class LivePath(TypedDict):
-    """A path measured on live packets: cost of the program and receive rate of a device."""
+    """Measurements of a path on live packets: time in the program, and receive rate of a device."""
 
     program_ns: float
     """Nanoseconds per packet beyond a minimal program with the same action: mean over all loads
@@ -103,7 +103,7 @@ class TracePath(TypedDict):
 
 
 class TraceMix(TypedDict):
-    """Mean cost of the packets of a trace."""
+    """Mean cost of the packets of a trace, over all paths that were timed."""
 
     share: float
     """Share of packets on a timed path among packets with a known path. The mean covers the
@@ -120,7 +120,7 @@ class TraceMix(TypedDict):
 
 
 class TraceDistance(TypedDict):
-    """Gap between the slowest packets of a trace and the slowest path of any packet."""
+    """Comparison of the slowest packets in a trace with the slowest path of any possible packet."""
 
     path: int
     """Number of the trace's path with the most instructions."""
@@ -135,7 +135,7 @@ class TraceDistance(TypedDict):
 
 
 class MeasuredTrace(TypedDict):
-    """A trace that ran through a program, packet by packet."""
+    """A trace whose packets ran through a program one by one."""
 
     file: str
     """Path of the trace, as the user gave it."""
@@ -180,7 +180,7 @@ class MeasuredTrace(TypedDict):
 
 
 class MeasuredStretch(TypedDict):
-    """A part of a path, and its contribution to the time of the path."""
+    """A stretch (consecutive instructions of a path), and its contribution to the path's time."""
 
     from_instruction: int
     """Number of the first instruction."""
@@ -209,7 +209,7 @@ class MeasuredStretch(TypedDict):
 
 
 class Breakdown(TypedDict):
-    """Time of a path, divided into stretches."""
+    """Time of a path, divided into stretches of consecutive instructions."""
 
     rank: int | None
     """The `rank` of the path: the slowest one by time."""
@@ -231,7 +231,7 @@ class Breakdown(TypedDict):
 
 
 class ColdPath(TypedDict):
-    """A path measured with map entries outside the caches: many flows take it in turn."""
+    """Measurements of a path whose map entries are not cached: many flows alternate."""
 
     measured_ns: float
     """Nanoseconds of one run in the kernel's loop for test runs: mean over all loads without
@@ -258,7 +258,7 @@ class ColdPath(TypedDict):
 
 
 class LaterPath(TypedDict):
-    """The path of later packets like the first.
+    """The path that the second and later packets take if all packets are equal.
 
     Each of these packets is unmodified, but finds maps as earlier packets left them.
     """
@@ -345,7 +345,7 @@ class MeasuredPath(TypedDict):
 
 
 class MeasuredProgram(TypedDict):
-    """A program with its measurements."""
+    """A program with the measurements of its paths."""
 
     file: str
     """Path of the file, as the user gave it."""
@@ -392,7 +392,7 @@ class MeasuredProgram(TypedDict):
 
 
 class ComparedPath(TypedDict):
-    """Corresponding paths of two programs that were measured in turns."""
+    """Times of corresponding paths in two versions of a program that were measured alternately."""
 
     path: str
     """Kind of path: `slowest`, `same packet` or `fastest`."""
@@ -416,7 +416,7 @@ class ComparedPath(TypedDict):
 
 
 class ComparedVersions(TypedDict):
-    """Two versions of a program that were measured in turns."""
+    """Two versions of a program that were measured alternately."""
 
     old: str
     """File and name of the old version."""
@@ -441,12 +441,13 @@ class MeasureDocument(TypedDict):
     slowpath: str
     """Version of slowpath."""
     compiler: NotRequired[str]
-    """Version of clang, as it prints it; absent where nothing was compiled."""
+    """Version of clang, as clang prints it; absent if nothing was compiled."""
     environment: Environment
-    """Where it was measured, and what happened there meanwhile."""
+    """Environment of the measurement, and events during it."""
     disturbances: list[Disturbance]
-    """What of that disturbs, or has to be known: warnings, then notes."""
+    """Disturbances that the environment shows: warnings, then notes."""
     results: list[MeasuredProgram]
-    """In the order of the command line, one for each program."""
+    """Results of the programs, in the order of the command line."""
     comparison: list[ComparedVersions] | None
-    """Programs that both files have, where two were named; null otherwise."""
+    """Comparisons of the programs that two files have in common; null unless two files were
+    given."""

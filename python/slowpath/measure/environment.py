@@ -1,4 +1,4 @@
-"""Records the environment of a measurement, for the document with its result.
+"""Records the machine and the conditions of a measurement, for the document with its result.
 
     watch = environment.begin(cpu)
     ...  # the run, on the calling thread
@@ -25,7 +25,7 @@ from slowpath.measure.processor import Processor, processor
 
 
 class Pace(TypedDict):
-    """Speed of the CPU: medians of many additions that were timed during the run."""
+    """Speed of the CPU: medians of times of many additions that were timed during the run."""
 
     clock_hz: int
     """Clock frequency: dependent additions per second, which take one cycle each."""
@@ -35,7 +35,7 @@ class Pace(TypedDict):
 
 
 class Environment(TypedDict):
-    """Machine and conditions of a measurement."""
+    """Machine on which a measurement ran, and conditions during the run."""
 
     slowpath: str
     """Version of slowpath."""
@@ -48,11 +48,11 @@ class Environment(TypedDict):
     run: RunFacts
     """Events during the run."""
     pace: Pace | None
-    """Speed of the CPU; null if not timed, or if programs are not compiled."""
+    """Speed of the CPU; null if it was not timed, or if the kernel does not compile programs."""
 
 
 class Watch:
-    """Records the environment of a run, starting when `begin` creates it."""
+    """Recorder of the environment of a run, which starts when `begin` creates it."""
 
     def __init__(self, files: Files, cpu: int, thread: int, before: Counters) -> None:
         self._files = files
@@ -63,7 +63,7 @@ class Watch:
         self._begun = False  # true once a part of the run has begun
 
     def pause(self) -> None:
-        """Exclude the time from now on from the run."""
+        """Exclude the time from now on from the run, until the run is resumed or ends."""
         if self._paused is None:
             self._paused = self._read()
 
@@ -86,7 +86,7 @@ class Watch:
         return read_counters(self._files, self._cpu, self._thread)
 
     def end(self, speed: CpuSpeed | None = None) -> Environment:
-        """Return the record of the run so far, with the speed of the CPU if it was timed."""
+        """Return the record of the run so far, with the speed of the CPU if `speed` is given."""
         # Read the counters first: the other reads are not part of the run.
         after = self._read() if self._paused is None else self._paused
         cpu, kernel = processor(self._files, self._cpu), kernel_facts(self._files)

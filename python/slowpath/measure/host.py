@@ -33,7 +33,7 @@ _VENDORS = (
     ("Apple Virtualization", "apple"),
     ("Google Compute Engine", "google"),
 )
-"""Prefixes of firmware strings, and the hypervisor of each."""
+"""Prefixes of firmware strings, with the name of the hypervisor that each identifies."""
 _CONTAINERS = (
     ("/kubepods", "kubernetes"),
     ("/docker", "docker"),
@@ -41,7 +41,7 @@ _CONTAINERS = (
     ("/lxc", "lxc"),
     ("/containerd", "containerd"),
 )
-"""Parts of control group names, and the container runtime of each."""
+"""Parts of control group names, with the container runtime that each identifies."""
 
 
 class MemoryNode(TypedDict):
@@ -71,7 +71,7 @@ class Host(TypedDict):
 
 
 def host(files: Files, cpu: int) -> Host:
-    """Read the properties of the machine."""
+    """Read memory, virtualisation and container of the machine."""
     name = next(_hypervisors(files), None)
     flags = cpu_lines(files, cpu).get("flags")
     flagged = None if flags is None else "hypervisor" in flags.split()
@@ -85,14 +85,14 @@ def host(files: Files, cpu: int) -> Host:
 
 
 def _virtual_by_firmware(files: Files, hypervisor: str | None) -> bool | None:
-    """Return true if the firmware names a hypervisor, or None if there is no such information."""
+    """Return true if the firmware names a hypervisor, or None without firmware information."""
     if hypervisor is not None:
         return True
     return False if files.exists(_DMI) or files.exists("proc/device-tree") else None
 
 
 def _hypervisors(files: Files) -> Iterator[str]:
-    """Yield names of the hypervisor from all sources, the most reliable source first."""
+    """Yield names of the hypervisor from all sources, starting with the most reliable source."""
     product = files.text(f"{_DMI}/product_name") or ""
     if product.endswith(".metal"):
         return  # a bare-metal machine of a cloud provider
@@ -150,7 +150,8 @@ _PARAMETERS = re.compile(
     r"hugepages|numa_balancing|skew_tick|nowatchdog|debug_pagealloc|slub_debug|kasan(?:\.\w+)?)"
     r"(?:=.*)?"
 )
-"""Kernel parameters that change times. Others are not recorded, as they may be confidential."""
+"""Kernel parameters that change times. Other parameters are not recorded, because they may be
+confidential."""
 _DEBUGGING = (
     "KASAN",
     "KCSAN",
@@ -168,9 +169,9 @@ _DEBUGGING = (
     "SLUB_DEBUG_ON",
     "KCOV",
 )
-"""Build options that slow down packet processing."""
+"""Kernel build options that slow down packet processing."""
 _PERFMON, _SYS_ADMIN = 38, 21
-"""Capability numbers in `uapi/linux/capability.h`."""
+"""Numbers of two Linux capabilities in `uapi/linux/capability.h`."""
 _HEXADECIMAL = 16
 _GZIP = zlib.MAX_WBITS | 16
 
@@ -199,7 +200,7 @@ class Mitigation(TypedDict):
     name: str
     """Name of the file in /sys/devices/system/cpu/vulnerabilities."""
     text: str
-    """Text of the file."""
+    """Text of the file, which says how the kernel mitigates the vulnerability."""
 
 
 class KernelFacts(TypedDict):
@@ -228,7 +229,7 @@ class KernelFacts(TypedDict):
 
 
 def kernel_facts(files: Files) -> KernelFacts:
-    """Read the properties of the running kernel."""
+    """Read version, parameters and settings of the running kernel."""
     import platform
 
     release = files.text("proc/sys/kernel/osrelease")
@@ -250,7 +251,7 @@ def kernel_facts(files: Files) -> KernelFacts:
 
 
 def relevant_parameters(line: str) -> list[str]:
-    """Return the parameters that change times; arguments after `--` are for init."""
+    """Return the parameters of a kernel command line that change times; `--` ends the line."""
     kernel = re.split(r"(?:^|\s)--(?:\s|$)", line, maxsplit=1)[0]
     return [word for word in kernel.split() if _PARAMETERS.fullmatch(word)]
 

@@ -1,7 +1,8 @@
-"""Measures paths on packets that the kernel forwards (live frames).
+"""Measures the time of program paths on packets that the kernel forwards (live frames).
 
-As in `sampling`, a load is one independent observation, and subjects take turns in random order. A
-busy loop before and after each sample shows whether the sample was disturbed.
+As in `sampling`, one loading of all programs is one independent observation, and subjects take
+turns in random order. A busy loop before and after each sample shows whether other work disturbed
+the sample.
 """
 
 import math
@@ -31,7 +32,7 @@ _MORE = 1.4  # factor between the numbers of loads at two checks of the precisio
 
 
 class LiveSubject:
-    """Numbers of the programs that are timed for a path."""
+    """Constants that identify the programs timed for each path, as values of `subject`."""
 
     PROGRAM = 0  # the program, on packets that the kernel makes
     BASELINE = 1  # the minimal program with the same action, on the same packets
@@ -49,32 +50,35 @@ class LiveSample(NamedTuple):
 
 
 class LiveLoad(Protocol):
-    """The programs of all paths, loaded into the kernel."""
+    """The programs of all measured paths, loaded into the kernel."""
 
     def busy(self) -> float:
-        """Return the time in nanoseconds that a busy loop takes now."""
+        """Return the time in nanoseconds that a loop of additions takes now."""
 
     def sample(self, path: int, subject: int, frames: int) -> LiveSample:
-        """Time a `LiveSubject` of a path on `frames` packets in one call."""
+        """Time a path's program, or one of its reference programs, on `frames` packets in one call.
+
+        `subject` is a constant of `LiveSubject`.
+        """
 
 
 class LiveBench(Protocol):
-    """Interface of benches that load paths and time them with live packets."""
+    """Interface of test benches that load paths and time them with live packets."""
 
     @property
     def received(self) -> Sequence[bool]:
-        """For each path, true if `LiveSubject.RECEIVER` can be timed."""
+        """For each path, true if a device that receives the packets can be timed as well."""
 
     @property
     def counted(self) -> Sequence[int]:
-        """For each path, the maximum number of packets timed in a load."""
+        """For each path, the maximum number of packets that can be timed in one load."""
 
     def load(self) -> LiveLoad:
-        """Load all paths anew."""
+        """Load the programs of all paths into the kernel again."""
 
 
 class MeasuredLive(NamedTuple):
-    """The measured cost of a path."""
+    """The measured cost of a path on live packets."""
 
     program: Estimate  # ns of one packet beyond the minimal program of the same action
     run: Estimate  # ns of one packet, including creating and sending it
@@ -88,7 +92,7 @@ class MeasuredLive(NamedTuple):
 
 
 class LiveOutcome(NamedTuple):
-    """The result of a measurement."""
+    """The result of a measurement of all paths on live packets."""
 
     paths: list[MeasuredLive | None]  # None: no sample
     loads: int
@@ -156,7 +160,7 @@ class _Sampler:
         self._lost = [0] * len(bench.received)
 
     def add_load(self, going: Callable[[], bool]) -> None:
-        """Load all paths anew and let subjects take turns, for as many rounds as `going` allows."""
+        """Load all paths again, and time them in up to `_ROUNDS` rounds; `going` can stop this."""
         load = self._bench.load()
         turns: list[_Key] = []
         for path, received in enumerate(self._bench.received):
@@ -191,7 +195,10 @@ class _Sampler:
         return self._busy[-1]
 
     def _medians(self) -> tuple[float, list[dict[_Key, float]]]:
-        """Return the limit of disturbance that was applied, and each load's medians by subject."""
+        """Return each load's median times by subject, from samples next to undisturbed busy loops.
+
+        The first value is the limit for the time of a busy loop, relative to its undisturbed time.
+        """
         quiet = quantile(self._busy, _UNDISTURBED)
         needed = min(_LEAST_LOADS, len(self.loads))
         keys = {(sample.path, sample.subject) for sample in self.loads[0]}
@@ -229,9 +236,9 @@ class _Sampler:
         return limit, paths
 
     def widest(self) -> float | None:
-        """Return the largest half width of a program's interval, relative to the packet's time.
+        """Return the half width of the widest confidence interval, relative to the packet's time.
 
-        Return None unless all paths have a time.
+        Return None unless all paths have a measured time.
         """
         found = 0.0
         for path in self._evaluated()[1]:
@@ -241,7 +248,7 @@ class _Sampler:
         return found
 
     def outcome(self, seconds: float, *, precise: bool) -> LiveOutcome:
-        """Return the result of all samples."""
+        """Return the result of all samples so far."""
         limit, paths = self._evaluated()
         bound = quantile(self._busy, _UNDISTURBED) * limit
         samples = [sample for timed in self.loads for sample in timed]
@@ -250,7 +257,7 @@ class _Sampler:
 
 
 def _load_medians(timed: Sequence[_Timed], limit: float) -> dict[_Key, float]:
-    """Return each subject's median over samples next to a busy loop of at most `limit`."""
+    """Return each subject's median time, from samples next to busy loops of at most `limit` ns."""
     kept: dict[_Key, list[float]] = {}
     for sample in timed:
         if sample.busy <= limit:
@@ -264,9 +271,9 @@ def _estimate_of(medians: Sequence[dict[_Key, float]], key: _Key) -> Estimate | 
 
 
 def _frames(load: LiveLoad, path: int, counted: int) -> int:
-    """Return the number of packets in a sample of the target duration, within the limits.
+    """Return the number of packets with which a sample of the path takes the target time.
 
-    `counted` is the maximum number of packets in a load, including trials.
+    `counted` is the maximum number of packets in a load, including trials; it limits the result.
     """
     trials = [load.sample(path, LiveSubject.PROGRAM, _TRIAL) for _ in range(_TRIALS)]
     fastest = min(trial.nanoseconds / max(trial.frames, 1) for trial in trials)
@@ -279,12 +286,15 @@ _TIMES = 3  # samples of the busy loop per median; single ones may include packe
 
 
 class LiveKernelBench:
-    """A bench that loads paths into the running kernel and times live packets."""
+    """A bench that loads paths into the running kernel and times them on live packets."""
 
     def __init__(
         self, station: kernel.Station, cases: Sequence[kernel.LiveCase], batch: int
     ) -> None:
-        """Create the bench with `batch` packets per batch; only the busy loop is loaded now."""
+        """Load the busy loop into the kernel; `load` loads the paths.
+
+        Packets run in batches of `batch`.
+        """
         self._station = station
         self._cases = list(cases)
         self._batch = batch
@@ -293,7 +303,7 @@ class LiveKernelBench:
         self.counted = [case.counted for case in self._cases]
 
     def load(self) -> LiveLoad:
-        """Load all paths anew.
+        """Load the programs of all paths into the kernel again.
 
         Raises:
             InputError: if the kernel no longer accepts one of the paths.
@@ -321,7 +331,7 @@ class _KernelLoad:
 
 
 _MANY_LOST = 0.001
-"""If a larger share of packets is dropped, the report warns."""
+"""If a larger share of packets is dropped, the report warns of it."""
 
 
 def measure_program_live(
@@ -331,7 +341,7 @@ def measure_program_live(
     quota: StopCriteria,
     callbacks: ProgressCallbacks,
 ) -> None:
-    """Measure the paths on live packets, `batch` at a time, and store their times in the record.
+    """Time a program's paths on live packets, `batch` at a time, and store times in its record.
 
     Raises:
         InputError: if the kernel no longer accepts a path.

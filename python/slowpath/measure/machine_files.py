@@ -1,6 +1,6 @@
 """Reads files in which Linux describes the machine. Missing values are None.
 
-Containers hide some of these files, and some kernels and all other systems lack them.
+Containers hide some of these files. Some kernels, and all other systems, lack them.
 """
 
 import re
@@ -53,7 +53,7 @@ class Files:
         return sorted(found, key=_numeric_order)
 
     def fields(self, file: str) -> dict[str, str]:
-        """Parse lines such as `MemTotal: 24684084 kB`; the first line with a name counts."""
+        """Parse lines such as `MemTotal: 24684084 kB`; of equal names, the first line counts."""
         found = dict[str, str]()
         for line in (self.text(file) or "").splitlines():
             name, colon, value = line.partition(":")
@@ -63,13 +63,13 @@ class Files:
 
 
 def parse_number(text: str | None) -> int | None:
-    """Parse an integer as the kernel writes it; None if the text is not one."""
+    """Parse an integer as the kernel writes it, or return None if the text is not an integer."""
     words = (text or "").split()
     return int(words[0]) if words and re.fullmatch(r"-?[0-9]{1,20}", words[0]) else None
 
 
 def parse_cpus(text: str) -> list[int] | None:
-    """Parse a list of numbers such as `0-3,8`; None if the text is malformed."""
+    """Parse a list of CPU numbers such as `0-3,8`, or return None if the text is malformed."""
     cpus = set[int]()
     for piece in text.strip().split(",") if text.strip() else ():
         read = re.fullmatch(r"([0-9]{1,7})(?:-([0-9]{1,7}))?", piece.strip())
@@ -92,7 +92,7 @@ def show_cpus(cpus: list[int]) -> str:
 
 
 def parse_size(text: str | None) -> int | None:
-    """Parse a size such as `32K`, `24684084 kB` or `64` in bytes; None if malformed."""
+    """Parse a size such as `32K`, `24684084 kB` or `64` in bytes, or return None if malformed."""
     read = re.fullmatch(r"([0-9]{1,15})\s*([KMG]?)B?", (text or "").strip(), re.IGNORECASE)
     if read is None:
         return None
@@ -100,13 +100,13 @@ def parse_size(text: str | None) -> int | None:
 
 
 def chosen(text: str | None) -> str | None:
-    """Return the word in brackets of a text such as `always [madvise] never`, if any."""
+    """Return the word in brackets of a text such as `always [madvise] never`; None without one."""
     read = re.search(r"\[([^\]\s]+)\]", text or "")
     return read[1] if read else None
 
 
 def _numeric_order(name: str) -> tuple[str, int, str]:
-    """Return a key that sorts `state2` before `state10`."""
+    """Return a sort key that orders names by their final number: `state2` before `state10`."""
     stem = name.rstrip("0123456789")
     number = name[len(stem) :]
     return stem, int(number[:18] or 0), name

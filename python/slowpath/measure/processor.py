@@ -1,4 +1,4 @@
-"""Reads the model, caches, frequency and sibling threads of the measured CPU."""
+"""Reads model, caches, frequency and sibling threads of the CPU on which a measurement runs."""
 
 import os
 from typing import TypedDict
@@ -13,7 +13,7 @@ class Cache(TypedDict):
     """A cache that the CPU uses; unknown values are null."""
 
     level: int | None
-    """Level, from 1 for the nearest."""
+    """Level of the cache, from 1 for the nearest."""
     kind: str | None
     """Kind: `Data`, `Instruction` or `Unified`."""
     bytes: int | None
@@ -28,9 +28,9 @@ class IdleState(TypedDict):
     """An idle state of the CPU."""
 
     name: str
-    """Name in the idle driver."""
+    """Name of the state in the idle driver."""
     exit_us: int | None
-    """Exit latency in microseconds."""
+    """Exit latency of the state in microseconds."""
     disabled: bool
     """True if the kernel may not use the state."""
 
@@ -43,20 +43,20 @@ class Frequency(TypedDict):
     governor: str | None
     """Scaling governor, such as `performance`."""
     least_hz: int | None
-    """Minimum allowed frequency."""
+    """Minimum allowed frequency in hertz."""
     most_hz: int | None
-    """Maximum allowed frequency."""
+    """Maximum allowed frequency in hertz."""
     boost: bool | None
     """True if the CPU may exceed its nominal frequency (turbo, boost)."""
 
 
 class Processor(TypedDict):
-    """The CPU of the measurement; unknown values are null."""
+    """The CPU that a measurement ran on; unknown values are null."""
 
     cpu: int
     """Number of the CPU."""
     model: str | None
-    """Model in /proc/cpuinfo."""
+    """Model name in /proc/cpuinfo."""
     online: list[int] | None
     """CPUs of the machine that are online."""
     possible: list[int] | None
@@ -68,11 +68,11 @@ class Processor(TypedDict):
     siblings: list[int] | None
     """Other CPUs of the same core (SMT)."""
     frequency: Frequency
-    """Frequency scaling."""
+    """Frequency scaling of the CPU."""
     idle_driver: str | None
     """Driver that controls idle states."""
     idle_states: list[IdleState]
-    """Available idle states."""
+    """Available idle states of the CPU."""
     idle_exit_us: int | None
     """Longest exit latency of the enabled idle states, in microseconds."""
     caches: list[Cache]
@@ -80,7 +80,7 @@ class Processor(TypedDict):
 
 
 def processor(files: Files, cpu: int) -> Processor:
-    """Read the properties of a CPU."""
+    """Read model, caches, frequency and idle states of a CPU."""
     folder = f"{_SYSTEM}/cpu{cpu}"
     states = _idle_states(files, f"{folder}/cpuidle")
     exits = [s["exit_us"] for s in states if not s["disabled"] and s["exit_us"] is not None]
@@ -101,7 +101,7 @@ def processor(files: Files, cpu: int) -> Processor:
 
 
 def frequency_now(files: Files, cpu: int) -> int | None:
-    """Return the current frequency of a CPU in Hz."""
+    """Return the current frequency of a CPU in hertz, or None if it is unknown."""
     scaled = _hz(files, f"{_SYSTEM}/cpu{cpu}/cpufreq/scaling_cur_freq")
     if scaled is not None:
         return scaled

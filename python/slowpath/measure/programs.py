@@ -1,4 +1,4 @@
-"""Measures the paths of programs in turns, and predicts their times."""
+"""Measures the paths of programs in turns, and predicts the times of these paths."""
 
 import json
 import math
@@ -19,16 +19,16 @@ from slowpath.measure.sampling import Measured, Outcome, Progress, StopCriteria,
 from slowpath.measure.stretches import break_down
 
 BETWEEN = 6
-"""Number of measured paths between the slowest and the fastest."""
+"""Number of paths between the slowest and the fastest that are measured."""
 
 
 def instructions_of(path: PathResult) -> int:
-    """Return the number of instructions on a path; the target must count them."""
+    """Return the number of instructions on a path: its cost for a target that counts them."""
     return int(path["cost"]["instructions"])
 
 
 def slowest_to_fastest(paths: Sequence[PathResult]) -> list[tuple[int, PathResult]]:
-    """Return the slowest path, some in between, and the fastest, each with its rank.
+    """Return the slowest and the fastest path and some in between, each with its rank from 1.
 
     `paths` are ordered from slowest to fastest. Only one path for each number of instructions is
     considered; the paths in between are evenly spaced among these.
@@ -45,19 +45,22 @@ def slowest_to_fastest(paths: Sequence[PathResult]) -> list[tuple[int, PathResul
 
 
 def slowest(paths: Sequence[PathResult], count: int) -> list[tuple[int, PathResult]]:
-    """Return the `count` slowest paths, each with its rank."""
+    """Return the `count` slowest paths, each with its rank, counted from 1."""
     return list(enumerate(paths[:count], 1))
 
 
 class LaterCase(NamedTuple):
-    """The path that later packets take (packets like the first one), with a case that times it."""
+    """The path that a packet takes if equal packets ran before it, with a case that times the path.
+
+    It differs from the first packet's path, because the first packet changed maps.
+    """
 
     record: LaterPath
     case: kernel.Case
 
 
 def later_path(later: kernel.SubsequentPackets) -> LaterPath:
-    """Return a record of what later packets do; the time of their path is still missing."""
+    """Return a record of the path that packets take after an equal first one, without its time."""
     return {
         "instructions": later.instructions,
         "action": action_name(later.action),
@@ -70,7 +73,7 @@ def later_path(later: kernel.SubsequentPackets) -> LaterPath:
 
 
 def fill_later(record: LaterPath, measured: Measured | None, why: str) -> None:
-    """Store the time of later packets in the record, or the reason `why` they have no time."""
+    """Store the measured time of packets after the first in the record, or `why` it is missing."""
     if measured is None:
         record["reason"] = why
         return
@@ -93,7 +96,10 @@ class Prediction(NamedTuple):
 
 
 def predict(case: kernel.Case) -> Prediction | None:
-    """Predict the time of one run; None if the path needs replaced results of helpers."""
+    """Predict the time of one run; None if its instructions are unknown.
+
+    This is the case if results of helper calls are replaced by fixed ones.
+    """
     flow = targets.flow(case)
     if flow is None:
         return None
@@ -107,7 +113,10 @@ def _empty() -> targets.Flow:
 
 
 def predicted_for() -> str | None:
-    """Return the machine of the predicting model, the date of its experiments, and doubts."""
+    """Return the machine that the prediction is for, the date of its calibration, and known doubts.
+
+    None if the model does not state a machine.
+    """
     known, doubt = _target().machine, _target().doubt
     if known is None:
         return None
@@ -115,11 +124,11 @@ def predicted_for() -> str | None:
 
 
 Choose = Callable[[Sequence[PathResult]], list[tuple[int, PathResult]]]
-"""Function that chooses paths to measure, each with its rank."""
+"""Function that chooses the paths to measure from all paths, each with its rank."""
 
 
 class PreparedProgram(NamedTuple):
-    """A program, with the paths that the kernel accepts."""
+    """A program that is ready for timing, with its paths that the kernel accepts."""
 
     record: MeasuredProgram
     cases: list[kernel.Case]
@@ -137,8 +146,8 @@ def prepare_program(
 ) -> PreparedProgram:
     """Run the chosen paths once, in kernel and interpreter, and prepare them for timing.
 
-    Before each path, `going` gets the number of prepared paths and the number of chosen paths. If
-    it returns false, the remaining paths are skipped. `maps` is the text of `--maps`.
+    Before each path, `going` is called with the numbers of prepared and of chosen paths. If it
+    returns false, the remaining paths are skipped. `maps` is the argument of the option `--maps`.
     """
     result, task = analysed.result, analysed.task
     guarantee = result["guarantee"]
@@ -245,14 +254,14 @@ def _prepare_path(
 
 
 class JointOutcome(NamedTuple):
-    """The results of programs that were measured in turns."""
+    """The results of measuring several programs in turns."""
 
     outcome: Outcome | None  # None: nothing to measure
     subjects: list[list[Measured | None]]  # of each program, for each path in its record
     extra: list[Measured | None]  # for each extra case
 
     def why(self, extra: int) -> str:
-        """Return the reason why the case in `extra` with this index has no value."""
+        """Return the reason why the extra case with index `extra` has no measured time."""
         if self.outcome is None:
             return "interrupted before it was measured"
         return self.outcome.why(len(self.outcome.subjects) - len(self.extra) + extra)
@@ -267,7 +276,8 @@ def measure_together(
 ) -> JointOutcome:
     """Measure all paths of all programs in turns, and store the times in their records.
 
-    Paths of later packets and the cases in `extra`, which are in no record, take turns as well.
+    The cases in `extra` take turns as well; their times are only returned. So do paths that packets
+    take if an equal packet ran before them.
 
     Raises:
         InputError: if the kernel no longer accepts a path.
@@ -307,7 +317,7 @@ def add_breakdown(
     quota: StopCriteria,
     go_on: Callable[[Progress], bool],
 ) -> None:
-    """Divide the time of the slowest path, and store the breakdown in the record."""
+    """Measure the times of parts of a program's slowest path, and store them in its record."""
     record = program.record
     timed = [
         (record["paths"][number], case)

@@ -1,4 +1,4 @@
-"""Prints measurements as text and CSV."""
+"""Prints measurements of paths as text and CSV."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -33,7 +33,7 @@ _COMPARISON_RIGHT = {"old ns", "new ns", "ratio"}
 
 
 def comparison_report(comparison: Sequence[ComparedVersions]) -> Iterator[Line | str]:
-    """Yield a table and a conclusion for each pair of programs."""
+    """Yield a table and a conclusion for each pair of compared programs."""
     for compared in comparison:
         yield ""
         yield Line(f"{compared['old']} and {compared['new']}, in turns", "bold")
@@ -71,7 +71,7 @@ def comparison_csv(
 
 
 def label(record: MeasuredProgram) -> str:
-    """Return the name of a program in reports: file and, if known, program."""
+    """Return the name of a program in reports: the file and, if known, the program's name."""
     return f"{record['file']}:{record['program']}" if record["program"] else record["file"]
 
 
@@ -101,11 +101,11 @@ _LATER_CSV = {
     "later_high_ns": "high_ns",
     "later_reason": "reason",
 }
-"""CSV columns about later packets, with the key of each value."""
+"""CSV columns about packets after the first, with the key of each value in the record."""
 
 
 def _later_lines(paths: Sequence[MeasuredPath]) -> Iterator[str]:
-    """Yield the time of later packets on a different path, or the reason why it is missing."""
+    """Yield the time of packets that take another path after an equal one, or why it is missing."""
     for path in paths:
         later = path["later"]
         if later is None:
@@ -119,7 +119,6 @@ def _later_lines(paths: Sequence[MeasuredPath]) -> Iterator[str]:
 
 
 def _later_values(path: MeasuredPath) -> list[object]:
-    """Return the values of the CSV columns about later packets."""
     later = path["later"]
     return [None if later is None else later[key] for key in _LATER_CSV.values()]  # type: ignore[literal-required]
 
@@ -127,13 +126,14 @@ def _later_values(path: MeasuredPath) -> list[object]:
 _STRETCH_COLUMNS = ("share", "ns", "instructions", "call", "source", "text")
 _STRETCH_RIGHT = {"share", "ns", "instructions"}
 _SHOWN = 6
-"""Maximum number of stretches shown; `--verbose` shows all, in order of execution."""
+"""Maximum number of stretches of a path that are shown. With `--verbose`, all are shown in order of
+execution."""
 _TEXT = 48
 """Maximum length of a source line in the table, in characters."""
 
 
 def stretches_report(breakdown: Breakdown | None, *, verbose: bool) -> Iterator[Line | str]:
-    """Yield a table of the stretches that take most of the time."""
+    """Yield a table of the stretches of a path that take most of its time."""
     if breakdown is None:
         return
     if breakdown["error"] is not None:
@@ -174,7 +174,7 @@ def _stretch_row(stretch: MeasuredStretch) -> list[str]:
 
 
 _COLD = "cold ns"
-"""Column of times on cold caches."""
+"""Heading of the column of times on cold caches."""
 _COLD_CSV = {
     "cold_ns": "measured_ns",
     "cold_spread_ns": "spread_ns",
@@ -184,11 +184,12 @@ _COLD_CSV = {
     "entry_bytes": "entry_bytes",
     "cache_bytes": "cache_bytes",
 }
-"""CSV columns about cold caches, with the key of each value; `cold_reason` follows them."""
+"""CSV columns about cold caches, with the key of each value in the record; `cold_reason` follows
+them."""
 
 
 def is_shown(paths: Sequence[MeasuredPath], *, always: bool) -> bool:
-    """Return true if reports show times with cold caches.
+    """Return true if reports of these paths show times with cold caches.
 
     This holds if `always` is true, or if one of these times differs from the time with hot caches.
     """
@@ -197,7 +198,7 @@ def is_shown(paths: Sequence[MeasuredPath], *, always: bool) -> bool:
 
 
 def cell(path: MeasuredPath, *, always: bool) -> str:
-    """Return the cold time of a path; with `always`, also if it equals the hot time."""
+    """Return a path's time with cold caches; empty if equal to the hot time, unless `always`."""
     cold = path["cold"]
     if cold is None:
         return "-"
@@ -207,7 +208,7 @@ def cell(path: MeasuredPath, *, always: bool) -> str:
 
 
 def _cold_lines(paths: Sequence[MeasuredPath]) -> Iterator[str]:
-    """Yield the conditions on cold caches, each with the paths that it is about."""
+    """Yield the conditions of times with cold caches, each with the ranks of its paths."""
     ranks = dict[str, list[str]]()
     for path in paths:
         if path["cold"] is not None:
@@ -233,7 +234,6 @@ def _size(count: int) -> str:
 
 
 def _cold_values(path: MeasuredPath) -> list[object]:
-    """Return the values of the CSV columns about cold caches."""
     cold = path["cold"]
     values = [None if cold is None else cold[key] for key in _COLD_CSV.values()]  # type: ignore[literal-required]
     return [*values, path["cold_reason"] if cold is None else None]
@@ -266,7 +266,7 @@ def text_report(
     verbose: bool,
     cold: bool = False,
 ) -> Iterator[Line | str]:
-    """Yield a table and a conclusion for each program; `cold`: always show cold times."""
+    """Yield a table and a conclusion for each program. With `cold`, always show cold times."""
     return sections(records, where, lambda each: _program(each, verbose=verbose, cold=cold))
 
 
@@ -275,7 +275,7 @@ def sections(
     where: Environment,
     section: Callable[[MeasuredProgram], Iterator[Line | str]],
 ) -> Iterator[Line | str]:
-    """Yield the section of each program, and a line about the machine."""
+    """Yield the report section of each program, and a line about the machine."""
     for number, record in enumerate(records):
         if number:
             yield ""
@@ -330,14 +330,14 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
 
 
 def errors_of(record: MeasuredProgram) -> Iterator[str]:
-    """Yield the reasons why paths were not measured, a line for each."""
+    """Yield the reasons why paths of a program were not measured, one line for each path."""
     for path in record["paths"]:
         if path["error"] is not None:
             yield f"  path {path['rank']} was not measured: {path['error']}"
 
 
 def why_not(record: MeasuredProgram, path: MeasuredPath, *, measured: bool) -> str | None:
-    """Return the error of a path.
+    """Return the error to report for a path, or None if there is none.
 
     Return the error of the program if the path has none and was not `measured`.
     """

@@ -48,7 +48,7 @@ _LIVE = (
 def live_text_report(
     records: Sequence[MeasuredProgram], where: Environment, *, verbose: bool
 ) -> Iterator[Line | str]:
-    """Yield a table and a conclusion for each program."""
+    """Yield a table and a conclusion for each program that was measured on live packets."""
     return sections(records, where, lambda each: _live_program(each, verbose=verbose))
 
 
@@ -119,7 +119,7 @@ def live_csv_report(records: Sequence[MeasuredProgram]) -> Iterator[str]:
 
 
 _SHOWN = 31
-"""Maximum number of paths in the table."""
+"""Maximum number of paths that the table of a trace shows."""
 _TRACE_COLUMNS = (
     "path", "packets", "share", "instructions", "action", "ns/packet", "spread", "first", "",
 )  # fmt: skip
@@ -132,7 +132,7 @@ _CSV = (
 
 
 def trace_report(records: Sequence[MeasuredProgram]) -> Iterator[Line | str]:
-    """Yield a table of paths and a conclusion for each program."""
+    """Yield a table of paths and a conclusion for each program that a trace was run through."""
     for record in records:
         trace = record["trace"]
         if trace is not None and trace["count"]:
@@ -212,7 +212,7 @@ def trace_csv(records: Sequence[MeasuredProgram]) -> Iterator[str]:
 
 
 def document_text(document: MeasureDocument, settings: Settings, _old: str) -> Iterator[Line | str]:
-    """Yield the report of programs, traces and the comparison."""
+    """Yield the text report of a whole document: its programs, traces and comparison."""
     records, where, verbose = document["results"], document["environment"], settings.verbose
     if settings.live is not None:
         yield from live_text_report(records, where, verbose=verbose)

@@ -51,7 +51,7 @@ from slowpath.measure.traces import PreparedTrace, TraceRequest, finish_trace, p
 
 
 class LiveLine(terminal.LiveLine):
-    """A progress line while a program is measured, on terminals only."""
+    """A progress line that is shown on terminals while a program is measured."""
 
     def __init__(self, subject: str, seconds: float) -> None:
         """Create the line for a measurement of at most `seconds`."""
@@ -60,11 +60,11 @@ class LiveLine(terminal.LiveLine):
         self._seconds = seconds
 
     def show(self, text: str) -> None:
-        """Show the current work."""
+        """Show the current step of the work."""
         self.draw(f"{self._subject}: {text}")
 
     def show_progress(self, progress: Progress) -> None:
-        """Show the time, the loads and the precision so far."""
+        """Show the elapsed time, the number of loads and the precision so far."""
         sure = "" if progress.widest is None else f", ± {progress.widest:.1%} at worst"
         self.show(
             f"measured for {progress.seconds:.1f} of at most {self._seconds:g} s, loaded "
@@ -73,12 +73,12 @@ class LiveLine(terminal.LiveLine):
 
 
 class Measuring:
-    """Measures programs one after the other, and collects exit codes."""
+    """Measures programs one after the other, and collects the exit codes."""
 
     def __init__(
         self, request: Request, settings: Settings, station: kernel.Station, stopping: Stopping
     ) -> None:
-        """Prepare the measurement; the machine is watched only while something is measured."""
+        """Prepare the measurement. The environment is recorded only while something is measured."""
         self.watch = environment.begin(watched_cpu(station), thread=station.thread)
         self.watch.pause()
         self.settings = settings
@@ -110,7 +110,7 @@ class Measuring:
         return lambda paths: slowest(paths, len(paths))
 
     def going(self, line: LiveLine) -> Callable[[int, int], bool]:
-        """Return a callback that shows the path in preparation, and returns false to stop."""
+        """Return a callback for the preparation, which shows the path and returns false to stop."""
 
         def going(done: int, count: int) -> bool:
             line.show(f"preparing path {done + 1} of {count}")
@@ -119,7 +119,7 @@ class Measuring:
         return going
 
     def go_on(self, line: LiveLine) -> Callable[[Progress], bool]:
-        """Return a callback that shows the progress of measuring, and returns false to stop."""
+        """Return a callback for the timing, which shows the progress and returns false to stop."""
 
         def go_on(progress: Progress) -> bool:
             line.show_progress(progress)
@@ -130,7 +130,7 @@ class Measuring:
         return go_on
 
     def environment(self) -> Environment:
-        """Return the environment of the measurement, with the speed of the CPU."""
+        """Return the environment of the measurement so far, with the speed of the CPU."""
         return self.watch.end(self._pace.speed())
 
     def complain(self, analysed: Analysed, program: PreparedProgram) -> None:
@@ -154,7 +154,7 @@ class Measuring:
                 self.disagree(record["file"], what)
 
     def disagree(self, file: str, what: str) -> None:
-        """Report that kernel and interpreter disagree on a path."""
+        """Report on standard error that kernel and interpreter disagree on a path of a file."""
         error(file, what)
         note(f"note: {file}: --format json has all that it takes to report it")
         self.codes.append(ExitCode.INPUT)
@@ -164,14 +164,14 @@ class VersionsRun:
     """Measures the programs of an old and a new file, and compares them."""
 
     def __init__(self, measuring: Measuring, alone: Callable[[Analysed], MeasuredProgram]) -> None:
-        """Prepare the run; `alone` measures a program that exists in only one file."""
+        """Prepare the run. `alone` measures a program that exists in only one of the two files."""
         self._measuring = measuring
         self._alone = alone
         self.records: list[MeasuredProgram] = []
         self.comparison: list[ComparedVersions] = []
 
     def all_of(self, analyses: Sequence[Analysed], files: Sequence[str]) -> None:
-        """Measure the programs of both files, in turns if both have the program."""
+        """Measure the programs of both files, in turns if both files have the program."""
         first = [each for each in analyses if each.task.file == files[0]]
         old = first[: len(first) // 2] if files[0] == files[1] else first
         new = analyses[len(old) :]
@@ -186,7 +186,7 @@ class VersionsRun:
             self._miss(files[1], "there is no program to compare")
 
     def _only(self, analysed: Analysed, other: str) -> None:
-        """Measure a program that the other file lacks."""
+        """Measure a program that the file `other` lacks."""
         record = self._alone(analysed)
         self.records.append(record)
         if self._measuring.settings.gates and analysed.result["error"] is None:
@@ -219,7 +219,8 @@ class VersionsRun:
             self.records.append(program.record)
 
     def _check(self, compared: ComparedVersions) -> None:
-        """Report each gate of `--fail-on` that fails, and each disagreement with the kernel."""
+        """Report failed conditions of `--fail-on`, and paths where kernel and interpreter differ.
+        """
         for row in compared["paths"]:
             if row["report"] is not None:
                 what = f"{row['path']}: {row['error']}"
@@ -233,11 +234,11 @@ class VersionsRun:
 
 
 _STRETCHES = 2.5
-"""Time limit for measuring the stretches of the slowest path, in seconds."""
+"""Time limit for measuring the parts (stretches) of the slowest path, in seconds."""
 
 
 def measure(request: Request, settings: Settings) -> ExitCode:
-    """Measure every program; an error does not stop the others.
+    """Measure every program of the request; an error in one does not stop the others.
 
     Raises:
         OptionError: if an option is invalid for the files.
@@ -320,7 +321,7 @@ class _Run:
     def _run_trace(
         self, analysed: Analysed, program: PreparedProgram, line: LiveLine
     ) -> PreparedTrace | None:
-        """Run the packets of `--pcap`, if given, through a program."""
+        """Run the packets of `--pcap` through a program; return None without this option."""
         if self._settings.pcap is None:
             return None
 

@@ -1,4 +1,4 @@
-"""Measures subjects in turns until their times are known precisely enough.
+"""Times several programs (subjects) in turns until their times are known precisely enough.
 
 A *load* is one loading of all programs into the kernel. The addresses of their code change their
 times by a few percent. A load is therefore one independent observation, with one value for each
@@ -22,7 +22,7 @@ from slowpath.core.errors import StoppedError
 from slowpath.measure.statistics import Estimate, estimate, quantile
 
 DISTURBED = (1.02, 1.05, 1.1, 1.25, math.inf)
-"""Limits for the time of the busy loop relative to its undisturbed time; samples next to a slower
+"""Limits for the time of the busy loop relative to its undisturbed time. Samples next to a slower
 busy loop are excluded. The first limit that leaves enough samples of each subject applies."""
 _UNDISTURBED = 0.1  # fastest share of the busy loop's samples, which count as undisturbed
 _FEWEST_LOADS = 6  # minimum number of loads
@@ -43,7 +43,7 @@ _MORE_TO_DECIDE = 2.0  # like `_MORE`, if the result decides a gate: a wrong dec
 
 
 class Reference:
-    """Numbers of the reference programs, which are timed in addition to the subjects."""
+    """Constants that identify reference programs, which are timed besides the measured programs."""
 
     EMPTY = -1  # an empty program
     WRAPPED = -2  # an empty program behind a wrapper, as restored subjects run; only with these
@@ -51,7 +51,7 @@ class Reference:
 
 
 class SubjectError(Exception):
-    """Error of a subject that behaves unexpectedly."""
+    """An error of a timed program, such as an unexpected return value; `reason` is its text."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -59,7 +59,7 @@ class SubjectError(Exception):
 
 
 class Sample(NamedTuple):
-    """The result of one timed call."""
+    """The result of one timed call, which runs a program several times."""
 
     nanoseconds: int  # total time of all runs
     runs: int
@@ -67,10 +67,10 @@ class Sample(NamedTuple):
 
 
 class Load(Protocol):
-    """The programs of one part of a bench, loaded into the kernel."""
+    """The programs of one group of a bench, loaded into the kernel and ready for timing."""
 
     def sample(self, subject: int, repeat: int) -> Sample:
-        """Time `repeat` runs of a subject or a `Reference` in one call.
+        """Time `repeat` runs of a measured program or a `Reference` program in one call.
 
         Raises:
             SubjectError: if the subject behaves unexpectedly.
@@ -78,11 +78,11 @@ class Load(Protocol):
 
 
 class Bench(Protocol):
-    """A test bench that loads and times programs."""
+    """Interface of test benches that load programs into the kernel and time them."""
 
     @property
     def wrapped(self) -> Sequence[bool]:
-        """For each subject, true if a wrapper restores its state between runs."""
+        """For each subject, true if a second program restores its state between runs."""
 
     @property
     def net(self) -> Sequence[bool]:
@@ -94,28 +94,28 @@ class Bench(Protocol):
 
     @property
     def parts(self) -> Sequence[Sequence[int]]:
-        """Groups of subjects that are loaded at the same time."""
+        """Groups of subjects that are loaded into the kernel at the same time."""
 
     def load(self, part: Sequence[int]) -> Load:
-        """Load programs anew; those of the previous part are no longer used."""
+        """Load the programs of a group again; those of the previous group are no longer used."""
 
 
 class StopCriteria(NamedTuple):
-    """Criteria for the end of a measurement."""
+    """Criteria by which a measurement ends."""
 
     precision: float  # maximum half width of intervals, relative to the mean
     seconds: float  # time limit; the minimum number of loads may take longer
     fewest_loads: int = _FEWEST_LOADS
     decided: Callable[[Sequence["Measured | None"]], bool] | None = None
-    """Function that returns true if the subjects' values decide the caller's question. Until then,
+    """Function that returns true if the measured values decide the caller's question. Until then,
     precise values do not end the measurement. None: no question."""
     between: Callable[[Sequence["Measured | None"]], Estimate | None] | None = None
-    """Function that returns a ratio of subjects, which must reach the same precision as each
-    subject. Precise subjects alone do not guarantee a precise ratio."""
+    """Function that returns a ratio of times of subjects. It must reach the same precision as each
+    subject, because precise subjects alone do not guarantee a precise ratio."""
 
 
 class Observation(NamedTuple):
-    """The values that one load yields for the subjects."""
+    """The times of all subjects in one load, which is one independent observation."""
 
     whole: list[float | None]  # ns of each subject in the kernel's loop; None: unknown
     net: list[float | None]  # ns of each subject beyond an empty program; None: all disturbed
@@ -123,7 +123,7 @@ class Observation(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """The measured cost of a subject."""
+    """The measured time of a program, as a mean over loads."""
 
     run: Estimate  # ns of one run in the kernel's loop, as in `bpftool prog run`
     net: Estimate  # ns beyond an empty program
@@ -133,7 +133,7 @@ class Measured(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The result of a measurement."""
+    """The result of a measurement of all subjects."""
 
     subjects: list[Measured | None]  # None: no undisturbed sample, or failed
     failed: dict[int, str]  # reason for each failed subject
@@ -147,7 +147,7 @@ class Outcome(NamedTuple):
     seconds: float
 
     def why(self, subject: int) -> str:
-        """Return the reason why a subject has no value."""
+        """Return the reason why the subject with this number has no measured time."""
         return self.failed.get(subject, "the CPU was slowed down too much whenever it was timed")
 
 
@@ -194,7 +194,7 @@ def measure(bench: Bench, quota: StopCriteria, go_on: Callable[["Progress"], boo
 
 
 class Progress(NamedTuple):
-    """The progress of a measurement."""
+    """The progress of a measurement so far."""
 
     loads: int
     seconds: float
@@ -202,17 +202,17 @@ class Progress(NamedTuple):
 
 
 class ProgressCallbacks(NamedTuple):
-    """Progress callbacks that return false to stop."""
+    """Functions that receive the progress of a measurement, and return false to stop it."""
 
     preparing: Callable[[int, int], bool]  # arguments: number of prepared paths, of all paths
     measuring: Callable[[Progress], bool]
 
 
 class Sampler:
-    """The samples of all loads so far."""
+    """Collector of the samples of all loads so far, and of the statistics over them."""
 
     def __init__(self, bench: Bench) -> None:
-        """Prepare the sampler; nothing is loaded yet."""
+        """Prepare the sampler; no program is loaded yet."""
         self._bench = bench
         self._order = random.Random(0)  # noqa: S311 - no secret
         self._loads: list[list[_Timed]] = []
@@ -228,7 +228,7 @@ class Sampler:
         return len(self._loads)
 
     def add_load(self) -> None:
-        """Load all programs anew and let subjects take turns."""
+        """Load all programs again, and time all subjects in turns."""
         timed: list[_Timed] = []
         for number, part in enumerate(self._bench.parts):
             timed += self._take_turns(number, part, self._bench.load(part))
@@ -269,7 +269,7 @@ class Sampler:
         )
 
     def _prepare(self, load: Load, subject: int) -> None:
-        """Determine the number of runs in a sample of a subject."""
+        """Determine the number of runs with which a sample of a subject takes the target time."""
         try:
             most = self._bench.most[subject] if subject >= 0 else sys.maxsize
             self._repeats[subject], self._rounds[subject] = _repeats(load, subject, most)
@@ -289,7 +289,7 @@ class Sampler:
             return None
 
     def _sample(self, load: Load, subject: int, call: float) -> float:
-        """Return nanoseconds per run; `call` is the overhead of a call in nanoseconds."""
+        """Time a sample and return nanoseconds per run. `call` is the overhead of a call in ns."""
         sample = load.sample(subject, self._repeats[subject])
         if subject >= 0:
             self._runs[subject] += sample.runs
@@ -301,7 +301,11 @@ class Sampler:
         return nanoseconds
 
     def _observations(self) -> tuple[float, list[Observation]]:
-        """Return the limit of disturbance that was applied, and the observation of each load."""
+        """Return the observation of each load, from samples next to undisturbed busy loops.
+
+        The first value is the limit for the time of busy loops, the first of `DISTURBED` that
+        leaves enough samples.
+        """
         quiet = quantile(self._busy, _UNDISTURBED)
         needed = min(_LEAST_LOADS, len(self._loads))
         for limit in DISTURBED[:-1]:
@@ -333,7 +337,10 @@ class Sampler:
         return Observation(wholes, nets, empties)
 
     def is_precise(self, quota: StopCriteria) -> tuple[bool, float | None]:
-        """Return true if all intervals are narrow enough, and the largest relative half width."""
+        """Return true if all confidence intervals are narrow enough, and the largest half width.
+
+        The half width is relative to the mean; None if it is unknown or unbounded.
+        """
         _, subjects, _ = self._evaluated()
         estimates = [
             None if subject is None else subject.run
@@ -350,7 +357,7 @@ class Sampler:
         return widest <= quota.precision, widest
 
     def decides(self, quota: StopCriteria) -> bool:
-        """Return true if the values so far decide the caller's question."""
+        """Return true if the values satisfy the condition `quota.decided`, or there is none."""
         return quota.decided is None or quota.decided(self._evaluated()[1])
 
     def _evaluated(self) -> tuple[float, list[Measured | None], Estimate | None]:
@@ -376,7 +383,10 @@ class Sampler:
     def _wholes(
         self, subject: int, observations: Sequence[Observation], baseline: float
     ) -> list[float | None]:
-        """Return, for each load, the time in nanoseconds of one run in the kernel's loop."""
+        """Return nanoseconds of one run for each load, including the kernel's loop for test runs.
+
+        `baseline` is the time of an empty program in this loop.
+        """
         if not self._bench.wrapped[subject]:
             return [each.whole[subject] for each in observations]
         # Samples of a restored subject cover the program alone; add the loop.
@@ -384,7 +394,7 @@ class Sampler:
         return [None if net is None else net + baseline for net in nets]
 
     def outcome(self, seconds: float, *, precise: bool) -> Outcome:
-        """Return the result of all samples."""
+        """Return the result of all samples so far."""
         limit, subjects, baseline = self._evaluated()
         samples = [sample for timed in self._loads for sample in timed]
         quiet = quantile(self._busy, _UNDISTURBED)
@@ -395,7 +405,7 @@ class Sampler:
 
 
 def _repeats(load: Load, subject: int, most: int) -> tuple[int, int]:
-    """Return the number of runs in a sample, and the maximum number of samples in a load.
+    """Return the number of a subject's runs per sample, and its maximum number of samples per load.
 
     A load must make at most `most` runs, including trials.
     """
@@ -409,20 +419,20 @@ def _repeats(load: Load, subject: int, most: int) -> tuple[int, int]:
 
 
 def _trial(load: Load, subject: int, repeat: int) -> float:
-    """Return nanoseconds per run, from the fastest of `_TRIALS` samples of `repeat` runs."""
+    """Return nanoseconds per run of a subject, from the fastest of `_TRIALS` calls."""
     trials = (load.sample(subject, repeat) for _ in range(_TRIALS))
     return max(min(trial.nanoseconds / max(trial.runs, 1) for trial in trials), 0.1)
 
 
 def _call(load: Load, repeat: int) -> float:
-    """Return the overhead of a call in nanoseconds."""
+    """Return the overhead of a call that runs a program, in nanoseconds."""
     one = min(load.sample(Reference.EMPTY, 1).nanoseconds for _ in range(_CALLS))
     many = load.sample(Reference.EMPTY, repeat)
     return max(one - many.nanoseconds / max(many.runs, 1), 0.0)
 
 
 def ratio(old: Measured, new: Measured) -> Estimate | None:
-    """Return the ratio of new to old time, from loads with both times; None if there are none.
+    """Return the ratio of new to old time, from loads with both times, or None without such loads.
 
     Subjects that take turns are disturbed alike. If few samples are undisturbed, the ratio over all
     samples is therefore more precise. The function returns the ratio with the narrower interval.

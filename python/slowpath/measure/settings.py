@@ -18,7 +18,7 @@ from slowpath.measure.documents import ComparedPath, MeasuredProgram, MeasuredTr
 def check_trace_options(
     pcap: str | None, plot: str | None, request: Request, *, live: bool
 ) -> None:
-    """Check the options for traces before the work.
+    """Check the options `--pcap` and `--plot` before the measurement starts.
 
     Raises:
         OptionError: if an option contradicts another one.
@@ -38,7 +38,7 @@ def check_trace_options(
 
 
 def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped: bool) -> ExitCode:
-    """Print to standard error why a trace, or a part of it, did not run; return the exit code."""
+    """Print why a trace, or a part of it, did not run, and return the exit code."""
     code = ExitCode.FINE
     if trace["error"] is not None and record["error"] is None:
         rest = "" if trace["count"] == 0 else f"; {trace['count']:,} packets were read before"
@@ -56,7 +56,7 @@ def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped:
 
 
 def draw_traces(file: str, records: Sequence[MeasuredProgram]) -> ExitCode:
-    """Plot the measured traces and return the exit code; print an error if there are none."""
+    """Plot the measured traces to a file, or print an error if none; return the exit code."""
     from slowpath.measure.traces import draw
 
     traces = [(record, record["trace"]) for record in records]
@@ -80,7 +80,7 @@ _CONDITION = re.compile(r"\s*ratio\s*(>=?)\s*(\d+(?:\.\d*)?|\.\d+)\s*")
 
 
 class Gate(NamedTuple):
-    """A limit on the ratio of new to old time, as in `--fail-on`."""
+    """A limit on the ratio of new to old time, which `--fail-on` sets."""
 
     text: str  # text of the option
     limit: float
@@ -88,14 +88,14 @@ class Gate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The decision whether a gate fails."""
+    """The decision whether a measurement fails a gate of `--fail-on`."""
 
     code: ExitCode
     reason: str | None  # None: the gate passes
 
 
 def parse_gate(text: str) -> Gate:
-    """Parse `ratio > NUMBER` or `ratio >= NUMBER`.
+    """Parse the condition of `--fail-on`: `ratio > NUMBER` or `ratio >= NUMBER`.
 
     Raises:
         ValueError: if the text has another form.
@@ -107,12 +107,12 @@ def parse_gate(text: str) -> Gate:
 
 
 def is_decided(gates: Sequence[Gate], row: ComparedPath) -> bool:
-    """Return true if all gates are decided, so that the measurement can end."""
+    """Return true if the measured ratio decides all gates, so that the measurement can end."""
     return all(decide(gate, row).code is not ExitCode.UNDECIDED for gate in gates)
 
 
 def decide(gate: Gate, row: ComparedPath) -> Decision:
-    """Decide whether the ratio of the slowest paths passes the gate, given its interval."""
+    """Decide whether the measured ratio of the slowest paths passes the gate, by its interval."""
     value, low, high = row["ratio"], row["low"], row["high"]
     if value is None or low is None or high is None:
         reason = f"the slowest paths could not be compared, and --fail-on {gate.text!r} needs that"
@@ -134,7 +134,7 @@ VERSIONS = ("old", "new")
 
 
 class Settings(NamedTuple):
-    """Options of the measurement and its report."""
+    """Options of a measurement and of its report."""
 
     between: bool  # true: paths between the slowest and the fastest; false: the slowest paths only
     precision: float  # maximum half width of intervals, relative to the times
@@ -151,7 +151,7 @@ class Settings(NamedTuple):
 
 
 def check(settings: Settings, request: Request) -> None:
-    """Check the options before the work.
+    """Check the options before the measurement starts.
 
     Raises:
         OptionError: if an option is invalid for the files, or contradicts another one.
@@ -170,5 +170,5 @@ def check(settings: Settings, request: Request) -> None:
 
 
 def watched_cpu(station: kernel.Station) -> int:
-    """Return the CPU of a station, or the last allowed one if the station has none."""
+    """Return the CPU that a timing thread runs on, or the last CPU allowed to this process."""
     return max(os.sched_getaffinity(0)) if station.cpu is None else station.cpu

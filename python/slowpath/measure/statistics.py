@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 _NOMINAL = 0.98  # confidence of intervals that are checked several times before one is accepted
 _FAR, _NEAR = 5.0, 0.25
-"""An outlier differs from the median by more than `_FAR` standard deviations, and by more than the
-share `_NEAR` of the median."""
+"""A value is an outlier if it differs from the median by more than `_FAR` standard deviations, and
+by more than the share `_NEAR` of the median."""
 _NORMAL = 1.4826  # standard deviation of a normal distribution, in median absolute deviations
 
 
@@ -52,7 +52,7 @@ class Estimate(NamedTuple):
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return a quantile of the values, interpolated linearly; `share` is from 0 to 1.
+    """Return the quantile `share` (from 0 to 1) of the values, interpolated linearly.
 
     Raises:
         ValueError: if `values` is empty.
@@ -73,7 +73,7 @@ def spread(values: Sequence[float]) -> float:
 
 
 def without_outliers(values: Sequence[float]) -> list[float]:
-    """Return the values without outliers.
+    """Return the values without outliers, which are far from all others.
 
     Raises:
         ValueError: if `values` is empty.
@@ -109,7 +109,7 @@ def half_width(size: int) -> float:
 
 
 def student_quantile(freedom: int, share: float) -> float:
-    """Return a quantile of Student's distribution.
+    """Return the quantile `share` of Student's distribution with `freedom` degrees of freedom.
 
     The error is 4 % for 2 degrees of freedom and less for more. Computed with the expansion by
     Cornish and Fisher (Abramowitz and Stegun 26.7.5); exact for 1 degree.

@@ -1,4 +1,4 @@
-"""Measures how much time each stretch of a path takes.
+"""Measures how much time each stretch (part) of a program path takes.
 
 The time of a stretch is the time of a run that ends at the stretch's end, minus that of a run that
 ends at its start. The stretches of a load therefore add up to the path. To end a run early, the
@@ -21,9 +21,9 @@ from slowpath.measure.statistics import Estimate, estimate
 
 
 class PrefixTimes(NamedTuple):
-    """Times of one load, without the time of an empty program.
+    """Times from the start of a path to the end of each stretch (part of the path), in one load.
 
-    A time is None if all its samples were disturbed.
+    The time of an empty program is subtracted. A time is None if all its samples were disturbed.
     """
 
     path: float | None  # ns of the path without checks
@@ -31,7 +31,7 @@ class PrefixTimes(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The times of a path and of its stretches in ns; None if no load has the time."""
+    """Times of a path and of its parts (stretches) in nanoseconds; None without a sample."""
 
     whole: Estimate | None  # time of the path
     asking: Estimate | None  # time of one check
@@ -39,10 +39,11 @@ class Parts(NamedTuple):
 
 
 def stretch_times(loads: Sequence[PrefixTimes], questions: Sequence[int]) -> Parts:
-    """Compute the times of stretches from independent loads.
+    """Compute the times of the stretches (parts) of a path from independent loads.
 
-    `questions` has the number of checks executed up to the end of each stretch. The time of one
-    check is an average: the extra time of the path with all checks, divided by their number.
+    Checks that end a run at the end of a stretch take time, which is subtracted. `questions` has
+    the number of checks executed up to the end of each stretch. The time of one check is an
+    average: the extra time of the path with all checks, divided by their number.
     """
     wholes, checks = list[float](), list[float]()
     found: list[list[float]] = [[] for _ in questions]
@@ -72,7 +73,7 @@ def break_down(
     quota: StopCriteria,
     go_on: Callable[[Progress], bool],
 ) -> Breakdown:
-    """Measure the stretches of a path; `rank` is the number of the path in reports."""
+    """Measure the time of each stretch (part) of a path; `rank` is the path's number in reports."""
     breakdown: Breakdown = {
         "rank": rank,
         "program_ns": None,

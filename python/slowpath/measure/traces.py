@@ -23,23 +23,23 @@ from slowpath.measure.sampling import Measured
 from slowpath.measure.statistics import estimate
 
 TIMED = 30
-"""Maximum number of paths of a trace to time: those with most packets.
+"""Maximum number of paths of a trace to time: the paths that most packets take.
 
 The slowest path is timed in addition.
 """
 _TURN = 100
-"""Packets run for this number of milliseconds between two calls of `going`."""
+"""Duration in milliseconds for which packets are run between two calls of `going`."""
 
 
 class TraceRequest(NamedTuple):
-    """A capture file to run through programs, and the content of their maps."""
+    """A capture file to run through programs, and the initial content of the programs' maps."""
 
     file: str
     maps: str | None = None  # text of `--maps`: map content before the first packet
 
 
 class PreparedTrace(NamedTuple):
-    """A trace that has run, with those of its paths that can be timed."""
+    """A trace that has run through a program, with those of its paths that can be timed."""
 
     record: MeasuredTrace
     cases: list[kernel.Case]
@@ -54,7 +54,7 @@ def prepare_trace(
     program: PreparedProgram,
     going: Callable[[str], bool],
 ) -> PreparedTrace:
-    """Run a trace through a program, and prepare its paths for timing.
+    """Run the packets of a trace through a program, and prepare the paths they take for timing.
 
     `going` gets a description of the next work; if it returns false, the rest is skipped.
     """
@@ -117,7 +117,7 @@ def _empty(file: str) -> MeasuredTrace:
 def _fill(
     record: MeasuredTrace, report: report_types.TraceReport, found: Sequence[PathResult]
 ) -> list[int]:
-    """Copy the engine's report to the record, with the paths ordered by number of packets.
+    """Copy the report on a trace to the record, with its paths ordered by number of packets.
 
     Return, for each path of the record, its index in the report.
     """
@@ -182,7 +182,7 @@ def _slowest(paths: Sequence[TracePath], found: Sequence[PathResult]) -> TraceDi
 
 
 def _name_ranks(record: MeasuredTrace, program: PreparedProgram) -> None:
-    """Set the rank of each path that is also a path of the analysis."""
+    """Set the rank of each path of a trace that is also among the analysed paths."""
     ranks = {}
     for case, number in zip(program.cases, program.numbers, strict=True):
         if case.path is not None:
@@ -192,7 +192,7 @@ def _name_ranks(record: MeasuredTrace, program: PreparedProgram) -> None:
 
 
 def _chosen(record: MeasuredTrace) -> list[int]:
-    """Return the indices of the paths to time; a path without a kept packet cannot be timed."""
+    """Return the indices of the paths to time. A path without a stored packet cannot be timed."""
     kept = [at for at, path in enumerate(record["paths"]) if path["measured_packet"] is not None]
     chosen = kept[:TIMED]
     slowest = record["slowest"]
@@ -226,9 +226,9 @@ def _prepare_path(
 
 
 def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: JointOutcome) -> None:
-    """Store the times of a trace's paths in its record.
+    """Store the measured times of a trace's paths in the record of the trace.
 
-    `together` has the times of the trace's cases as extra cases.
+    The trace's cases were the `extra` cases of the measurement `together`.
     """
     record = trace.record
     timed: list[tuple[TracePath, Measured]] = []
@@ -254,7 +254,7 @@ def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: Joint
 
 
 def mean_cost(shares: Sequence[tuple[float, Measured]]) -> TraceMix | None:
-    """Return the mean time of packets; None if no path was measured.
+    """Return the mean time of a trace's packets, or None if no path was measured.
 
     `shares` has each timed path with its share of the packets. Every load runs all paths, so the
     mean over paths of one load is an independent observation. A path without an undisturbed sample
@@ -303,7 +303,7 @@ def distribution(trace: MeasuredTrace) -> list[tuple[float, float]]:
 
 
 def draw(file: str, traces: Sequence[tuple[str, MeasuredTrace]]) -> None:
-    """Plot traces, each with the name of its program.
+    """Plot the times of the packets of traces, each with the name of its program.
 
     The format is SVG or PNG, by the suffix of the file name; the same data gives the same file.
 

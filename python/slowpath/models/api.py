@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """A model of measurements. `str()` returns the report of the command."""
+    """A model that `slowpath.fit` has derived. `str()` returns the report of the command."""
 
     def __init__(
         self, document: FittedModel, *, file: str | None = None, points: "Points | None" = None
@@ -59,16 +59,16 @@ class Model:
 
     @property
     def errors(self) -> Errors:
-        """Errors of the model at the measured points."""
+        """Errors of the model at the points that it was fitted to."""
         return self.document["errors"]
 
     @property
     def held_out(self) -> Errors | None:
-        """Errors at held-out points; None if there are too few points."""
+        """Errors at points held out from the fit; None if there are too few points."""
         return self.document["held_out"]
 
     def predict(self, x: Any) -> "Prediction":  # noqa: ANN401 - whatever numpy takes
-        """Predict y at each x, with the interval in which single measurements are expected.
+        """Predict y at each x, with an interval that single measurements are expected in.
 
         Args:
             x: a number or a sequence; with several columns, rows of numbers or columns by name.
@@ -111,7 +111,7 @@ class Model:
         draw(os.fspath(file), self.document, self._points)
 
     def to_json(self) -> str:
-        """Return the document that `slowpath fit --format json` writes."""
+        """Return the JSON document that `slowpath fit --format json` writes for the model."""
         from slowpath.models.files import document_of
 
         return json_line(document_of(self.file, self.document))
@@ -131,25 +131,25 @@ class Model:
         )
 
     def _repr_html_(self) -> str:
-        """Return the report for notebooks."""
+        """Return the report of the model as HTML for notebooks."""
         return preformatted(str(self))
 
 
 def _has_columns(x: object, names: Sequence[str]) -> bool:
-    """Return true if x has columns by name: a dictionary, or a pandas or polars table."""
+    """Return true if x has columns with these names: a dictionary, or a pandas or polars table."""
     return isinstance(x, Mapping) or (hasattr(x, "columns") and set(names) <= set(x.columns))
 
 
 File = str | os.PathLike[str]
 DATA = "data"
-"""Stands for a file name in errors about columns in memory."""
+"""Stands for the file name in error messages about columns that were passed from Python."""
 
 
 class Columns(Protocol):
-    """Numbers by the names of columns: a dictionary, or a pandas or polars table."""
+    """A table with named columns of numbers: a dictionary, or a pandas or polars table."""
 
     def __getitem__(self, name: str, /) -> Any:  # noqa: ANN401 - whatever numpy takes
-        """Return the numbers of a column."""
+        """Return the numbers of the column with this name."""
 
 
 def fit(  # noqa: PLR0913 - one for each option of the command
@@ -170,7 +170,7 @@ def fit(  # noqa: PLR0913 - one for each option of the command
     confidence: float = 90.0,
     seed: int = 1,
 ) -> Model:
-    """Derive a model of measurements: how a number grows with other numbers.
+    """Derive a model of measurements, which says how a number grows with other numbers.
 
     Args:
         data: a CSV file with a header line, or columns by name.
@@ -266,7 +266,7 @@ def _derived(
 
 
 def _numbers(data: Any, names: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401 - as above
-    """Convert columns to arrays of equal length.
+    """Convert the columns with these names to arrays of equal length.
 
     Raises:
         InputError: when a column is missing, not numeric, or of another length.

@@ -1,4 +1,4 @@
-"""Lists all templates, and defines the templates of functions that run into a limit.
+"""Lists all templates (functions to fit), and defines those of functions with a constant limit.
 
 The hyperbola describes caches. The limited templates describe benchmarks whose bottleneck changes:
 throughput grows with cores until it reaches line rate; the packet rate is constant until packets
@@ -17,11 +17,11 @@ from slowpath.models.polynomial import DEGREES, Polynomial
 from slowpath.models.template import Batch, Template
 
 _FAR = 5.0
-"""Distance between the points of a side and the other side, in standard deviations. A side that has
-no more points than parameters must be farther away."""
+"""Minimum distance between the points of a side and the other side, in standard deviations, for a
+side that has no more points than parameters."""
 _PLACES = 96
-"""Maximum number of meeting points in one search. Long curves need several searches: at even
-distances, then around the best point."""
+"""Maximum number of meeting points that one search tries. Long curves need several searches: at
+even distances, then around the best point."""
 
 
 class Side(NamedTuple):
@@ -60,33 +60,33 @@ class Limited:
         self.parameters = tuple("abc"[: self.rank])
 
     def fitted(self, batch: Batch) -> Floats:
-        """Return the fitted values at the points, see `Template.fitted`."""
+        """Fit the template to each piece of the curve, and return its values at the points."""
         return self.value(np.repeat(self.each(batch), batch.lengths, axis=1), batch.x)
 
     def each(self, batch: Batch) -> Floats:
-        """Return the parameters for each piece, see `Template.each`."""
+        """Return the fitted parameters as `[parameter, piece]`, see `Template.each`."""
         ends = batch.starts + batch.lengths
         pieces = [slice(*one) for one in zip(batch.starts, ends, strict=True)]
         found = [self._solved(batch.x[at], batch.y[at], batch.scale[at]) for at in pieces]
         return np.array(found).T
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the values at x; with 1/x, they are NaN for x <= 0."""
+        """Return the values of the function at x; with 1/x, they are NaN for x <= 0."""
         return self._combined(parameters[0], self._other(parameters, x))
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the derivative by each parameter, using the side that determines the value."""
+        """Return the derivative by each parameter at x, from the side that sets the value."""
         limited = (parameters[0] <= self._other(parameters, x)) == self._least
         terms = self._side.terms(x)
         return np.column_stack([limited, *(np.where(limited, 0.0, term) for term in terms)])
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to other units, see `Template.scaled`."""
+        """Convert parameters to other units of x and y, see `Template.scaled`."""
         powers = np.array([0, *self._side.powers])
         return np.asarray((parameters.T * (y / x**powers)).T)
 
     def formula(self) -> str:
-        """Return the formula, such as `min(a, b*x)`."""
+        """Return the formula of the template, such as `min(a, b*x)`."""
         return self._formula
 
     def _other(self, parameters: Floats, x: Floats) -> Floats:
@@ -98,7 +98,10 @@ class Limited:
         return np.asarray(found)
 
     def _solved(self, x: Floats, y: Floats, scale: Floats) -> Floats:
-        """Return the parameters with the least loss over all meeting points; NaN if none exist."""
+        """Return the least-squares parameters; NaN if there is no fit.
+
+        The search covers the points at which the constant and the function can meet.
+        """
         size = len(x)
         nothing = np.full(self.rank, np.nan)
         step = max(1, size // _PLACES)
@@ -118,10 +121,10 @@ class Limited:
     def _best(
         self, x: Floats, y: Floats, scale: Floats, places: range, *, limit_first: bool
     ) -> tuple[float, int, Floats]:
-        """Return the least loss over all meeting points, with its meeting point and parameters.
+        """Return the least loss over the points where constant and function can meet.
 
-        With `limit_first`, the limit determines the values before the meeting point, otherwise
-        those after it.
+        The other results are the index of the best such point, and the parameters. If `limit_first`
+        is true, the constant determines the values before the point, otherwise those after it.
         """
         terms = self._side.terms(x)
         few = len(terms)
@@ -153,7 +156,10 @@ def _mean(y: Floats, weight: Floats) -> Floats:
 
 
 def _regressed(terms: Sequence[Floats], y: Floats, weight: Floats) -> list[Floats]:
-    """Return the best factor of one term, or of a constant and x, for each row of weights."""
+    """Fit y by least squares with one term, or with a constant and a term; return the factors.
+
+    Each row of `weight` is a separate fit.
+    """
     *constant, slope = terms
     if not constant:
         return [weight @ (slope * y) / (weight @ slope**2)]
@@ -177,7 +183,8 @@ _INVERTED: tuple[Template, ...] = tuple(
 TEMPLATES: tuple[Template, ...] = tuple(
     sorted((*_PLAIN, *_INVERTED), key=lambda template: template.rank)
 )
-"""Templates of segments, simple ones first. The inverse of a constant would be a constant."""
+"""Templates of functions for segments of a curve, simple ones first. The inverse of a constant is
+missing, because it would be a constant."""
 _KINDS: tuple[Literal["min", "max"], ...] = ("min", "max")
 _LIMITED: tuple[Template, ...] = tuple(
     Limited(kind, side) for side in (PROPORTIONAL, RECIPROCAL, LINE) for kind in _KINDS
@@ -186,7 +193,7 @@ WHOLE: tuple[Template, ...] = (
     *_LIMITED,
     *(Inverse(one) for one in _LIMITED if one.name.endswith(LINE.name)),
 )
-"""Templates of whole curves. The inverse of a limited proportion is a limited reciprocal, and vice
-versa."""
+"""Templates of functions for whole curves. The inverse of a limited proportion is a limited
+reciprocal, and vice versa."""
 BY_NAME = {template.name: template for template in (*TEMPLATES, *WHOLE)}
-"""Templates by their names in documents."""
+"""Templates of functions by their names in documents."""

@@ -1,4 +1,4 @@
-"""Computes how well each permitted template fits each segment, and where long curves may be cut.
+"""Computes how well each permitted function fits each segment, and where curves may be cut.
 
 Residuals are noise in some segments; in others, they are steps too small for segments of their own.
 With one spread for all segments, the worst segment would set the tolerance of all others. So the
@@ -21,20 +21,22 @@ from slowpath.models.metrics import Metric
 from slowpath.models.template import Batch, Curve, ParameterFloor, Template, pieces_of
 
 FEWEST = 3
-"""Minimum number of points of a segment, unless all are in transition (`in_transition`)."""
+"""Minimum number of points of a segment, unless all its points are in transition (`in_transition`).
+"""
 FEWEST_MET = 5
-"""Minimum number of points of a curve with a template that runs into a limit."""
+"""Minimum number of points of a curve to which a function with a constant limit is fitted."""
 _SIMPLE = 2
-"""Up to this rank, a template needs one more point than parameters. Above, it needs two, so that
-its shape is visible."""
+"""Maximum number of parameters (rank) of a template that needs only one more point than parameters.
+Templates of a higher rank need two, so that their shape is visible."""
 _FLAT = 1e-9
 _STEEP = 8.0
-"""Ratio of a change to the median change above which points are in transition."""
+"""Ratio of a change between two points to the median change above which the points are in
+transition."""
 _LEAST_STEEP = 0.02
 
 
 class Restrictions(NamedTuple):
-    """Restrictions that fitted functions must obey, and the metric of errors."""
+    """Restrictions that fitted functions must obey, and the error metric."""
 
     metric: Metric | None = None  # compute errors by this metric; None: no errors
     sign: int = 0  # 1: functions only rise, -1: they only fall, 0: both
@@ -42,12 +44,12 @@ class Restrictions(NamedTuple):
     floor: ParameterFloor | None = None  # minimum size of parameters
 
     def fitted(self, template: Template, batch: Batch) -> Floats:
-        """Return the values of a template that is fitted to each piece."""
+        """Return the values of a template that is fitted to each piece of a curve."""
         found = template.fitted(batch) if self.floor is None else self.floor.fitted(template, batch)
         return self.raised(template, found)
 
     def raised(self, template: Template, values: Floats) -> Floats:
-        """Raise the values of a constant function to zero if negative values are forbidden.
+        """Raise the values of a constant template to zero if negative values are forbidden.
 
         So at least the constant is always allowed.
         """
@@ -55,7 +57,7 @@ class Restrictions(NamedTuple):
         return np.maximum(values, 0.0) if self.non_negative and constant else values
 
     def allows(self, batch: Batch, fitted: Floats) -> Mask:
-        """Return true for each piece whose fitted values obey the restrictions at all points."""
+        """Return true for each piece whose fitted values obey the restrictions everywhere."""
         good = np.ones(len(batch.starts), dtype=bool)
         if self.non_negative:
             good &= batch.lowest(fitted) >= 0
@@ -68,7 +70,10 @@ class Restrictions(NamedTuple):
 
 
 def enough(template: Template, batch: Batch, points: int) -> Mask:
-    """Return true for each piece with enough points for a template; the curve has `points`."""
+    """Return true for each piece that is long enough to fit the template to it.
+
+    `points` is the number of points of the whole curve. Few points lower the required length.
+    """
     if template.rank == 1:
         return batch.lengths >= 1
     if template.whole_curve:
@@ -79,7 +84,7 @@ def enough(template: Template, batch: Batch, points: int) -> Mask:
 
 
 def in_transition(curve: Curve) -> Mask:
-    """Return true for each point that is in transition between the levels before and after it.
+    """Return true for each point of a curve in transition between the levels before and after it.
 
     Such points may form a segment by themselves. A change between two points is a transition, not
     noise, if it is much larger than the median of all changes.
@@ -95,29 +100,29 @@ def in_transition(curve: Curve) -> Mask:
 
 
 FINEST = 1e-6
-"""Minimum relative difference that counts, because values are not measured or printed more
-precisely.
-"""
+"""Minimum relative difference between values that counts, because values are not measured or
+printed more precisely."""
 USUAL = 12.0
-"""Number of points for which the usual spread counts. With many more, all segments have the same
-spread; with fewer, segments of few points seem to be free of noise."""
+"""Number of points that the usual spread of a curve counts as in the spread of a segment. With many
+more, all segments have the same spread; with fewer, segments of few points seem to be free of
+noise."""
 DETAILED = 1.0
-"""Replaces `USUAL` if only predictions count: each segment then has the spread of its own points.
-"""
+"""Value that replaces `USUAL` if only predictions count: each segment then has the spread of its
+own points."""
 _NORMAL = 1.4826
 """Standard deviation of a normal distribution whose median absolute deviation is one."""
 _FEWEST = 5
-"""Minimum number of points to estimate the spread from neighbours."""
+"""Minimum number of points of a curve to estimate the spread from neighbouring points."""
 
 
 def deviance(
     loss: Floats, points: Indices, rank: int, usual: float, known: float = USUAL
 ) -> Floats:
-    """Return twice the negative log-likelihood of a segment, without terms that all cuts share.
+    """Return twice the negative log-likelihood of segments, without terms equal for all cuts.
 
-    `loss` is a sum of squared residuals, `points` their number. `usual` is their usual spread,
-    which counts like `known` points. As many points as parameters (`rank`) contain no information
-    on the spread.
+    `loss` is the sum of squared residuals of each segment, `points` its number of points, and
+    `rank` its number of parameters. The prior of a segment's spread is worth `known` points whose
+    spread is `usual`.
     """
     prior = known * usual**2
     # Compute the logarithm of the ratio of gamma functions once for each number of points.
@@ -128,7 +133,7 @@ def deviance(
 
 
 def usual_spread(curve: Curve) -> float | None:
-    """Return how far points usually are from the lines through their neighbours.
+    """Return the usual distance of a curve's points from the lines through their neighbours.
 
     It follows from the median deviation, so single steps have no effect. The result is None for few
     points or several columns.
@@ -143,15 +148,15 @@ def usual_spread(curve: Curve) -> float | None:
 
 
 _EQUAL = 1e-9
-"""Losses with a smaller relative difference are equal; the earlier template is then preferred."""
+"""Relative difference of losses below which they count as equal; the earlier template is then
+preferred."""
 _MANY = 2_000_000
-"""Maximum number of points in a batch of pieces, to limit the memory."""
+"""Maximum number of points in a batch of pieces of a curve, to limit the memory."""
 
 
 _INSIDE = 2
-"""Maximum number of cuts from an earlier search that a piece may contain, some of them near its
-ends.
-"""
+"""Maximum number of cuts from an earlier search that a segment may contain, some of them near its
+ends."""
 _NO_RESTRICTIONS = Restrictions()
 
 
@@ -164,7 +169,7 @@ class Piece(NamedTuple):
 
 
 class Costs:
-    """The loss of every template on every segment between two candidate cuts of a curve.
+    """The losses of every template on every segment between two candidate cuts of a curve.
 
     `cuts` are indices of points, ascending from 0 to the number of points.
     """
@@ -177,7 +182,7 @@ class Costs:
         rules: Restrictions = _NO_RESTRICTIONS,
         found: Sequence[int] = (),
     ) -> None:
-        """Fit all templates to all pieces.
+        """Fit all templates to all segments between candidate cuts.
 
         Args:
             curve: the points.
@@ -207,13 +212,13 @@ class Costs:
         self.losses: Floats = np.concatenate([loss for loss, _ in rows], axis=1)
         self.errors: Floats = np.concatenate([error for _, error in rows], axis=1)
         self.usual = usual_spread(curve)
-        """Usual spread; None to estimate it from segments."""
+        """Usual spread of the curve's points; None to estimate it from segments."""
         self.known = USUAL
-        """Number of points that the usual spread weighs as much as."""
+        """Number of points that the usual spread counts as in the spread of a segment."""
         self.ranks = sorted({template.rank for template in templates})
 
     def _parts(self) -> list[list[tuple[int, int]]]:
-        """Divide the pairs of cuts into batches of at most `_MANY` points."""
+        """Divide the segments, given as pairs of cuts, into batches of at most `_MANY` points."""
         parts: list[list[tuple[int, int]]] = [[]]
         points = 0
         for at, to in self.pairs:
@@ -228,7 +233,7 @@ class Costs:
     def _losses_and_errors(
         self, curve: Curve, pieces: Sequence[tuple[int, int]]
     ) -> tuple[Floats, Floats]:
-        """Return losses and, with a metric, errors; rows are templates, columns are pieces."""
+        """Return losses and, with a metric, errors. Rows are templates, columns are pieces."""
         batch, metric = pieces_of(curve, pieces), self._rules.metric
         floor = batch.lengths * FINEST**2
         losses, errors = [], []
@@ -246,9 +251,9 @@ class Costs:
         return np.array(losses), np.array(errors) if errors else np.zeros((0, len(pieces)))
 
     def _fitted(self, template: Template, batch: Batch) -> Floats:
-        """Return the values of a template at the points of each piece.
+        """Fit a template to each piece, and return its values at the points.
 
-        They are NaN if the template is for whole curves and the piece is shorter.
+        Some templates fit only the whole curve. Their values on shorter pieces are NaN.
         """
         if not template.whole_curve:
             return self._rules.fitted(template, batch)
@@ -260,7 +265,7 @@ class Costs:
         return values
 
     def forbid(self, piece: Piece) -> None:
-        """Exclude the template of a piece from its segment."""
+        """Exclude the piece's template from this segment, by an infinite loss."""
         pair = self._pair(piece)
         self.losses[piece.template, self._place[pair]] = np.inf
         if len(self.errors):
@@ -284,7 +289,11 @@ class Costs:
         return self.cuts.index(piece.begin), self.cuts.index(piece.end)
 
     def cheapest(self) -> tuple[Floats, Indices]:
-        """Return the least deviance and its template, by rank and by the two ends of a segment."""
+        """Return the least deviance of each segment, and the template that achieves it.
+
+        Both arrays are indexed by number of parameters (place in `ranks`) and by the segment's two
+        cuts.
+        """
         size = len(self.cuts)
         usual = self.spread() if self.usual is None else self.usual
         loss = np.full((len(self.ranks), size, size), np.inf)
@@ -301,35 +310,37 @@ class Costs:
 
 
 _WORK = 900_000
-"""Limit on the work of a search: the square of the number of cuts, times the points."""
+"""Limit on the work of a search, as the square of the number of cuts, times the number of points.
+"""
 _CUTS_FEWEST = 12
 _EXTREMA = 8
-"""Maximum number of extrema that are used from each smoothed curve."""
+"""Maximum number of extrema of the second derivative that are used from each smoothed curve."""
 _SMOOTHED = 0, 2, 5
-"""For each smoothed curve, the number of neighbours on each side that are averaged."""
+"""Number of neighbours on each side over which each smoothed curve averages; 0 for the original
+curve."""
 _NEAR = 2
-"""Number of points on each side of an extremum that are also candidates (the paper's j)."""
+"""Number of points on each side of an extremum that are also candidate cuts (j in the paper)."""
 _AROUND = 2  # number of new cuts on each side of a found cut
 
 
 def all_cuts(curve: Curve) -> list[int]:
-    """Return the cuts between all different x, including both ends."""
+    """Return the indices at which a curve can be cut: where x changes, and at both ends."""
     return [0, *(int(at) for at in np.flatnonzero(np.diff(curve.x)) + 1), len(curve.x)]
 
 
 def most_cuts(points: int) -> int:
-    """Return the maximum number of candidate cuts in one search."""
+    """Return the maximum number of candidate cuts in one search, for a number of points."""
     return max(_CUTS_FEWEST, int((_WORK / points) ** 0.5))
 
 
 def spread_out(cuts: Sequence[int], number: int) -> list[int]:
-    """Return `number` of the cuts, evenly spaced, including both ends."""
+    """Return `number` of the candidate cuts, evenly spaced, including both ends of the curve."""
     places = np.linspace(0, len(cuts) - 1, min(number, len(cuts))).round().astype(int)
     return [cuts[at] for at in np.unique(places)]
 
 
 def extrema(curve: Curve, cuts: Sequence[int], near: int = _NEAR) -> list[int]:
-    """Return the cuts where the slope changes most, their neighbours, and both ends."""
+    """Return the cuts where the curve's slope changes most, their neighbours, and both ends."""
     inner = np.array(cuts[:-1])
     x, y = curve.x[inner], curve.y[inner]
     found = {0, len(cuts) - 1}
@@ -345,7 +356,7 @@ def extrema(curve: Curve, cuts: Sequence[int], near: int = _NEAR) -> list[int]:
 
 
 def closer(cuts: Sequence[int], found: Iterable[int], step: int) -> list[int]:
-    """Return the found cuts, further cuts around them at multiples of `step`, and both ends."""
+    """Return the found cuts, other cuts around them at multiples of `step`, and both ends."""
     last = len(cuts) - 1
     places = {0, last}
     for cut in found:
@@ -367,5 +378,4 @@ def _smooth(y: Floats, width: int) -> Floats:
 
 
 def _second(x: Floats, y: Floats) -> Floats:
-    """Return the second derivative, by finite differences."""
     return np.gradient(np.gradient(y, x), x)

@@ -1,4 +1,4 @@
-"""Defines the logarithm, hyperbola, exponential and inverse templates.
+"""Defines templates (functions to fit): logarithm, hyperbola, exponential and inverses.
 
 For a given c, least squares yields a and b (variable projection, Golub and Pereyra 1973). So only c
 is searched: first on a grid, then by steps from the best grid point.
@@ -21,13 +21,14 @@ from slowpath.core.arrays import Floats
 from slowpath.models.template import Batch, Template
 
 _STEPS = 6
-"""Number of Gauss-Newton steps after the grid search."""
+"""Number of Gauss-Newton steps by which the best c of the grid is improved."""
 _SHORTER = 0.2
-"""Fraction of each step that is tried as well, because the full step may be too long."""
+"""Fraction of each Gauss-Newton step that is tried as well, because the full step may be too long.
+"""
 
 
 class _Moments(NamedTuple):
-    """Sums over the points of pieces that do not depend on the function g(x)."""
+    """Weighted sums over the points of each piece, for fits of a + b g(x) with any function g."""
 
     weight: Floats
     total: Floats  # sum of weights
@@ -44,7 +45,7 @@ def _moments(batch: Batch) -> _Moments:
 
 
 def straight(batch: Batch, basis: Floats, y: Floats | None = None) -> tuple[Floats, Floats]:
-    """Return a and b of the best fit a + b g(x) for each piece; b is 0 if g is constant."""
+    """Return a and b of the best fit a + b g(x) for each piece; b is 0 where g is constant."""
     y = batch.y if y is None else y
     weight = 1 / batch.scale**2
     total = batch.sums(weight)
@@ -59,7 +60,7 @@ def straight(batch: Batch, basis: Floats, y: Floats | None = None) -> tuple[Floa
 
 
 class Linear(ABC):
-    """A template a + b g(x), whose parameters a and b are found by least squares."""
+    """A template a + b g(x), whose parameters a and b follow by least squares."""
 
     name: str
     rank: int
@@ -71,47 +72,47 @@ class Linear(ABC):
 
     @abstractmethod
     def basis(self, batch: Batch, c: Floats) -> Floats:
-        """Return g at all points for one c per piece.
+        """Return g(x) at all points, where each piece has its own parameter c.
 
         The value is not finite where g is undefined.
         """
 
     @abstractmethod
     def in_units(self, batch: Batch, found: Floats) -> Floats:
-        """Convert a, b and c of each piece to parameters in the units of the data."""
+        """Convert the a, b and c of a + b g(x; c), found for each piece, to units of the data."""
 
     def chosen(self, batch: Batch) -> Floats:
-        """Return the c of each piece; 0 if g has no such parameter."""
+        """Return the parameter c of g for each piece; 0 if g has no such parameter."""
         return np.zeros(len(batch.starts))
 
     def solve(self, batch: Batch) -> tuple[Floats, Floats, Floats]:
-        """Return a, b and c by piece."""
+        """Return the a, b and c with which a + b g(x; c) fits each piece best."""
         chosen = self.chosen(batch)
         return *straight(batch, self.basis(batch, chosen)), chosen
 
     def fitted(self, batch: Batch) -> Floats:
-        """Return the fitted values at the points, see `Template.fitted`."""
+        """Fit the template to each piece of the curve, and return its values at the points."""
         level, slope, c = self.solve(batch)
         return batch.spread(level) + batch.spread(slope) * self.basis(batch, c)
 
     def each(self, batch: Batch) -> Floats:
-        """Return the parameters for each piece, see `Template.each`."""
+        """Return the fitted parameters as `[parameter, piece]`, see `Template.each`."""
         return self.in_units(batch, np.array(self.solve(batch)))
 
 
 class Separable(Linear):
-    """A template a + b g(x; c), whose parameter c is searched."""
+    """A template a + b g(x; c), whose parameter c is found by a search."""
 
     @abstractmethod
     def grids(self, batch: Batch) -> Sequence[Sequence[Floats]]:
-        """Return rows of ascending candidates for c; each candidate is an array by piece."""
+        """Return rows of ascending candidates for c. Each candidate has a value for each piece."""
 
     @abstractmethod
     def change(self, batch: Batch, basis: Floats) -> Floats:
-        """Return the derivative of g by c."""
+        """Return the derivative of g by c at all points."""
 
     def chosen(self, batch: Batch) -> Floats:
-        """Return the best c by piece."""
+        """Return the c with which a + b g(x; c) fits each piece best."""
         return self._searched(batch.thinned())
 
     def _searched(self, batch: Batch) -> Floats:
@@ -144,7 +145,7 @@ class Separable(Linear):
         return np.where((square > 0) & np.isfinite(move), move, 0.0)
 
     def _loss(self, batch: Batch, c: Floats) -> Floats:
-        """Return the sum of squared residuals with the best a and b."""
+        """Return each piece's sum of squared residuals for this c, with the best a and b."""
         moments = batch.keep("moments", _moments)
         assert isinstance(moments, _Moments)  # noqa: S101 - result of `_moments`
         basis = self.basis(batch, c)
@@ -157,13 +158,13 @@ class Separable(Linear):
 
 
 def _better(best: Floats, chosen: Floats, loss: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Return, for each piece, the smaller one of two losses and its c."""
+    """Return the smaller of `best` and `loss` for each piece, and the c that achieves it."""
     better = loss < best
     return np.where(better, loss, best), np.where(better, c, chosen)
 
 
 class _OfPositive(Linear):
-    """A template a + b g(x) for x > 0, without c."""
+    """A template a + b g(x) for x > 0, where g has no parameter c."""
 
     rank: int = 2
     parameters: tuple[str, ...] = ("a", "b")
@@ -176,15 +177,15 @@ class _OfPositive(Linear):
         """Return g at x; NaN for x <= 0."""
 
     def basis(self, batch: Batch, c: Floats) -> Floats:  # noqa: ARG002 - there is no c
-        """Return g at all points; there is no c."""
+        """Return g(x) at all points; c is not used."""
         return self.term(batch.x)
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:  # noqa: ARG002 - it is linear
-        """Return the derivatives by a and b."""
+        """Return the derivatives of the function by a and b at x."""
         return np.column_stack([np.ones_like(x), self.term(x)])
 
     def in_units(self, batch: Batch, found: Floats) -> Floats:  # noqa: ARG002 - no conversion
-        """Return a and b."""
+        """Return a and b, which are already in the units of the data."""
         return found[:2]
 
 
@@ -195,20 +196,20 @@ class Logarithm(_OfPositive):
 
     @staticmethod
     def term(x: Floats) -> Floats:
-        """Return the logarithm; NaN for x <= 0."""
+        """Return the natural logarithm of x; NaN for x <= 0."""
         return np.log(np.where(x > 0, x, np.nan))
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the values at x; NaN for x <= 0."""
+        """Return the values of the function at x; NaN for x <= 0."""
         return np.asarray(parameters[0] + parameters[1] * self.term(x))
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to other units, see `Template.scaled`."""
+        """Convert parameters to other units of x and y, see `Template.scaled`."""
         level, slope = parameters
         return np.array([level - slope * np.log(x), slope]) * y
 
     def formula(self) -> str:
-        """Return the formula."""
+        """Return the formula of the template, with the names of its parameters."""
         return "a + b*ln(x)"
 
 
@@ -223,21 +224,22 @@ class Hyperbola(_OfPositive):
         return 1 / np.where(x > 0, x, np.nan)
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the values at x; NaN for x <= 0."""
+        """Return the values of the function at x; NaN for x <= 0."""
         return np.asarray(parameters[0] + parameters[1] / np.where(x > 0, x, np.nan))
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to other units, see `Template.scaled`."""
+        """Convert parameters to other units of x and y, see `Template.scaled`."""
         return np.asarray((parameters.T * np.array([y, x * y])).T)
 
     def formula(self) -> str:
-        """Return the formula."""
+        """Return the formula of the template, with the names of its parameters."""
         return "a + b/x"
 
 
 _SLOWEST, _FASTEST = 0.4, 300.0
-"""Smallest and largest exponent over a whole piece. Below, the curve is nearly a line. More than
-one between two neighbouring points is a step at an unknown place between them."""
+"""Smallest and largest absolute exponent over a whole piece. Below the smallest, the curve is
+nearly a line. An exponent that changes by more between two neighbouring points is a step at an
+unknown place between them."""
 _EXPONENTIAL_STEPS = 12
 
 
@@ -251,7 +253,7 @@ class Exponential(Separable):
     simple = False
 
     def grids(self, batch: Batch) -> Sequence[Sequence[Floats]]:
-        """Return exponents of falling and rising curves, up to the fastest that points resolve."""
+        """Return candidate exponents, falling and rising, up to the fastest that points resolve."""
         ends = batch.starts + batch.lengths - 1
         two = batch.lengths > 1
         head = batch.t[np.minimum(batch.starts + 1, ends)]
@@ -265,7 +267,7 @@ class Exponential(Separable):
         return rows
 
     def basis(self, batch: Batch, c: Floats) -> Floats:
-        """Return the exponential, scaled to a maximum of 1."""
+        """Return the exponential function at all points, scaled to a maximum of 1 in each piece."""
         exponent = batch.spread(c)
         return np.exp(exponent * batch.t - np.maximum(exponent, 0))
 
@@ -274,30 +276,30 @@ class Exponential(Separable):
         return batch.t * basis
 
     def in_units(self, batch: Batch, found: Floats) -> Floats:
-        """Convert the parameters.
+        """Convert the a, b and c of each piece to parameters in the units of the data.
 
-        B becomes the value of the exponential term at the segment's start.
+        The parameter b becomes the value of the exponential term at the segment's start.
         """
         level, slope, c = found
         return np.array([level, slope * np.exp(-np.maximum(c, 0.0)), c / batch.width])
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the values at x; they can overflow to infinity."""
+        """Return the values of the function at x, which can overflow to infinity."""
         with np.errstate(over="ignore"):
             return np.asarray(parameters[0] + parameters[1] * np.exp(parameters[2] * x))
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the derivatives by a, b and c."""
+        """Return the derivatives of the function by a, b and c at x."""
         with np.errstate(over="ignore"):
             power = np.exp(parameters[2] * x)
         return np.column_stack([np.ones_like(x), power, parameters[1] * x * power])
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to other units, see `Template.scaled`."""
+        """Convert parameters to other units of x and y, see `Template.scaled`."""
         return np.asarray((parameters.T * np.array([y, y, 1 / x])).T)
 
     def formula(self) -> str:
-        """Return the formula."""
+        """Return the formula of the template, with the names of its parameters."""
         return "a + b*exp(c*x)"
 
 
@@ -316,24 +318,24 @@ class Inverse:
         self.whole_curve = other.whole_curve
 
     def fitted(self, batch: Batch) -> Floats:
-        """Return the fitted values; not finite where the divisor is not positive."""
+        """Return the values of 1/f(x) at the points; not finite where f is not positive."""
         return _inverse(self.other.fitted(batch.inverted()))
 
     def each(self, batch: Batch) -> Floats:
-        """Return the parameters for each piece, see `Template.each`."""
+        """Return f's fitted parameters in 1/f(x) as `[parameter, piece]`, see `Template.each`."""
         return self.other.each(batch.inverted())
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the values at x; NaN where the divisor is not positive."""
+        """Return the values of 1/f(x) at x; NaN where f is not positive."""
         return _inverse(self.other.value(parameters, x))
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the derivatives, by the chain rule."""
+        """Return the derivatives by each parameter at x, by the chain rule."""
         value = self.value(parameters, x)
         return -(value**2)[:, None] * self.other.slopes(parameters, x)
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to other units, see `Template.scaled`."""
+        """Convert parameters to other units of x and y, see `Template.scaled`."""
         return self.other.scaled(parameters, x, 1 / y)
 
     def formula(self) -> str:

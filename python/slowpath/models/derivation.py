@@ -1,4 +1,4 @@
-"""Derives segments with fitted functions from a curve."""
+"""Derives the segments of a model, each with a fitted function, from a measured curve."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -27,13 +27,13 @@ from slowpath.models.template import ParameterFloor
 
 _SIGNS = {"increasing": 1, "decreasing": -1}
 _MORE = 2
-"""Number of segments that a finer search may add."""
+"""Number of segments that a finer search may add to the result of a rougher one."""
 _ROUNDS = 3
-"""Maximum number of iterations for outliers, and for the usual spread."""
+"""Maximum number of iterations, both for outliers and for the usual spread of points."""
 
 
 class Derived(NamedTuple):
-    """The derived segments, and the curve after outliers have lost weight."""
+    """The derived segments of a curve, and the curve after outliers have lost weight."""
 
     parts: tuple[FittedSegment, ...]
     series: Series
@@ -41,15 +41,15 @@ class Derived(NamedTuple):
 
 
 StepCallback = Callable[[], None]
-"""Function that is called between steps, each of which takes less than a second."""
+"""Function that is called between steps of a derivation, each of which takes less than a second."""
 
 
 def _nothing() -> None:
-    """Do nothing."""
+    """Do nothing: the default for callbacks that run between steps of a derivation."""
 
 
 def derive(series: Series, options: Options, between: StepCallback = _nothing) -> Derived:
-    """Derive the model of a curve; `between` is called after each step."""
+    """Derive the segments of a curve; `between` is called between steps."""
     weights = outliers.weights_by_neighbours(series)
     now = series._replace(scale=series.scale / weights)
     parts = _segments(now, options, between)
@@ -65,7 +65,7 @@ def derive(series: Series, options: Options, between: StepCallback = _nothing) -
 
 
 def _segments(series: Series, options: Options, between: StepCallback) -> tuple[FittedSegment, ...]:
-    """Return the best segments; with many points, search roughly first, then ever more finely."""
+    """Return the best segments; with many points, search roughly first, then more finely."""
     between()
     cuts = all_cuts(series.curve)
     most = most_cuts(len(series.x))
@@ -89,9 +89,9 @@ def _segments(series: Series, options: Options, between: StepCallback) -> tuple[
 def _best(
     series: Series, cuts: Sequence[int], options: Options, found: Sequence[int] = ()
 ) -> tuple[FittedSegment, ...]:
-    """Return the best segments that these cuts allow.
+    """Return the best segments of a curve whose ends are among these candidate cuts.
 
-    Functions must be plausible between points.
+    The fitted functions must be plausible between points.
 
     `found` are the cuts of a rougher search.
     """
@@ -128,7 +128,10 @@ def _best(
 
 
 def _floor(series: Series, least: float) -> ParameterFloor | None:
-    """Return the minimum size of parameters, in units in which the data are close to one."""
+    """Return the minimum size of parameters, with the units of x and y that it is stated in.
+
+    In these units, the largest x and the median of y are one. None if there is no minimum.
+    """
     if least == 0:
         return None
     median = float(np.median(series.level)) or 1.0
@@ -136,9 +139,10 @@ def _floor(series: Series, least: float) -> ParameterFloor | None:
 
 
 def _select(costs: Costs, options: Options) -> Segmentation:
-    """Select segments by the chosen rule.
+    """Select the segments of a curve by the rule that the options choose.
 
-    If neighbours do not determine the usual spread, iterate: estimate it from the found segments.
+    If the usual spread of points is not known from their neighbours, it is estimated from the
+    selected segments, and the selection is repeated.
     """
     most = options.segments or options.most_segments
     if options.select == "margins":

@@ -1,4 +1,4 @@
-"""Types of the documents of fitted models."""
+"""Types of the JSON documents that contain models derived by `slowpath fit`."""
 
 from typing import Annotated, TypedDict
 
@@ -7,7 +7,7 @@ class Errors(TypedDict):
     """Errors of a model at measured points."""
 
     smape: float
-    """Mean of |model - measured| / (|model| + |measured|), a share (paper, Eq. 1)."""
+    """Mean of |model - measured| / (|model| + |measured|), a share (Scholz et al. 2021, Eq. 1)."""
     mape: float | None
     """Mean of |model - measured| / |measured|, a share; null where a measured value is zero."""
     rmse: float
@@ -18,13 +18,13 @@ class Parameter(TypedDict):
     """A parameter of a segment's function."""
 
     name: str
-    """Name in the formula."""
+    """Name of the parameter in the formula."""
     value: float
-    """Value in the units of the data."""
+    """Value of the parameter in the units of the data."""
     low: float | None
     """Lower end of the parameter's interval; null if there are no more points than parameters."""
     high: float | None
-    """Upper end of the parameter's interval."""
+    """Upper end of the parameter's interval; null if there are no more points than parameters."""
 
 
 _Ends = TypedDict(
@@ -50,7 +50,7 @@ class Segment(_Ends):
     whole curves also `min-` or `max-` with `proportional`, `reciprocal` or `line`. The prefix
     `inverse-` stands for one divided by the function. With several x columns: `terms`."""
     rank: int
-    """Number of free parameters."""
+    """Number of free parameters of the function."""
     formula: str
     """Formula with `x` and the names of the parameters; several x columns are `x1`, `x2` and so
     on."""
@@ -77,7 +77,10 @@ class Segment(_Ends):
 
 
 class Residuals(TypedDict):
-    """Deviations from the functions that neighbouring points have in common."""
+    """Systematic deviations of the measured values from the functions of a model.
+
+    Neighbouring points share these deviations, so they are not noise.
+    """
 
     x: list[float]
     """Measured x of the first column, ascending."""
@@ -87,39 +90,40 @@ class Residuals(TypedDict):
 
 
 class FittedModel(TypedDict):
-    """A model of a curve."""
+    """A model of a curve: y as a function of one or several x columns."""
 
     x: list[str]
     """Names of the x columns."""
     y: str
-    """Name of the predicted column."""
+    """Name of the measured column, which the model predicts."""
     points: int
     """Number of rows that the model was fitted to."""
     outliers: int
-    """Number of x values with an outlying y, which counts less."""
+    """Number of x values with an outlying y, which has less weight in the fit."""
     range: list[tuple[float, float]]
     """`[smallest, largest]` of each x column; beyond this range the model is a guess."""
     segments: list[Segment]
-    """Segments by ascending x."""
+    """Segments of the model by ascending x."""
     residuals: Residuals | None
     """Structure of the curve that is finer than the functions; null if it cannot be told from
     noise. The model is the function times one plus this share."""
     metric: str
     """Error metric that the user chose."""
     select: str
-    """Rule that selected templates and the number of segments."""
+    """Rule that selected functions and the number of segments."""
     least_parameter: float
-    """Least size of parameters (paper, Eq. 2), in units in which the largest x and the median of y
-    are one; 0 without a limit."""
+    """Minimum size of parameters (Scholz et al. 2021, Eq. 2), in units in which the largest x and
+    the median of y are one; 0 without a limit."""
     rank: float
-    """Mean of the segments' ranks, weighted by their points (paper, Eq. 4)."""
+    """Mean of the segments' ranks, weighted by their points (Scholz et al. 2021, Eq. 4)."""
     errors: Errors
-    """Errors of the model at all points."""
+    """Errors of the model at all points that it was fitted to."""
     held_out: Errors | None
     """Errors at held-out points, a fifth at a time, of models derived from the other points; null
     if there are too few points."""
     floor: float
-    """Least divisor of relative differences, which are divided by the value or by this floor."""
+    """Minimum divisor of relative differences, which are divided by the value or by this minimum.
+    """
     confidence: float
     """Confidence level of intervals, as a share."""
     quantile: float
@@ -128,7 +132,8 @@ class FittedModel(TypedDict):
     """Factor that widens prediction intervals such that they contain the share `confidence` of the
     held-out points; 1 if no points were held out."""
     noise_quantiles: tuple[float, float]
-    """Ends of the interval of single measurements around the model, in units of `noise`."""
+    """Ends of the interval that contains single measurements around the model, in units of `noise`.
+    """
 
 
 class Predicted(TypedDict):
@@ -137,11 +142,11 @@ class Predicted(TypedDict):
     x: list[float]
     """Values of the x columns."""
     y_pred: float
-    """Predicted value."""
+    """Value of y that the model predicts."""
     low: float
     """Lower end of the interval in which single measurements are expected."""
     high: float
-    """Upper end of this interval."""
+    """Upper end of the interval in which single measurements are expected."""
     outside: bool
     """True if x is beyond the measured range, so that the prediction is a guess."""
 
@@ -154,6 +159,6 @@ class FitDocument(TypedDict):
     file: str | None
     """The file of measurements as the user named it; null where columns came from Python."""
     model: FittedModel
-    """What was derived from it."""
+    """Model that was derived from the measurements."""
     predictions: list[Predicted] | None
-    """With `--predict`, what the model says at each line of that file; null otherwise."""
+    """With `--predict`, a prediction for each row of that file; null otherwise."""

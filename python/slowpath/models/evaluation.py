@@ -1,4 +1,4 @@
-"""Computes the values of a model, and their intervals, for given x."""
+"""Computes the values of a model at given x, with intervals."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ _TABLE = 2  # dimensions
 
 
 class Prediction(NamedTuple):
-    """Predicted values with intervals, for each x; all numbers are finite."""
+    """Predicted values of y with intervals, one for each x; all numbers are finite."""
 
     y: Floats
     low: Floats  # lower end of the interval of a single measurement
@@ -59,13 +59,13 @@ def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
 
 
 def bends(model: FittedModel, low: float, high: float) -> list[float]:
-    """Return the x between `low` and `high` at which the interpolated residuals bend."""
+    """Return the x between `low` and `high` at which the model's residuals change their slope."""
     knots = [] if model["residuals"] is None else model["residuals"]["x"]
     return [x for x in knots if low < x < high]
 
 
 class _Evaluated:
-    """A segment of a document, ready for evaluation."""
+    """A segment of a model, ready for evaluation."""
 
     def __init__(self, segment: Segment, model: FittedModel) -> None:
         self.segment, self.model = segment, model
@@ -80,7 +80,11 @@ class _Evaluated:
         )
 
     def at(self, x: Floats, others: Floats, extend: tuple[bool, bool]) -> Floats:
-        """Return value and interval ends at x; extrapolate at an end only if `extend` allows it."""
+        """Return the segment's values at x, with their intervals.
+
+        `extend` permits extrapolation before the first and beyond the last x of the segment.
+        Without it, the value at the end continues.
+        """
         extrapolates = self.segment["extrapolates"]
         low = x.min(initial=self.part.first) if extrapolates and extend[0] else self.part.first
         high = x.max(initial=self.part.last) if extrapolates and extend[1] else self.part.last
@@ -114,7 +118,11 @@ class _Evaluated:
 
 
 def _joined(left: _Evaluated, right: _Evaluated, rows: Floats) -> Floats:
-    """Interpolate between two segments; the interval covers all positions of the change."""
+    """Interpolate between the last point of a segment and the first point of the next one.
+
+    The change of function may be anywhere between these points, so the interval of each value
+    covers those of both points.
+    """
     x, others = rows[:, 0], rows[:, 1:]
     ones = np.ones_like(x)
     a, b = left.part.last, right.part.first

@@ -19,7 +19,7 @@ _SEPARATORS = ",;\t"
 
 
 class Table(NamedTuple):
-    """Columns of numbers, all of the same length."""
+    """Columns of numbers from a file, all of the same length."""
 
     file: str
     columns: dict[str, list[float]]
@@ -29,7 +29,7 @@ class Table(NamedTuple):
 
 
 def read_table(file: str, names: Sequence[str]) -> Table:
-    """Return the columns with these names.
+    """Return the columns of a CSV file that have these names.
 
     Empty lines and comments, which begin with `#`, are skipped. If the first line contains only
     numbers, the last comment before it names the columns, provided that it has as many fields;
@@ -70,7 +70,7 @@ def read_table(file: str, names: Sequence[str]) -> Table:
 
 
 def _first_lines(text: str) -> tuple[str, str | None]:
-    """Return the last comment before the first line of values, and this line, or None."""
+    """Return the last comment before the first line of values, and this line (None if missing)."""
     comment = ""
     for line in text.split("\n"):
         if line.startswith("#"):
@@ -116,7 +116,7 @@ def _number(file: str, line: int, name: str, cells: Sequence[str], place: int) -
 def document_of(
     file: str | None, model: FittedModel, predictions: list[Predicted] | None = None
 ) -> FitDocument:
-    """Return the JSON document of a model and its predictions."""
+    """Return the JSON document of a model and, if given, its predictions."""
     return {
         "slowpath": engine.version(),
         "file": file,
@@ -126,7 +126,7 @@ def document_of(
 
 
 def read(file: str, text: str) -> tuple[str | None, FittedModel]:
-    """Read the name of the file of measurements, and the model, from a JSON text.
+    """Read a model, and the name of its file of measurements, from a JSON text.
 
     Raises:
         InputError: when the text is not a model's document, or its parts do not fit together.
@@ -148,7 +148,7 @@ def read(file: str, text: str) -> tuple[str | None, FittedModel]:
 
 
 def _inconsistency(model: FittedModel) -> str | None:
-    """Return an error text if parts of a model contradict each other, else None."""
+    """Return an error text if parts of a model contradict each other, otherwise None."""
     if not model["segments"]:
         return "it has no segments"
     if len(model["range"]) != len(model["x"]):
@@ -175,7 +175,7 @@ def _valid(residuals: Residuals | None) -> bool:
 
 
 def _rank(segment: Segment, columns: int) -> int | None:
-    """Return the number of parameters of a segment's function; None for an unknown function."""
+    """Return the number of parameters of a segment's function, or None for an unknown function."""
     terms = segment["terms"]
     if terms is None:
         template = BY_NAME.get(segment["template"])

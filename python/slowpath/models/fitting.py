@@ -1,4 +1,4 @@
-"""Derives a model document from points, and checks that required packages are installed."""
+"""Derives a model from measured points, and checks that required packages are installed."""
 
 import importlib.util
 import math
@@ -39,15 +39,16 @@ from slowpath.models.polynomial import Terms
 from slowpath.models.residuals import shares
 
 _NEAR_BEST = 1.1
-"""An error up to this multiple of the smallest error counts as nearly as small."""
+"""An error up to this multiple of the smallest error counts as about as small."""
 
 
 ProgressCallback = Callable[[int, int], None]
-"""Function that is called between steps, with the number of the current model and of all models."""
+"""Function that is called between steps of a fit, with the number of the current model and the
+number of all models."""
 
 
 class _Steps:
-    """Counts the models that are derived, with all points or without some, and reports progress."""
+    """Counter of the models derived during a fit, which reports the progress."""
 
     def __init__(self, watch: ProgressCallback | None, options: Options) -> None:
         self._watch = watch
@@ -58,11 +59,11 @@ class _Steps:
             self._most += options.most_segments * each
 
     def begin(self) -> None:
-        """Count another model."""
+        """Add one to the number of models, when the derivation of the next one begins."""
         self._done += 1
 
     def report(self) -> None:
-        """Report the progress to the callback."""
+        """Report the progress to the callback, if there is one."""
         if self._watch is not None:
             self._watch(self._done, self._most)
 
@@ -70,7 +71,7 @@ class _Steps:
 def fit(
     points: Points, options: Options | None = None, watch: ProgressCallback | None = None
 ) -> FittedModel:
-    """Return the model of the points.
+    """Return the model of measured points.
 
     Raises:
         PointsError: when there are too few points, or options do not suit them.
@@ -100,11 +101,11 @@ def fit(
 
 
 def _is_preferred(detailed: HeldOut, plain: HeldOut, model: FittedModel) -> bool:
-    """Return true if the model with more segments should be used, judged by held-out points.
+    """Return true if held-out points show that the model with more segments should be used.
 
-    Normally it must predict them clearly better. If neighbouring points have deviations in common,
-    the criterion mistakes these for noise and selects too few segments. In this case, it must not
-    predict them clearly worse.
+    Normally, this model must predict the held-out points clearly better. If neighbouring points
+    have deviations in common, the criterion mistakes these for noise and selects too few segments.
+    In this case, it is enough if this model does not predict them clearly worse.
     """
     if model["residuals"] is not None:
         return not plain.clearly_better(detailed)
@@ -114,7 +115,7 @@ def _is_preferred(detailed: HeldOut, plain: HeldOut, model: FittedModel) -> bool
 def _judged(
     model: FittedModel, points: Points, options: Options, steps: _Steps
 ) -> tuple[FittedModel, HeldOut | None]:
-    """Return the model, and its predictions at held-out points; None if there are too few points.
+    """Return the model, and its predictions at held-out points (None with too few points).
 
     The model keeps its residuals if the noise is known, or if the residuals clearly improve the
     predictions.
@@ -157,7 +158,7 @@ def _model(points: Points, options: Options, steps: _Steps) -> FittedModel:
 
 
 def _may_have_residuals(options: Options, points: Points) -> bool:
-    """Return false if the options fix the shape of the model or its number of functions."""
+    """Return whether a model may have residuals: not if options fix its shape or segments."""
     free = options.monotone is None and options.segments is None
     return free and options.select == "criterion" and len(points.names) == 1
 
@@ -173,7 +174,7 @@ def _with_errors(model: FittedModel, points: Points) -> FittedModel:
 
 
 class Limits(NamedTuple):
-    """Smallest and largest value that a segment may have; None if there is no limit."""
+    """Smallest and largest value that a segment of a model may have; None without a limit."""
 
     least: float | None
     most: float | None
@@ -214,7 +215,7 @@ def _document(points: Points, options: Options, derived: Derived, spread: Spread
 
 
 def _limits(parts: Sequence[FittedSegment], options: Options) -> list[Limits]:
-    """Return the limits of each segment, which keep a monotone model monotone between segments."""
+    """Return the limits of each segment, which keep a monotone model monotone overall."""
     found: list[Limits] = []
     least = 0.0 if options.non_negative else -math.inf
     most = math.inf
@@ -272,7 +273,7 @@ def _segment(
 
 
 def _segments_by_held_out(points: Points, options: Options, steps: _Steps) -> int | None:
-    """Return the number of segments that best predicts held-out points; None for too few points.
+    """Return the number of segments that best predicts held-out points (None with too few points).
 
     A smaller number is preferred if its error is nearly as small.
     """
@@ -291,7 +292,7 @@ def _segments_by_held_out(points: Points, options: Options, steps: _Steps) -> in
 
 
 def need(names: Sequence[str]) -> None:
-    """Check that packages are installed.
+    """Check that the Python packages with these names are installed.
 
     Raises:
         UnavailableError: with the missing packages and the command that installs them.

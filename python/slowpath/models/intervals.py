@@ -1,4 +1,4 @@
-"""Predictions at held-out points, confidence intervals of parameters, and prediction intervals.
+"""Computes predictions at held-out points, and intervals of parameters and predictions.
 
 Errors at held-out points are an honest estimate of a model's error, and determine the width of
 intervals. Residuals at fitted points are smaller, because these points determined functions and
@@ -32,31 +32,31 @@ from slowpath.models.points import Points, Series
 
 Derive: TypeAlias = Callable[[Points], FittedModel]
 FOLDS = 5
-"""Number of folds: each is held out from one model."""
+"""Number of folds. The points of each fold are held out from the derivation of one model."""
 _SURE = 1.64
-"""Differences of more standard errors than this happen by chance in 1 of 20 cases."""
+"""Number of standard errors by which differences exceed zero by chance in only 1 of 20 cases."""
 _WORTH = 0.05
 """Minimum relative reduction of errors that justifies more segments."""
 _WIDEST = 1e6
 """Maximum factor by which an interval is widened, because intervals of width zero need a limit."""
 _FEWEST = 10
-"""Minimum number of different x for which points are held out."""
+"""Minimum number of different x in a table for which points are held out."""
 
 
 class HeldOut(NamedTuple):
-    """Measured and predicted values at held-out points."""
+    """Measured values at held-out points, and predictions of models of the other points."""
 
     measured: Floats
     found: Prediction
 
     def errors(self) -> Errors:
-        """Return the errors of the predictions."""
+        """Return the errors of the predictions at the held-out points, by each metric."""
         return errors(self.measured, self.found.y)
 
     def clearly_better(self, other: "HeldOut") -> bool:
         """Return true if errors are smaller than those of `other` by more than chance explains.
 
-        Both must be for the same points.
+        Both must predict the same points.
         """
         metric = METRICS["smape"]
         own, others = (metric.each(one.measured, one.found.y) for one in (self, other))
@@ -80,7 +80,7 @@ class HeldOut(NamedTuple):
 
 
 def errors(measured: Floats, fitted: Floats) -> Errors:
-    """Return the errors of fitted values."""
+    """Return the errors of fitted values, compared with the measured values."""
     mape = error("mape", measured, fitted)
     return {
         "smape": error("smape", measured, fitted),
@@ -90,7 +90,7 @@ def errors(measured: Floats, fitted: Floats) -> Errors:
 
 
 class Fold(NamedTuple):
-    """A model, and the points that were held out from its derivation."""
+    """A model, with the points that were held out from its derivation."""
 
     model: FittedModel
     x: Floats
@@ -102,7 +102,7 @@ class Fold(NamedTuple):
 
 
 def left_out(points: Points, derive: Derive) -> list[Fold] | None:
-    """Derive models from four fifths of the points each; all of them keep the first and last x.
+    """Derive models from four fifths of the points each; all models use the first and last x.
 
     Return None if there are too few points.
     """
@@ -119,14 +119,14 @@ def left_out(points: Points, derive: Derive) -> list[Fold] | None:
 
 
 def judged(folds: Sequence[Fold]) -> HeldOut:
-    """Predict the held-out points of all folds."""
+    """Predict the held-out points of all folds by the models of the folds."""
     found = [evaluate(fold.model, fold.x) for fold in folds]
     together = Prediction(*(np.concatenate(side) for side in zip(*found, strict=True)))
     return HeldOut(np.concatenate([fold.y for fold in folds]), together)
 
 
 def held_out(points: Points, derive: Derive) -> HeldOut | None:
-    """Derive models on folds, and predict the held-out points; None if there are too few points."""
+    """Derive models from parts of the points, and predict the others; None with too few points."""
     folds = left_out(points, derive)
     return None if folds is None else judged(folds)
 
@@ -135,14 +135,14 @@ _DRAWS = 1000
 _PRIOR = 4.0
 """Number of points that the spread of the whole curve counts as in the spread of a segment."""
 _FAR = 5.0 * 1.4826
-"""A point is an outlier if its deviation exceeds this multiple of the median, see `outliers`."""
+"""Multiple of the median deviation above which a point is an outlier, see `outliers`."""
 _LEVERAGE = 0.99
 _SAME = 1e-10
-"""Relative difference in effect below which parameters cannot be told apart."""
+"""Relative difference in effect below which two parameters cannot be told apart."""
 
 
 class Spread(NamedTuple):
-    """Noise of single measurements, and uncertainty of the parameters."""
+    """Noise of single measurements around a model, and uncertainty of the model's parameters."""
 
     covariances: list[Floats]  # covariance of the parameters of each part
     noise: list[float]  # relative noise of single measurements, by part
@@ -151,7 +151,7 @@ class Spread(NamedTuple):
 
 
 def _clipped(residuals: Sequence["_Residuals"]) -> list["_Residuals"]:
-    """Limit outliers to the largest deviation that is not an outlier."""
+    """Reduce the residuals of outliers to the largest deviation that is not an outlier."""
     lengths = [len(one.of_points) for one in residuals]
     deviations = np.concatenate([one.of_points for one in residuals])
     limit = _FAR * usual_in(np.abs(deviations), lengths)
@@ -161,7 +161,7 @@ def _clipped(residuals: Sequence["_Residuals"]) -> list["_Residuals"]:
 
 
 class _Residuals(NamedTuple):
-    """Residuals of a part, by fitted point or by measurement."""
+    """Residuals of one segment, both for its fitted points and for single measurements."""
 
     slopes: Floats  # derivatives of values by parameters, scaled like residuals; by fitted point
     of_series: Floats  # residuals of fitted points
@@ -172,7 +172,7 @@ class _Residuals(NamedTuple):
 def spread_of(
     parts: Sequence[FittedSegment], series: Series, points: Points, options: Options
 ) -> Spread:
-    """Return the uncertainty of parameters, and the spread of single measurements."""
+    """Return the uncertainty of the parameters, and the noise of single measurements."""
     residuals = _clipped([_residuals(part, series, points) for part in parts])
     ranks = [part.template.rank for part in parts]
     freedom_used = sum(ranks) + len(parts) - 1
@@ -218,7 +218,7 @@ def student(confidence: float, freedom: int) -> float:
 
 
 def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[float, float]:
-    """Return the quantiles of single measurements; small pools use Student's distribution."""
+    """Return quantiles of measurements' deviations; small pools use Student's distribution."""
     tail = (1 - confidence) / 2
     if len(pool) * tail < 1:
         return -student(confidence, freedom), student(confidence, freedom)
@@ -227,14 +227,17 @@ def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[flo
 
 
 def _shared(part: FittedSegment, series: Series, shared: Floats) -> Floats:
-    """Return the joint deviations of a part's points, scaled like residuals; rows are points."""
+    """Return deviations that measurements of a segment share, in the units of its residuals.
+
+    The rows of the result are the segment's points.
+    """
     rows = range(part.piece.begin, part.piece.end)
     moved = np.array([shared[series.row == row].mean(axis=0) for row in rows])
     return np.asarray(moved / series.scale[rows.start : rows.stop, None])
 
 
 def _at_least_both(one: Floats, other: Floats) -> Floats:
-    """Combine two covariances into one that is at least as large as both in every direction.
+    """Combine two covariance matrices into one at least as large as both in every direction.
 
     In coordinates in which the first is the identity, the result has the eigenvectors of the
     second, and the larger of its eigenvalues and one.
@@ -250,7 +253,7 @@ def _at_least_both(one: Floats, other: Floats) -> Floats:
 
 
 def _solution(slopes: Floats) -> Floats:
-    """Return the matrix that maps residuals to changes of parameters."""
+    """Return the matrix that maps residuals to changes of the fitted parameters."""
     norms = np.abs(slopes).max(axis=0)
     norms = np.where(norms > 0, norms, 1.0)
     return np.asarray(np.linalg.pinv(slopes / norms, rcond=_SAME) / norms[:, None])
@@ -272,7 +275,7 @@ def _residuals(part: FittedSegment, series: Series, points: Points) -> _Residual
 
 
 def _deviation(residuals: Sequence[Floats], rank: int, usual: float, prior: float) -> float:
-    """Return the standard deviation of residuals and of `prior` further ones of size `usual`."""
+    """Return the standard deviation of residuals and `prior` additional ones of size `usual`."""
     values = np.concatenate(residuals)
     freedom = max(len(values) - rank, 0) + prior or 1.0
     found = (float((values**2).sum()) + prior * usual**2) / freedom

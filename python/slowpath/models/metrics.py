@@ -1,4 +1,4 @@
-"""Computes the errors of models by several metrics.
+"""Computes the errors of models at measured points by several metrics.
 
 NumPy is imported where it is used, as the command line only needs the names of metrics.
 """
@@ -18,27 +18,30 @@ class Metric(Protocol):
     """
 
     def each(self, measured: "Floats", fitted: "Floats") -> "Floats":
-        """Return the contribution of each point."""
+        """Return the distance between measured and fitted value of each point, to be averaged."""
 
     def whole(self, mean: float) -> float:
-        """Return the error of points whose contributions have the mean `mean`."""
+        """Return the error that follows from `mean`, the mean of the points' results of `each`."""
 
 
 class Smape:
-    """Symmetric mean absolute percentage error, in the form of the paper's Eq. 1.
+    """Symmetric mean absolute percentage error, in the form of Scholz et al. 2021, Eq. 1.
 
     |fitted - measured| / (|fitted| + |measured|): between 0 and 1, defined everywhere.
     """
 
     def each(self, measured: "Floats", fitted: "Floats") -> "Floats":
-        """Return the distance of each point; zero if both values are zero."""
+        """Return |fitted - measured| / (|fitted| + |measured|) by point; zero if both are zero."""
         import numpy as np
 
         size = np.abs(measured) + np.abs(fitted)
         return np.abs(fitted - measured) / np.where(size > 0, size, 1.0)
 
     def whole(self, mean: float) -> float:
-        """Return the mean itself."""
+        """Return the error that follows from `mean`, the mean of the points' results of `each`.
+
+        It is equal to the mean.
+        """
         return mean
 
 
@@ -46,7 +49,7 @@ class Mape:
     """Mean absolute percentage error, as a share: |fitted - measured| / |measured|."""
 
     def each(self, measured: "Floats", fitted: "Floats") -> "Floats":
-        """Return the distance of each point; infinite if only the measured value is zero."""
+        """Return |fitted - measured| / |measured| by point; infinite if only `measured` is zero."""
         import numpy as np
 
         distance, size = np.abs(fitted - measured), np.abs(measured)
@@ -54,7 +57,10 @@ class Mape:
         return np.where(nonzero, distance / np.where(nonzero, size, 1.0), undefined)
 
     def whole(self, mean: float) -> float:
-        """Return the mean itself."""
+        """Return the error that follows from `mean`, the mean of the points' results of `each`.
+
+        It is equal to the mean.
+        """
         return mean
 
 
@@ -66,7 +72,7 @@ class Rmse:
         return (fitted - measured) ** 2
 
     def whole(self, mean: float) -> float:
-        """Return the square root of the mean."""
+        """Return the error that follows from `mean`, the mean of squared errors: its root."""
         return math.sqrt(mean)
 
 

@@ -1,4 +1,4 @@
-"""Options that control how a model is derived."""
+"""Options that control how a model is derived from measured points."""
 
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
@@ -12,7 +12,7 @@ MOST_SEGMENTS = 12
 
 
 class Options(NamedTuple):
-    """Options of a derivation; the defaults suit most data."""
+    """Options of the derivation of a model. The defaults suit most data."""
 
     metric: str = "smape"
     """Error metric of reports, by which `margins` and `held-out` also select models (`metrics`)."""
@@ -25,22 +25,25 @@ class Options(NamedTuple):
     most_segments: int = MOST_SEGMENTS
     """Maximum number of segments if the rule decides."""
     detailed: bool = False
-    """True if segments and parameters cost little. The rule `criterion` also tries such a model,
-    and selects it if it predicts held-out points clearly better."""
+    """True if additional segments and parameters cost little in the selection. The rule `criterion`
+    also tries such a model, and selects it if it predicts held-out points clearly better."""
     monotone: Direction | None = None
-    """Restricts the model to rise, or to fall, with x; for one x column."""
+    """Direction in which the model must change with x, rise or fall; None for no restriction. Only
+    for models of one x column."""
     non_negative: bool = False
-    """Restricts the model to values of zero or more."""
+    """True to restrict the model to values of zero or more."""
     least_parameter: float = 0.0
-    """Minimum size of parameters (paper, Eq. 2), in units in which the largest x and the median of
-    y are one; for one x column."""
+    """Minimum size of parameters (Scholz et al. 2021, Eq. 2), in units in which the largest x and
+    the median of y are one. Only for models of one x column."""
     confidence: float = 0.9
     """Confidence level of intervals, as a share."""
     hold_out: bool = True
-    """Hold points out to judge predictions; this takes most of the time."""
+    """True to hold out points in order to judge predictions, which takes most of the time."""
     seed: int = 1
-    """Seed of the bootstrap; the same seed yields the same intervals."""
+    """Seed of the bootstrap that computes intervals; the same seed yields the same intervals."""
     margin: float = 0.1
-    """For the rule `margins`: relative error that a simpler model may add (paper, Eq. 3)."""
+    """For the rule `margins`: relative error that a simpler model may add (Scholz et al. 2021, Eq.
+    3)."""
     least_margin: float = 0.001
-    """For the rule `margins`: the same as an absolute error; the larger of both margins counts."""
+    """For the rule `margins`: absolute error that a simpler model may add; the larger of both
+    margins counts."""

@@ -17,13 +17,13 @@ _FAR = 5.0
 _NORMAL = 1.4826
 """Standard deviation of a normal distribution whose median absolute deviation is one."""
 _FEWEST = 7
-"""Minimum number of points to judge outliers."""
+"""Minimum number of points of a curve to judge outliers."""
 _LEAST = 0.01
 """Relative deviation below which no point is an outlier."""
 
 
 def weights_by_neighbours(series: Series) -> Floats:
-    """Return the weight of each point, judged by its neighbours; 1 except for outliers."""
+    """Return the weight of each point, judged by its neighbours: 1 except for outliers."""
     x, y, size = series.x, series.y, len(series.x)
     if size < _FEWEST or series.others is not None:
         return np.ones(size)
@@ -48,10 +48,10 @@ def weights_by_model(fitted: Floats, series: Series, lengths: Sequence[int]) -> 
 
 
 def usual_in(distance: Floats, lengths: Sequence[int]) -> Floats:
-    """Return the usual distance at each point: the larger one of two medians.
+    """Return the usual distance from the curve at each point: the larger of two medians.
 
-    One is the median of the whole curve, the other that of the point's segment. Segments with few
-    points use the median of the curve.
+    One is the median over the whole curve, the other the median over the point's segment. Segments
+    with few points use the median of the curve.
     """
     middle = np.full(len(distance), float(np.median(distance)))
     for end, length in zip(np.cumsum(lengths), lengths, strict=True):
@@ -62,7 +62,7 @@ def usual_in(distance: Floats, lengths: Sequence[int]) -> Floats:
 
 
 def _line(x: Floats, y: Floats, one: int, other: int, at: int) -> float:
-    """Return the value, at the point `at`, of the line through two of its neighbours."""
+    """Return the value of the line through two neighbours of the point at index `at`, at its x."""
     begin, end = at + one, at + other
     share = (x[at] - x[begin]) / (x[end] - x[begin])
     return float(y[begin] + (y[end] - y[begin]) * share)

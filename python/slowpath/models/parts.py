@@ -12,23 +12,25 @@ from slowpath.models.polynomial import Terms
 from slowpath.models.template import Batch, Curve, Template, pieces_of
 
 _BETWEEN = 8
-"""Each gap between two points is divided into this number of intervals to check a function."""
+"""Number of intervals into which each gap between two points is divided to check a function there.
+"""
 _BEYOND = 0.5
-"""Allowed distance of a near function from the range of the four nearest points, as a share of this
+"""Allowed distance of a function from the range of the four nearest points, as a share of this
 range."""
 
 
 _FLAT = 1e-9
 _FAR = 1e9
-"""Limit of residuals; it also replaces residuals that are not finite."""
+"""Limit of residuals in a fit; it also replaces residuals that are not finite."""
 _CALLS = 200
 _FURTHEST = 10.0
-"""Growth factor above which a parameter diverges because the points do not determine it."""
+"""Growth factor above which a parameter counts as diverging because the points do not determine it.
+"""
 _NO_RESTRICTIONS = Restrictions()
 
 
 class FittedSegment(NamedTuple):
-    """A segment with a fitted function."""
+    """A segment of a model, with the function fitted to its points."""
 
     piece: Piece
     template: Template
@@ -38,7 +40,7 @@ class FittedSegment(NamedTuple):
     last: float  # x of the last point
 
     def value(self, x: Floats, others: Floats | None = None) -> Floats:
-        """Return the values of the function at x; they are not finite where it is undefined."""
+        """Return the values of the function at x. They are not finite where it is undefined."""
         if isinstance(self.template, Terms):
             return self.template.value(self.parameters, x, others)
         return self.template.value(self.parameters, x - self.origin)
@@ -53,7 +55,7 @@ class FittedSegment(NamedTuple):
 def part_of(
     series: Series, piece: Piece, template: Template, rules: Restrictions = _NO_RESTRICTIONS
 ) -> FittedSegment:
-    """Fit a template to a segment.
+    """Fit a template to the points of a segment, and return the result.
 
     The fit uses units in which numbers are around one, so that units of the data do not affect the
     result.
@@ -82,7 +84,7 @@ def part_of(
 
 
 def _polished(template: Template, parameters: Floats, batch: Batch, x: Floats) -> Floats:
-    """Refine parameters by the Levenberg-Marquardt algorithm, if this improves them."""
+    """Refine fitted parameters by the Levenberg-Marquardt algorithm, if it improves them."""
     if len(x) < len(parameters) or not np.isfinite(parameters).all():
         return parameters
     from scipy.optimize import least_squares
@@ -98,7 +100,7 @@ def _polished(template: Template, parameters: Floats, batch: Batch, x: Floats) -
 
 
 def sensible(part: FittedSegment, series: Series, rules: Restrictions) -> bool:
-    """Return true if the function is finite and obeys the rules, at and between points."""
+    """Return true if the function is finite and obeys the restrictions, at and between points."""
     if series.others is not None:
         return bool(np.isfinite(part.parameters).all())
     values = _between_points(part, series)
@@ -110,7 +112,7 @@ def sensible(part: FittedSegment, series: Series, rules: Restrictions) -> bool:
 
 
 def stays_near(part: FittedSegment, series: Series) -> bool:
-    """Return true if the function, between points, stays near the four nearest points."""
+    """Return true if the function stays near the four nearest points everywhere between points."""
     if series.others is not None:
         return True
     y = series.y[part.piece.begin : part.piece.end]
@@ -128,7 +130,10 @@ def _between_points(part: FittedSegment, series: Series) -> Floats:
 
 
 def _nearby(y: Floats, extreme: "np.ufunc") -> Floats:
-    """Return the extreme value among the four nearest points, for each position of `between`."""
+    """Return the minimum or maximum of the four nearest y, at each position that `between` returns.
+
+    `extreme` is `numpy.minimum` or `numpy.maximum`.
+    """
     if len(y) == 1:
         return y
     padded = np.concatenate([y[:1], y, y[-1:]])
@@ -137,7 +142,7 @@ def _nearby(y: Floats, extreme: "np.ufunc") -> Floats:
 
 
 def between(x: Floats) -> Floats:
-    """Return x, with evenly spaced positions between each pair of neighbours."""
+    """Return x, with evenly spaced positions added between each pair of neighbours."""
     if len(x) == 1:
         return x
     shares = np.arange(_BETWEEN) / _BETWEEN
@@ -145,11 +150,11 @@ def between(x: Floats) -> Floats:
 
 
 def at_points(part: FittedSegment, series: Series) -> tuple[Floats, Floats | None]:
-    """Return the x values that a part was fitted to, and the other columns there."""
+    """Return the x values that a segment was fitted to, and the values of other x columns there."""
     inside = slice(part.piece.begin, part.piece.end)
     return series.x[inside], None if series.others is None else series.others[inside]
 
 
 def fitted_at_points(parts: Sequence[FittedSegment], series: Series) -> Floats:
-    """Return the values of the parts at their fitted points."""
+    """Return the values of all segments' functions at the points that they were fitted to."""
     return np.concatenate([part.value(*at_points(part, series)) for part in parts])

@@ -1,4 +1,4 @@
-"""Measured points and their weights."""
+"""Represents measured points and their weights, and prepares them for fits."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -12,29 +12,30 @@ from slowpath.models.residuals import Noise
 from slowpath.models.template import Curve
 
 FEWEST = 3
-"""Minimum number of points with different x."""
+"""Minimum number of points with different x that a model needs."""
 _NEAR = 2
-"""Number of neighbours on each side whose median is the level of a value, without outliers."""
+"""Number of neighbours on each side over which the level of a value, a running median, is taken."""
 _SMALL = 0.05
-"""Minimum divisor of relative differences, as a share of the median, if values are zero or change
-sign."""
+"""Minimum divisor of relative differences, as a share of the median of y, if values are zero or
+change sign."""
 
 
 _SURER = 0.5
-"""Minimum spread of a point, as a share of the usual spread: few measurements can agree by chance.
-"""
+"""Minimum spread of a point, as a share of the usual spread, because few measurements can agree by
+chance."""
 _UNSURE = 1e6
-"""Relative spread above which a point contains no information."""
+"""Relative spread of a point above which it contains no information."""
 LARGEST = 1e60
-"""Largest allowed value; values below its inverse become zero, so that products do not overflow."""
+"""Largest allowed value of a point. Values below its inverse become zero, so that products do not
+overflow."""
 
 
 class PointsError(ValueError):
-    """Error of points from which no model can be derived, with the reason as text."""
+    """The reason why no model can be derived from points, as text."""
 
 
 class Points(NamedTuple):
-    """A table of points, one row each, in any order.
+    """A table of measured points, one row each, in any order.
 
     `x` has one row for each point, and one column for each of `names`; the name of `y` is `y_name`.
     `weight` is the relative weight of a point, `spread` the standard deviation of its y. Rows with
@@ -51,7 +52,7 @@ class Points(NamedTuple):
     shared: Floats | None = None
 
     def rows(self, which: Mask | Indices) -> "Points":
-        """Return the selected rows, in the order of the indices."""
+        """Return the selected rows of the table, in the order of the indices."""
         return self._replace(
             x=self.x[which],
             y=self.y[which],
@@ -96,7 +97,7 @@ def points_of(
 
 
 def ordered(points: Points) -> Points:
-    """Return the points in ascending order, so that results do not depend on the order of rows.
+    """Return the points ordered by x, so that results do not depend on the order of rows.
 
     Tiny values become zero.
     """
@@ -106,7 +107,7 @@ def ordered(points: Points) -> Points:
 
 
 def check(points: Points) -> None:
-    """Check that a model can be derived.
+    """Check that a model can be derived from the points.
 
     Raises:
         PointsError: when there are too many columns, too few points, or invalid values.
@@ -124,7 +125,7 @@ def check(points: Points) -> None:
 
 
 def check_sizes(name: str, values: Floats) -> None:
-    """Check the values of a column.
+    """Check that the values of a column can be used.
 
     Raises:
         PointsError: when a value is too large or not a finite number.
@@ -140,7 +141,7 @@ def check_sizes(name: str, values: Floats) -> None:
 
 
 class Series(NamedTuple):
-    """Points of one curve: one for each x, in ascending order of the first column."""
+    """Points of one curve: one for each different x, in ascending order of the first x column."""
 
     x: Floats
     y: Floats  # median of the measurements at each x
@@ -152,12 +153,12 @@ class Series(NamedTuple):
 
     @property
     def curve(self) -> Curve:
-        """The curve to which functions are fitted."""
+        """The points as a curve, to which functions can be fitted."""
         return Curve(self.x, self.y, self.scale, self.others)
 
 
 def series_of(points: Points) -> Series:
-    """Combine repeated measurements into a series, ordered by the first column."""
+    """Combine repeated measurements of the same x into a series, ordered by the first x column."""
     rows, row, count = np.unique(points.x, axis=0, return_inverse=True, return_counts=True)
     row = row.ravel()
     order = np.lexsort((points.y, row))
@@ -181,11 +182,11 @@ def series_of(points: Points) -> Series:
 
 
 def _expected_deviation(share: Floats, curve: Curve) -> Floats:
-    """Return the expected deviation of each point from any function; the median is about one.
+    """Return the expected deviation of each point from a fitted function, relative to the median.
 
-    The result follows from the spread of the points. Even precise points deviate, since no function
-    matches the curve exactly: they deviate from lines through their neighbours by more than the
-    noise.
+    `share` has the known relative deviation of each point's measurements. Even precise points
+    deviate from a function, since none matches the curve exactly. The distance of points from lines
+    through their neighbours shows by how much.
     """
     usual = float(np.median(share)) or 1.0
     beyond = (usual_spread(curve) or 0.0) ** 2 - usual**2
@@ -194,12 +195,12 @@ def _expected_deviation(share: Floats, curve: Curve) -> Floats:
 
 
 def noise_is_known(points: Points) -> bool:
-    """Return true if the spread of points is known."""
+    """Return true if the table states the spread of its points."""
     return points.spread is not None and bool(points.spread.any())
 
 
 def noise_of(series: Series, points: Points) -> Noise:
-    """Return the noise of the points of a curve, relative to their level."""
+    """Return the variance of each point of a curve, relative to the square of its typical value."""
     if points.spread is None or not noise_is_known(points):
         square = (series.scale / series.level) ** 2
         return Noise(square / square.mean(), known=False)
@@ -210,9 +211,9 @@ def noise_of(series: Series, points: Points) -> Noise:
 
 
 def value_floor(y: Floats) -> float:
-    """Return the minimum level of values; zero if all values have the same sign.
+    """Return the minimum by which differences of values are divided to get relative differences.
 
-    In this case, all differences are relative to the values themselves.
+    The minimum is zero if all values have the same sign; then each value itself is the divisor.
     """
     if (y > 0).all() or (y < 0).all():
         return 0.0

@@ -14,19 +14,19 @@ from slowpath.core.arrays import Floats
 from slowpath.models.template import Batch
 
 _TINY = 1e-12
-"""Relative norm of an orthogonalised column below which it adds nothing: earlier columns determine
-its values."""
+"""Relative norm of an orthogonalised column below which it adds nothing, because earlier columns
+determine its values."""
 
 
 class Projection(NamedTuple):
-    """The result of fitting y by columns with least squares."""
+    """The result of a least-squares fit of y by a linear combination of columns."""
 
     fitted: Floats
     factors: Floats  # factor of each column in each piece, `[column, piece]`
 
 
 def orthogonal(batch: Batch, columns: Sequence[Floats]) -> list[Projection]:
-    """Fit y by least squares with the first column, with the first two columns, and so on.
+    """Fit y by least squares with the first column, the first two columns, and so on.
 
     Columns are scaled like residuals. Each is orthogonalised twice (Kahan's and Parlett's "twice is
     enough"); a linear combination of earlier columns adds nothing.
@@ -57,7 +57,8 @@ def orthogonal(batch: Batch, columns: Sequence[Floats]) -> list[Projection]:
 
 DEGREES = range(6)
 _STRAIGHT = 1
-"""Maximum degree of polynomials in x itself, which loses no digits there and is easier to read."""
+"""Maximum degree of polynomials in x itself instead of the distance from the segment's start. They
+lose no digits and are easier to read."""
 
 
 class Polynomial:
@@ -75,25 +76,25 @@ class Polynomial:
         self.simple = degree <= _STRAIGHT
 
     def fitted(self, batch: Batch) -> Floats:
-        """Return the least-squares fit at the points."""
+        """Return the values of the least-squares fit at the points of each piece."""
         return self._projection(batch).fitted
 
     def each(self, batch: Batch) -> Floats:
-        """Return the parameters for each piece, see `Template.each`."""
+        """Return the fitted parameters as `[parameter, piece]`, see `Template.each`."""
         found = self._projection(batch).factors / batch.width ** np.arange(self.rank)[:, None]
         if not self.origin_at_start and self.degree == _STRAIGHT:
             found[0] -= found[1] * batch.first
         return found
 
     def _projection(self, batch: Batch) -> Projection:
-        """Return the projection of this degree; `_nested` computes all degrees together."""
+        """Return the fit of this polynomial; `_nested` computes all degrees together."""
         projections = batch.keep("polynomials", _nested)
         assert isinstance(projections, list)  # noqa: S101 - result of `_nested`
         found: Projection = projections[self.degree]
         return found
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the values at x, by Horner's rule."""
+        """Return the values of the polynomial at x, by Horner's rule."""
         found = np.full_like(x, parameters[-1])
         for parameter in parameters[-2::-1]:
             found = found * x + parameter
@@ -104,17 +105,17 @@ class Polynomial:
         return np.vander(x, self.rank, increasing=True)
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to other units, see `Template.scaled`."""
+        """Convert parameters to other units of x and y, see `Template.scaled`."""
         return np.asarray((parameters.T * (y / x ** np.arange(self.rank))).T)
 
     def formula(self) -> str:
-        """Return the formula, such as `p0 + p1*x + p2*x^2`."""
+        """Return the formula of the polynomial, such as `p0 + p1*x + p2*x^2`."""
         powers = ["", "*x", *(f"*x^{power}" for power in range(2, self.rank))]
         return " + ".join(f"p{at}{powers[at]}" for at in range(self.rank))
 
 
 def _nested(batch: Batch) -> list[Projection]:
-    """Return the projections onto polynomials of all degrees, computed together."""
+    """Return the least-squares fits of polynomials of all degrees, computed together."""
     return orthogonal(batch, [batch.t**degree / batch.scale for degree in DEGREES])
 
 
@@ -133,7 +134,7 @@ FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
     "ln(x)": lambda x: np.log(_positive(x)),
     "1/x": lambda x: 1 / _positive(x),
 }
-"""Functions that a term may apply to a column, by name."""
+"""Functions that a term may apply to a column, by their names."""
 _FIRST = (), ("x",), ("ln(x)",), ("1/x",), ("x", "x^2")
 _OTHER = (), ("x",), ("ln(x)",), ("1/x",)
 
@@ -153,7 +154,7 @@ class Terms:
         self.simple = not any("x^2" in term for term in self.terms)
 
     def columns(self, x: Floats, others: Floats) -> list[Floats]:
-        """Return the value of each term at each row."""
+        """Return the value of each term at each row of x values."""
         values = [x, *others.T]
         return [
             np.prod([FUNCTIONS[name](at) for name, at in zip(term, values, strict=True)], axis=0)
@@ -161,11 +162,11 @@ class Terms:
         ]
 
     def fitted(self, batch: Batch) -> Floats:
-        """Return the least-squares fit at the points."""
+        """Return the values of the least-squares fit at the points of each piece."""
         return self._projection(batch).fitted
 
     def each(self, batch: Batch) -> Floats:
-        """Return the parameters for each piece, see `Template.each`."""
+        """Return the fitted parameters as `[parameter, piece]`, see `Template.each`."""
         return self._projection(batch).factors
 
     def _projection(self, batch: Batch) -> Projection:
@@ -173,20 +174,21 @@ class Terms:
         return orthogonal(batch, [column / batch.scale for column in columns])[-1]
 
     def value(self, parameters: Floats, x: Floats, others: Floats | None = None) -> Floats:
-        """Return the sum of the terms at each row."""
+        """Return the sum of the terms, times their parameters, at each row of x values."""
         columns = self.columns(x, np.zeros((len(x), 0)) if others is None else others)
         return np.asarray(np.sum([p * c for p, c in zip(parameters, columns, strict=True)], axis=0))
 
     def slopes(self, parameters: Floats, x: Floats, others: Floats | None = None) -> Floats:  # noqa: ARG002 - it is linear
-        """Return the value of each term: the derivatives by the parameters."""
+        """Return the value of each term at each row, which are the derivatives by the parameters.
+        """
         return np.column_stack(self.columns(x, np.zeros((len(x), 0)) if others is None else others))
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:  # noqa: ARG002 - none
-        """Return the parameters unchanged, as they are always in the units of the data."""
+        """Return the parameters unchanged, because they are always in the units of the data."""
         return parameters
 
     def formula(self) -> str:
-        """Return the formula, such as `p0 + p1*x1 + p2*x1*ln(x2)`."""
+        """Return the formula of the sum, such as `p0 + p1*x1 + p2*x1*ln(x2)`."""
         return " + ".join(
             "*".join([name, *(_written(term))])
             for name, term in zip(self.parameters, self.terms, strict=True)
@@ -201,7 +203,7 @@ def _written(term: Sequence[str]) -> Iterator[str]:
 
 
 def templates_over(columns: int) -> tuple[Terms, ...]:
-    """Return all templates over a number of columns, simple ones first."""
+    """Return all templates for this number of x columns, simple ones first."""
     found: dict[tuple[tuple[str, ...], ...], None] = {}
     for choice in product(_FIRST, *[_OTHER] * (columns - 1)):
         with_one = [("1", *functions) for functions in choice]

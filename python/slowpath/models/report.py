@@ -1,4 +1,4 @@
-"""Prints and plots models, as text, CSV and pictures."""
+"""Prints and plots models of `slowpath fit`, as text, CSV and pictures."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,14 +19,14 @@ _WORDS = {"smape": "sMAPE", "mape": "MAPE", "rmse": "RMSE"}
 
 
 def text_report(document: FitDocument) -> Iterator[Line]:
-    """Return a table of segments and a summary; if there are predictions, return them as CSV."""
+    """Yield a table of segments and a summary or, if there are predictions, only these as CSV."""
     if document["predictions"] is None:
         return _model(document["file"], document["model"])
     return _predictions(document["model"], document["predictions"])
 
 
 def csv_report(document: FitDocument) -> Iterator[Line | str]:
-    """Return CSV lines of the predictions or, if there are none, of the segments."""
+    """Yield the predictions as CSV lines or, if there are none, the segments of the model."""
     if document["predictions"] is None:
         return _segments(document["model"])
     return _predictions(document["model"], document["predictions"])
@@ -67,12 +67,12 @@ def _model(file: str | None, model: FittedModel) -> Iterator[Line]:
 
 
 def _shown(metric: str) -> tuple[str, ...]:
-    """Return the errors to report: the chosen error, and MAPE, which most people know."""
+    """Return the error metrics to report: the chosen one, and MAPE, which most people know."""
     return ("smape", "mape") if metric in {"smape", "mape"} else (metric, "smape", "mape")
 
 
 def written(segment: Segment, names: Sequence[str]) -> str:
-    """Format a segment's formula with numbers and the names of columns."""
+    """Format a segment's formula with the values of its parameters and the names of columns."""
     columns = {f"x{number}": name for number, name in enumerate(names, 1)} | {"x": names[0]}
     values = {one["name"]: one["value"] for one in segment["parameters"]}
     origin = segment["origin"]
@@ -90,7 +90,7 @@ def written(segment: Segment, names: Sequence[str]) -> str:
 
 
 def sentences(model: FittedModel) -> Iterator[str]:
-    """Summarise a model in sentences: its changes, errors and intervals."""
+    """Summarise a model in sentences about its changes between segments, errors and intervals."""
     x, y = model["x"][0], model["y"]
     for left, right in pairwise(model["segments"]):
         yield (
@@ -142,7 +142,7 @@ def _beyond(model: FittedModel, x: str, y: str) -> str:
 
 
 def _errors(errors: Errors, metrics: Sequence[str]) -> str:
-    """Format errors, such as `sMAPE 1.2 %, MAPE 2.4 %`."""
+    """Format the errors of these metrics, such as `sMAPE 1.2 %, MAPE 2.4 %`."""
     return ", ".join(f"{_WORDS[metric]} {_error(errors, metric)}" for metric in metrics)
 
 
@@ -163,7 +163,7 @@ def _signed(share: float) -> str:
 
 
 def _n(value: float) -> str:
-    """Format a number with four digits, but whole numbers with all digits."""
+    """Format a number with four significant digits, but whole numbers with all digits."""
     if value == int(value) and abs(value) < 1e12:  # noqa: PLR2004 - maximum number of readable digits
         return f"{int(value):,}"
     return f"{value:.{_DIGITS}g}"
@@ -175,7 +175,7 @@ _CSV = ("from", "to", "points", "template", "rank", "formula", "origin", "smape"
 def prediction_rows(
     columns: Sequence[str], values: Mapping[str, Sequence[float]], found: Prediction
 ) -> Iterator[Predicted]:
-    """Yield a prediction for each row of x values."""
+    """Yield the prediction for each row of x values, as an entry of the JSON document."""
     for at, row in enumerate(zip(*(values[name] for name in columns), strict=True)):
         yield {
             "x": list(row),
@@ -187,7 +187,7 @@ def prediction_rows(
 
 
 def _segments(model: FittedModel) -> Iterator[str]:
-    """Yield a line for each segment, with numbered columns for parameters and their intervals."""
+    """Yield a CSV line for each segment, with numbered columns for parameters and intervals."""
     most = max(len(segment["parameters"]) for segment in model["segments"])
     numbers = range(1, most + 1)
     names = [f"{part}{at}" for at in numbers for part in ("parameter", "low", "high")]
@@ -207,11 +207,11 @@ def _segments(model: FittedModel) -> Iterator[str]:
 _WIDTH, _HEIGHT = 7.0, 4.0  # inches
 _PLACES = 400
 _WIDE = 50.0
-"""Ratio of the largest to the smallest value above which the axis is logarithmic."""
+"""Ratio of the largest to the smallest value above which an axis is logarithmic."""
 
 
 def draw(file: str, model: FittedModel, points: Points) -> None:
-    """Write a plot as SVG or PNG, by the file's ending; equal data yield equal files.
+    """Plot a model and its points as SVG or PNG, by the file's ending; equal data give equal files.
 
     Raises:
         OSError: when the file cannot be written.

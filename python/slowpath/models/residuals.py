@@ -1,4 +1,4 @@
-"""Models residuals as a random walk with noise (local level model).
+"""Models residuals of a fitted curve as a random walk with noise (local level model).
 
 Noise and structure finer than the distance of points look alike, unless the precision of each point
 is known. If it is known, deviations beyond the noise belong to the curve. If not, the likelihood
@@ -18,10 +18,10 @@ import numpy as np
 from slowpath.core.arrays import Floats
 
 FINEST = 1e-6
-"""Minimum standard deviation of noise, because values are not measured or printed more precisely.
-"""
+"""Minimum relative standard deviation of noise, because values are not measured or printed more
+precisely."""
 _LEAST_VARIANCE = 1e-10
-"""Minimum ratio of a variance to the largest one; below it, matrices lose all digits."""
+"""Minimum ratio of a variance to the largest variance; below it, matrices lose all digits."""
 _STEPS = np.geomspace(1e-4, 4.0, 48)
 """Candidate variances of a step, in units of the variance of differences between neighbours."""
 _RATIOS = np.geomspace(1e-3, 1e3, 48)
@@ -29,14 +29,14 @@ _RATIOS = np.geomspace(1e-3, 1e3, 48)
 
 
 class Noise(NamedTuple):
-    """Relative noise of the measurements at each point."""
+    """Relative noise of the measurements at each point of a curve."""
 
     variance: Floats
     known: bool  # false if only the ratios of variances are known
 
 
 class Walk(NamedTuple):
-    """A random walk with noise."""
+    """A random walk with noise, as a model of residuals."""
 
     step: float  # variance of a step between neighbouring points; zero without a walk
     noise: Floats  # variance of the noise at each point
@@ -44,7 +44,7 @@ class Walk(NamedTuple):
 
 
 def most_likely(residuals: Floats, noise: Noise) -> Walk:
-    """Return the random walk under which the residuals are most likely."""
+    """Return the random walk with noise under which the residuals are most likely."""
     variance = np.maximum(noise.variance, _LEAST_VARIANCE * float(noise.variance.max()))
     if noise.known:
         return _of_known_noise(residuals, np.maximum(variance, FINEST**2))
@@ -66,7 +66,10 @@ def _of_unknown_noise(residuals: Floats, shape: Floats) -> Walk:
     size = len(differences)
 
     def scaled(ratio: float, step: float) -> tuple[float, float]:
-        """Return the smallest deviance, and the factor on `ratio` and `step` that achieves it."""
+        """Return the least deviance over all scales of noise and step variance, and the best scale.
+
+        `ratio` is the variance of the noise relative to that of a step.
+        """
         root = _root(ratio * shape, step)
         factor = max(float((_whitened(root, differences) ** 2).mean()), FINEST**2 / 2)
         return size * math.log(factor) + 2 * float(np.log(root[1]).sum()), factor
@@ -82,7 +85,7 @@ def _of_unknown_noise(residuals: Floats, shape: Floats) -> Walk:
 
 
 def expected(residuals: Floats, walk: Walk) -> Floats:
-    """Return the expected walk at each point, given the residuals at all points.
+    """Return the expected value of the walk at each point, given the residuals at all points.
 
     The walk is a weighted mean of residuals, so it lies between the smallest and the largest.
     """
@@ -100,15 +103,19 @@ def expected(residuals: Floats, walk: Walk) -> Floats:
 
 
 def _deviance(differences: Floats, noise: Floats, step: float) -> float:
-    """Return twice the negative log-likelihood, without a constant."""
+    """Return twice the negative log-likelihood of a random walk with noise, up to a constant.
+
+    `differences` are those between neighbouring residuals, `step` is the variance of the walk's
+    steps.
+    """
     root = _root(noise, step)
     return float((_whitened(root, differences) ** 2).sum() + 2 * np.log(root[1]).sum())
 
 
 def _root(noise: Floats, step: float) -> Floats:
-    """Return the Cholesky factor of the covariance of differences.
+    """Return the Cholesky factor of the covariance of differences between neighbouring residuals.
 
-    Differences are correlated because neighbouring ones share a point.
+    Neighbouring differences are correlated because they share a point.
     """
     from scipy.linalg import cholesky_banded
 
@@ -119,7 +126,7 @@ def _root(noise: Floats, step: float) -> Floats:
 
 
 def _whitened(root: Floats, differences: Floats) -> Floats:
-    """Transform the differences to uncorrelated numbers of variance one."""
+    """Transform the differences between residuals to uncorrelated numbers of variance one."""
     from scipy.linalg import solve_banded
 
     # Transpose the upper factor: the lower one stores its diagonal first.
@@ -128,17 +135,18 @@ def _whitened(root: Floats, differences: Floats) -> Floats:
 
 
 FEWEST = 10
-"""Minimum number of points to distinguish a walk from noise."""
+"""Minimum number of points of a curve to distinguish a walk from noise."""
 _LEAST, _MOST = -0.5, 1.0
-"""Limits of residuals: a curve is between half of its function and twice the function."""
+"""Limits of relative residuals: a curve is between half of its function and twice its function."""
 _ROUNDING = 1e-9
-"""Largest residual that counts as a rounding error."""
+"""Largest relative residual that counts as a rounding error."""
 
 
 def shares(y: Floats, fitted: Floats, noise: Noise) -> Floats | None:
-    """Return the expected residuals at each point of a curve, as shares of the functions.
+    """Return the expected residual at each point of a curve, relative to the fitted value.
 
-    The result is None if there is only noise, or functions and values differ in sign.
+    The result is None if residuals are only noise, or if a measured and a fitted value differ in
+    sign.
     """
     if len(y) < FEWEST or (np.sign(y) != np.sign(fitted[0])).any() or (fitted * y <= 0).any():
         return None

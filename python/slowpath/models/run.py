@@ -23,7 +23,7 @@ _SHOWN = 3
 
 
 def fit(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Read measurements, fit a model and write it.
+    """Read measurements from a file, fit a model to them and write it.
 
     Raises:
         InputError: when a file or its content cannot be used.
@@ -91,7 +91,7 @@ def _derive(
 
 
 def _watched(given: Namespace, points: "Points", options: "Options") -> FittedModel:
-    """Derive the model and show progress on standard error."""
+    """Derive the model, and show the progress on standard error."""
     from slowpath.models.fitting import fit as derive
 
     progress = ProgressLines(given.file)
@@ -128,7 +128,7 @@ def _predicted(model: FittedModel, columns: Sequence[str], query: Table) -> list
 
 
 def _warn(file: str, columns: Sequence[str], outside: Sequence[Sequence[float]], all_: int) -> None:
-    """Warn of rows beyond the measured range."""
+    """Warn of predictions for rows beyond the measured range of x."""
     if not outside:
         return
     names = ", ".join(columns)

@@ -1,4 +1,4 @@
-"""Searches for the best segments of a curve, and selects one of the resulting models.
+"""Searches for the best division of a curve into segments, and selects a model.
 
 The searches return the best segments for each number of segments and each sum of ranks. Any
 criterion that weighs the loss against these two numbers has its optimum among the results.
@@ -42,11 +42,14 @@ class Segmentation(NamedTuple):
 
 
 Frontier: TypeAlias = dict[tuple[int, int], Segmentation]
-"""Best segments by number of segments and sum of ranks."""
+"""Best divisions into segments, by the number of segments and the sum of their ranks."""
 
 
 def dynamic(costs: Costs, most: int) -> Frontier:
-    """Return the best segments for each number of segments up to `most`."""
+    """Return the best segments for each number of segments up to `most` and each sum of ranks.
+
+    A rank is the number of parameters of a segment's function.
+    """
     loss, which = costs.cheapest()
     size, top = len(costs.cuts), max(costs.ranks)
     best: Floats = np.full((most * top + 1, size), np.inf)  # by sum of ranks and last cut
@@ -79,7 +82,7 @@ def dynamic(costs: Costs, most: int) -> Frontier:
 def _trace_by_rank(
     costs: Costs, which: Indices, steps: list[tuple[Indices, Indices]], ranks: int
 ) -> tuple[Piece, ...]:
-    """Return the segments up to the last cut that have a given sum of ranks."""
+    """Return the best segments of the whole curve with `ranks` parameters in total."""
     pieces, end = [], len(costs.cuts) - 1
     for previous_cut, last_rank in reversed(steps):
         begin, place = int(previous_cut[ranks, end]), int(last_rank[ranks, end])
@@ -90,11 +93,15 @@ def _trace_by_rank(
 
 
 MOST = 3
-"""Maximum number of segments of an exhaustive search."""
+"""Maximum number of segments that an exhaustive search tries."""
 
 
 def exhaustive(costs: Costs, most: int) -> Frontier:
-    """Return the best segments for each number of segments up to `most` and `MOST`."""
+    """Return the best segments for each number of segments and each sum of ranks.
+
+    The number is at most `most` and at most `MOST`. A rank is the number of parameters of a
+    segment's function.
+    """
     loss, which = costs.cheapest()
     last = len(costs.cuts) - 1
     frontier: Frontier = {}
@@ -117,7 +124,7 @@ def exhaustive(costs: Costs, most: int) -> Frontier:
 
 
 def _bounds(last: int, number: int) -> Indices:
-    """Return all divisions into `number` segments: rows of cut indices, including both ends."""
+    """Return all divisions into `number` segments, as rows of cut indices with both ends."""
     inner = list(combinations(range(1, last), number - 1))
     return np.array([(0, *between, last) for between in inner], dtype=np.intp)
 
@@ -131,13 +138,13 @@ def _pieces(
 
 
 CUT = 2.0
-"""Weight of a cut, as a number of parameters."""
+"""Weight of a cut between segments in the criterion, as a number of parameters."""
 PREDICTIONS = 0.5
-"""Cost of a parameter if only predictions count, for any number of points."""
+"""Weight of a parameter in the criterion if only predictions count, for any number of points."""
 
 
 def score(found: Segmentation, segments: int, ranks: int, points: int, price: float) -> float:
-    """Return the value of the criterion, where less is better; a parameter costs `price`.
+    """Return a division's value of the criterion (less is better); a parameter costs `price`.
 
     The value is infinite if too few points remain to estimate the spread.
     """
@@ -148,10 +155,11 @@ def score(found: Segmentation, segments: int, ranks: int, points: int, price: fl
 def best_by_criterion(
     frontier: Frontier, points: int, segments: int | None, price: float | None = None
 ) -> Segmentation:
-    """Return the model with the smallest criterion among those with `segments` segments.
+    """Return the division with the least criterion among those with `segments` segments.
 
-    If no model has this number, the closest number counts. If there are too few points for the
-    criterion, the model of the lowest rank is returned. `price` replaces the cost of a parameter.
+    If no division has this number of segments, the closest number counts. If there are too few
+    points for the criterion, the division of the lowest rank is returned. `price` replaces the cost
+    of a parameter.
     """
     price = math.log(points) if price is None else price
     counts = {number for number, _ in frontier}
@@ -166,12 +174,13 @@ def best_by_criterion(
 
 
 FEW = 4
-"""Maximum number of points for the F test; with more points, the criterion decides."""
+"""Maximum number of points at which an F test selects the function; with more points, the criterion
+decides."""
 _BY_CHANCE = 0.05
 
 
 def best_by_f_test(costs: Costs) -> Segmentation:
-    """Return one segment with the simplest function that no other function clearly improves."""
+    """Return one segment with the simplest function on which no other function clearly improves."""
     from scipy.special import fdtrc
 
     points = costs.cuts[-1]
@@ -196,20 +205,20 @@ def _least(losses: Floats, among: Mask) -> int:
 
 
 class Margins(NamedTuple):
-    """Limits up to which a simpler model may have a larger error; the larger limit counts."""
+    """Amounts by which a simpler model's error may be above the least; the larger one applies."""
 
     relative: float
     least: float
 
     def above(self, error: float) -> float:
-        """Return the largest error that counts as equal to `error`."""
+        """Return the largest error that still counts as equal to `error`."""
         return error + max(error * self.relative, self.least)
 
 
 def best_by_margins(
     costs: Costs, margins: Margins, most: int, segments: int | None
 ) -> Segmentation:
-    """Select a model with up to `most` segments by the rule `margins`."""
+    """Select a division with up to `most` segments by the rule `margins`."""
     error, chosen = _templates(costs, margins)
     found = _combined(costs, error, chosen, most)
     counts = {number for number, _ in found}
@@ -221,7 +230,7 @@ def best_by_margins(
 
 
 def _templates(costs: Costs, margins: Margins) -> tuple[Floats, Indices]:
-    """Return the error and the index of the selected template, by segment."""
+    """Return the error and the index of the selected template for each segment."""
     ranks = np.array([template.rank for template in costs.templates])
     least = costs.errors.min(axis=0)
     limit = least + np.maximum(least * margins.relative, margins.least)
@@ -235,9 +244,9 @@ def _templates(costs: Costs, margins: Margins) -> tuple[Floats, Indices]:
 def _combined(
     costs: Costs, error: Floats, chosen: Indices, most: int
 ) -> dict[tuple[int, int], Segmentation]:
-    """Return the segments with the least error, by number of segments and sum of ranks (Eq. 4).
+    """Return the segments with the least error, by number of segments and sum of ranks.
 
-    Ranks are summed over points.
+    Ranks are summed over points, as for Eq. 4 of the paper.
     """
     size, points = len(costs.cuts), costs.cuts[-1]
     ranks = [template.rank for template in costs.templates]

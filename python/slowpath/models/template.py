@@ -1,15 +1,17 @@
-"""The interface of function templates, which are fitted to many pieces of a curve at once.
+"""The interface of function templates, which are fitted to all candidate segments of a curve.
 
-The rank (paper, § 2.2) is the number of free parameters. Parameters are in the units of the data.
+A template is a function of x with free parameters, such as a line or an exponential. Its rank is
+the number of these parameters (Scholz et al., ANCS 2021, § 2.2; "the paper"). Parameters are in the
+units of the data.
 
 Each template is fitted to every possible segment of a curve. Operations on points work on one flat
-array; sums over pieces are one call of `numpy.add.reduceat`.
+array; sums over segments are one call of `numpy.add.reduceat`.
 
-A `ParameterFloor` raises smaller parameters to a limit and keeps their sign. A template thus loses
-the gain from parameters close to zero, and a simpler template is selected. The paper compares
-parameters in the units of the data. Here, the units are such that the largest x and the median of y
-are one. A polynomial's parameters are then the contributions of its terms at its end, as shares of
-y, and the limit does not depend on the units of the data.
+A `ParameterFloor` raises parameters with a small absolute value to a limit and keeps their sign. A
+template thus fits worse if it needs parameters close to zero, and a simpler template is selected.
+The paper compares parameters in the units of the data. Here, the units are such that the largest x
+and the median of y are one. A polynomial's parameters are then the contributions of its terms at
+its end, as shares of y, and the limit does not depend on the units of the data.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +26,10 @@ _LONG = 100
 
 
 class Curve(NamedTuple):
-    """Points of a curve, by ascending x; residuals are differences of y, divided by `scale`."""
+    """Points of a curve, by ascending x.
+
+    Residuals of a fit are differences of y, divided by `scale`.
+    """
 
     x: Floats
     y: Floats
@@ -35,9 +40,9 @@ class Curve(NamedTuple):
 class Batch:
     """Pieces of a curve, with the points of all pieces in flat arrays.
 
-    A residual is a difference of y, divided by `scale`; with a scale proportional to y, relative
-    differences count. In each piece, `t` grows from 0 at its first to 1 at its last point, so that
-    fits do not depend on the unit of x.
+    Residuals of a fit are differences of y, divided by `scale`; with a scale proportional to y,
+    they are relative differences. In each piece, `t` grows from 0 at the first point to 1 at the
+    last point, so that fits do not depend on the unit of x.
     """
 
     def __init__(self, curve: Curve, starts: Indices) -> None:
@@ -52,11 +57,11 @@ class Batch:
         self._kept: dict[str, object] = {}
 
     def sums(self, values: Floats) -> Floats:
-        """Return the sum over each piece."""
+        """Return the sum of the values in each piece."""
         return np.add.reduceat(values, self.starts)
 
     def spread(self, values: Floats) -> Floats:
-        """Repeat the value of each piece for all of its points."""
+        """Return an array with each piece's value repeated for all points of the piece."""
         return np.repeat(values, self.lengths)
 
     def losses(self, fitted: Floats) -> Floats:
@@ -70,13 +75,13 @@ class Batch:
         return np.minimum.reduceat(values, self.starts)
 
     def keep(self, name: str, make: Callable[["Batch"], object]) -> object:
-        """Return a result that several templates share, computed on the first call."""
+        """Return the result of `make` on this batch, cached by name for all templates."""
         if name not in self._kept:
             self._kept[name] = make(self)
         return self._kept[name]
 
     def thinned(self) -> "Batch":
-        """Return the pieces with fewer points.
+        """Return the pieces with fewer points, for a faster search.
 
         Long pieces keep both ends and evenly spaced points.
         """
@@ -87,9 +92,9 @@ class Batch:
         return found
 
     def inverted(self) -> "Batch":
-        """Return the pieces with 1/y instead of y.
+        """Return the pieces with 1/y in place of y.
 
-        New scales preserve the size of small residuals.
+        Scales are divided by y squared, so that small residuals stay nearly the same.
         """
         found = self.keep("inverted", _inverted)
         assert isinstance(found, Batch)  # noqa: S101 - result of `_inverted`
@@ -112,7 +117,10 @@ def _thinned(batch: Batch) -> Batch:
 
 
 def pieces_of(curve: Curve, cuts: Sequence[tuple[int, int]]) -> Batch:
-    """Return a batch of the pieces `[from, to)` of a curve."""
+    """Return the pieces of a curve as a batch.
+
+    A cut is a pair of indices of points: the first point of a piece, and the end (exclusive).
+    """
     begins = np.array([begin for begin, _ in cuts])
     lengths = np.array([end - begin for begin, end in cuts])
     starts = np.concatenate(([0], np.cumsum(lengths)[:-1]))
@@ -150,16 +158,19 @@ class Template(Protocol):
         """
 
     def each(self, batch: Batch) -> Floats:
-        """Return the parameters, `[parameter, piece]`.
+        """Return the template's parameters for each piece, as an array `[parameter, piece]`.
 
-        The origin is the first x of a piece, or zero.
+        The origin of x is the first x of the piece if `origin_at_start` is true, else zero.
         """
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the values at x, relative to the origin; each x may have its own parameters."""
+        """Return the template's values at x, counted from the origin.
+
+        Each x may have its own parameters.
+        """
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the derivatives at x by each parameter, `[x, parameter]`."""
+        """Return the derivatives of the values with respect to each parameter, `[x, parameter]`."""
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
         """Convert parameters to units in which x and y are larger by the factors `x` and `y`.
@@ -168,18 +179,18 @@ class Template(Protocol):
         """
 
     def formula(self) -> str:
-        """Return the formula, with the names of the parameters and `x`."""
+        """Return the template's formula as text, with the names of the parameters and `x`."""
 
 
 class ParameterFloor(NamedTuple):
-    """Minimum size of parameters; smaller parameters are raised to it."""
+    """Minimum absolute value of parameters, to which smaller ones are raised."""
 
     least: float
     x: float  # unit of x in which the limit is stated
     y: float  # unit of y in which the limit is stated
 
     def parameters(self, template: Template, found: Floats) -> Floats:
-        """Raise the size of parameters to the limit; zero has no sign and stays zero."""
+        """Raise absolute values to the limit, and keep their signs; zeros stay zero."""
         scaled = template.scaled(found, 1 / self.x, 1 / self.y)
         small = np.abs(scaled) < self.least
         scaled = np.where(small, np.sign(scaled) * self.least, scaled)

@@ -19,7 +19,7 @@ from slowpath.show.documents import Calibration, CalibrationDocument
 
 
 def show_calibrations(files: Sequence[str], reporter: Reporter) -> ExitCode:
-    """Show the calibrations of targets.
+    """Print the calibrations in target files.
 
     Raises:
         InputError: if a file cannot be read, or is not a target with time estimates.
@@ -29,7 +29,7 @@ def show_calibrations(files: Sequence[str], reporter: Reporter) -> ExitCode:
 
 
 def calibrations_json(found: list[Calibration]) -> Lines:
-    """Return the JSON document."""
+    """Return the JSON document of all calibrations."""
     document: CalibrationDocument = {"slowpath": engine.version(), "calibrations": found}
     return json_report(document)
 

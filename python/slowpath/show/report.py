@@ -23,7 +23,7 @@ _MAP_COLUMNS = ("map", "kind", "key bytes", "value bytes", "max entries")
 
 
 def object_report(shown: BpfObject, *, listing: bool) -> Iterator[Line]:
-    """Yield the lines about one object."""
+    """Yield the text report of one BPF object, with its instructions if `listing` is true."""
     license_ = "none" if shown["license"] is None else one_line(shown["license"])
     yield Line(f"{one_line(shown['file'])}  (license: {license_})", "bold")
     rows = [_program_row(program) for program in shown["programs"]]
@@ -54,7 +54,7 @@ def _program_row(program: Program) -> tuple[str, ...]:
 
 
 def _verdict(program: Program) -> str:
-    """Return the cell that tells if `slowpath bound --target ebpf` can analyse the program."""
+    """Return the table cell that tells if `slowpath bound --target ebpf` accepts the program."""
     if program["unsupported"] is not None:
         return "no"
     return "--unroll" if any(loop["iterations"] is None for loop in program["loops"]) else "yes"
@@ -96,7 +96,7 @@ def _remarks(program: Program) -> Iterator[Line]:
 
 
 def _stack(program: Program) -> Iterator[Line]:
-    """Yield lines about stack sizes, and the reasons for kernels to reject the program."""
+    """Yield lines about stack sizes, and the reasons why kernels would reject the program."""
     stack = program["stack"]
     if stack is not None and program["subprograms"]:
         own = [(program["name"], stack["own"])]

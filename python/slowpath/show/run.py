@@ -20,7 +20,7 @@ from slowpath.show.report import object_report
 
 
 class ShowOptions(NamedTuple):
-    """Options for showing an object."""
+    """Options for showing the content of BPF objects."""
 
     selection: Selection
     report: Reporter
@@ -31,7 +31,7 @@ class ShowOptions(NamedTuple):
 
 
 class _Chosen(NamedTuple):
-    """The selected programs of one file, or the reason for having none."""
+    """The selected programs of one file, or the reason why there are none."""
 
     file: str
     object: objects.Object | None
@@ -40,7 +40,7 @@ class _Chosen(NamedTuple):
 
 
 def show_objects(files: Sequence[str], options: ShowOptions, btf: str | None) -> ExitCode:
-    """Show all objects; a failure of one does not end the work.
+    """Show all objects; a failure of one object does not stop the others.
 
     Raises:
         InputError: if the kernel types in the file `btf` cannot be read.
@@ -149,7 +149,7 @@ def _problems(shown: BpfObject) -> list[str]:
 
 
 def _judge(file: str, shown: BpfObject) -> ExitCode:
-    """Report the errors of an object to standard error; return the exit code."""
+    """Print the errors of an object to standard error, and return the exit code."""
     problems = _problems(shown)
     for problem in problems:
         error(file, problem)

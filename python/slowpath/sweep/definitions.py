@@ -84,10 +84,10 @@ def _values(piece: str, name: str) -> list[str]:
 
 
 def check_definitions(definitions: Sequence[Definition]) -> None:
-    """Check that names differ, and that the number of programs is within the limit.
+    """Check that macro names differ, and that the number of programs is within the limit.
 
     Raises:
-        ValueError: if they do not differ, or the limit is exceeded.
+        ValueError: if a name occurs twice, or the limit is exceeded.
     """
     names = [one.name for one in definitions]
     for name in names:
@@ -163,7 +163,7 @@ def read_sweep_request(args: Namespace) -> SweepRequest:
 
 
 def _on(written: WrittenOptions, name: str, target: Target) -> WrittenOptions:
-    """Return the options for one target, without those that only other targets support."""
+    """Return the options for one target, without options that only other targets support."""
     if target.machine is None:
         written = written._replace(entries=None)
     counters = target.counters

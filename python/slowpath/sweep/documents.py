@@ -16,7 +16,7 @@ class SweptDefinition(TypedDict):
 
 
 class SweptResult(TypedDict):
-    """The result of a program on a target."""
+    """Result for one program on one target: a guarantee, or the reason why there is none."""
 
     target: str
     """Name of the target."""
@@ -48,7 +48,7 @@ class SweptResult(TypedDict):
 
 
 class SweptTime(TypedDict):
-    """Measured time of the slowest path, by BPF instructions, in the running kernel."""
+    """Measured time of the path with the most BPF instructions, in the running kernel."""
 
     ns: float | None
     """Nanoseconds of one run in the kernel's loop for test runs."""

@@ -119,7 +119,7 @@ def guaranteed(result: SweptResult) -> float | None:
 
 
 def guaranteed_text(result: SweptResult) -> str:
-    """Format the guaranteed value."""
+    """Format the guaranteed value of a result; the text is empty without a guarantee."""
     value, rate = guaranteed(result), as_metric(result["metric"])
     if value is None:
         return ""
@@ -135,7 +135,7 @@ def _time(measured: SweptTime) -> str:
 
 
 def _remarks(program: SweptProgram) -> Iterator[str]:
-    """Yield the reasons for missing values, each once."""
+    """Yield the reasons why results of a program are missing, each reason once."""
     results, measured = program["results"], program["measured"]
     errors = {one["error"] for one in results}
     if len(errors) == 1 and None not in errors:
@@ -152,7 +152,7 @@ def _remarks(program: SweptProgram) -> Iterator[str]:
 
 
 def csv_report(sweep: Sweep) -> Iterator[str]:
-    """Yield a line for each program and target; measured times repeat for each target."""
+    """Yield a CSV line for each program and target; measured times are repeated for each target."""
     names = [one["name"] for one in sweep["definitions"]]
     counts = dict.fromkeys(
         name
@@ -202,7 +202,7 @@ class _Line(NamedTuple):
 
 
 def draw(file: str, definitions: Sequence[Definition], programs: Sequence[SweptProgram]) -> None:
-    """Write the plot as SVG or PNG, by the suffix of the file name.
+    """Write the plot of a sweep as SVG or PNG, by the suffix of the file name.
 
     The same data gives the same file.
 
@@ -221,7 +221,7 @@ def draw(file: str, definitions: Sequence[Definition], programs: Sequence[SweptP
 def _panels(
     definitions: Sequence[Definition], programs: Sequence[SweptProgram]
 ) -> dict[str, dict[str, _Line]]:
-    """Return the lines to draw: for each unit a panel, and for each label in it a line."""
+    """Return the curves to draw: for each unit (a panel), the points of each label (a curve)."""
     panels: dict[str, dict[str, _Line]] = {}
     several = len({one["program"] for one in programs if one["program"] is not None}) > 1
     first, others = definitions[0].name, [one.name for one in definitions[1:]]

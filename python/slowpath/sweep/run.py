@@ -32,7 +32,7 @@ _SECONDS = 20.0
 
 
 def sweep(args: Namespace, reporter: Reporter) -> ExitCode:
-    """Sweep and report; an error for one value does not end the work.
+    """Run `slowpath sweep` and write its report; an error for one value does not end the sweep.
 
     Raises:
         OptionError: if an option is invalid.
@@ -67,7 +67,12 @@ class _Run:
     ) -> None:
         """Prepare the sweep.
 
-        `seconds` limits measurements, `unavailable` says why there are none.
+        Args:
+            seconds: maximum time of all measurements; None for the default.
+            request: programs, targets and options.
+            stopping: requests to stop, such as Ctrl-C.
+            measured: opened measurement; None if nothing is measured.
+            unavailable: reason why a requested measurement is impossible, else None.
         """
         self._seconds, self._request, self._stopping = seconds or _SECONDS, request, stopping
         self._measuring, self._unavailable = measured, unavailable
@@ -132,7 +137,10 @@ class _Run:
             self._codes.append(ExitCode.UNDECIDED if stopped else ExitCode.INPUT)
 
     def code(self) -> ExitCode:
-        """Return the exit code; print counts of failed programs, whose reasons the report has."""
+        """Return the exit code, and print the number of failed programs for each target.
+
+        The report has the reasons of the failures.
+        """
         programs = self.document["programs"]
         for number, request in enumerate(self._request.requests):
             failed = [one for one in programs if one["results"][number]["error"] is not None]
@@ -160,7 +168,7 @@ def _without_effect(document: Sweep) -> Iterator[str]:
 
 @contextmanager
 def _opened(args: Namespace, stopping: Stopping) -> Iterator[tuple[Measuring | None, str | None]]:
-    """Open the measurement if requested; yield it, or the reason if it is unavailable."""
+    """Open the measurement if it is requested; yield it, or the reason why it is unavailable."""
     if not args.measure:
         for name, value in (("--cpu", args.cpu), ("--seconds", args.seconds)):
             if value is not None:

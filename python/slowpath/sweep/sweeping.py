@@ -36,7 +36,7 @@ Say = Callable[[str], None]
 
 
 class Measuring:
-    """Measures programs in the kernel; the function `measuring` creates it."""
+    """Measures programs in the kernel; the function `measuring` creates instances."""
 
     def __init__(self, station: kernel.Station, cpu: int, stopping: Stopping) -> None:
         self._station, self._cpu, self._stopping = station, cpu, stopping
@@ -117,17 +117,17 @@ class LiveLine(terminal.LiveLine):
     """A progress line while programs are analysed and measured."""
 
     def __init__(self, count: int) -> None:
-        """Create the line for a sweep of `count` values."""
+        """Create the progress line for a sweep of `count` values."""
         super().__init__()
         self._count = count
         self._started = time.monotonic()
 
     def place(self, done: int) -> str:
-        """Return the number of the current value, after `done` values, and the time left."""
+        """Format the progress after `done` values, such as `3 of 20`, with the time left."""
         return f"{done + 1} of {self._count}{self._left(done)}"
 
     def show(self, text: str) -> None:
-        """Show the current work."""
+        """Show a description of the current work."""
         self.draw(text)
 
     def _left(self, done: int) -> str:
@@ -150,7 +150,7 @@ class SweepRun:
     def __init__(
         self, request: SweepRequest, stopping: Stopping, line: LiveLine, measuring: Measuring | None
     ) -> None:
-        """Prepare the sweep without compiling anything."""
+        """Prepare the sweep; programs are compiled later."""
         self._request, self._stopping, self._line = request, stopping, line
         self._measuring = measuring
         self._remarks = set[tuple[str, str]]()
@@ -220,7 +220,7 @@ class SweepRun:
         )
 
     def _prepared(self, point: Point, plan: Plan) -> Iterator[PreparedProgram]:
-        """Yield the programs, prepared for measurement."""
+        """Yield the programs for a combination of values, prepared for measurement."""
         if self._measuring is None or self._stopping.asked:
             return
         request = self._request.counting
@@ -237,13 +237,13 @@ class SweepRun:
                 self.codes.append(code_of(failure))
 
     def _remark(self, plan: Plan) -> None:
-        """Report remarks on programs; each remark is reported once."""
+        """Print remarks on the compiled programs, except those printed for earlier values."""
         new = [remark for remark in plan.remarks if remark not in self._remarks]
         self._remarks.update(new)
         note_remarks(plan._replace(remarks=new))
 
     def _unknown_program(self, point: Point, reason: str) -> SweptProgram:
-        """Return the record of values for which there is no program."""
+        """Return the record for macro values that yield no program, with the reason."""
         requests = self._request.requests
         known = [unknown(one.target.name, one.metric, reason) for one in requests]
         timed = None if self._measuring is None else unmeasured(reason)
@@ -296,7 +296,7 @@ def unknown(target: str, metric: str, reason: str | None) -> SweptResult:
 
 
 def _reasons(result: Result) -> str | None:
-    """Return the error of a result, if any, with the number of further reasons."""
+    """Return the first error of a result and the number of other errors; None without errors."""
     more = len(result["refusals"] or []) - 1
     if result["error"] is None or more < 1:
         return result["error"]

@@ -18,7 +18,7 @@ from slowpath.measure.environment import Environment
 
 
 class Limits(NamedTuple):
-    """Requested precision and time limits of measurements."""
+    """Requested precision, time limit and CPU of measurements."""
 
     precision: float  # requested half width of a time's 95 % interval, as a share of the time
     seconds: float  # time limit for one experiment, all blocks together
@@ -26,7 +26,7 @@ class Limits(NamedTuple):
 
 
 class Job(NamedTuple):
-    """An experiment to measure."""
+    """An experiment for a test bed to measure, at the requested values of its parameter."""
 
     experiment: Experiment
     metric: Metric
@@ -36,7 +36,7 @@ class Job(NamedTuple):
 
 
 class BlockResult(NamedTuple):
-    """Result of measuring one block of an experiment."""
+    """Samples of one experiment from one block, an uninterrupted period of measuring."""
 
     samples: list[Sample]
     errors: Mapping[int, str]  # reasons for missing samples, by value of the parameter
@@ -48,10 +48,12 @@ class BlockResult(NamedTuple):
 
 
 class TestBedSession(Protocol):
-    """A test bed that is open for measurements."""
+    """A test bed that is ready to measure; `TestBed.open` creates it."""
 
     def measure(self, job: Job) -> BlockResult:
-        """Measure one block of an experiment; after a stop request, only a part of it.
+        """Measure one block of an experiment, one of several periods of time.
+
+        After a stop request, measure only a part of the block.
 
         Raises:
             InputError: when the experiment cannot be measured at all.
@@ -86,10 +88,10 @@ class TestBed(ABC):
 
     @abstractmethod
     def check(self, experiment: Experiment) -> None:
-        """Raise an error if the test bed cannot run an experiment with a supported component.
+        """Check that the test bed can run an experiment whose component it supports.
 
         Raises:
-            InputError: with the reason.
+            InputError: if it cannot, with the reason.
         """
 
     @abstractmethod

@@ -11,7 +11,10 @@ programs only written."""
 
 
 class Sample(NamedTuple):
-    """One observation of a point, from one load or round."""
+    """One measured value of a sweep: the cost of the program with and without the component.
+
+    A sample comes from one load of the programs into the kernel, or from one round of measurements.
+    """
 
     value: int  # value of the swept parameter
     number: int  # number of the observation in its block
@@ -42,7 +45,7 @@ class Point(TypedDict):
 
 
 class PointError(TypedDict):
-    """A value of the parameter without a cost."""
+    """A value of the parameter whose cost could not be measured."""
 
     value: int
     """Value of the swept parameter."""
@@ -89,7 +92,7 @@ class Measurement(TypedDict):
 
 
 class ModelDocument(TypedDict):
-    """Result of an experiment, derived from its samples alone: `model.json` in its directory."""
+    """Result of an experiment, derived only from its samples: `model.json` in its directory."""
 
     experiment: str
     """Name of the specification."""

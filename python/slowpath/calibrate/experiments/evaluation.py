@@ -111,7 +111,7 @@ def _model(
 ) -> _Model:
     """Fit a model to the costs, with measured points weighted by their precision.
 
-    `shared` has the joint deviations of the costs (`joint_deviations`).
+    `shared` has the deviations of all costs by block (`joint_deviations`).
     """
     if not points:
         return _Model(None, "nothing was measured")

@@ -39,7 +39,7 @@ class RunSettings(TypedDict):
 
 
 class ExperimentFolder:
-    """The directory of one experiment."""
+    """The directory of one experiment: its specification, programs, samples and results."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -52,7 +52,7 @@ class ExperimentFolder:
 
     @property
     def begun(self) -> bool:
-        """True if some blocks are measured, but not all."""
+        """True if some blocks of the experiment are measured, but not all."""
         if not self.measured:
             return False
         known = self.measurement()
@@ -96,7 +96,7 @@ class ExperimentFolder:
         write(self.path / _MEASUREMENT, _json(measurement))
 
     def experiment(self) -> Experiment:
-        """Read the specification.
+        """Read the specification of the experiment.
 
         Raises:
             InputError: when the specification is missing or invalid.
@@ -126,7 +126,7 @@ class ExperimentFolder:
         return {str(name): str(text) for name, text in found.items()}
 
     def environments(self) -> list[object]:
-        """Read the state of the machine in each block; None for computed blocks.
+        """Read the state of the machine in each block; None for blocks with computed costs.
 
         Raises:
             InputError: when the file is damaged.
@@ -138,7 +138,7 @@ class ExperimentFolder:
         return found
 
     def samples(self) -> list[Sample]:
-        """Read the samples.
+        """Read the samples of the measurement.
 
         Raises:
             InputError: when the file is damaged, or has changed since the measurement.
@@ -157,7 +157,7 @@ class ExperimentFolder:
 
 
 class RunFolder:
-    """The directory of a run."""
+    """The directory of a calibration run, with one subdirectory for each experiment."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -191,7 +191,7 @@ class RunFolder:
         return cast("RunSettings", _read(self.path / _RUN))
 
     def of(self, name: str) -> ExperimentFolder:
-        """Return the directory of an experiment."""
+        """Return the directory of the run's experiment with this name."""
         return ExperimentFolder(self.path / name)
 
 
@@ -224,7 +224,7 @@ def _read(file: Path) -> object:
 
 
 class Block(NamedTuple):
-    """Results of one time block."""
+    """Results of an experiment in one block, one of several periods of measuring."""
 
     samples: Sequence[Sample]
     errors: Mapping[int, str]  # reasons for missing samples, by value of the parameter
@@ -236,7 +236,7 @@ class Block(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Results of all blocks measured so far, in order."""
+    """Results of all blocks of an experiment that are measured so far, in order."""
 
     samples: Sequence[Sample] = ()
     errors: Mapping[int, str] = {}
@@ -248,17 +248,17 @@ class Record(NamedTuple):
 
     @property
     def blocks(self) -> int:
-        """Number of blocks."""
+        """Number of blocks measured so far."""
         return len(self.environments)
 
     def pace(self, number: int) -> float | None:
-        """Return the CPU's instructions per cycle in a block; None if unknown."""
+        """Return the CPU's instructions per cycle during a block; None if unknown."""
         environment = self.environments[number - 1]
         pace = None if environment is None else environment["pace"]
         return None if pace is None else pace["instructions_per_cycle"]
 
     def with_block(self, number: int, block: Block) -> "Record":
-        """Return a record that also has this block; it replaces a block with the same number."""
+        """Return a record with `block` added; it replaces a block with the same number."""
         others = [one for one in self.samples if one.block != number]
         new = [one._replace(block=number) for one in block.samples]
         known = {one.value for one in (*others, *new)}
@@ -276,12 +276,12 @@ class Record(NamedTuple):
         )
 
     def with_note(self, note: str) -> "Record":
-        """Return a record with one more note."""
+        """Return a record with `note` added to its notes, unless it has this note already."""
         return self._replace(notes=list(dict.fromkeys([*self.notes, note])))
 
 
 def read_record(folder: ExperimentFolder) -> Record:
-    """Return a record of the blocks in a directory that were measured completely.
+    """Return a record of the completely measured blocks in the directory of an experiment.
 
     Raises:
         InputError: when a file is damaged.

@@ -1,7 +1,8 @@
 """Measures the experiments of a run, block by block.
 
-The first blocks of all experiments are measured before any second block. The samples of an
-experiment thus include changes of the machine from one minute to the next.
+A block is an uninterrupted period in which one experiment is measured. The first blocks of all
+experiments are measured before any second block. The samples of an experiment thus include changes
+of the machine from one minute to the next.
 """
 
 import time
@@ -28,7 +29,7 @@ _REPEATED, _LEAST_REPEATED = 0.1, 3
 
 
 class RunCallbacks(NamedTuple):
-    """The request to stop, and the callback that receives progress."""
+    """The request to stop a run, and the callback that receives progress."""
 
     stopping: Stopping
     say: Callable[[str, str], None]  # gets the name of an experiment and the current step
@@ -46,7 +47,9 @@ def run_settings(bed: str, limits: Limits, names: Sequence[str]) -> RunSettings:
 
 
 def metric_on(bed: TestBed, experiment: Experiment) -> Metric | None:
-    """Return the first requested metric that a test bed yields; None if it only writes programs.
+    """Return the first metric of an experiment that a test bed measures or computes.
+
+    Return None if the test bed only writes programs.
 
     Raises:
         InputError: when the test bed does not support the experiment or any requested metric.
@@ -115,9 +118,10 @@ def run(
 def _disturbed(
     running: Sequence["_Running"], unshared: float
 ) -> list[tuple["_Running", int, float]]:
-    """Return the blocks during which another CPU shared the core, slowest first.
+    """Return the blocks during which another CPU shared the core, the slowest block first.
 
-    Each has its experiment, its number and its pace. `unshared` is the pace of an unshared core.
+    Each item has the experiment, the number of the block, and the core's instructions per cycle in
+    it. `unshared` is the same quantity for a core that no other CPU shares.
     """
     found = [
         (one, number, pace)
@@ -148,19 +152,22 @@ class _Running:
         self.record = read_record(self._folder)
 
     def paces(self) -> list[tuple[int, float]]:
-        """Return the blocks with a known pace, each with its instructions per cycle."""
+        """Return number and instructions per cycle of each block for which they are known."""
         found = ((number, self.record.pace(number)) for number in range(1, self.record.blocks + 1))
         return [(number, pace) for number, pace in found if pace is not None]
 
     def measure(self, number: int) -> None:
-        """Measure the next block; keep it if it is complete or the first block."""
+        """Measure the block `number`; keep it if it is complete or the first block."""
         measured, block = self._block()
         if measured.complete or number == 1:
             self.record = self.record.with_block(number, block)
             self._write(number if measured.complete else 0, complete=measured.complete)
 
     def repeat(self, number: int, old_pace: float) -> None:
-        """Measure a block again; keep the new result if its pace is higher than `old_pace`."""
+        """Measure a block again; keep the new result if it has more instructions per cycle.
+
+        `old_pace` is the old number of instructions per cycle.
+        """
         measured, block = self._block()
         record = self.record.with_block(number, block)
         pace = record.pace(number)
@@ -169,7 +176,10 @@ class _Running:
             self._write(record.blocks, complete=True)
 
     def note_disturbed(self, blocks: int) -> None:
-        """Add a note that `blocks` blocks remain disturbed, if the experiment is complete."""
+        """Add a note that another CPU shared the core in `blocks` blocks.
+
+        This is only done if all blocks of the experiment are measured.
+        """
         if self.record.blocks == self._bed.blocks:
             note = f"Another CPU shared the core during {blocks} of {self._bed.blocks} blocks."
             self.record = self.record.with_note(note)

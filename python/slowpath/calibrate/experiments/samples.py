@@ -1,4 +1,4 @@
-"""Reads and writes samples as CSV, and computes mean costs with their deviations."""
+"""Reads and writes measured samples as CSV, and computes mean costs with their deviations."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ _HEAD = "value,block,number,component,baseline"
 
 
 def samples_csv(samples: Iterable[Sample]) -> str:
-    """Format samples as CSV, without loss of precision."""
+    """Format samples as CSV, with all digits of their numbers."""
     rows = (
         f"{one.value},{one.block},{one.number},{one.component!r},{one.baseline!r}"
         for one in samples
@@ -43,7 +43,7 @@ def read_samples(text: str) -> list[Sample]:
 
 
 def summarise(samples: Sequence[Sample], *, exact: bool) -> list[Point]:
-    """Return the mean cost at each value of the parameter, by ascending value."""
+    """Return the mean cost at each value of the swept parameter, by ascending value."""
     by_value = dict[int, list[Sample]]()
     for sample in samples:
         by_value.setdefault(sample.value, []).append(sample)
@@ -76,13 +76,14 @@ def standard_error(point: Point) -> float | None:
 
 
 def joint_deviations(samples: Sequence[Sample]) -> list[list[float]]:
-    """Return how costs deviate together: a row for each point, a column for each block.
+    """Return the deviations of mean costs: a row for each point, a column for each block.
 
-    The product of two rows is the covariance of two means. A disturbance of the machine affects all
-    points of an observation and later observations, so the deviations are those of whole blocks of
-    observations (batch means, see Law, Simulation Modeling and Analysis, ch. 9). If all samples are
-    from one time block, consecutive observations form a few batches instead. Outliers of a point
-    do not count in its row.
+    They describe how the means of several points deviate together: the product of two rows is the
+    covariance of two means. A disturbance of the machine affects all points of an observation and
+    later observations, so the deviations are those of whole blocks of observations (batch means,
+    see Law, Simulation Modeling and Analysis, ch. 9). If all samples are from one block,
+    consecutive observations form a few batches instead. Outliers of a point do not count in its
+    row.
     """
     block_of, blocks = _blocks(samples)
     by_value = dict[int, list[tuple[int, float]]]()
@@ -103,7 +104,10 @@ def joint_deviations(samples: Sequence[Sample]) -> list[list[float]]:
 
 
 def _blocks(samples: Sequence[Sample]) -> tuple[dict[tuple[int, int], int], int]:
-    """Return a block number for each observation, counted from zero, and the number of blocks."""
+    """Return the block of each observation, numbered from zero, and the number of blocks.
+
+    An observation is given by its block and its number in the samples.
+    """
     observations = sorted({(one.block, one.number) for one in samples})
     if len({block for block, _ in observations}) > 1:
         block_of = {one: one[0] for one in observations}

@@ -32,7 +32,7 @@ Baseline = Literal["without", "empty"]
 
 
 class Variation(TypedDict):
-    """Bytes that differ from packet to packet."""
+    """Bytes of the packet that differ from packet to packet."""
 
     offset: int
     """Offset of the first byte, in bytes from the start of the Ethernet header."""
@@ -56,7 +56,7 @@ class Traffic(TypedDict):
 
 
 class Sweep(TypedDict):
-    """The parameter that changes from point to point, with its values."""
+    """The parameter that an experiment varies, with its values."""
 
     parameter: str
     """A parameter of the component, or `size`, the packet size."""
@@ -71,7 +71,7 @@ class Sweep(TypedDict):
 
 
 class ComponentPart(TypedDict):
-    """The component of an experiment, with its parameters."""
+    """The component whose cost an experiment measures, with its parameters."""
 
     kind: str
     """Kind of component; `slowpath calibrate --list --format json` has all kinds."""
@@ -107,7 +107,10 @@ ParameterValues = dict[str, int | str]
 
 
 def values_of(sweep: Sweep, step: int = 1) -> list[int]:
-    """Return the values of a sweep in ascending order; all but the ends are multiples of `step`."""
+    """Return the values of a sweep in ascending order.
+
+    All values except the first and the last are multiples of `step`.
+    """
     first, last, points = sweep["first"], sweep["last"], sweep["points"]
     if points == 1 or first == last:
         return [first]

@@ -37,7 +37,7 @@ _METHODS = {
 
 
 def dpdk_program(experiment: Experiment) -> str:
-    """Return the program of an experiment, in C.
+    """Return the C program that measures an experiment with DPDK.
 
     Raises:
         InputError: when parameters do not fit together, or DPDK has no equivalent.

@@ -68,7 +68,7 @@ def _constant(luck: random.Random) -> str:
 
 
 def _branch(luck: random.Random) -> str:
-    """Return a conditional jump over an addition."""
+    """Return a conditional jump that may skip an addition, as random inline assembly."""
     left, right = _two(luck)
     changed = luck.randrange(VALUES)
     compared = f"if %1 {luck.choice(_CONDITIONS)} %2 goto +1\\n\\t%0 += 3"
@@ -81,7 +81,7 @@ def _load(luck: random.Random) -> str:
 
 
 def _reload(luck: random.Random) -> str:
-    """Return a load from the map's value, where an earlier instruction may have stored."""
+    """Return a load from the map value, which an earlier store may have changed."""
     return _loaded(luck, "state")
 
 

@@ -34,7 +34,7 @@ _KEYED = (*TABLES, "state")
 
 
 class Layers(NamedTuple):
-    """The headers that the parser extracts, in order."""
+    """The packet headers that the parser extracts, in order."""
 
     headers: list[tuple[str, str]]  # type and name of each header
     split: int  # bytes before the key in the header that contains the key; 0: it starts a header
@@ -73,7 +73,7 @@ _HIGH = 1 << 31
 
 
 class P4Program(NamedTuple):
-    """The program, table entries and packet for a point of an experiment."""
+    """The P4 program, table entries and packet for an experiment at one parameter value."""
 
     text: str  # P4
     entries: str  # `table_add` commands for the switch's command line
@@ -81,7 +81,7 @@ class P4Program(NamedTuple):
 
 
 def p4_program(experiment: Experiment, value: int, *, component: bool) -> P4Program:
-    """Return the program of a point, with or without the component.
+    """Return the program of an experiment at one parameter value, with or without its component.
 
     Raises:
         InputError: when parameters do not fit together, or v1model has no equivalent.
@@ -164,14 +164,19 @@ def _key_bits(end: int, start: int) -> str:
 
 
 def _address(others: int, front: int) -> str:
-    """Return a P4 expression for an address: `number`, with other key bits before and after it."""
+    """Return a P4 expression for the address in the key, which is built from `number`.
+
+    Args:
+        others: number of key bits that do not depend on `number`.
+        front: how many of these bits are in front of it.
+    """
     before = [_key_bits(others, others - front)] if front else []
     behind = [_key_bits(others - front, 0)] if others > front else []
     return " ++ ".join([*before, "number", *behind])
 
 
 def _entries(experiment: Experiment, settings: ParameterValues) -> str:
-    """Return the commands that fill the tables, one for each entry."""
+    """Return the switch commands that fill the tables, one for each entry."""
     kind = experiment["component"]["kind"]
     if kind not in TABLES:
         return ""

@@ -24,13 +24,16 @@ def payload_offset(experiment: Experiment) -> int:
 
 
 def key_offset(experiment: Experiment) -> int:
-    """Return the offset of the table key, which is that of the varying bytes or of the payload."""
+    """Return the offset of the table key: the first varying byte, or the payload if none vary."""
     vary = experiment["traffic"]["vary"]
     return vary[0]["offset"] if vary else payload_offset(experiment)
 
 
 def fixed_key_bytes(experiment: Experiment, size: int, key_bytes: int) -> bytes:
-    """Return the key bytes after the first 4, which are the same in all packets of `size` bytes."""
+    """Return the key bytes after the first 4, taken from a packet of `size` bytes.
+
+    They are the same in all packets.
+    """
     where = key_offset(experiment)
     return packet_of(experiment, size)[where + 4 : where + key_bytes]
 
@@ -81,14 +84,14 @@ _WORD = 4  # number of bytes in which prefixes differ
 
 
 class PrefixShape(NamedTuple):
-    """Position of the 4 bytes of an address in which prefixes differ."""
+    """Position of the only 4 bytes of an address in which the prefixes of a table differ."""
 
     front: int  # number of bytes before these 4 bytes, the same in all addresses
     bits: int  # number of prefix bits in these 4 bytes; at least 25 unless the prefix is shorter
 
 
 def prefix_shape(bits: int) -> PrefixShape:
-    """Return where prefixes of this length differ; long prefixes differ in their last bytes."""
+    """Return the position of the 4 bytes in which prefixes of `bits` bits differ."""
     front = max(-(-(bits - 8 * _WORD) // 8), 0)
     return PrefixShape(front, bits - 8 * front)
 
@@ -108,7 +111,8 @@ def address_of(number: int, bits: int, others: bytes) -> bytes:
 def prefix_of(number: int, bits: int, others: bytes) -> bytes:
     """Return the prefix with this number as an address, with zeros after the prefix.
 
-    There are 2^(b - 1) different prefixes, where b is the `bits` of their shape.
+    There are 2^(b - 1) different prefixes, where b is the field `bits` of the result of
+    `prefix_shape`.
     """
     address = int.from_bytes(address_of(number, bits, others), "big")
     size = _WORD + len(others)

@@ -43,7 +43,7 @@ _MISSES = {"table-exact": 3, "table-lpm": 0}
 
 
 def input_packet(experiment: Experiment, settings: ParameterValues, packet: bytes) -> bytes:
-    """Return `packet` with data for the component to read, and with a key that hits or misses."""
+    """Return `packet` filled with input for the component, and a table key that hits or misses."""
     kind, data = experiment["component"]["kind"], bytearray(packet)
     end = payload_offset(experiment)
     if kind in ("parser", "checksum"):
@@ -177,7 +177,7 @@ WORDS = 63
 
 
 class ComponentHeaders(NamedTuple):
-    """Headers that only the code of the component uses."""
+    """Headers that only the component under test reads or writes."""
 
     structs: str  # declarations of the header types
     headers: list[tuple[str, str]]  # type and name of each header
@@ -185,7 +185,7 @@ class ComponentHeaders(NamedTuple):
 
 
 def own_headers(kind: str, settings: ParameterValues) -> ComponentHeaders:
-    """Return the headers that only the component uses."""
+    """Return the headers that only the component under test uses."""
     count, size = numeric_value(settings, "headers"), 8 * numeric_value(settings, "header_bytes")
     fields = numeric_value(settings, "fields")
     if kind in ("parser", "push", "pop"):
@@ -203,7 +203,7 @@ def own_headers(kind: str, settings: ParameterValues) -> ComponentHeaders:
 
 
 def _words(count: int) -> ComponentHeaders:
-    """Split `count` 32-bit words into headers of at most `WORDS` words."""
+    """Declare `count` 32-bit words, split into headers of at most `WORDS` words."""
     structs, headers = [_struct("fresh_t", [("word", 32)])], [("fresh_t", "fresh")]
     for number, first in enumerate(range(0, count, WORDS)):
         words = min(WORDS, count - first)
@@ -316,7 +316,7 @@ class Pipeline(NamedTuple):
 
 
 class Pipelines(NamedTuple):
-    """Pipelines of a point, with and without the component, and their input packet."""
+    """Pipelines with and without the component under test, and their common input packet."""
 
     component: Pipeline
     baseline: Pipeline
@@ -343,7 +343,7 @@ def swx_driver(experiment: Experiment) -> str:
 
 
 def swx_pipelines(experiment: Experiment, value: int) -> Pipelines:
-    """Return the pipelines of a point.
+    """Return the pipelines of an experiment at one value of its parameter.
 
     Raises:
         InputError: when parameters do not fit together, or SWX has no equivalent.

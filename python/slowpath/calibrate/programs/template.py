@@ -68,7 +68,7 @@ def _expanded(lines: _Lines, values: Values) -> Iterator[str]:
 
 
 def _end(lines: _Lines, start: int) -> tuple[int, int | None]:
-    """Return the lines of the `end` and the `else` (None: none) of the block at `start`."""
+    """Return the line numbers of the `end` and the `else` (None: none) of the block at `start`."""
     depth, middle = 0, None
     for at in range(start, len(lines)):
         command = lines[at][1]

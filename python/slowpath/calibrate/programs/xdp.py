@@ -83,7 +83,7 @@ def helper_names(settings: ParameterValues) -> dict[str, int | str]:
 
 
 def _key(kind: str) -> str:
-    """Return the address of a key in C: index 0, a prefix with its length, or a plain key."""
+    """Return the C expression for the address of a map key; it depends on the map's type."""
     if kind in _NUMBERED:
         return "&asked.zero"
     return "&asked.bits" if kind == "lpm_trie" else "&asked.key"
@@ -112,7 +112,7 @@ def _little(value: int, size: int) -> str:
 
 
 def _value(settings: ParameterValues) -> str:
-    """Return the value of an entry: 1 as a little-endian number."""
+    """Return the value of each table entry: 1 as a little-endian number."""
     return _little(1, numeric_value(settings, "value_bytes"))
 
 
@@ -127,7 +127,7 @@ Tables = Iterator[tuple[str, list[Entry]]]
 
 
 def _tables(settings: ParameterValues, found: list[Entry]) -> Tables:
-    """Yield all tables of a program, each with the same entries."""
+    """Yield the name and the entries of each lookup table; all tables have the same entries."""
     for table in range(numeric_value(settings, "tables")):
         yield f"table{table}", found
 
@@ -186,7 +186,10 @@ def _copy(_experiment: Experiment, settings: ParameterValues) -> Tables:
 
 
 def _helper(experiment: Experiment, settings: ParameterValues) -> Tables:
-    """Yield the map of a helper: with an entry that look-ups and updates find, or empty."""
+    """Yield the name and the entries of the map that a helper uses.
+
+    If calls of the helper have to find an entry, there is this one, else none.
+    """
     packet = packet_of(experiment, numeric_value(settings, SIZE))
     payload = payload_offset(experiment)
     kind, helper = settings["map"], settings["helper"]
@@ -229,7 +232,7 @@ _INSTRUCTIONS = {
 
 
 class XdpProgram(NamedTuple):
-    """The source, map contents and packet for a point of an experiment."""
+    """The C source, map contents and packet for an experiment at one parameter value."""
 
     text: str  # C source
     maps: str  # content of maps in the format of `--maps`, as JSON
@@ -237,7 +240,7 @@ class XdpProgram(NamedTuple):
 
 
 def xdp_program(experiment: Experiment, value: int, *, component: bool) -> XdpProgram:
-    """Return the program of a point, with or without the component.
+    """Return the program of an experiment at one parameter value, with or without its component.
 
     Raises:
         InputError: when the parameters do not fit together.
@@ -258,7 +261,7 @@ def xdp_program(experiment: Experiment, value: int, *, component: bool) -> XdpPr
 
 
 def empty_program(experiment: Experiment, value: int) -> XdpProgram:
-    """Return a program that does nothing, with the packet of a point."""
+    """Return a program that does nothing, with the experiment's packet at one parameter value."""
     size = numeric_value(settings_at(experiment, value), SIZE)
     titles = {"title": experiment["description"], "experiment": experiment["name"]}
     text = expand(FOLDER, "empty.c", {**titles, "role": "an empty program"})

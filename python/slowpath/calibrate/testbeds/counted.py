@@ -1,7 +1,8 @@
-"""Test beds that compute costs from the prices of a target instead of measuring them.
+"""Test beds that compute costs from a target's description instead of measuring them.
 
-The cost is that of the slowest path of a program, with and without the component. The difference is
-therefore exactly the cost of the component, and a model must reproduce it exactly.
+The cost of a program is that of its slowest path. It is computed for two programs: with the
+component whose cost an experiment determines, and without it. The difference is exactly the cost of
+the component, and a fitted model must reproduce it exactly.
 """
 
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ _SECONDS = 20.0
 
 
 class ComputedTestBed(TestBed):
-    """A test bed that computes costs instead of measuring them."""
+    """A test bed that computes the costs of programs on a target instead of measuring them."""
 
     templates, ending = FOLDER, ENDING
     exact = True
@@ -36,7 +37,7 @@ class ComputedTestBed(TestBed):
     """
 
     def check(self, experiment: Experiment) -> None:
-        """Reject unsupported experiments, see `TestBed.check`."""
+        """Reject experiments that the test bed does not support, see `TestBed.check`."""
         xdp_program(experiment, swept_values(experiment)[0], component=True)
 
     @contextmanager
@@ -47,7 +48,7 @@ class ComputedTestBed(TestBed):
 
 
 class Ebpf(ComputedTestBed):
-    """The test bed `ebpf`."""
+    """The test bed `ebpf`, which counts BPF instructions."""
 
     name = target = "ebpf"
     says = "Instructions of XDP programs, counted"
@@ -56,7 +57,7 @@ class Ebpf(ComputedTestBed):
 
 
 class Agilio(ComputedTestBed):
-    """The test bed `agilio-cx-2x40`."""
+    """The test bed `agilio-cx-2x40`, which computes cycles on the SmartNIC of this name."""
 
     name = target = "agilio-cx-2x40"
     says = "XDP programs on the Agilio CX 2x40, cycles by its cost model"
@@ -67,7 +68,10 @@ class Agilio(ComputedTestBed):
 
 
 def _of_any_packet(experiment: Experiment) -> Experiment:
-    """Return the experiment without varying bytes, as the analysis considers all packets anyway."""
+    """Return the experiment without its list of packet bytes to vary.
+
+    The analysis considers all packets anyway.
+    """
     return {**experiment, "traffic": {**experiment["traffic"], "vary": []}}
 
 

@@ -2,8 +2,9 @@
 
 Neither needs a network card or huge pages.
 
-One generated program visits all points of an experiment repeatedly, in random order. Each visit
-rebuilds the tables and yields one observation of each point.
+An experiment sweeps a parameter over several values, its points. One generated program visits all
+points repeatedly, in random order. Each visit rebuilds the tables and yields one observation of
+each point.
 
 The programs of `dpdk-swx` time SWX pipelines, which DPDK's library interprets. Each point has two
 pipelines in .spec files, with and without the component.
@@ -41,7 +42,7 @@ _OPTIONS = ("--no-huge", "--no-pci", "--no-telemetry", "--no-shconf", "--log-lev
 
 
 class Program(NamedTuple):
-    """A program to compile and run."""
+    """A program to compile and run: its source file and command-line arguments."""
 
     source: Path
     arguments: tuple[str, ...] = ()  # further command-line arguments
@@ -54,7 +55,7 @@ class _Flags(NamedTuple):
 
 
 def missing(bed: str) -> str | None:
-    """Return the reason why the test bed cannot run, and what to install; None if it can run."""
+    """Return the reason why a test bed cannot run, and what to install; None if it can run."""
     for tool in (_compiler()[0], "pkg-config"):
         if shutil.which(tool) is None:
             return f"the test bed {bed} needs {tool}; install it with: {INSTALL}"
@@ -92,7 +93,7 @@ class Runner:
         self._cpu = chosen_cpu(limits.cpu)
 
     def measure(self, job: Job) -> BlockResult:
-        """Measure an experiment, see `TestBedSession.measure`."""
+        """Measure an experiment with its generated program, see `TestBedSession.measure`."""
         name, program = job.experiment["name"], self._write(job)
         job.say("compiling")
         self._compile(program.source)
@@ -132,7 +133,7 @@ class Runner:
         return [str(self._binary), *eal, "--", *own]
 
     def _follow(self, process: "subprocess.Popen[bytes]", run: "_Run") -> str:
-        """Read the output until the program ends, is precise, or must stop.
+        """Read the program's output until it ends, its samples are precise, or the run must stop.
 
         Return the last line on standard error if the program ended by itself, else an empty string.
         """
@@ -157,7 +158,7 @@ class Runner:
 
 
 class _Run:
-    """Samples, errors and progress that a running program has printed."""
+    """Samples, errors and progress that a running program has printed so far."""
 
     def __init__(self, job: Job, limits: Limits) -> None:
         self._job, self._precision = job, limits.precision
@@ -185,7 +186,7 @@ class _Run:
         return True
 
     def _is_enough(self) -> bool:
-        """Return true if the samples are precise.
+        """Return true if the samples are precise enough.
 
         Checks are rare, because stopping at the first narrow interval would favour intervals that
         are too narrow by chance.
@@ -207,13 +208,13 @@ class _Run:
 
 
 class DpdkTestBed(TestBed):
-    """A test bed whose programs measure their own time."""
+    """A DPDK test bed, whose programs measure their own time."""
 
     metrics = ("ns", "cycles")
 
     @abstractmethod
     def write(self, job: Job) -> Program:
-        """Write the program of an experiment into the folder of the job."""
+        """Write the source of an experiment's program into the folder of the job."""
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> Iterator[Runner]:
@@ -227,37 +228,41 @@ class DpdkTestBed(TestBed):
 
 
 class Dpdk(DpdkTestBed):
-    """The test bed `dpdk`."""
+    """The test bed `dpdk`, for C programs that call DPDK's libraries."""
 
     name = target = "dpdk"
     says = "Programs on DPDK in user space, with packets in memory"
     templates, ending = dpdk.FOLDER, ".c"
 
     def check(self, experiment: Experiment) -> None:
-        """Reject unsupported experiments, see `TestBed.check`."""
+        """Reject experiments that the test bed does not support, see `TestBed.check`."""
         dpdk.dpdk_program(experiment)
 
     def write(self, job: Job) -> Program:
-        """Write the program."""
+        """Write the C source of an experiment's program into the folder of the job."""
         source = job.folder / f"{job.experiment['name']}.c"
         write(source, dpdk.dpdk_program(job.experiment))
         return Program(source)
 
 
 class DpdkSwx(DpdkTestBed):
-    """The test bed `dpdk-swx`."""
+    """The test bed `dpdk-swx`, for SWX pipelines in DPDK's interpreter."""
 
     name = target = "dpdk-swx"
     says = "Pipelines as p4c writes them, in DPDK's interpreter"
     templates, ending = swx.FOLDER, ".spec"
 
     def check(self, experiment: Experiment) -> None:
-        """Reject unsupported experiments, see `TestBed.check`."""
+        """Reject experiments that the test bed does not support, see `TestBed.check`."""
         swx.swx_driver(experiment)
         swx.swx_pipelines(experiment, swept_values(experiment)[0])
 
     def write(self, job: Job) -> Program:
-        """Write the program and, for each point, two pipelines with input and expected outputs."""
+        """Write the program and, for each point, two pipelines with input and expected outputs.
+
+        A point is a value of the swept parameter. The pipelines differ in the experiment's
+        component.
+        """
         parameter = job.experiment["component"]["sweep"]["parameter"]
         for value in job.points:
             found, name = swx.swx_pipelines(job.experiment, value), f"{parameter}-{value}"

@@ -1,12 +1,13 @@
 """Test bed for XDP programs in the running kernel.
 
-Each load measures all programs of an experiment in turns, so that disturbances of the machine
-cancel in differences. A load is one observation of each point. An experiment is measured in several
-blocks; between two of its blocks, the test bed measures all other experiments.
+An experiment sweeps a parameter over several values, its points. Each load measures all programs of
+an experiment in turns, so that disturbances of the machine cancel in differences. A load is one
+observation of each point. Measurements of an experiment are divided into several blocks. Between
+two of them, the test bed measures a block of every other experiment.
 
 Programs are prepared once for all blocks of a run. Preparation runs a program in kernel and
-interpreter, and counts how often it can be repeated. Prepared cases stay in memory between blocks,
-except cases with much map content. Each load nevertheless loads all programs anew.
+interpreter, and counts how often it can be repeated. Prepared programs stay in memory between
+blocks, except those with much map content. Each load nevertheless loads all programs anew.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,13 +34,13 @@ them. A case takes about ten times as much memory."""
 
 
 class CaseBudget:
-    """Memory budget for the map content of cases that stay in memory between blocks."""
+    """Memory budget for the map content of prepared programs that stay in memory between blocks."""
 
     def __init__(self) -> None:
         self._left = _ROOM
 
     def takes(self, size: int) -> bool:
-        """Return true if a case of this size still fits, and subtract its size from the budget."""
+        """Return true if map content of `size` bytes fits, and subtract it from the budget."""
         if size > min(_LARGEST, self._left):
             return False
         self._left -= size
@@ -47,7 +48,7 @@ class CaseBudget:
 
 
 class _Origin(NamedTuple):
-    """The program from which a case was prepared."""
+    """The generated program that a prepared path belongs to, needed to prepare it again."""
 
     value: int  # point of the program
     component: bool  # true: with the component
@@ -55,7 +56,10 @@ class _Origin(NamedTuple):
 
 
 class Cases:
-    """The cases of an experiment; points with the same program share its case."""
+    """The prepared programs of an experiment; points with the same program share one case.
+
+    A point is a value of the swept parameter. A case is a program's path that can be timed.
+    """
 
     def __init__(
         self, station: kernel.Station, compiler: Compiler, job: Job, room: CaseBudget
@@ -74,7 +78,7 @@ class Cases:
         """Reasons why points have no cases, by point."""
 
     def prepare(self, say: Callable[[str], None], stopped: Callable[[], bool]) -> bool:
-        """Prepare the missing cases; return true if all are prepared, false after a stop."""
+        """Prepare the programs that are not in memory; return false if a stop was requested."""
         if not self._complete:
             return self._prepare_all(say, stopped)
         for number, origin in enumerate(self._origins):
@@ -87,7 +91,7 @@ class Cases:
         return True
 
     def ready(self) -> list[kernel.Case]:
-        """Return the prepared cases in order of their numbers."""
+        """Return all prepared programs, in an order such that `pairs` has their indices."""
         return [case for case in self._known if case is not None]
 
     def release(self) -> None:
@@ -116,7 +120,11 @@ class Cases:
         return self._complete
 
     def _written(self, stopped: Callable[[], bool]) -> list[tuple[int, Pair]]:
-        """Write the programs of all points, start to compile them, and return them by point."""
+        """Write the programs of all points, and start to compile them.
+
+        Return each point, a value of the swept parameter, with its two programs. Points for which
+        no program can be written are left out.
+        """
         found = []
         for value in self._points:
             if stopped():
@@ -134,7 +142,9 @@ class Cases:
     def _number(
         self, written: Written, value: int, numbers: dict[str, int], *, component: bool
     ) -> int:
-        """Return the number of a program's case; prepare the case if it is missing.
+        """Return the index of a prepared program; equal programs share an index.
+
+        Prepare the program if it is the first of its kind.
 
         Raises:
             InputError: when the program cannot be compiled or measured.
@@ -158,7 +168,7 @@ class Cases:
 
 
 def _witness(written: Written) -> str:
-    """Return packet and maps in the form of a witness, as JSON."""
+    """Return a program's packet and maps in the form of a witness, as JSON."""
     program = written.program
     return (
         f'{{"packet":"{program.packet.hex()}","length":{len(program.packet)},'
@@ -167,7 +177,7 @@ def _witness(written: Written) -> str:
 
 
 class LinuxXdp(TestBed):
-    """The test bed `linux-xdp`."""
+    """The test bed `linux-xdp`, which times XDP programs in the running kernel."""
 
     name = target = "linux-xdp"
     says = "XDP programs in the running kernel, timed in its loop for test runs"
@@ -178,7 +188,7 @@ class LinuxXdp(TestBed):
     experiments."""
 
     def check(self, experiment: Experiment) -> None:
-        """Reject unsupported experiments, see `TestBed.check`."""
+        """Reject experiments that the test bed does not support, see `TestBed.check`."""
         xdp_program(experiment, swept_values(experiment)[0], component=True)
 
     @contextmanager
@@ -252,7 +262,10 @@ class _Station:
 def _samples(
     outcome: Outcome, pairs: dict[int, tuple[int, int]], errors: dict[int, str]
 ) -> Iterator[Sample]:
-    """Yield a sample for each point and load; add a reason to `errors` for points without one."""
+    """Yield a sample for each point and load; add a reason to `errors` for points without one.
+
+    A point is a value of the swept parameter. `pairs` has the numbers of its two programs.
+    """
     for value, (component, baseline) in pairs.items():
         both = outcome.subjects[component], outcome.subjects[baseline]
         if both[0] is None or both[1] is None:
@@ -265,7 +278,10 @@ def _samples(
 
 
 def _paths(cases: Cases) -> dict[str, str]:
-    """Return the known paths of programs, by names such as `component-16`."""
+    """Return the executed instructions of each program as text, by names like `component-16`.
+
+    Programs whose executed instructions are unknown are left out.
+    """
     found = dict[str, str]()
     for value, pair in cases.pairs.items():
         for which, number in zip(("component", "baseline"), pair, strict=True):

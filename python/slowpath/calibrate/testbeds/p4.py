@@ -21,14 +21,14 @@ _CHECK = ("--target", "bmv2", "--arch", "v1model", "--parse-only")
 
 
 class P4(TestBed):
-    """The test bed `p4`."""
+    """The test bed `p4`, which only writes P4 programs."""
 
     name = target = "p4"
     says = "P4_16 programs for v1model, which are only written"
     templates, ending = FOLDER, ".p4"
 
     def check(self, experiment: Experiment) -> None:
-        """Reject unsupported experiments, see `TestBed.check`."""
+        """Reject experiments that the test bed does not support, see `TestBed.check`."""
         p4_program(experiment, swept_values(experiment)[0], component=True)
 
     @contextmanager
@@ -47,7 +47,7 @@ class _Writer:
         self._compiler = shutil.which(_COMPILER)
 
     def measure(self, job: Job) -> BlockResult:
-        """Write the programs of all points; the result has no samples."""
+        """Write the P4 programs of all values of the swept parameter; the result has no samples."""
         errors = dict[int, str]()
         parameter = job.experiment["component"]["sweep"]["parameter"]
         for value in job.points:

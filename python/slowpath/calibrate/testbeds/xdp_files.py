@@ -20,21 +20,21 @@ follows from the specification."""
 
 
 class Written(NamedTuple):
-    """A program on disk."""
+    """A generated XDP program, and its source file on disk."""
 
     file: str
     program: XdpProgram
 
 
 class Pair(NamedTuple):
-    """Programs of a point, with and without the component."""
+    """Two programs for a value of the swept parameter, with and without the component."""
 
     component: Written
     baseline: Written
 
 
 class XdpFiles:
-    """The programs of one experiment; equal programs share a file."""
+    """The generated programs of one experiment; equal programs share a file."""
 
     def __init__(self, experiment: Experiment, folder: Path) -> None:
         self._experiment = experiment
@@ -42,7 +42,7 @@ class XdpFiles:
         self._known: list[Written] = []
 
     def pair(self, value: int) -> Pair:
-        """Write the programs of a point.
+        """Write the programs for a value of the swept parameter, with and without the component.
 
         Raises:
             InputError: when parameters do not fit together.
@@ -50,7 +50,7 @@ class XdpFiles:
         return Pair(self._written(value, component=True), self._written(value, component=False))
 
     def again(self, value: int, *, component: bool) -> Written:
-        """Return a program that `pair` has already written; it is not written again."""
+        """Return a program that `pair` has written earlier, without writing its file again."""
         name, program = self._made(value, component=component)
         return Written(str(self._source(name)), program)
 
@@ -78,7 +78,7 @@ class XdpFiles:
         return self._folder / f"{name}.bpf.c"
 
     def _made(self, value: int, *, component: bool) -> tuple[str, XdpProgram]:
-        """Generate a program of a point, with its name."""
+        """Generate the program for a value of the swept parameter, and return it with its name."""
         experiment = self._experiment
         name = f"{experiment['component']['sweep']['parameter']}-{value}"
         if component:
@@ -89,7 +89,7 @@ class XdpFiles:
 
 
 def without_first_comment(text: str) -> str:
-    """Return the text of a program without its first comment, which names the point."""
+    """Return a program's source without its first comment, which names the swept value."""
     return text.partition("*/")[2]
 
 
@@ -98,17 +98,17 @@ FLAGS = ("-mcpu=v3", "-fno-unroll-loops")
 
 
 class Compiled(NamedTuple):
-    """A compiled program and its object."""
+    """A compiled program: the object that contains it, and its number in there."""
 
     object: objects.Object
     number: int
 
 
 class Compiler:
-    """Compiles the programs of all experiments, on a thread per CPU; equal programs only once."""
+    """Compiles the programs of all experiments in parallel; equal programs only once."""
 
     def __init__(self, bed: str) -> None:
-        """Look for clang once, before a test bed writes hundreds of programs.
+        """Look for clang now, before a test bed writes hundreds of programs.
 
         Raises:
             InputError: when no usable clang is installed.

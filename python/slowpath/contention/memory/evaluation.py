@@ -1,5 +1,6 @@
-"""Measures, by nested cross-validation, the errors of each recipe and of choosing between recipes.
+"""Measures the errors of memory models by nested cross-validation.
 
+A recipe says how to build a memory model. The errors of choosing between recipes are measured, too.
 Each outer fold runs everything without the held-out rows: the selection with its own inner folds,
 the training, the intervals. So the errors of `chosen` are those of new rows for a user. They
 include the optimism of picking the best of many recipes.
@@ -30,7 +31,7 @@ _SEEDS = 1000
 
 
 class Evaluated(NamedTuple):
-    """Errors of a recipe, or of choosing a recipe, on rows that training did not see."""
+    """Errors of a memory model, or of choosing one, on rows that training did not see."""
 
     name: str
     errors: Errors
@@ -49,7 +50,7 @@ Progress = Callable[[int, int], None]
 
 
 class Protocol(NamedTuple):
-    """Settings of an evaluation."""
+    """Settings of a cross-validation."""
 
     repetitions: int = 1
     confidence: float = 0.9
@@ -62,9 +63,9 @@ def evaluate(
     protocol: Protocol,
     progress: Progress = lambda _done, _all: None,
 ) -> Evaluated:
-    """Evaluate a recipe by nested cross-validation.
+    """Evaluate a memory model by nested cross-validation.
 
-    If `recipe` is None, evaluate the selection among all recipes.
+    If `recipe` is None, evaluate the choice among all models.
     """
     count = len(rows.throughput)
     predicted, low, high = np.zeros((3, protocol.repetitions, count))  # logarithms

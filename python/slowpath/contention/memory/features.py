@@ -26,19 +26,19 @@ Selected = Mask | Indices
 
 
 def columns_of(columns: Columns, selected: Selected) -> dict[str, Floats]:
-    """Return the selected rows of all columns."""
+    """Return the selected rows of all columns of a table."""
     return {name: values[selected] for name, values in columns.items()}
 
 
 class Rows(NamedTuple):
-    """Measured rows, with the size in MB of the cache that the functions shared."""
+    """Measured rows with their throughput, and the size in MB of the shared cache."""
 
     columns: Columns
     throughput: Floats
     cache_mb: float
 
     def where(self, selected: Selected) -> "Rows":
-        """Return the selected rows."""
+        """Return the measured rows that the mask or the indices select."""
         columns = columns_of(self.columns, selected)
         return self._replace(columns=columns, throughput=self.throughput[selected])
 
@@ -66,7 +66,7 @@ _COUNTERS = ("ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb")
 
 
 class Feature(NamedTuple):
-    """A feature column of a model."""
+    """An input column of a memory model, computed from measured columns."""
 
     name: str
     values: Floats
@@ -74,7 +74,7 @@ class Feature(NamedTuple):
 
 
 def logarithm(columns: Columns, name: str) -> Floats:
-    """Return the logarithm of a column, after adding the column's floor."""
+    """Return the logarithm of a column, after adding a floor that avoids the logarithm of zero."""
     return np.asarray(np.log(columns[name] + _FLOORS[name]))
 
 
@@ -86,7 +86,7 @@ def _flows(columns: Columns) -> list[Feature]:
 
 
 def _doublings(columns: Columns) -> Floats:
-    """Return how many times the flow table has doubled to hold the flows."""
+    """Return how many times the function's flow table has doubled to hold the flows, by row."""
     return np.floor(np.log2(np.maximum(columns["flow_count"], 1.0)))
 
 
@@ -119,7 +119,7 @@ def accesses(columns: Columns) -> Floats:
 
 
 def cache_misses(columns: Columns, cache_mb: float) -> Floats:
-    """Return the accesses per second that miss the competitors' share of the cache."""
+    """Return the competitors' cache misses per second, estimated from their working set."""
     working_set = np.maximum(columns["wss_mb"], _FLOORS["wss_mb"])
     missing = np.clip(1 - _SHARE * cache_mb / working_set, 0, 1)
     return np.asarray(accesses(columns) * missing)
@@ -188,10 +188,11 @@ DEVICE_SETS = ("pressure, bus", "accesses, moved", "roots, moved")
 
 
 def features(columns: Columns, traffic: str, contention: str, cache_mb: float) -> list[Feature]:
-    """Return the features of rows. In rows without counters, a score replaces them.
+    """Return the input features of a memory model for the rows of a table.
 
-    Models use both if rows have both. No table has both, but a benchmark on the simulated NIC
-    measures the value of this combination.
+    They describe the traffic, and the competitors: by counters, by a score if there are no
+    counters, or by both. No real table has both, but a benchmark on the simulated NIC measures the
+    value of this combination.
     """
     own = TRAFFIC[traffic](columns)
     if contention == "none":

@@ -31,7 +31,7 @@ _FOLDS = 10
 
 
 class Conformal(NamedTuple):
-    """The models of all folds with their residuals on held-out rows; intervals follow from both."""
+    """The memory models of all folds, with their residuals, from which intervals are computed."""
 
     stage: MemoryStage  # trained on all rows
     stages: tuple[MemoryStage, ...]  # for each fold, trained on the rows of the other folds
@@ -39,7 +39,7 @@ class Conformal(NamedTuple):
     residuals: Floats  # |log measured - log predicted| when held out, divided by the row's spread
 
     def interval(self, columns: Columns, confidence: float) -> tuple[Floats, Floats]:
-        """Return the logarithms of the lower and the upper end of the interval, by row."""
+        """Return the lower and the upper end of the prediction interval, as logarithms, by row."""
         by_fold = np.array([stage.log_throughput(columns) for stage in self.stages])
         predicted = by_fold[self.fold]
         margins = np.outer(self.residuals, self.stage.spread(columns))
@@ -47,12 +47,12 @@ class Conformal(NamedTuple):
 
 
 def conformal(stage: MemoryStage, rows: Rows, known: Sequence[Kernels] | None = None) -> Conformal:
-    """Train a model for each fold, and return its residuals on the held-out rows.
+    """Train a memory model for each fold, and compute its residuals on the held-out rows.
 
     Args:
-        stage: stage trained on all rows.
+        stage: memory model trained on all rows.
         rows: the training rows.
-        known: kernel parameters of each fold's stage from an earlier training.
+        known: kernel parameters of each fold's model from an earlier training.
 
     Raises:
         ValueError: if `known` does not fit the recipe or the folds.
@@ -72,13 +72,13 @@ def conformal(stage: MemoryStage, rows: Rows, known: Sequence[Kernels] | None = 
 
 
 def _upper(values: Floats, confidence: float) -> Floats:
-    """Return the quantile for a new value, with the finite-sample correction of CV+."""
+    """Return an upper quantile along the first axis, with the finite-sample correction of CV+."""
     rank = min(math.ceil(confidence * (len(values) + 1)), len(values))
     return np.asarray(np.partition(values, rank - 1, axis=0)[rank - 1])
 
 
 def residual_quantile(residuals: Sequence[float] | Floats, confidence: float) -> float:
-    """Return a bound that the residual of a new row does not exceed with this confidence."""
+    """Return an upper bound for the residual of a new row, which holds with this probability."""
     return float(_upper(np.asarray(residuals)[:, None], confidence)[0])
 
 
@@ -100,7 +100,10 @@ class Range(NamedTuple):
     reach: float  # largest distance between a training row and its nearest neighbour
 
     def outside(self, columns: Columns) -> list[list[str]]:
-        """Return the columns outside the range, by row; an empty list for rows inside."""
+        """Return, for each row, the columns outside the training range; an empty list for none.
+
+        If only the combination of values is unusual, the list contains only `TOGETHER`.
+        """
         beyond = {
             name: (values < self.least[name] * (1 - _SAME))
             | (values > self.most[name] * (1 + _SAME))
@@ -126,7 +129,7 @@ class Range(NamedTuple):
 
 
 def range_of(columns: Columns) -> Range:
-    """Return the range of the training rows, of which there must be at least two."""
+    """Compute the range of at least two training rows."""
     names = tuple(name for name, values in columns.items() if np.ptp(values) > 0)
     logs = _logarithms(columns, names)
     centre, scale = logs.mean(axis=0), logs.std(axis=0)

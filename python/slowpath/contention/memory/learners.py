@@ -32,7 +32,7 @@ _JITTER = 1e-10
 
 
 class Scale(NamedTuple):
-    """Mean and standard deviation of each column.
+    """Mean and standard deviation of each column of a matrix.
 
     For a constant column, the deviation is set to 1.
     """
@@ -41,19 +41,22 @@ class Scale(NamedTuple):
     deviation: Floats
 
     def __call__(self, values: Floats) -> Floats:
-        """Return the values minus the mean, divided by the standard deviation."""
+        """Return the values minus the mean, divided by the standard deviation, column by column."""
         return np.asarray((values - self.mean) / self.deviation)
 
 
 def scale_of(values: Floats) -> Scale:
-    """Compute mean and standard deviation of each column."""
+    """Return the mean and the standard deviation of each column."""
     mean, deviation = values.mean(axis=0), values.std(axis=0)
     rounding = 10 * np.finfo(float).eps * np.abs(mean)
     return Scale(mean, np.where(deviation <= rounding, 1.0, deviation))
 
 
 class GaussianProcess:
-    """A Gaussian process. `fit` searches for its kernel parameters, unless they are `known`."""
+    """A Gaussian process regressor.
+
+    `fit` searches for the kernel parameters, unless they are `known`.
+    """
 
     def __init__(self, roughness: Roughness, known: Floats | None = None) -> None:
         self._roughness = roughness
@@ -65,7 +68,7 @@ class GaussianProcess:
         return self._theta
 
     def fit(self, x: Floats, y: Floats, /) -> "GaussianProcess":
-        """Train on rows.
+        """Train on rows of features `x` with the targets `y`.
 
         Raises:
             ValueError: if the number of known parameters does not fit the features.
@@ -87,7 +90,7 @@ class GaussianProcess:
     @overload
     def predict(self, x: Floats, /, *, return_std: Literal[True]) -> tuple[Floats, Floats]: ...
     def predict(self, x: Floats, /, *, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
-        """Return the mean for other rows, and with `return_std` the standard deviation."""
+        """Return the predicted mean for rows, and with `return_std` also the standard deviation."""
         constant, lengths, noise = _parameters(self._theta)
         new, trained = self._x_scale(x) / lengths, self._x / lengths
         squares = ((new[:, None, :] - trained[None]) ** 2).sum(axis=2)
@@ -112,7 +115,7 @@ class GaussianProcess:
 
 
 class Likelihood:
-    """The likelihood of the training rows, as a function of the kernel parameters."""
+    """The likelihood of the training rows under a Gaussian process, by kernel parameters."""
 
     def __init__(self, x: Floats, y: Floats, roughness: Roughness) -> None:
         rows, self.features = x.shape
@@ -121,12 +124,12 @@ class Likelihood:
         self._squares = np.ascontiguousarray(squares.reshape(rows * rows, self.features).T)
 
     def kernel(self, theta: Floats) -> Floats:
-        """Return the kernel matrix of the rows, including noise."""
+        """Return the kernel matrix of the training rows, with noise added to its diagonal."""
         constant, lengths, noise = _parameters(theta)
         return self._kernel(constant * _matern(self._distance(lengths), self._roughness), noise)
 
     def loss(self, theta: Floats) -> tuple[float, Floats]:
-        """Return the negative logarithm of the likelihood, and its gradient."""
+        """Return the negative logarithm of the likelihood, and its gradient by `theta`."""
         constant, lengths, noise = _parameters(theta)
         distance = self._distance(lengths)
         shape = constant * _matern(distance, self._roughness)
@@ -167,11 +170,10 @@ def _matern(distance: Floats, roughness: Roughness) -> Floats:
 
 
 def _matern_slope(distance: Floats, roughness: Roughness) -> Floats:
-    """Return a factor of the kernel's derivative with respect to the logarithm of a length.
+    """Return a factor of the Matern kernel's derivative by the logarithm of a length parameter.
 
-    The factor is the derivative divided by the square of the difference.
-
-    Differences are scaled by that length. For equal rows the square is 0, so any factor is right.
+    The derivative is this factor times the squared difference of the feature that the length
+    scales. For equal rows the square is 0, so any factor is right.
     """
     if roughness == ROUGH:
         return np.asarray(np.exp(-distance) / np.where(distance > 0, distance, 1.0))
@@ -189,7 +191,7 @@ class Ridge:
     """
 
     def fit(self, x: Floats, y: Floats, /) -> "Ridge":
-        """Train on rows."""
+        """Train on rows of features `x` with the targets `y`."""
         self._scale, self._mean = scale_of(x), float(y.mean())
         left, sizes, right = np.linalg.svd(self._scale(x), full_matrices=False)
         centred = y - self._mean
@@ -205,7 +207,7 @@ class Ridge:
         return self
 
     def predict(self, x: Floats, /) -> Floats:
-        """Return predictions for other rows."""
+        """Return predictions for rows of features `x`."""
         return np.asarray(self._scale(x) @ self._slopes + self._mean)
 
 
@@ -213,17 +215,20 @@ _SEGMENTS = 4
 
 
 class SegmentedRidge:
-    """A continuous piecewise linear regression; segments have equally many distinct values."""
+    """A regression that is continuous and piecewise linear in the first feature.
+
+    The segments have equally many distinct values.
+    """
 
     def fit(self, x: Floats, y: Floats, /) -> "SegmentedRidge":
-        """Train on rows."""
+        """Train on rows of features `x` with the targets `y`."""
         inner = np.linspace(0, 1, _SEGMENTS + 1)[:-1]
         self._knots = np.quantile(np.unique(x[:, 0]), inner) if x.shape[1] else np.empty(0)
         self._model = Ridge().fit(self._columns(x), y)
         return self
 
     def predict(self, x: Floats, /) -> Floats:
-        """Return predictions for other rows."""
+        """Return predictions for rows of features `x`."""
         return self._model.predict(self._columns(x))
 
     def _columns(self, x: Floats) -> Floats:
@@ -237,17 +242,17 @@ class Learner(Protocol):
     """A regressor with the interface of scikit-learn."""
 
     def fit(self, x: Floats, y: Floats, /) -> object:
-        """Train on rows."""
+        """Train on rows of features `x` with the targets `y`."""
 
     def predict(self, x: Floats, /) -> Floats:
-        """Return predictions for other rows."""
+        """Return predictions for rows of features `x`."""
 
 
 class ProbabilisticLearner(Protocol):
     """A regressor that also predicts standard deviations."""
 
     def predict(self, x: Floats, /, *, return_std: Literal[True]) -> tuple[Floats, Floats]:
-        """Return predictions for other rows, and their standard deviations."""
+        """Return predictions for rows of features `x`, and their standard deviations."""
 
 
 Build = Callable[[Sequence[bool]], Learner]
@@ -277,7 +282,7 @@ def boosted(_slowing: Sequence[bool]) -> Learner:
 
 
 def monotone(slowing: Sequence[bool]) -> Learner:
-    """Return gradient-boosted trees in which more contention never makes the function faster."""
+    """Return gradient-boosted trees in which contention never makes the function faster."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     return HistGradientBoostingRegressor(  # type: ignore[no-any-return]
@@ -293,10 +298,7 @@ def monotone(slowing: Sequence[bool]) -> Learner:
 
 
 def kernel_of(learner: Learner) -> Floats | None:
-    """Return the logarithms of the kernel parameters of a Gaussian process.
-
-    Return None for other learners.
-    """
+    """Return the logarithms of a Gaussian process's kernel parameters; None for other learners."""
     return learner.theta if isinstance(learner, GaussianProcess) else None
 
 

@@ -1,6 +1,7 @@
-"""Recipes for memory models: each one names a learner, its features and its target.
+"""Recipes for memory models: each one names learners, their features and their targets.
 
-A trained recipe is a memory stage.
+A memory model predicts throughput with contention for caches and memory. A trained recipe is a
+memory stage.
 
 Features beyond the training range are clipped to its ends. Trees do so anyway; a Gaussian process
 would return to its mean there, and linear models would extrapolate without limit.
@@ -26,7 +27,7 @@ Target = Literal["throughput", "log throughput"]
 
 
 class Member(NamedTuple):
-    """One of the models that a recipe averages."""
+    """One of the regressors whose predictions a recipe averages."""
 
     learner: str  # a key of `learners.LEARNERS`
     traffic: str  # a key of `features.TRAFFIC`
@@ -35,9 +36,9 @@ class Member(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """A candidate for the memory model.
+    """A way to build a memory model of a function: regressors whose predictions are averaged.
 
-    It predicts the mean of the logarithms that its members predict.
+    The average is that of predicted logarithms of throughput.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Recipe(NamedTuple):
 
     @property
     def devices(self) -> bool:
-        """Return true if a feature includes DMA traffic."""
+        """True if a regressor uses the memory traffic of network devices and accelerators (DMA)."""
         return any(one.contention in DEVICE_SETS for one in self.members)
 
 
@@ -134,19 +135,19 @@ class _Fitted(NamedTuple):
 
 
 class MemoryStage(NamedTuple):
-    """A trained recipe."""
+    """A trained recipe, which predicts throughput with contention for caches and memory."""
 
     recipe: Recipe
     cache_mb: float
     fitted: tuple[_Fitted, ...]
 
     def log_throughput(self, columns: Columns) -> Floats:
-        """Return the logarithm of throughput, by row."""
+        """Return the predicted logarithm of throughput, by row."""
         parts = [_log_predicted(one, columns, self.cache_mb) for one in self.fitted]
         return np.asarray(np.mean(parts, axis=0))
 
     def kernels(self) -> Kernels:
-        """Return the learnt kernel parameters of the members."""
+        """Return the learnt kernel parameters of the members, to be saved with the model."""
         return [kernel_of(one.learner) for one in self.fitted]
 
     def spread(self, columns: Columns) -> Floats:
@@ -162,7 +163,7 @@ class MemoryStage(NamedTuple):
 
 
 def fit_stage(recipe: Recipe, rows: Rows, known: Kernels | None = None) -> MemoryStage:
-    """Train a recipe on rows; the same rows always give the same stage.
+    """Train a recipe on measured rows; the same rows always give the same result.
 
     Args:
         recipe: the recipe to train.
@@ -180,10 +181,10 @@ def fit_stage(recipe: Recipe, rows: Rows, known: Kernels | None = None) -> Memor
 
 
 def training_key(member: Member, rows: Rows) -> tuple[object, ...]:
-    """Return a key that is equal for members with the same training data.
+    """Return a key that is equal for regressors with the same training data, whose fits are equal.
 
-    The names of feature sets do not matter: in rows without counters, a score replaces all sets of
-    contention.
+    Feature sets of different names can be the same data: in rows without counters, a score replaces
+    all sets that describe competitors.
     """
     used = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
     values = tuple((one.values.tobytes(), one.falls) for one in used)
@@ -216,7 +217,7 @@ def _log_predicted(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats
 def _predicted_deviation(
     fitted: _Fitted, columns: Columns, cache_mb: float
 ) -> tuple[Floats, Floats]:
-    """Return the logarithm of throughput that a member predicts, and its standard deviation."""
+    """Return one regressor's predicted logarithm of throughput, and its standard deviation."""
     if not _count(columns):
         return np.empty(0), np.empty(0)
     learner = cast("ProbabilisticLearner", fitted.learner)
@@ -224,7 +225,7 @@ def _predicted_deviation(
 
 
 def _features(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats:
-    """Return the features of rows for a member, clipped to its training range."""
+    """Return the input features of one regressor, clipped to the range of its training rows."""
     member = fitted.member
     known = features(columns, member.traffic, member.contention, cache_mb)
     used = [one.values for one in known if one.name in fitted.features]

@@ -1,4 +1,4 @@
-"""Chooses the recipe that predicts held-out rows best, and measures its errors.
+"""Chooses the memory model (recipe) that predicts held-out rows best, and measures its errors.
 
 A competitor configuration is often measured several times. A model trained on one of these rows
 knows more about the others than about a new query, so they stay in one fold.
@@ -24,7 +24,7 @@ from slowpath.core.arrays import Floats, Indices, Mask
 
 
 class Errors(NamedTuple):
-    """Absolute relative errors of rows."""
+    """Summary of the absolute relative errors of predictions for rows."""
 
     mape: float  # mean absolute relative error
     standard_error: float  # standard error of the mean, with rows as random samples
@@ -35,7 +35,7 @@ class Errors(NamedTuple):
 
 
 def relative(predicted: Floats, measured: Floats) -> Floats:
-    """Return |predicted - measured| / measured."""
+    """Return the absolute relative error of predictions: |predicted - measured| / measured."""
     return np.asarray(np.abs(predicted / measured - 1))
 
 
@@ -66,7 +66,7 @@ def groups(columns: Mapping[str, Floats]) -> Indices:
     """Return the number of each row's group; rows with equal contention are in the same group.
 
     If there are too few different values of contention to hold any out, each row is its own group.
-    Such a table is about traffic.
+    The rows of such a table differ mainly in their traffic.
     """
     contention = [values for name, values in columns.items() if name not in _TRAFFIC]
     _, group = np.unique(np.column_stack(contention), axis=0, return_inverse=True)
@@ -76,7 +76,7 @@ def groups(columns: Mapping[str, Floats]) -> Indices:
 
 
 def grouped_folds(group: Indices, count: int, seed: int) -> Iterator[Mask]:
-    """Yield a mask of held-out rows for each fold; each group is held out in one fold.
+    """Yield a mask of held-out rows for each fold; each group is held out in exactly one fold.
 
     Folds have about the same number of groups, drawn by `seed`. With fewer than `count` groups,
     each group is a fold.
@@ -94,7 +94,7 @@ _LEFT = 5
 
 
 def held_out_ends(columns: Mapping[str, Floats]) -> Iterator[tuple[str, Mask]]:
-    """Yield a name and a mask for the lowest fifth and the highest fifth of rows on each axis."""
+    """Yield a name and a mask for the lowest and the highest fifth of the rows on each axis."""
     for name, values in _axes(columns):
         for end, held_out in (
             ("low", values < np.quantile(values, _SHARE)),
@@ -120,7 +120,7 @@ CLEARLY = 2.0
 
 
 class Score(NamedTuple):
-    """Errors of a recipe on unseen rows."""
+    """Errors of a recipe, which is a candidate for the memory model, on unseen rows."""
 
     recipe: str
     among: float  # MAPE of groups held out at random
@@ -128,14 +128,14 @@ class Score(NamedTuple):
 
     @property
     def overall(self) -> float:
-        """The error by which recipes are ranked."""
+        """Weighted error within and beyond the range of the rows, by which recipes are ranked."""
         if self.beyond is None:
             return self.among
         return (1 - END_WEIGHT) * self.among + END_WEIGHT * self.beyond
 
 
 class Selection(NamedTuple):
-    """The chosen recipe, and the errors of all candidates."""
+    """The chosen recipe for the memory model, and the errors of all candidates."""
 
     recipe: Recipe
     scores: tuple[Score, ...]  # in the order of recipes
@@ -143,20 +143,20 @@ class Selection(NamedTuple):
 
 
 def candidates(rows: Rows) -> list[Recipe]:
-    """Return the recipes to select from; they use DMA traffic if it differs between rows."""
+    """Return the recipes to choose from, which exclude published baselines."""
     return [one for one in candidates_and_baselines(rows) if not one.baseline]
 
 
 def candidates_and_baselines(rows: Rows) -> list[Recipe]:
-    """Return the recipes to select from, and the baselines."""
+    """Return the recipes to choose from, and the published baselines."""
     devices = bool(np.ptp(rows.columns.get("dma_mb", np.zeros(1))) > 0)
     return [one for one in RECIPES.values() if one.baseline or one.devices == devices]
 
 
 def select(rows: Rows, recipes: Sequence[Recipe] | None = None) -> Selection:
-    """Select the recipe with the least error on held-out rows.
+    """Choose the recipe with the least error on held-out rows.
 
-    The same rows give the same result.
+    The same rows give the same result. If `recipes` is None, all suitable ones are candidates.
     """
     tried = candidates(rows) if recipes is None else recipes
     held_out = _HeldOut(rows)
@@ -179,12 +179,12 @@ def select(rows: Rows, recipes: Sequence[Recipe] | None = None) -> Selection:
 
 
 def end_errors(recipe: Recipe, rows: Rows) -> Mapping[str, Floats]:
-    """Return the relative errors of rows at each end, predicted from all other rows."""
+    """Return the relative errors for the rows at each end of an axis, trained on all others."""
     return _HeldOut(rows).end_errors(recipe)
 
 
 def _clearly_worse(errors: Sequence[Floats]) -> list[bool]:
-    """Return true for recipes with errors larger than the smallest ones by more than chance."""
+    """Return, for each recipe, true if its errors exceed the smallest ones by more than chance."""
     best = min(errors, key=np.mean)
     return [_clearly_larger(one - best) for one in errors]
 
@@ -203,14 +203,14 @@ class _HeldOut:
         self._known = dict[tuple[object, bytes], Floats]()
 
     def errors(self, recipe: Recipe, folds: int, seed: int) -> Floats:
-        """Return the relative error of each row, predicted from the other groups."""
+        """Return the relative error of each row, predicted by training on other groups of rows."""
         errors = np.zeros(len(self._rows.throughput))
         for held_out in grouped_folds(self._groups, folds, seed):
             errors[held_out] = self._errors(recipe, held_out)
         return errors
 
     def end_errors(self, recipe: Recipe) -> Mapping[str, Floats]:
-        """Return the relative errors of rows at each end, predicted from all other rows."""
+        """Return the relative errors for the rows at each end of an axis, trained on all others."""
         ends = held_out_ends(self._rows.columns)
         return {name: self._errors(recipe, held_out) for name, held_out in ends}
 
@@ -220,9 +220,9 @@ class _HeldOut:
         return relative(predicted, self._rows.throughput[held_out])
 
     def _predicted(self, recipe: Recipe, member: Member, held_out: Mask) -> Floats:
-        """Return the logarithms that a member predicts for held-out rows.
+        """Return the logarithms of throughput that one regressor predicts for held-out rows.
 
-        Members with the same training data share the predictions.
+        Regressors with the same training data share cached predictions.
         """
         key = training_key(member, self._rows), held_out.tobytes()
         found = self._known.get(key)

@@ -1,10 +1,10 @@
-"""Schema of placements and suggestions."""
+"""Types of the JSON documents that `slowpath contention place` and `suggest` write."""
 
 from typing import TypedDict
 
 
 class Placed(TypedDict):
-    """An arrival and its NIC."""
+    """A function that arrived at the fleet, and the NIC that it was placed on."""
 
     row: str
     """Name of the arrival."""
@@ -25,7 +25,7 @@ class Placed(TypedDict):
 
 
 class PolicyOutcome(TypedDict):
-    """Result of a policy for a sequence."""
+    """Result of a placement policy for a sequence of arriving functions."""
 
     policy: str
     """Name of the policy."""
@@ -46,7 +46,7 @@ class PolicyOutcome(TypedDict):
 
 
 class Reference(TypedDict):
-    """The best plan for all arrivals, according to the judge."""
+    """The best plan for all arrivals, found with knowledge of the whole sequence."""
 
     nics: int
     """Number of NICs in the plan."""
@@ -55,7 +55,7 @@ class Reference(TypedDict):
 
 
 class SequenceOutcome(TypedDict):
-    """Results for a sequence of arrivals."""
+    """Results of all placement policies for a sequence of arriving functions."""
 
     arrivals: int
     """Number of arrivals."""
@@ -66,7 +66,7 @@ class SequenceOutcome(TypedDict):
 
 
 class PolicySummary(TypedDict):
-    """Means of a policy over all sequences."""
+    """Means of a placement policy's results over all sequences of arrivals."""
 
     policy: str
     """Name of the policy."""
@@ -109,7 +109,7 @@ class PlacementReport(TypedDict):
 
 
 class SuggestedShare(TypedDict):
-    """Predicted share of a function in a mix."""
+    """Share of its solo throughput that a function is predicted to keep in a mix."""
 
     function: str
     """Name of the function in the fleet."""
@@ -118,7 +118,7 @@ class SuggestedShare(TypedDict):
 
 
 class SuggestedMix(TypedDict):
-    """A mix worth measuring."""
+    """A mix of functions on one NIC that is worth measuring."""
 
     mix: str
     """Functions of a NIC, separated by plus signs."""

@@ -1,4 +1,7 @@
-"""The class `Fleet`, which describes NICs, functions, arrivals, and throughput in mixes."""
+"""Data classes for placing network functions on a fleet of NICs: functions, arrivals, and mixes.
+
+A mix is a set of functions that run together on one NIC.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -11,7 +14,7 @@ from slowpath.core.errors import InputError
 
 
 class Function(NamedTuple):
-    """A function of the fleet, with its traffic."""
+    """A network function that can be placed on NICs of a fleet, and its traffic."""
 
     name: str
     kind: Kind
@@ -41,7 +44,7 @@ class Fleet(NamedTuple):
 
 
 class Arrivals(NamedTuple):
-    """Arriving functions with their promises, in order of arrival."""
+    """Functions to place, in order of arrival, each with its promised share of solo throughput."""
 
     function: Indices  # indices of the functions in the fleet
     sla: Floats  # promised share of solo throughput of each arrival
@@ -49,7 +52,7 @@ class Arrivals(NamedTuple):
 
 
 def drawn(fleet: Fleet, length: int, seed: tuple[int, int]) -> Arrivals:
-    """Draw random arrivals; all functions, and all promises of a function, are equally likely."""
+    """Draw random arrivals; functions are equally likely, and so are the promises of each."""
     draw = np.random.default_rng(seed)
     function = draw.integers(len(fleet.functions), size=length)
     sla = np.array([draw.choice(fleet.functions[at].sla) for at in function])
@@ -60,13 +63,13 @@ Mix = tuple[int, ...]
 
 
 class GroundTruth(NamedTuple):
-    """Known throughput of functions in mixes; a mix of one function has its solo throughput."""
+    """Measured or simulated throughput of each function in each mix, and of each function alone."""
 
     file: str
     known: Mapping[Mix, Mapping[int, float]]  # throughput by mix and function
 
     def kept(self, mix: Mix) -> dict[int, float] | None:
-        """Return the share of its solo throughput that each function keeps.
+        """Return the throughput of each function in the mix, divided by its solo throughput.
 
         Return None if the mix is unknown.
         """
@@ -77,7 +80,7 @@ class GroundTruth(NamedTuple):
 
 
 def counts_of(mixes: Sequence[Mix], functions: int) -> Floats:
-    """Return the number of instances of each function, `[mix, function]`."""
+    """Return the number of instances of each function in each mix, as `[mix, function]`."""
     counts = np.zeros((len(mixes), functions))
     for at, mix in enumerate(mixes):
         np.add.at(counts[at], list(mix), 1.0)
@@ -88,7 +91,9 @@ MOST_MIXES = 200_000
 
 
 def possible_mixes(fleet: Fleet, counts: Indices | None = None) -> list[Mix]:
-    """Return all mixes that fit on a NIC by their cores, with at most `counts` of each function.
+    """Return all sets of functions that together need at most the cores of one NIC.
+
+    `counts` has the maximum number of instances of each function.
 
     Raises:
         InputError: if there are too many mixes.

@@ -40,7 +40,7 @@ class Repeated(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Measured mixes, including mixes of one function that ran alone."""
+    """Throughput measured in mixes (functions that share a NIC), and of functions alone."""
 
     file: str
     known: Mapping[Mix, Mapping[int, Repeated]]  # measurements by mix and function
@@ -53,10 +53,10 @@ class Measured(NamedTuple):
         return None if values is None else values[function]
 
     def kept(self, mix: Mix, sure: float | None) -> dict[int, float]:
-        """Return the kept shares of the functions in a measured mix; 1 for a function alone.
+        """Return the share of its solo throughput that each function of a measured mix keeps.
 
         Without `sure`, shares are as measured. With `sure`, functions keep at least the returned
-        share with this probability.
+        share with this probability. A function alone always has the share 1.
 
         Raises:
             InputError: if `sure` is given, but the noise is unknown.
@@ -70,14 +70,17 @@ class Measured(NamedTuple):
         return found
 
     def variance(self, mix: Mix, function: int) -> float:
-        """Return the variance of the logarithm of a kept share; 0 if the noise is unknown."""
+        """Return the variance of the logarithm of throughput in the mix divided by solo throughput.
+
+        The result is 0 if the measurement noise is unknown.
+        """
         if self.noise is None:
             return 0.0
         times = (self.known[mix][function].times, self.known[function,][function].times)
         return self.noise**2 * (1 / times[0] + 1 / times[1])
 
     def _spread(self, mix: Mix, function: int) -> float:
-        """Return the standard deviation of the logarithm of a kept share.
+        """Return the standard deviation of log(throughput in the mix / solo throughput).
 
         Raises:
             InputError: if the noise is unknown.
@@ -120,7 +123,10 @@ def measured(
 
 
 class MonotonicBounds:
-    """Bounds that measured mixes imply, because more neighbours never make a function faster."""
+    """Bounds, from measured mixes, on the throughput of functions in unmeasured mixes.
+
+    More neighbours never make a function faster, so larger and smaller measured mixes limit it.
+    """
 
     def __init__(self, mixes: Sequence[Mix], kept: Floats) -> None:
         """Store measured mixes, and the kept shares of their functions, `[mix, function]`."""
@@ -158,25 +164,25 @@ _IMPOSSIBLE = 1e9
 
 
 class Rows(NamedTuple):
-    """Functions in mixes, one per row."""
+    """Functions in mixes: each row is one function of one mix, with its neighbours there."""
 
     function: Places
     beside: Floats  # number of neighbours of each function, `[row, function]`
 
     @property
     def mix(self) -> Floats:
-        """Number of instances of each function in the mix, including the row's own."""
+        """Number of instances of each function in the row's mix, including the row's function."""
         found = self.beside.copy()
         found[np.arange(len(self.function)), self.function] += 1
         return found
 
     def some(self, at: slice) -> "Rows":
-        """Return a slice of the rows."""
+        """Return only the rows (functions in mixes) that a slice selects."""
         return Rows(self.function[at], self.beside[at])
 
 
 def rows_of(mixes: Sequence[Mix], functions: int) -> tuple[Rows, Places]:
-    """Return a row for each different function of each mix, and the indices of the mixes."""
+    """Return a row for each distinct function of each mix, and the index of each row's mix."""
     counts = counts_of(mixes, functions)
     mix, function = np.nonzero(counts)
     beside = counts[mix]
@@ -200,7 +206,7 @@ def _covariance(parts: Floats, one: Rows, other: Rows) -> Floats:
 
 
 def _variance(parts: Floats, rows: Rows) -> Floats:
-    """Return the diagonal of the covariance, including the unexplained variance."""
+    """Return the prior variance of each row's prediction error, including the unexplained part."""
     beside, mix = (rows.beside**2).sum(axis=1), (rows.mix**2).sum(axis=1)
     each = parts[0] + parts[1] + parts[2] * beside + parts[3] * mix + parts[4]
     found: Floats = rows.beside.sum(axis=1) ** 2 * each + parts[5]
@@ -208,7 +214,7 @@ def _variance(parts: Floats, rows: Rows) -> Floats:
 
 
 class ErrorModel:
-    """Prediction errors that were learnt from measured mixes."""
+    """Gaussian process for errors of predicted throughput, learnt from measured mixes."""
 
     def __init__(
         self, mixes: Sequence[Mix], errors: Floats, variance: Floats, functions: int
@@ -229,13 +235,19 @@ class ErrorModel:
         )
 
     def _without(self, at: Places) -> Floats:
-        """Return the standardised errors of a mix's rows if all other mixes predict them."""
+        """Return leave-one-out errors of the rows of one mix, divided by their standard deviations.
+
+        The other mixes predict these rows.
+        """
         block = np.linalg.inv(self._inverse[np.ix_(at, at)])
         found: Floats = block @ self._weights[at] / np.sqrt(np.diag(block))
         return found
 
     def correct(self, rows: Rows, sure: float | None) -> Floats:
-        """Return corrections to predicted logarithms: the mean or, with `sure`, the lower end."""
+        """Return corrections to add to logarithms of predicted throughput.
+
+        With `sure`, return lower ends of intervals, which hold with this probability; else means.
+        """
         shared = _covariance(self._parts, rows, self._rows)
         middle: Floats = shared @ self._weights
         if sure is None:
@@ -246,9 +258,10 @@ class ErrorModel:
         return low
 
     def _width(self, sure: float) -> float:
-        """Return the number of standard deviations that covers the required share of mixes.
+        """Return the width `w`: a share `sure` of errors is above `-w` standard deviations.
 
-        Mixes are left out one by one. The result is at least that of a normal distribution.
+        Errors are those of measured mixes that are left out one by one. The result is at least that
+        of a normal distribution.
         """
         errors = np.sort(self._left_out)
         rank = max(int((len(errors) + 1) * (1 - sure)), 1)
@@ -256,7 +269,7 @@ class ErrorModel:
 
 
 def _likeliest(rows: Rows, errors: Floats, variance: Floats) -> Floats:
-    """Return the variances with the maximum likelihood, times the prior."""
+    """Return the variances that maximise the product of likelihood and prior (MAP estimate)."""
     from scipy.optimize import minimize
 
     def loss(logs: Floats) -> float:

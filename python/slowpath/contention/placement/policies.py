@@ -1,12 +1,12 @@
-"""Policies that place each arriving function on a NIC (paper, 7.5.1).
+"""Policies that place each arriving function on a NIC (Tomur paper, 7.5.1).
 
 - `monopolise`: one NIC for each function.
 - `greedy`: the NIC with the most free cores, if they suffice.
-- `contention-aware`: the first NIC on which the models predict that all promises are kept, the
-  newcomer's included. The paper does not say which of several such NICs; the fullest one, and those
-  with the least or most slack, are no better.
-- `bid-price`: of these NICs, the one whose free places have the least value for expected arrivals;
-  the total number of arrivals may be known.
+- `contention-aware`: the first NIC on which, by the models' predictions, all functions including
+  the newcomer keep the share of solo throughput promised to them. The paper does not say which of
+  several such NICs; the fullest one, and those with the least or most slack, are no better.
+- `bid-price`: of these NICs, the one whose free capacity loses the least value for the arrivals
+  still expected; the total number of arrivals may be known.
 
 If no NIC fits, the fleet uses another one, up to its limit; beyond the limit, the arrival is turned
 away. NICs are numbered in the order of first use; of equals, the first is chosen.
@@ -41,14 +41,14 @@ TURNED_AWAY = -1
 
 
 class Placement(NamedTuple):
-    """The NIC on which a policy placed each arrival."""
+    """Result of a placement policy: the NIC of each arrival, and the number of NICs in use."""
 
     nic: Indices  # NIC of each arrival, or `TURNED_AWAY`
     nics: int  # number of NICs in use
 
 
 class Nics:
-    """The NICs in use, with the functions on them."""
+    """The NICs in use: their free cores, mixes of functions, and promised shares of throughput."""
 
     def __init__(self, fleet: Fleet, most: int, predicted: PredictedShares) -> None:
         self.count = 0
@@ -62,11 +62,15 @@ class Nics:
 
     @property
     def full(self) -> bool:
-        """Return true if all NICs are in use."""
+        """Return true if no unused NIC is left in the fleet."""
         return self.count == len(self.free)
 
     def put(self, nic: int, function: int, sla: float, *, known: bool = True) -> None:
-        """Place a function on a NIC. Without `known`, the attribute `mix` stays as it is."""
+        """Place a function, with the promised share `sla`, on a NIC.
+
+        If `known` is false, do not predict the NIC's new mix of functions: `mix` keeps its old
+        value.
+        """
         if known:
             self.mix[nic] = self.after([nic], function)[0]
         self.free[nic] -= self._sizes[function]
@@ -79,7 +83,7 @@ class Nics:
         return np.flatnonzero(self.free[: self.count] >= self._sizes[function])
 
     def after(self, nics: Iterable[int], function: int) -> Indices:
-        """Return the mix of each NIC after adding a function.
+        """Return, for each NIC, the table row of its mix of functions after adding one function.
 
         NICs that are not in use count as empty.
         """
@@ -93,10 +97,10 @@ class Nics:
         return np.array([self._after[at, function] for at in now], dtype=np.intp)
 
     def most_promised(self, function: int) -> Floats:
-        """Return, for each NIC in use, the largest promise that the NIC could keep to a newcomer.
+        """Return, for each NIC in use, the throughput share that a newcomer would keep there.
 
-        The result is negative if the newcomer would break another promise, or if cores are missing.
-        Only NICs that changed since the last call are computed.
+        The result is negative if the newcomer would break the promise to another function, or if
+        cores are missing. Only NICs that changed since the last call are computed.
         """
         found = self._most_promised[function, : self.count]
         new = np.flatnonzero(np.isnan(found))
@@ -129,7 +133,7 @@ def _contention_aware(nics: Nics, function: int, sla: float) -> int | None:
 
 
 class _BidPrice:
-    """Chooses the NIC, in use or new, whose free places lose the least value."""
+    """Policy that chooses the NIC whose free capacity loses the least expected value."""
 
     def __init__(self, fleet: Fleet, predicted: PredictedShares, expected: int | None) -> None:
         mixes = possible_mixes(fleet)
@@ -160,7 +164,7 @@ class _BidPrice:
         return None if is_new_cheaper and not nics.full else int(fits[best])
 
     def _find_prices(self, nics: Nics) -> None:
-        """Compute prices for the expected arrivals, and schedule the next computation."""
+        """Compute prices of free NIC capacity, and schedule the next computation."""
         left = 0 if self._expected is None else self._expected - self._arrived + 1
         if left > 0:
             self._waiting, self._renew = 1.0, self._arrived + max(1, left // _PARTS)
@@ -188,10 +192,11 @@ def place(
     predicted: PredictedShares,
     expected: int | None = None,
 ) -> Placement:
-    """Place all arrivals by a policy; `expected` is the total number of arrivals, if known.
+    """Place all arrivals by a policy; `expected` is their total number, None if unknown.
 
     Raises:
-        InputError: if there are too many mixes for prices.
+        InputError: if so many mixes of functions fit on a NIC that `bid-price` cannot enumerate
+            them.
     """
     choose, knows = POLICIES[policy](fleet, predicted, expected), policy in _PREDICTING
     most = min(len(arrivals.function), fleet.most or len(arrivals.function))

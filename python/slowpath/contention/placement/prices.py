@@ -1,11 +1,12 @@
 """Computes bid prices: what a place on a NIC is worth for the arrivals that are still expected.
 
-Promises of a function are nested: a place that keeps 95 % also keeps 90 %. So a place belongs to
-the largest promise that it keeps, and surplus places are handed down to the next smaller promise.
-The program has a row for each function and promise, `places + handed down >= wanted`. It has a
-column for each mix of a new NIC, and for each mix that a NIC in use can still become. The number of
-NICs in use limits the columns of the second kind. Dual variables are the prices, in NICs, of a
-place that keeps a promise.
+A promise is a share of its solo throughput that a function has to keep. A place is capacity for one
+instance of a function in a mix of functions on a NIC. Promises of a function are nested: a place
+that keeps 95 % also keeps 90 %. So a place belongs to the largest promise that it keeps, and
+surplus places are handed down to the next smaller promise. The linear program has a row for each
+function and promise, `places + handed down >= wanted`. It has a column for each mix of a new NIC,
+and for each mix that a NIC in use can still become. The number of NICs in use limits the columns of
+the second kind. Dual variables are the prices, in NICs, of a place that keeps a promise.
 
 The linear program finds the fewest NICs, as a fraction, for the expected arrivals. They follow the
 proportions that the fleet declares, and increasingly those observed. The value of a NIC's free
@@ -30,16 +31,20 @@ NONE = -1
 
 
 class ExpectedArrivals(NamedTuple):
-    """Expected number of arrivals for each function and promise; promises of a function ascend."""
+    """Expected number of arrivals, with one row for each function and promised throughput share.
+
+    Rows are sorted by function, then by ascending promise.
+    """
 
     function: Indices
     promise: Floats
     arrivals: Floats
 
     def levels(self, kept: Floats) -> Indices:
-        """Return the row of the largest promise that each place keeps, by mix and function.
+        """Return the row of the largest promise that each function keeps in each mix.
 
-        It is `NONE` for places that keep no promise.
+        The result has the axes `[mix, function]`; it is `NONE` where no promise is kept. `kept` has
+        shares of solo throughput.
         """
         found = np.full(kept.shape, NONE, dtype=np.intp)
         for function in np.unique(self.function):
@@ -50,21 +55,21 @@ class ExpectedArrivals(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Number of places on a NIC and the promises that they keep, for several mixes."""
+    """Columns of the linear program: one for each mix of functions that a NIC can have."""
 
     places: Floats  # `[column, function]`
     levels: Indices  # rows of `ExpectedArrivals`
 
 
 class Grown(NamedTuple):
-    """A number of equal NICs in use, and the mixes that they can still become."""
+    """Equal NICs in use, and the larger mixes of functions that they can still become."""
 
     nics: int
     columns: Column
 
 
 class Cover(NamedTuple):
-    """Solution of the linear program: the plan with the fewest NICs."""
+    """Solution of the linear program: the fewest NICs for the expected arrivals."""
 
     nics: Floats  # number of new NICs with each mix
     prices: Floats  # price of a place, by row of `ExpectedArrivals`
@@ -72,10 +77,12 @@ class Cover(NamedTuple):
 
 
 def cover(wanted: ExpectedArrivals, mixes: Column, grown: Sequence[Grown] = ()) -> Cover:
-    """Solve the linear program with variables for mixes of new NICs and of NICs in use.
+    """Find how many NICs of each mix serve the expected arrivals with the fewest new NICs.
 
-    Promises that no mix keeps are left out: such an arrival gets its own NIC, where its promise can
-    break.
+    Variables of the linear program are mixes of new NICs and of NICs in use (`grown`).
+
+    Arrivals with a promise that no mix keeps are left out. They get a NIC alone, where the promise
+    can break.
     """
     from scipy.optimize import linprog
     from scipy.sparse import coo_array, hstack, vstack
@@ -101,7 +108,7 @@ def cover(wanted: ExpectedArrivals, mixes: Column, grown: Sequence[Grown] = ()) 
 
 
 def _matrix(rows: int, column: Column) -> Any:  # noqa: ANN401 - SciPy has no types
-    """Return a matrix with the number of places, by row of `ExpectedArrivals` and by mix."""
+    """Return the number of places, by row of `ExpectedArrivals` and by mix (column)."""
     from scipy.sparse import coo_array
 
     at, function = np.nonzero((column.places > 0) & (column.levels != NONE))
@@ -110,7 +117,7 @@ def _matrix(rows: int, column: Column) -> Any:  # noqa: ANN401 - SciPy has no ty
 
 
 def _handed_down(wanted: ExpectedArrivals) -> Any:  # noqa: ANN401 - SciPy has no types
-    """Return a matrix with a column for each move of a place to the next smaller promise."""
+    """Return a matrix whose columns move a place from a promise to the next smaller one."""
     from scipy.sparse import coo_array
 
     taken = np.flatnonzero(wanted.function[1:] == wanted.function[:-1]) + 1
@@ -121,7 +128,7 @@ def _handed_down(wanted: ExpectedArrivals) -> Any:  # noqa: ANN401 - SciPy has n
 
 
 def _keepable(wanted: ExpectedArrivals, mixes: Column) -> Mask:
-    """Return true for promises that a mix can keep."""
+    """Return true for each row of `wanted` whose promise is kept in at least one mix."""
     highest = np.where(mixes.places > 0, mixes.levels, NONE).max(axis=0, initial=NONE)
     kept: Mask = np.arange(len(wanted.function)) <= highest[wanted.function]
     return kept
@@ -146,12 +153,12 @@ class Demand:
         self._draw = np.random.default_rng(0)
 
     def add(self, function: int, promise: float) -> None:
-        """Count an observed arrival."""
+        """Count an observed arrival of a function with this promised share of solo throughput."""
         key = function, promise
         self._come[key] = self._come.get(key, 0) + 1
 
     def expected(self, arrivals: float) -> ExpectedArrivals:
-        """Return the expected number of arrivals for each function and promise.
+        """Return the expected number of arrivals for each function and promised throughput share.
 
         They add up to `arrivals`.
         """
@@ -166,7 +173,7 @@ class Demand:
         )
 
     def futures(self, arrivals: int) -> list[ExpectedArrivals]:
-        """Return several random samples of the given number of arrivals."""
+        """Return several random samples of future arrivals; each sample has `arrivals` arrivals."""
         mean = self.expected(arrivals)
         shares = mean.arrivals / mean.arrivals.sum()
         return [
@@ -176,7 +183,7 @@ class Demand:
 
 
 def _trust(declared: Floats, come: Floats) -> float:
-    """Return the most likely weight of the declared proportions, as a number of observed arrivals.
+    """Return the likeliest weight of the declared proportions, as a number of arrivals.
 
     The observed arrivals have a Dirichlet-multinomial distribution.
     """
@@ -190,17 +197,17 @@ def _trust(declared: Floats, come: Floats) -> float:
 
 
 class Room(NamedTuple):
-    """The larger mixes that a mix can become when functions are added."""
+    """The larger mixes that a NIC's mix of functions can become when functions are added."""
 
     rows: Indices  # rows of the larger mixes in the table of shares
     additional: Floats  # additional places, `[larger mix, function]`
 
 
 class Prices:
-    """The value of the free places on a NIC."""
+    """Computes the value of free places on NICs from prices of the linear program."""
 
     def __init__(self, shares: Shares, mixes: Sequence[Mix]) -> None:
-        """Prepare prices for `mixes`; the table `shares` must contain all of them."""
+        """Prepare to value free capacity in `mixes`, which are all in the table `shares`."""
         self._kept = shares.kept
         self._rows = shares.rows(mixes)
         self._counts = counts_of(mixes, self._kept.shape[1])
@@ -210,12 +217,14 @@ class Prices:
         self._worth = np.zeros_like(self._counts)
 
     def renew(self, futures: Sequence[ExpectedArrivals], rows: Indices, promised: Floats) -> None:
-        """Compute prices for expected arrivals, given mixes and promises of the NICs in use.
+        """Compute prices for several random samples of future arrivals, and store their means.
 
-        All futures have the same functions and promises. Their prices are averaged, because the
-        prices of one future only reflect its last arrivals. (Talluri and van Ryzin, "A randomized
-        linear programming method for computing network bid prices", Transportation Science 33,
-        1999.)
+        `rows` has the mix of each NIC in use (row of the table of shares), `promised` its largest
+        promises.
+
+        All futures have the same functions and promises. Prices are averaged because those of one
+        future only reflect its last arrivals. (Talluri and van Ryzin, "A randomized linear
+        programming method for computing network bid prices", Transportation Science 33, 1999.)
         """
         levels = futures[0].levels(self._kept[self._rows])
         mixes, grown = Column(self._counts, levels), self._grown(levels, rows, promised)
@@ -225,9 +234,10 @@ class Prices:
         self._values.clear()
 
     def _grown(self, levels: Indices, rows: Indices, promised: Floats) -> list[Grown]:
-        """Return the mixes that the NICs in use can become.
+        """Return the larger mixes that NICs in use can have without breaking promises.
 
-        NICs with the same choices are grouped.
+        NICs with the same mix and promises are grouped. `levels` is the result of
+        `ExpectedArrivals.levels`.
         """
         if not len(rows):
             return []
@@ -244,16 +254,17 @@ class Prices:
         return found
 
     def worth(self) -> Floats:
-        """Return the value of each mix's places, by function.
+        """Return the value, in NICs, of each mix's places, with the axes `[mix, function]`.
 
         A whole mix is worth at most one NIC.
         """
         return self._counts * self._worth
 
     def values(self, rows: Indices, promised: Floats) -> Floats:
-        """Return the value of the free places of each NIC, by its mix and its promises.
+        """Return the value, in NICs, of the free places of each NIC.
 
-        `rows` are rows of the table of shares.
+        `rows` has the mix of each NIC (row of the table of shares); `promised` has its largest
+        promise to each function.
         """
         found = np.zeros(len(rows))
         for row in np.unique(rows):
@@ -264,7 +275,10 @@ class Prices:
         return found
 
     def _value_of(self, row: int) -> Floats:
-        """Return, for each mix that the mix in a row can become, the value of its places."""
+        """Return the value of additional places in each larger mix that a mix can become.
+
+        `row` is the row of the smaller mix in the table of shares.
+        """
         found = self._values.get(row)
         if found is None:
             room = self._room_of(row)

@@ -83,7 +83,7 @@ def _function(name: str, found: Spanned, models: dict[str, FunctionModel]) -> Fu
 
 
 def _solo(found: Spanned, model: FunctionModel) -> float:
-    """Return the stated solo throughput, in the unit of the model."""
+    """Read a function's stated solo throughput, which is in the unit of its model."""
     value = decimal(found, THROUGHPUT.least, THROUGHPUT.most)
     far = far_from(model, value)
     if far is not None:
@@ -104,7 +104,7 @@ def far_from(model: FunctionModel, throughput: float) -> str | None:
 
 
 def _promises(found: Spanned) -> tuple[float, ...]:
-    """Return the promised shares: a single stated share, or a list of shares."""
+    """Read the shares of solo throughput promised to a function: one share or a list."""
     each = found.value if isinstance(found.value, list) else [found]
     if not each:
         found.place.refuse("is empty; it has one share or several")
@@ -190,7 +190,7 @@ def check_device(found: Table, fleet: Fleet) -> None:
     """Check that a table is for the device of the fleet's NICs.
 
     Raises:
-        InputError: if it states another device.
+        InputError: if the table states another device.
     """
     of = {one.kind.model.memory.origin.device for one in fleet.functions}
     known = {fleet.device} if fleet.device is not None else of
@@ -209,7 +209,7 @@ _Rows = dict[Mix, dict[int, list[float]]]
 
 
 def read_truth(file: str, fleet: Fleet) -> GroundTruth:
-    """Read measured or simulated throughputs, with a row for each function of each mix.
+    """Read a table of measured or simulated throughputs, with a row for each function of each mix.
 
     Raises:
         InputError: if the file cannot be used, a row does not fit the fleet, or a row is missing.
@@ -269,7 +269,7 @@ def _rows(found: Table, fleet: Fleet, *, repeated: bool) -> _Rows:
 
 
 def _check_alone(file: str, rows: _Rows, functions: Iterable[int], fleet: Fleet) -> None:
-    """Check that the table has the solo throughput of each function."""
+    """Check that the table of mixes contains the solo throughput of each function."""
     for at in functions:
         if (at,) not in rows:
             name = fleet.names[at]
@@ -288,5 +288,5 @@ def _check_remarks(found: Table, fleet: Fleet) -> None:
 
 
 def mix_text(mix: Mix, fleet: Fleet) -> str:
-    """Return the text that stands for a mix in tables."""
+    """Return the text for a mix in tables: the names of its functions, joined by plus signs."""
     return BETWEEN.join(fleet.names[at] for at in mix)

@@ -51,7 +51,7 @@ def _arrival(policy: str, one: Placed) -> str:
 
 
 def placement_text(report: PlacementReport) -> Iterator[Line]:
-    """Yield a table of policies; with one policy and a table of arrivals, also the NICs."""
+    """Yield a table of policies; with one policy and given arrivals, also a table of NICs."""
     (first, *_) = report["sequences"]
     device = f" of {report['device']}" if report["device"] else ""
     sequences = "" if _has_placements(first) else f", {len(report['sequences'])} random sequences"
@@ -89,7 +89,7 @@ def _percent(share: float | None) -> str:
 
 
 def _nics(outcome: PolicyOutcome) -> Iterator[Line]:
-    """Yield a table of NICs and their functions."""
+    """Yield a table of the NICs of a placement, with the functions on each NIC."""
     by_nic = dict[int, list[Placed]]()
     for one in outcome["placed"] or ():
         if one["nic"] is not None:
@@ -142,7 +142,10 @@ _COLUMNS = ("mix", "function", "throughput", "predicted_kept", "nics")
 
 
 def suggestion_csv(report: SuggestionReport) -> Iterator[str]:
-    """Yield the table for `--measured`, with a line for each function of each mix."""
+    """Yield suggested mixes as a CSV table in the format of `--measured`; throughputs are empty.
+
+    There is a line for each function of each mix.
+    """
     yield csv_line(_COLUMNS)
     for name in report["alone"]:
         yield csv_line((name, name, None, 1.0, None))
@@ -152,7 +155,7 @@ def suggestion_csv(report: SuggestionReport) -> Iterator[str]:
 
 
 def suggestion_text(report: SuggestionReport) -> Iterator[Line]:
-    """Yield the suggested mixes, and the expected saving."""
+    """Yield the mixes suggested for measurement, and the number of NICs that this would save."""
     device = f" of {report['device']}" if report["device"] else ""
     count = len(report["mixes"])
     yield Line(one_line(f"{report['fleet']}{device}: {count} mixes are worth measuring"), "bold")

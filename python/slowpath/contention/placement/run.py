@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def run_place(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Run the command `place`.
+    """Run the command `slowpath contention place`.
 
     Raises:
         InputError: if a file cannot be used.
@@ -45,7 +45,7 @@ def run_place(given: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def _check(given: Namespace) -> None:
-    """Check that the options fit together."""
+    """Check that the options of the command `place` do not contradict each other."""
     if (given.arrivals is None) == (given.sequences is None):
         raise OptionError("--arrivals", "either --arrivals or --sequences says what arrives")
     random = {"--length": given.length, "--seed": given.seed}
@@ -100,7 +100,7 @@ def _drawn(given: Namespace, fleets: "SequenceInputs") -> "list[SequenceOutcome]
 
 
 def run_suggest(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Run the command `suggest`.
+    """Run the command `slowpath contention suggest`.
 
     Raises:
         InputError: if a file cannot be used.

@@ -51,7 +51,7 @@ _ROUNDING = 1e-6
 
 
 class Plan(NamedTuple):
-    """A number of NICs for each mix."""
+    """A placement plan: the mixes of functions on NICs, and the number of NICs with each mix."""
 
     mixes: Indices  # rows of the table of shares
     nics: Indices  # number of NICs with each mix
@@ -59,12 +59,12 @@ class Plan(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Total number of NICs."""
+        """Total number of NICs in the plan."""
         return int(self.nics.sum())
 
     @property
     def proven(self) -> bool:
-        """Return true if the plan is proved optimal."""
+        """Return true if no plan has fewer NICs, as the lower bound proves."""
         return self.total == self.least
 
 
@@ -79,9 +79,10 @@ class _Problem(NamedTuple):
 
 
 def fewest(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> Plan | None:
-    """Return a plan with as few NICs as possible, from mixes with known shares.
+    """Return a plan with as few NICs as possible, composed of the given mixes of functions.
 
-    Return None if no plan with these mixes has a place for all arrivals.
+    All mixes are in the table `shares`. Return None if no plan serves all arrivals and keeps their
+    promises.
     """
     problem = _problem(shares, mixes, arrivals)
     least = _relaxed(problem)
@@ -118,7 +119,7 @@ def _problem(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> _Probl
 def _relaxed(problem: _Problem) -> int | None:
     """Return a lower bound on the number of NICs, from the linear relaxation.
 
-    Return None if there is no plan.
+    Return None if the relaxation has no solution.
     """
     from scipy.optimize import linprog
 
@@ -168,7 +169,10 @@ def _total(x: Sequence[Any], weights: Floats) -> Any:  # noqa: ANN401 - OR-tools
 
 
 def assign(plan: Plan, shares: Shares, arrivals: Arrivals) -> Placement:
-    """Assign arrivals to the places of a plan; arrivals with larger promises get better places."""
+    """Assign arrivals to the NICs of a plan.
+
+    Arrivals with larger promises go to NICs where the function keeps more of its solo throughput.
+    """
     slots: dict[int, list[tuple[float, int]]] = {}
     nic = 0
     for row, count in zip(plan.mixes, plan.nics, strict=True):
@@ -187,20 +191,20 @@ def assign(plan: Plan, shares: Shares, arrivals: Arrivals) -> Placement:
 
 
 class Judge(NamedTuple):
-    """Decides what shares of throughput functions really keep, from measurements or models."""
+    """Source of the throughput shares that functions really keep: measurements or models."""
 
     shares: Shares
     predicted: PredictedShares | None  # None if measurements judge
 
     def known(self, mixes: Sequence[Mix]) -> set[Mix]:
-        """Return those of the mixes whose shares are known."""
+        """Return the mixes with known throughput shares, after predicting what models can."""
         if self.predicted is not None:
             self.predicted.fill(mixes)
         return set(mixes) - set(self.shares.missing(mixes))
 
 
 class Judged(NamedTuple):
-    """Kept shares and broken promises, for each arrival."""
+    """The share of solo throughput that each arrival keeps, and whether its promise is broken."""
 
     kept: Floats  # share of its solo throughput; NaN if unknown
     throughput: Floats
@@ -208,13 +212,13 @@ class Judged(NamedTuple):
 
     @property
     def violations(self) -> float | None:
-        """Share of functions with broken promises among those with known shares."""
+        """Share of broken promises among arrivals with known throughput; None without any."""
         count = int(np.isfinite(self.kept).sum())
         return float(self.broken.sum() / count) if count else None
 
 
 def mixes_of(placement: Placement, arrivals: Arrivals) -> list[Mix]:
-    """Return the final mix of each NIC."""
+    """Return, for each NIC, the mix of functions that it has after all placements."""
     found: defaultdict[int, list[int]] = defaultdict(list)
     for nic, function in zip(placement.nic, arrivals.function, strict=True):
         if nic != TURNED_AWAY:
@@ -223,7 +227,7 @@ def mixes_of(placement: Placement, arrivals: Arrivals) -> list[Mix]:
 
 
 def judge(placement: Placement, arrivals: Arrivals, source: Judge) -> Judged:
-    """Compare kept shares with promises."""
+    """Compare the throughput share that each arrival keeps with the promised share."""
     mixes = mixes_of(placement, arrivals)
     known = source.known(mixes)
     count = len(arrivals.function)
@@ -244,7 +248,7 @@ _AHEAD = 20_000
 
 
 class SequenceInputs(NamedTuple):
-    """Inputs that all sequences share; they are sent to workers."""
+    """Inputs that are the same for all sequences of arrivals; they are sent to worker processes."""
 
     fleet: Fleet
     predicted: PredictedShares
@@ -254,14 +258,14 @@ class SequenceInputs(NamedTuple):
     expected: int | None = None  # number of arrivals announced to policies
 
     def judge(self) -> Judge:
-        """Return the judge that decides whether promises are kept."""
+        """Return the source of throughput shares that decides whether promises are kept."""
         if self.truth is None:
             return Judge(self.predicted.shares, self.predicted)
         return Judge(measured_shares(self.truth, len(self.fleet.functions)), None)
 
 
 class Drawn(NamedTuple):
-    """A random sequence to run."""
+    """Length and random seed of a random sequence of arrivals."""
 
     length: int
     seed: tuple[int, int]
@@ -270,10 +274,11 @@ class Drawn(NamedTuple):
 def run_drawn(
     inputs: SequenceInputs, sequences: Sequence[Drawn], pool: Pool
 ) -> list[SequenceOutcome]:
-    """Run random sequences.
+    """Run random sequences of arrivals under all policies.
 
     Raises:
-        InputError: if there are too many mixes for the best plan.
+        InputError: if so many mixes of functions fit on a NIC that the best plan cannot be
+            computed.
         UnavailableError: if workers die repeatedly.
     """
     try:
@@ -292,10 +297,13 @@ def _run_drawn(inputs: SequenceInputs, sequence: Drawn) -> SequenceOutcome:
 
 
 def run(inputs: SequenceInputs, arrivals: Arrivals, *, each: bool = True) -> SequenceOutcome:
-    """Run a sequence under all policies; with `each`, report the NIC of each arrival.
+    """Place a sequence of arrivals by each policy, and compare the results with the best plan.
+
+    If `each` is true, the outcome includes the NIC of each arrival.
 
     Raises:
-        InputError: if there are too many mixes for the best plan, or no plan keeps all promises.
+        InputError: if so many mixes of functions fit on a NIC that the best plan cannot be
+            computed, or no plan keeps all promises.
     """
     source = inputs.judge()
     planned = None
@@ -324,7 +332,7 @@ def run(inputs: SequenceInputs, arrivals: Arrivals, *, each: bool = True) -> Seq
 
 
 def _planned(inputs: SequenceInputs, arrivals: Arrivals, source: Judge) -> Plan | None:
-    """Return the best plan from mixes with known shares; None if there is no such plan."""
+    """Return the plan with the fewest NICs, from mixes whose throughput `source` knows; or None."""
     counts = np.bincount(arrivals.function, minlength=len(inputs.fleet.functions))
     mixes = possible_mixes(inputs.fleet, counts)
     known = source.known(mixes)

@@ -43,20 +43,20 @@ class Shares:
 
     @property
     def kept(self) -> Floats:
-        """Shares of solo throughput."""
+        """Shares of solo throughput that functions keep, with the axes `[mix, function]`."""
         return self._kept[: len(self.mixes)]
 
     @property
     def throughput(self) -> Floats:
-        """Throughputs in the unit of each model; NaN for functions outside the mix."""
+        """Throughputs in the unit of each function's model; NaN for functions outside the mix."""
         return self._throughput[: len(self.mixes)]
 
     def missing(self, mixes: Iterable[Mix]) -> list[Mix]:
-        """Return the mixes that are not in the table, each once."""
+        """Return the given mixes that are not in the table, each once."""
         return [mix for mix in dict.fromkeys(mixes) if mix not in self._row]
 
     def row(self, mix: Mix) -> int:
-        """Return the row of a mix.
+        """Return the number of the table row for a mix.
 
         Raises:
             KeyError: if the mix is not in the table.
@@ -64,11 +64,11 @@ class Shares:
         return self._row[mix]
 
     def rows(self, mixes: Sequence[Mix]) -> Indices:
-        """Return the rows of mixes, all of which are in the table."""
+        """Return the table row of each mix; all mixes must be in the table."""
         return np.array([self._row[mix] for mix in mixes], dtype=np.intp)
 
     def add(self, mix: Mix, kept: Floats, throughput: Floats) -> None:
-        """Add a mix, with a value for each function of the fleet."""
+        """Add a row for a mix to the table; both arrays have a value for each function."""
         if len(self.mixes) == len(self._kept):
             room = np.full((max(64, len(self._kept)), self._kept.shape[1]), np.inf)
             self._kept = np.concatenate([self._kept, room])
@@ -85,7 +85,9 @@ class PredictedShares:
     def __init__(
         self, fleet: Fleet, sure: float | None = None, measured: Measured | None = None
     ) -> None:
-        """Prepare to predict likely shares or, with `sure`, shares kept with this probability.
+        """Prepare to predict the share of solo throughput that functions keep in mixes.
+
+        Predictions are likely shares or, with `sure`, shares that are kept with this probability.
 
         Raises:
             InputError: if `sure` is given, but the noise of measurements is unknown.
@@ -109,7 +111,7 @@ class PredictedShares:
         self._add(missing, found.rows([at for (at,) in missing]))
 
     def _learnt_from(self, measured: Measured) -> ErrorModel | None:
-        """Learn prediction errors from measured mixes; None with too few measurements."""
+        """Learn prediction errors from measured mixes; return None if these are too few."""
         mixes = [mix for mix in measured.known if len(mix) > 1]
         predicted = _predict(self._request._replace(sure=None), mixes).kept / self._solo
         rows, mix = rows_of(mixes, len(self._solo))
@@ -122,12 +124,12 @@ class PredictedShares:
         return ErrorModel(mixes, errors, variance, len(self._solo))
 
     def rows(self, mixes: Sequence[Mix]) -> Indices:
-        """Return the rows of mixes in the table, after predicting missing mixes."""
+        """Return the table row of each mix; predict mixes that are not in the table yet."""
         self.fill(mixes)
         return self.shares.rows(mixes)
 
     def fill(self, mixes: Iterable[Mix], pool: Pool | None = None) -> None:
-        """Predict missing mixes in batches; several batches use the pool."""
+        """Predict mixes that are not in the table yet; with a pool, in parallel."""
         new = self.shares.missing(mixes)
         parts = [new[at : at + _BATCH] for at in range(0, len(new), _BATCH)]
         if pool is None or len(parts) <= 1:
@@ -156,7 +158,7 @@ class PredictedShares:
 
 
 def _solo(fleet: Fleet, measured: Measured | None, found: "_Predicted", at: int) -> float:
-    """Return the solo throughput of a function: measured, stated in the fleet, or predicted."""
+    """Return a function's solo throughput: measured, else stated in the fleet, else predicted."""
     alone = None if measured is None else measured.solo(at)
     declared = fleet.functions[at].solo
     if alone is not None:
@@ -165,21 +167,24 @@ def _solo(fleet: Fleet, measured: Measured | None, found: "_Predicted", at: int)
 
 
 class _Request(NamedTuple):
-    """A request to predict mixes: the functions of the fleet, and the required probability."""
+    """Inputs of predictions: the fleet's functions, and the probability that results are exceeded.
+
+    For `sure=None`, results are the most likely values.
+    """
 
     kinds: tuple[Kind, ...]
     sure: float | None
 
 
 class _Predicted(NamedTuple):
-    """Predictions by mix and function, `[mix, function]`; NaN for functions outside the mix."""
+    """Predicted throughputs, with the axes `[mix, function]`; NaN for functions outside the mix."""
 
     throughput: Floats
     kept: Floats  # throughput, or its lower end for the required probability
     guesses: Indices  # number of functions outside the training range, by mix
 
     def rows(self, rows: Sequence[int]) -> "_Predicted":
-        """Return some of the rows."""
+        """Return the predictions of the mixes with these indices."""
         at = np.array(rows, dtype=np.intp)
         return _Predicted(self.throughput[at], self.kept[at], self.guesses[at])
 
@@ -200,7 +205,7 @@ def _predict(request: _Request, mixes: Sequence[Mix]) -> _Predicted:
 
 
 def measured_shares(truth: GroundTruth, functions: int) -> Shares:
-    """Return the shares in mixes of known throughput."""
+    """Return a table of throughput shares, for the mixes whose throughput was measured."""
     shares = Shares(functions)
     for mix, values in truth.known.items():
         shares.add(mix, *_row(functions, truth.kept(mix) or {}, values))
@@ -210,7 +215,7 @@ def measured_shares(truth: GroundTruth, functions: int) -> Shares:
 def _row(
     functions: int, kept: Mapping[int, float], throughput: Mapping[int, float]
 ) -> tuple[Floats, Floats]:
-    """Return shares and throughputs of a mix as a row of the table, by function."""
+    """Return throughput shares and throughputs of a mix as arrays over all functions."""
     shares, values = np.full(functions, np.inf), np.full(functions, np.nan)
     for at, share in kept.items():
         shares[at], values[at] = share, throughput[at]

@@ -27,7 +27,7 @@ _LEFT_OUT = 4
 
 
 class Suggested(NamedTuple):
-    """A mix worth measuring."""
+    """A mix whose measurement would save NICs, with its predicted throughput shares."""
 
     mix: Mix
     nics: float  # for 100 arrivals, NICs with this mix, or with smaller mixes that it informs about
@@ -45,7 +45,9 @@ class Plan(NamedTuple):
 
 
 def suggest(fleet: Fleet, count: int, sure: float, measured: Measured | None = None) -> Plan:
-    """Suggest up to `count` mixes to measure, for placements that require the probability `sure`.
+    """Suggest up to `count` mixes whose measurement would save the most NICs.
+
+    `sure` is the probability with which placements have to keep promised throughput.
 
     Raises:
         InputError: if there are too many mixes, or the noise of measurements is unknown.
@@ -66,14 +68,14 @@ def suggest(fleet: Fleet, count: int, sure: float, measured: Measured | None = N
 
 
 class _Planned(NamedTuple):
-    """Credited shares, and the plan with the fewest NICs for them."""
+    """The plan with the fewest NICs, and the throughput shares that it assumes for functions."""
 
     kept: Floats  # `[mix, function]`
     cover: Cover
 
 
 class _Known:
-    """Measured and predicted shares of all mixes that fit on a NIC."""
+    """Measured and predicted throughput shares for all mixes of functions that fit on a NIC."""
 
     def __init__(self, fleet: Fleet, sure: float, measured: Measured | None) -> None:
         self._mixes = possible_mixes(fleet)
@@ -91,7 +93,10 @@ class _Known:
         return predicted.shares.kept[rows]
 
     def plan(self, trusted: Sequence[int]) -> _Planned:
-        """Return the plan if trusted mixes have likely shares, and all other mixes low shares."""
+        """Return the plan that assumes likely shares for `trusted` mixes, low ones for others.
+
+        Mixes are numbers in the list of possible mixes.
+        """
         kept = self._sure
         if trusted:
             likely = self._likely[trusted]
@@ -102,7 +107,7 @@ class _Known:
         return _Planned(kept, cover(self._wanted, Column(self._counts, levels)))
 
     def use(self, planned: _Planned, trusted: Sequence[int]) -> Floats:
-        """Return, for each trusted mix, the number of NICs that profit from measuring it.
+        """Return, for each trusted mix, how many NICs of the plan profit from measuring it.
 
         These NICs have the mix itself, or a mix about which its measurement gives information.
         """
@@ -116,12 +121,12 @@ class _Known:
         return found
 
     def worth(self) -> list[int]:
-        """Return the unmeasured mixes of the plan that trusts all predictions."""
+        """Return the unmeasured mixes that a plan uses if all predictions are assumed true."""
         nics = self.plan(self.unmeasured).cover.nics
         return [at for at in self.unmeasured if nics[at] > _USED]
 
     def fewer(self, chosen: Sequence[int], count: int) -> list[int]:
-        """Drop the least used mixes until at most `count` remain, and return these."""
+        """Drop the mixes used by the fewest NICs until at most `count` are left; return these."""
         left = list(chosen)
         while len(left) > count:
             out = max(1, (len(left) - count) // _LEFT_OUT)
@@ -131,7 +136,7 @@ class _Known:
         return left
 
     def suggested(self, at: int, nics: float) -> Suggested:
-        """Return a suggestion for a mix on a number of NICs."""
+        """Return the suggestion to measure mix number `at`, which concerns `nics` NICs."""
         mix = self._mixes[at]
         kept = {function: float(self._likely[at, function]) for function in mix}
         return Suggested(mix, nics, kept)

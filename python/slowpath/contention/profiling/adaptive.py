@@ -1,4 +1,4 @@
-"""Chooses the points to measure adaptively (Algorithm 1 of the paper), or by active learning.
+"""Chooses points to measure adaptively (Algorithm 1 of the Tomur paper), or by active learning.
 
 Adaptive profiling first drops attributes whose smallest and largest value give nearly the same solo
 throughput. Then it repeatedly halves the region spanned by the other attributes where solo
@@ -44,7 +44,7 @@ from slowpath.core.arrays import Floats
 
 
 class Settings(NamedTuple):
-    """Parameters of the paper's Algorithm 1, and parameters that we added."""
+    """Parameters of Algorithm 1 of the Tomur paper, and additional parameters."""
 
     relevant: float = 0.05  # epsilon_0: attributes that change throughput less are dropped
     changes: float = 0.05  # epsilon_1: regions whose ends differ less are not halved
@@ -55,7 +55,7 @@ class Settings(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """State of a run of the algorithm."""
+    """Constants and random state of one run of adaptive profiling (Algorithm 1)."""
 
     space: Space
     budget: Budget
@@ -66,7 +66,10 @@ class _Run(NamedTuple):
 
 
 class _Region(NamedTuple):
-    """A region of the traffic between two ends."""
+    """A box of traffic to profile, between its smallest and largest corner.
+
+    Corners have a value for each attribute that changes throughput.
+    """
 
     low: list[float]
     high: list[float]
@@ -80,7 +83,7 @@ def adaptive(
     seed: int = 0,
     on_relevant: Callable[[Sequence[Attribute]], None] = lambda _: None,
 ) -> Plan:
-    """Ask for the most informative points until the quota is spent.
+    """Choose points by Algorithm 1 of the paper, then at random, until the quota is spent.
 
     Args:
         space: attributes and levels of contention.
@@ -105,7 +108,7 @@ def adaptive(
 
 
 def relevant(space: Space, budget: Budget, least: float) -> Asking[list[Attribute]]:
-    """Find the attributes that change solo throughput by at least `least` (lines 7 to 11).
+    """Find attributes that change solo throughput by at least `least` (Algorithm 1, lines 7 to 11).
 
     Raises:
         QuotaError: if the quota is spent.
@@ -124,7 +127,7 @@ def relevant(space: Space, budget: Budget, least: float) -> Asking[list[Attribut
 
 
 def _regions(run: _Run) -> Plan:
-    """Run `RANGE_PROFILE` (lines 13 to 25), with a list of regions instead of recursion."""
+    """Run `RANGE_PROFILE` of Algorithm 1, with a list of regions instead of recursion."""
     start = [one.least for one in run.relevant], [one.most for one in run.relevant]
     regions = [(yield from _region(run, *start))]
     while regions:
@@ -165,13 +168,13 @@ def _next(run: _Run, regions: Sequence[_Region]) -> int:
 
 
 def _at(run: _Run, level: int, values: Sequence[float]) -> Point:
-    """Return a point with these values of relevant attributes, and defaults for the others."""
+    """Return a point with the given values of relevant attributes; others have their default."""
     traffic = {one.name: value for one, value in zip(run.relevant, values, strict=True)}
     return point(level, run.space.default() | traffic)
 
 
 class ActiveSettings(NamedTuple):
-    """Settings of active learning."""
+    """Settings of profiling by active learning."""
 
     first: int = 8  # number of random points at the start
     candidates: int = 256  # number of random candidates for each point
@@ -179,7 +182,7 @@ class ActiveSettings(NamedTuple):
 
 
 def active(space: Space, quota: int, settings: ActiveSettings | None = None, seed: int = 0) -> Plan:
-    """Ask for the points with the least certain prediction until the quota is spent.
+    """Choose points by active learning: the one with the least certain prediction is next.
 
     Args:
         space: attributes and levels of contention.

@@ -23,19 +23,22 @@ _PRIVATE = 2
 
 
 class Level(NamedTuple):
-    """The size of a bubble, and how much it slows down the probe."""
+    """Working set of a bubble (competitor for memory), and its slowdown of the probe."""
 
     megabytes: float
     slowdown: float  # step time of the probe with the bubble, divided by its step time alone
 
 
 class Calibration(NamedTuple):
-    """Bubble sizes and how much each of them slows down the probe; both ascend."""
+    """Curve from bubble sizes (working sets of competitors) to slowdowns of the probe.
+
+    Both ascend.
+    """
 
     levels: tuple[Level, ...]
 
     def score(self, slowdown: float) -> float:
-        """Return the size in MB of the bubble that slows down the probe by this factor."""
+        """Return the working set, in MB, of the bubble that slows down the probe by this factor."""
         below = Level(0.0, 1.0)
         for level in self.levels:
             if slowdown <= level.slowdown:
@@ -44,7 +47,7 @@ class Calibration(NamedTuple):
         return self.levels[-1].megabytes
 
     def slowdown(self, megabytes: float) -> float:
-        """Return how much a bubble of this size slows down the probe."""
+        """Return the factor by which a bubble with this working set slows down the probe."""
         below = Level(0.0, 1.0)
         for level in self.levels:
             if megabytes <= level.megabytes:

@@ -92,9 +92,10 @@ def check_folder(folder: str) -> None:
 
 
 def _memory(setup: Setup, machine: Machine, found: Found) -> str | None:
-    """Return the table of throughput next to competitors for memory.
+    """Return the CSV table of throughput next to competitors for caches and memory.
 
-    Without them, the score is 0.
+    A row's score says how strongly its competitor burdens caches; it is 0 without a competitor.
+    Return None if there are no rows.
     """
     rows = list[Row]()
     for at, one in enumerate(found.points, 1):
@@ -147,10 +148,11 @@ def _mix(name: str, one: Measured, found: Found) -> Row:
 
 
 def queued_time(own: float, client: Client, seconds: float) -> float:
-    """Return the accelerator time that a client takes for each request of a saturated function.
+    """Return the time that an accelerator serves another client per request of the function.
 
-    `own` and `seconds` are the request times of the function and of the client. Below saturation,
-    the result follows from the round-robin equilibrium (docs/contention.md).
+    The function always has a request pending. `own` and `seconds` are the request times of the
+    function and of the client. If the client has a limited rate, the result follows from the
+    round-robin equilibrium (docs/contention.md).
     """
     from slowpath.contention.accelerators import throughputs
 
@@ -170,7 +172,7 @@ def _table(
     rows: Iterable[Row],
     mtbr: float | None = None,
 ) -> str:
-    """Return a CSV table; remarks above the columns apply to all rows."""
+    """Return a CSV table, with comment lines at its start that describe the measurement."""
     remarks = {
         "function": setup.function.name,
         "device": machine.name,
@@ -202,7 +204,9 @@ class Declared(NamedTuple):
 
 
 def declared_by(names: Sequence[str]) -> Declared | None:
-    """Return the pattern that records in these folders declare; None if no record declares any.
+    """Return the execution pattern that profile records in these folders declare.
+
+    Return None if no record declares one.
 
     Raises:
         InputError: if a record cannot be used, or two contradict each other.
@@ -220,7 +224,7 @@ def declared_by(names: Sequence[str]) -> Declared | None:
 
 
 def _declared(file: str) -> Pattern | None:
-    """Return the pattern in a record; None in records of older versions."""
+    """Return the execution pattern in a profile's record; None in records of older versions."""
     try:
         record: Any = json.loads(read_text(file))
     except (ValueError, RecursionError) as problem:

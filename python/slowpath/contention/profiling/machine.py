@@ -28,7 +28,7 @@ _PROBES = (64 * 1024, 64 * 1024 * 1024)  # limits of the probe's working set, by
 
 
 class Machine(NamedTuple):
-    """CPUs and caches of this machine, and access to its kernel."""
+    """CPUs, caches and kernel of this machine, as used to measure a profile."""
 
     name: str
     places: CpuAssignment
@@ -85,10 +85,11 @@ too.
 
 
 class CpuMonitor:
-    """Observes whether two CPUs share a core or a last-level cache, and whether they are disturbed.
+    """Observes whether two CPUs share a core or a last-level cache, and other load on them.
 
-    The CPUs are in place if their handover is as fast as it gets, except on one core. Competitors
-    should contend for shared caches; with different last-level caches there is little contention.
+    The CPUs count as well placed if a cache line passes between them as fast as it ever does,
+    except on one core. Competitors should contend for shared caches; with different last-level
+    caches there is little contention.
     """
 
     def __init__(
@@ -102,10 +103,10 @@ class CpuMonitor:
 
         Args:
             cpus: numbers of the CPUs.
-            misplaced_limit: total seconds to wait for misplaced CPUs; a third of it if they were
-                never placed better.
+            misplaced_limit: total seconds to wait while the CPUs share a core or have different
+                caches; a third of it if they were never placed better.
             observe: function that observes the CPUs.
-            patience: maximum seconds of each wait while the CPUs are in place.
+            patience: maximum seconds of each wait for other load to end.
 
         Raises:
             UnavailableError: if this process may not use one of the CPUs.
@@ -121,17 +122,17 @@ class CpuMonitor:
 
     @property
     def misplaced(self) -> float:
-        """Share of observations in which the CPUs were on one core, or behind different caches."""
+        """Share of observations with both CPUs on one core, or with different last-level caches."""
         return self._misplaced / max(self._count, 1)
 
     def quiet(self) -> bool:
-        """Return true if both CPUs are in place, and neither shares its core."""
+        """Return true if the CPUs share a last-level cache but no core, and have no other load."""
         return self._state()[0]
 
     def wait(self, check_stop: Callable[[], None] = lambda: None) -> bool:
-        """Wait a limited time until the CPUs are quiet.
+        """Wait a limited time until the CPUs are well placed and have no other load.
 
-        Return true if they are quiet at the end.
+        Return true if they are so at the end.
 
         `check_stop` is called repeatedly; an error that it raises ends the wait.
         """
@@ -148,7 +149,7 @@ class CpuMonitor:
                 self._remaining -= time.monotonic() - begun
 
     def _state(self) -> tuple[bool, bool]:
-        """Observe the CPUs once. Return whether they are quiet, and whether they are in place."""
+        """Observe the CPUs once; return whether they are quiet, and whether well placed."""
         found = self._observe(*self._cpus)
         for kept, pace in zip(self._paces, found["paces"], strict=True):
             kept.append(pace)
@@ -172,10 +173,11 @@ class CpuMonitor:
 
 
 def _nearest(sorted_handovers: Sequence[_Observation]) -> float:
-    """Return the median handover time of the closest frequent placement that is not one core.
+    """Return the usual time to pass a cache line between the CPUs when they are well placed.
 
-    Without such a placement, return the median of all times: the CPUs are threads of one core, or
-    there are too few observations.
+    This is the median of the shortest frequent times at which the CPUs are not threads of one core.
+    Without them, return the median of all times: the CPUs are threads of one core, or there are too
+    few observations.
     """
     first = 0
     while first < len(sorted_handovers):

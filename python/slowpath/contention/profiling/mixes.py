@@ -1,4 +1,4 @@
-"""Measures points of a profile, each in several blocks with the threads that it needs.
+"""Measures the points of a profile, which are traffic with competitors, in blocks of time.
 
 Blocks are alternately alone and with competitors; neighbouring blocks form a turn. A turn is
 invalid if in one of its blocks, a thread had its CPU for less than `_UNDISTURBED` of the time, as
@@ -19,7 +19,7 @@ from slowpath.core.errors import UnavailableError
 
 
 class Traffic(NamedTuple):
-    """The traffic of the function at a measured point."""
+    """Traffic of the measured function: number of flows, packet size, and match ratio."""
 
     flows: int
     size: int  # packet size, bytes
@@ -27,7 +27,7 @@ class Traffic(NamedTuple):
 
 
 class MemBench(NamedTuple):
-    """A competitor for caches and memory."""
+    """A competitor that accesses memory, and so contends for caches and memory bandwidth."""
 
     working_set: int  # size, bytes
     touch: str
@@ -35,7 +35,7 @@ class MemBench(NamedTuple):
 
 
 class Client(NamedTuple):
-    """A competitor at the accelerator."""
+    """A competitor that sends requests to the accelerator of the function."""
 
     size: int  # packet size, bytes
     mtbr: float
@@ -44,7 +44,7 @@ class Client(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A function's traffic and its competitors."""
+    """A point to measure: the traffic of the function, and the competitors beside it."""
 
     traffic: Traffic
     memory: MemBench | None
@@ -52,7 +52,7 @@ class Point(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """A rate measured over several blocks."""
+    """A rate measured over several blocks of time: median and confidence interval."""
 
     value: float  # median, per second
     low: float
@@ -62,7 +62,10 @@ class Rate(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Rates measured at a point; without competitors, both are rates of the function alone."""
+    """Rates measured at a point, alone and beside competitors.
+
+    Without competitors, both are rates of the function alone.
+    """
 
     point: Point
     alone: Rate  # packets per second
@@ -93,19 +96,19 @@ class CpuAssignment(NamedTuple):
 
     @property
     def function(self) -> int:
-        """CPU of the function."""
+        """CPU on which the measured function runs."""
         return self.cpus[0]
 
     @property
     def other(self) -> int:
-        """CPU of the competitor or accelerator."""
+        """CPU on which the competitor or, in a pipeline, the accelerator runs."""
         return self.cpus[1]
 
 
 def kinds_of_mixes(
     function: Function, places: CpuAssignment, *, memory: bool, client: bool
 ) -> list[str]:
-    """Return the possible kinds of mixes on these CPUs: `memory`, `accelerator`, `both`."""
+    """Return the kinds of competitors that these CPUs allow: `memory`, `accelerator`, `both`."""
     found = ["memory"] if memory else []
     if client:
         found.append("accelerator")
@@ -136,7 +139,7 @@ def mix_of(function: Function, point: Point, places: CpuAssignment) -> MixSpec:
 def probed(
     function: Function, traffic: Traffic, places: CpuAssignment, probe_bytes: int
 ) -> MixSpec:
-    """Return the threads of the probe and of the function, which acts as its competitor."""
+    """Return threads of the probe and, as its competitor, of the function."""
     swapped = CpuAssignment([places.other, places.function])
     headers_only = function.pattern == "pipeline"
     competitor = _function(function, traffic, swapped, headers_only=headers_only)
@@ -162,23 +165,23 @@ def client_alone(function: Function, client: Client, places: CpuAssignment) -> M
 
 
 def accelerator_cpu(function: Function, places: CpuAssignment) -> int:
-    """Return the CPU on which a function's accelerator runs."""
+    """Return the CPU on which the software model of a function's accelerator runs."""
     return places.other if function.pattern == "pipeline" else places.function
 
 
 def probe(size: int, cpu: int) -> Spec:
-    """Return the specification of the probe's thread."""
+    """Return the thread specification of the probe, which measures contention for memory."""
     return {"kind": "probe", "cpu": cpu, "bytes": size}
 
 
 def mem_bench(competitor: MemBench, cpu: int) -> Spec:
-    """Return the specification of the thread of a competitor for memory."""
+    """Return the thread specification of a competitor for caches and memory."""
     size, touch, rate = competitor
     return {"kind": "memory", "cpu": cpu, "bytes": size, "touch": touch, "rate": rate}
 
 
 def _programs(function: Function, traffic: Traffic) -> tuple[ProgramWithTraffic, ...]:
-    """Return the function's XDP program, if any."""
+    """Return the function's XDP program with its traffic; empty without a program."""
     if function.program is None:
         return ()
     found, number, destination, port = function.program
@@ -229,7 +232,7 @@ class Runs(Protocol):
     """The interface of a mix that runs in blocks, as `slowpath.core.engine.neighbours.Mix` does."""
 
     def block(self, warm: float, seconds: float, *, beside: bool) -> Block:
-        """Run the subjects for one block, with or without competitors."""
+        """Run the measured functions for one block of time; `beside` adds their competitors."""
 
 
 class LoadDetector(Protocol):
@@ -245,11 +248,11 @@ class LoadDetector(Protocol):
         """
 
     def quiet(self) -> bool:
-        """Return true if the processor is quiet now."""
+        """Return true if no other load is noticed on the processor now."""
 
 
 class Timing(NamedTuple):
-    """Number and length of blocks, in seconds."""
+    """Number of measured blocks, and their length in seconds."""
 
     pairs: int  # number of turns
     seconds: float  # length of a block
@@ -257,7 +260,7 @@ class Timing(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """Rates alone and with competitors, whose blocks were measured in turns."""
+    """Rates of a function alone and with competitors, measured in alternating blocks of time."""
 
     alone: Rate
     beside: Rate  # relative to `alone` in the same turn
@@ -266,19 +269,19 @@ class Turns(NamedTuple):
 
     @property
     def slowdown(self) -> float:
-        """Ratio of the rate alone to the rate with competitors."""
+        """Ratio of the function's rate alone to its rate with competitors."""
         return self.alone.value / self.beside.value
 
 
 def items_per_second(reading: Reading) -> float:
-    """Return the rate of items that a thread processed itself."""
+    """Return the rate of items (such as packets) that a thread processed in a block."""
     if not reading["served"] or reading["seconds"] <= 0:
         return 0.0
     return reading["served"][0]["items"] / reading["seconds"]
 
 
 def disturbed(block: Block) -> bool:
-    """Return true if a thread had to wait for its CPU."""
+    """Return true if a thread had to wait for its CPU, as another program ran there."""
     for reading in (*block["subjects"], *block["competitors"]):
         on_cpu = reading["cpu_seconds"]
         if on_cpu is not None and on_cpu < _UNDISTURBED * reading["seconds"]:
@@ -293,12 +296,12 @@ def measure_interleaved(
     detector: LoadDetector | None = None,
     reference: Runs | None = None,
 ) -> Turns:
-    """Measure rates of the first thread of the first subject, alone and with all competitors.
+    """Measure the rate of the first subject alone and with competitors, in alternating blocks.
 
-    The rate with competitors is the rate alone, times the median of the ratio of both rates in
-    the same turn; so is the rate of the reference. Slow changes, such as load of other virtual
-    machines on the shared cache, affect all blocks of a turn. In medians over all turns, they could
-    affect only one of the rates.
+    In each turn, the blocks are measured one after the other. The rate with competitors is the rate
+    alone, times the median ratio of both rates in a turn. The rate of `reference` is computed in
+    the same way. Slow changes, such as load of other virtual machines on the shared cache, affect
+    all blocks of a turn. In medians over all turns, they could affect only one of the rates.
 
     Args:
         mix: subjects and competitors to run.
@@ -334,23 +337,24 @@ def measure_interleaved(
 
 
 class _TimedBlock(NamedTuple):
-    """A measured block."""
+    """The rate measured in one block of time, and whether the block was disturbed."""
 
     rate: float
     is_bad: bool  # true if disturbed, or without any progress
 
 
 def _good(turns: Sequence[Sequence[_TimedBlock]]) -> list[Sequence[_TimedBlock]]:
-    """Return the turns without a disturbed block."""
+    """Return the turns in which no block was disturbed by other programs."""
     return [turn for turn in turns if not any(block.is_bad for block in turn)]
 
 
 def _relative(alone: Rate, turns: Sequence[Sequence[_TimedBlock]], at: int, absolute: Rate) -> Rate:
-    """Return the rate alone times the median ratio of two rates.
+    """Return the rate of one kind of block, relative to the rate of the function alone.
 
-    The interval is that of the ratio.
+    The result is `alone` times the median ratio of both rates in a turn; the interval is that of
+    the ratio.
 
-    Without valid turns, return the rate `absolute` of the blocks at index `at`.
+    `at` is the index of the block in each turn. If no ratio is known, return `absolute`.
     """
     shares = [
         turn[at].rate / turn[0].rate for turn in turns if min(turn[0].rate, turn[at].rate) > 0

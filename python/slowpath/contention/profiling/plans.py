@@ -2,7 +2,8 @@
 
 The plans `adaptive` and `active` (`adaptive.py`) choose rows of the memory model: competitor,
 number of flows and packet size. Other kinds of mixes do not help this model, and request times are
-measured separately. So of six mixes, one is of each other kind, drawn as by the plan `random`.
+measured separately. So of six mixes (points with competitors), one has competitors at the
+accelerator, and one has both kinds; these are drawn as by the plan `random`.
 
 Each mix measures two points: with its competitor and alone. So the level without contention is
 never drawn. If a plan asks for it, the mix has the competitor that was used least often.
@@ -47,11 +48,11 @@ class MachineProperties(NamedTuple):
 
 
 class Planner(Protocol):
-    """Chooses the points to measure, one after the other."""
+    """Interface of planners: they choose the points to measure, one after the other."""
 
     @property
     def record(self) -> PlanRecord:
-        """Description of the plan for the record of the profile."""
+        """Description of the plan, which is stored with the profile."""
 
     def next(self, measured: Sequence[Measured]) -> Point | None:
         """Return the next point after the given measurements; None at the end."""
@@ -70,7 +71,7 @@ class ListPlanner:
         self._points = list(points)
 
     def next(self, measured: Sequence[Measured]) -> Point | None:
-        """Return the next point of the list."""
+        """Return the next point of the list; None at its end."""
         return self._points[len(measured)] if len(measured) < len(self._points) else None
 
 
@@ -81,7 +82,10 @@ def listed(
     configurations: Sequence[MemBench],
     draw: random.Random,
 ) -> list[Point]:
-    """Return points with random or grid traffic; kinds of mixes and competitors take turns."""
+    """Return points with traffic at random or on a grid, and with alternating competitors.
+
+    `kinds` are kinds of competitors: `memory`, `accelerator`, `both`.
+    """
     if setup.effort.plan == "grid":
         traffics = _grid(setup, count)
         # Shuffle, so that configurations do not depend on the position along an axis.
@@ -120,12 +124,12 @@ def memory_configurations(found: MemoryRange, draw: random.Random) -> list[MemBe
 
 
 def middle(found: TrafficRange) -> Traffic:
-    """Return typical traffic: geometric mean of the flow range, largest packets, least MTBR."""
+    """Return typical traffic: mean flows (geometric), largest packets, least match ratio."""
     return Traffic(round(between(found.flows, 0.5)), round(found.size.most), found.mtbr.least)
 
 
 def between(span: Span, share: float) -> float:
-    """Return the value at a position in the span, from 0 to 1, on a logarithmic scale."""
+    """Return the value at the position `share` (0 to 1) of a range, on a logarithmic scale."""
     return float(span.least * (span.most / span.least) ** share)
 
 
@@ -204,22 +208,25 @@ _SURE = 2 * math.sqrt(2)
 
 
 def is_other(at: int, kinds: Sequence[str]) -> bool:
-    """Return true if the mix at this index is of another kind than `memory`: each sixth mix is."""
+    """Return true if this mix gets other competitors than those for memory only.
+
+    Of each six mixes, one is of each other kind.
+    """
     return at % _SIX > _SIX - len(kinds)
 
 
 def threshold(known: MachineProperties) -> float:
-    """Return the smallest difference, as a share, that noise does not explain."""
+    """Return the smallest relative difference of throughput that exceeds measurement noise."""
     default = Settings().changes
     return default if known.spread is None else max(default, _SURE * known.spread)
 
 
 def space_of(traffic: TrafficRange, levels: Sequence[float], default: Traffic) -> Space:
-    """Return the space that plans search: attributes with a range, and levels of the score.
+    """Return the space of points that plans search: traffic, and levels of contention.
 
     Args:
         traffic: ranges of the function's traffic; flows have a logarithmic scale.
-        levels: scores of competitors for memory, MB.
+        levels: contention by each competitor for memory (score), MB.
         default: the default traffic.
     """
     attributes = (
@@ -231,7 +238,7 @@ def space_of(traffic: TrafficRange, levels: Sequence[float], default: Traffic) -
 
 
 class _Request(NamedTuple):
-    """A point that the plan asked for."""
+    """A point that the adaptive plan asked for, and the mix that measures it."""
 
     point: PlanPoint
     level: int  # level of the competitor in the mix
@@ -239,7 +246,7 @@ class _Request(NamedTuple):
 
 
 class AskingPlanner:
-    """Measures the points that a plan asks for, interleaved with other kinds of mixes."""
+    """Measures points that an adaptive plan asks for, and points with other competitors between."""
 
     def __init__(
         self,
@@ -249,7 +256,7 @@ class AskingPlanner:
         configurations: Sequence[MemBench],
         draw: random.Random,
     ) -> None:
-        """Start the plan; measure scores first if the plan needs them.
+        """Start the plan; first measure the contention by competitors if the plan needs it.
 
         Args:
             setup: function, traffic and competitors.
@@ -273,7 +280,7 @@ class AskingPlanner:
 
     @property
     def record(self) -> PlanRecord:
-        """Description of the plan for the record of the profile."""
+        """Description of the plan, which is stored with the profile."""
         return {
             "name": self._setup.effort.plan,
             "relevant": self._relevant,
@@ -307,7 +314,7 @@ class AskingPlanner:
         self._settled = len(self._requests)
 
     def _unused(self) -> list[_Request]:
-        """Return early requests that varied an attribute which all later requests keep constant."""
+        """Return early requests that varied an attribute of traffic which later ones never vary."""
         first, later = self._requests[: self._settled], self._requests[self._settled :]
         if self._relevant is None or not later:
             return []
@@ -327,7 +334,7 @@ class AskingPlanner:
         ]
 
     def _next_of_memory(self, measured: Sequence[Measured]) -> Iterator[Point]:
-        """Yield the next point of the plan, if any."""
+        """Yield the next point that the adaptive plan asks for; nothing at its end."""
         requested = ask(self._plan, self._results(measured))
         if requested is None:
             return
@@ -355,7 +362,10 @@ class AskingPlanner:
 
 
 def planner(setup: Setup, kinds: Sequence[str], known: MachineProperties) -> Planner:
-    """Return the planner of a setup for these kinds of mixes; `memory` comes first, if included."""
+    """Return the planner that a setup names.
+
+    `kinds` are kinds of competitors; `memory` comes first, if included.
+    """
     effort = setup.effort
     draw = random.Random(effort.seed)  # noqa: S311 - no secret
     configurations = memory_configurations(setup.memory, draw) if setup.memory else []

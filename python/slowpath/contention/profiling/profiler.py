@@ -28,7 +28,7 @@ _RATIOS = 5  # number of match ratios with measured request times
 
 
 class Audience(NamedTuple):
-    """Callbacks that check for requests to stop and display the progress."""
+    """Stop requests, deadline, and display of progress while a profile is measured."""
 
     stopping: Stopping
     show: Callable[[str], None]
@@ -36,21 +36,21 @@ class Audience(NamedTuple):
 
 
 class RequestRow(NamedTuple):
-    """A measured request time at the accelerator, without other clients."""
+    """Time that the accelerator takes for a request, measured without other clients."""
 
     mtbr: float
     seconds: Rate
 
 
 class OwnRow(NamedTuple):
-    """Contention that the function causes under some traffic."""
+    """The contention that the function causes for others, under one kind of traffic."""
 
     traffic: Traffic
     score: float
 
 
 class Probed(NamedTuple):
-    """The results of calibrating the probe."""
+    """Calibration of the probe: its slowdown beside bubbles of known working sets."""
 
     measured: tuple[bubble_score.Level, ...]
     calibration: bubble_score.Calibration
@@ -66,7 +66,7 @@ class Noise(NamedTuple):
 
 
 class Found(NamedTuple):
-    """All measurements of a profile."""
+    """All results of measuring a profile."""
 
     probed: Probed
     requests: tuple[RequestRow, ...]  # request times of the function
@@ -81,7 +81,7 @@ class Found(NamedTuple):
 
 
 class Profiling:
-    """Measures the function of a setup on this machine."""
+    """Measures the profile of a network function on this machine."""
 
     def __init__(self, setup: Setup, machine: Machine, audience: Audience) -> None:
         self._setup = setup
@@ -195,13 +195,13 @@ class Profiling:
         return calibration.score(self._beside_probe(competitor).slowdown)
 
     def _beside_probe(self, competitor: MemBench) -> Turns:
-        """Measure the probe on the function's CPU while a competitor runs on another CPU."""
+        """Measure how a competitor for memory slows down the probe on the function's CPU."""
         places = self._machine.places
         probe = mixes.probe(self._machine.probe_bytes, places.function)
         return self._turns(mixes.MixSpec([probe], [mixes.mem_bench(competitor, places.other)]))
 
     def _requests(self, size: int, ratios: Span) -> tuple[RequestRow, ...]:
-        """Measure request times of payloads of this size, by match ratio."""
+        """Measure the accelerator's request time for payloads of `size` bytes, by match ratio."""
         function = self._setup.function
         if function.service is None:
             return ()
@@ -216,7 +216,7 @@ class Profiling:
         return tuple(found)
 
     def _own(self, calibration: bubble_score.Calibration) -> tuple[OwnRow, ...]:
-        """Measure the function's own contention: few and many flows, small and large packets."""
+        """Measure the contention that the function causes, for several flow and packet sizes."""
         flows, size, mtbr = self._setup.traffic
         function, machine = self._setup.function, self._machine
         counts = dict.fromkeys(round(between(flows, share)) for share in (0.0, 0.5, 1.0))
@@ -243,7 +243,7 @@ class Profiling:
 
 
 def request_time(rows: Sequence[RequestRow], mtbr: float) -> float:
-    """Return the request time in seconds, interpolated between measured match ratios."""
+    """Return the accelerator's request time in seconds, interpolated between match ratios."""
     below = rows[0]
     for row in rows:
         if mtbr <= row.mtbr:

@@ -143,7 +143,7 @@ def read_setup(file: str, content: str) -> Setup:
 
 
 def _cpus(found: Spanned) -> tuple[int, ...]:
-    """Return the CPUs, which have to be different."""
+    """Read a list of CPU numbers, and check that no number occurs twice."""
     cpus = tuple(number(one, _CPU) for one in items(found))
     if len({*cpus}) < len(cpus):
         found.place.refuse("has a CPU twice; each thread takes one of its own")

@@ -33,7 +33,7 @@ _OFTEN = 0.01  # share of observations above which a report mentions misplaced C
 
 
 def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
-    """Yield a summary: mixes, noise floor, probe and files."""
+    """Yield a summary of the profile: numbers of mixes, noise floor, probe and files."""
     cpus = ", ".join(str(cpu) for cpu in record["cpus"])
     yield Line(one_line(f"{record['function']} on {record['device']}, CPUs {cpus}"), "bold")
     wanted = "" if record["mixes"] == record["wanted"] else f" of {record['wanted']}"
@@ -66,7 +66,7 @@ def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
 
 
 def _plan(record: PlanRecord) -> Iterator[Line]:
-    """Yield the relevant attributes of an adaptive plan."""
+    """Yield the traffic attributes that an adaptive plan found to change throughput."""
     if record["relevant"] is None or record["threshold"] is None:
         return
     attributes = " and ".join(record["relevant"]) or "nothing of the traffic"
@@ -83,7 +83,7 @@ def _noise(record: ProfileRecord) -> str:
 
 
 def run(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Run the command: measure, write the folder, and report.
+    """Run the command `slowpath contention profile`: measure, write the folder, and report.
 
     Raises:
         InputError: if the description cannot be used, the machine lacks something, or the folder
@@ -121,7 +121,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def _setup(given: Namespace) -> Setup:
-    """Return the setup in the file, with changes from options."""
+    """Read the setup of a profile from a file, and apply the options that change it."""
     setup = load_setup(given.file)
     effort = setup.effort
     if given.mixes is not None:

@@ -20,7 +20,7 @@ NO_CONTENTION = 0
 
 
 class Attribute(NamedTuple):
-    """An attribute of the traffic."""
+    """A numeric attribute of the traffic, such as packet size, with its range and default."""
 
     name: str
     least: float
@@ -30,7 +30,7 @@ class Attribute(NamedTuple):
     by_logarithm: bool = False  # true if values are spaced by logarithms
 
     def inside(self, share: float) -> float:
-        """Return the value at a position in the range, from 0 to 1."""
+        """Return the attribute's value at the position `share` (0 to 1) of its range."""
         if self.by_logarithm:
             return self.at(self.least * (self.most / self.least) ** share)
         return self.at(self.least + share * (self.most - self.least))
@@ -44,17 +44,17 @@ class Attribute(NamedTuple):
         return (value - self.least) / (self.most - self.least)
 
     def middle(self, first: float, last: float) -> float:
-        """Return the value half-way between two values."""
+        """Return the value half-way between two values of the attribute."""
         return self.at(math.sqrt(first * last) if self.by_logarithm else (first + last) / 2)
 
     def at(self, value: float) -> float:
-        """Return the valid value that is nearest to `value`."""
+        """Return the valid attribute value that is nearest to `value`."""
         near = min(max(value, self.least), self.most)
         return float(round(near)) if self.whole else near
 
 
 class Space(NamedTuple):
-    """The points that can be measured: attributes of traffic, and levels of contention."""
+    """The points that can be measured: ranges of traffic attributes, and contention levels."""
 
     attributes: Sequence[Attribute]
     levels: Floats  # features of levels, `[level, feature]`, such as logarithms of counters
@@ -62,39 +62,39 @@ class Space(NamedTuple):
 
     @property
     def drawn_from(self) -> int:
-        """The first level that is drawn at random.
+        """The first contention level that is drawn at random: 0 (no contention) or 1.
 
-        It is 1 if each measurement includes solo throughput, so that level 0 need not be drawn.
+        It is 1 if each measurement also gives solo throughput, so that level 0 need not be drawn.
         """
         return NO_CONTENTION + 1 if self.with_alone else NO_CONTENTION
 
     def default(self) -> dict[str, float]:
-        """Return the default traffic."""
+        """Return the default traffic: the default value of each attribute."""
         return {one.name: one.default for one in self.attributes}
 
     def level(self, draw: np.random.Generator) -> int:
-        """Return a random level; all levels are equally likely."""
+        """Return a random contention level; all levels are equally likely."""
         return int(draw.integers(self.drawn_from, len(self.levels)))
 
     def drawn(self, draw: np.random.Generator) -> "Point":
-        """Return a random point; all levels and values are equally likely."""
+        """Return a random point; all contention levels and attribute values are equally likely."""
         level = self.level(draw)
         return point(level, {one.name: one.inside(draw.random()) for one in self.attributes})
 
 
 class Point(NamedTuple):
-    """A level of contention and a traffic, to be measured together."""
+    """A level of contention (0: none) and values of traffic attributes, to measure together."""
 
     level: int  # level of contention
     traffic: tuple[tuple[str, float], ...]  # values of attributes by name, in order
 
     def values(self) -> dict[str, float]:
-        """Return the traffic as a dictionary."""
+        """Return the traffic of the point as a dictionary from attribute to value."""
         return dict(self.traffic)
 
 
 def point(level: int, traffic: Mapping[str, float]) -> Point:
-    """Return the point with this level and traffic."""
+    """Return the point with this contention level and these traffic attributes."""
     return Point(level, tuple(traffic.items()))
 
 
@@ -129,7 +129,7 @@ def ask(plan: Plan, results: Sequence[Sample] | None = None) -> Point | None:
 
 
 def measured(plan: Plan, measure: Measure) -> list[Sample]:
-    """Measure all points of a plan, in order."""
+    """Call `measure` for all points that a plan asks for, and return the samples in order."""
     samples = list[Sample]()
     requested = ask(plan)
     while requested is not None:
@@ -139,11 +139,11 @@ def measured(plan: Plan, measure: Measure) -> list[Sample]:
 
 
 class QuotaError(Exception):
-    """The quota of measurements is spent."""
+    """All measurements that the quota allows have been made."""
 
 
 class Budget:
-    """Points measured so far and the remaining quota (`profile_one` in the paper's Algorithm 1)."""
+    """Measured points and remaining quota (`profile_one` in Algorithm 1 of the Tomur paper)."""
 
     def __init__(self, quota: int) -> None:
         if quota < 1:
@@ -155,11 +155,11 @@ class Budget:
 
     @property
     def left(self) -> int:
-        """Number of remaining measurements."""
+        """Number of measurements that the quota still allows."""
         return self._quota - self.spent
 
     def known(self, point: Point) -> bool:
-        """Return true if the throughput at a point is known."""
+        """Return true if the throughput at a point has been measured."""
         return point in self._known
 
     def throughput(self, point: Point) -> Asking[float]:
@@ -185,7 +185,10 @@ _MISSES = 1000
 
 
 def full(space: Space, steps: int) -> Plan:
-    """Ask for each contention level at each point of a grid, with `steps` values per attribute."""
+    """Choose every contention level at each point of a grid of traffic.
+
+    The grid has `steps` values on each axis.
+    """
     shares = [at / (steps - 1) if steps > 1 else 0.5 for at in range(steps)]
     axes = [dict.fromkeys(one.inside(share) for share in shares) for one in space.attributes]
     names = [one.name for one in space.attributes]
@@ -199,12 +202,12 @@ def full(space: Space, steps: int) -> Plan:
 
 
 def random(space: Space, quota: int, seed: int = 0) -> Plan:
-    """Ask for random points until the quota is spent."""
+    """Choose random points until the quota is spent."""
     yield from spend(space, Budget(quota), np.random.default_rng(seed))
 
 
 def spend(space: Space, budget: Budget, draw: np.random.Generator, until: float = math.inf) -> Plan:
-    """Ask for random points until the quota is spent, or until all points found are already known.
+    """Choose random points until the quota is spent, or almost all points are known.
 
     Args:
         space: attributes and levels of contention.

@@ -24,14 +24,14 @@ NOTHING_TO_CHOOSE = "is about competitors for memory, of which the description h
 
 
 class Span(NamedTuple):
-    """A range of values; both ends can be equal."""
+    """A range of values of a parameter; both ends can be equal."""
 
     least: float
     most: float
 
 
 class Program(NamedTuple):
-    """An XDP program, to run in the kernel."""
+    """An XDP program to measure in the kernel, and the destination of its packets."""
 
     object: "Object"
     number: int  # index of the program in the object
@@ -51,7 +51,7 @@ class Function(NamedTuple):
 
 
 class TrafficRange(NamedTuple):
-    """Ranges of the function's traffic."""
+    """Ranges of the traffic under which a function is measured."""
 
     flows: Span
     size: Span  # packet size, bytes
@@ -68,7 +68,7 @@ class MemoryRange(NamedTuple):
 
 
 class ClientRange(NamedTuple):
-    """The ranges in which the parameters of `regex-bench` or `compression-bench` vary."""
+    """Ranges for parameters of `regex-bench` or `compression-bench`, clients of the accelerator."""
 
     size: int  # packet size, bytes
     mtbr: Span
@@ -77,7 +77,7 @@ class ClientRange(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """Number and length of measurements."""
+    """Number and length of measurements, and the plan that chooses their points."""
 
     mixes: int  # points of traffic and competitors: the quota
     pairs: int  # blocks alone and with competitors at each point
@@ -89,7 +89,7 @@ class Effort(NamedTuple):
 
 
 class Setup(NamedTuple):
-    """All settings of a profile."""
+    """All settings for measuring a profile: function, traffic, competitors, effort and CPUs."""
 
     function: Function
     traffic: TrafficRange
@@ -100,7 +100,7 @@ class Setup(NamedTuple):
 
 
 class BubbleLevel(TypedDict):
-    """A bubble used to calibrate the probe."""
+    """A bubble (competitor with a known working set), used to calibrate the probe."""
 
     megabytes: float
     """Working set of the bubble."""
@@ -109,7 +109,7 @@ class BubbleLevel(TypedDict):
 
 
 class ProbeRecord(TypedDict):
-    """The probe that scores are based on."""
+    """The probe program whose slowdown measures contention, and its calibration."""
 
     bytes: int
     """Working set of the probe."""
@@ -123,7 +123,7 @@ class ProbeRecord(TypedDict):
 
 
 class NoiseRecord(TypedDict):
-    """Repeatability of measurements."""
+    """Measurement noise: how much repeated measurements of one point differ."""
 
     repetitions: int
     """Number of measurements of one point, each with new tables in new memory."""
@@ -135,7 +135,7 @@ class NoiseRecord(TypedDict):
 
 
 class PlanRecord(TypedDict):
-    """Choice of mixes."""
+    """Plan by which the measured mixes (traffic with competitors) were chosen."""
 
     name: str
     """`random`, `grid`, `adaptive` or `active`."""
@@ -152,7 +152,7 @@ class PlanRecord(TypedDict):
 
 
 class ProfileRecord(TypedDict):
-    """Record of the measurement of a profile."""
+    """Record of how a profile was measured: setup, machine, plan and noise."""
 
     slowpath: str
     """Version of slowpath."""

@@ -44,7 +44,7 @@ class Options(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Progress of an analysis."""
+    """Progress of a running analysis: its bound so far, and the effort of the search."""
 
     value: float  # bound of the metric: bit/s, packets/s, or a count
     seconds: float  # since the start of the search
@@ -54,7 +54,7 @@ class Progress(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The result of an analysis."""
+    """The result of an analysis: bound and witness, and details for reports."""
 
     result: Result
     text: str  # the result as the engine's JSON
@@ -64,14 +64,14 @@ class Outcome(NamedTuple):
 def compile_messages(
     subject: Subject, target: Target, options: Options, stopping: Stopping, *, verify: bool
 ) -> Iterator[Message]:
-    """Compile a program of a BPF object for the card that `target` describes.
+    """Compile a program of a BPF object for the SmartNIC that `target` describes.
 
     The first message has the compiled program. With `verify`, a second message has the result of
     comparing it with the BPF program (`docs/json.md`). A deadline or a stop request ends the
     comparison early, with its results so far.
 
     Raises:
-        InputError: if the object cannot be read, the card cannot run the program, or the
+        InputError: if the object cannot be read, the SmartNIC cannot run the program, or the
             compilation was stopped.
     """
     stop = _core.Stop(options.deadline_seconds, options.memory_bytes)
@@ -84,12 +84,12 @@ def compile_messages(
 
 
 class RefusedError(Exception):
-    """The card cannot run a program; the error has all reasons."""
+    """The SmartNIC cannot run a program; the error has all reasons."""
 
     def __init__(self, refusals: "list[Refusal]", instructions: list[list[int]]) -> None:
-        """Store the reasons, and the instructions for each.
+        """Store the reasons and, for each reason, the numbers of the instructions it concerns.
 
-        The list of instructions is empty if a reason concerns the whole program.
+        The list is empty if a reason concerns the whole program.
         """
         super().__init__(refusals[0]["reason"])
         self.refusals = refusals
@@ -97,10 +97,10 @@ class RefusedError(Exception):
 
 
 def compiled(subject: Subject, target: Target, options: Options, stopping: Stopping) -> "Compiled":
-    """Compile a program of a BPF object for the card.
+    """Compile a program of a BPF object for the SmartNIC that `target` describes.
 
     Raises:
-        RefusedError: if the card cannot run the program.
+        RefusedError: if the SmartNIC cannot run the program.
         InputError: if the object cannot be read, or the compilation was stopped.
     """
     stop = _core.Stop(options.deadline_seconds, options.memory_bytes)
@@ -119,7 +119,7 @@ def compiled(subject: Subject, target: Target, options: Options, stopping: Stopp
 
 
 class Run:
-    """The state of an analysis, which messages update while it runs."""
+    """The state of a running analysis, which its progress messages update."""
 
     def __init__(self) -> None:
         self.progress = Progress(0.0, 0.0, 0, 0, 0)
@@ -129,7 +129,7 @@ class Run:
     def take(self, message: Message) -> tuple[str, str] | None:
         """Update the state by a message.
 
-        Return the JSON of result and detail after the last message.
+        Return the JSON texts of result and detail after the last message, None after others.
         """
         match message:
             case ("stage", stage):
@@ -173,5 +173,5 @@ def messages(
 
 
 def outcome(text: str, detail: str) -> Outcome:
-    """Return the outcome from the JSON texts of a result and its detail."""
+    """Parse the JSON texts of an analysis result and of its details for reports."""
     return Outcome(json.loads(text), text, json.loads(detail))

@@ -1,4 +1,7 @@
-"""Loads chains and topologies of programs, finds facts about packets, and rewrites programs."""
+"""Functions for chains and topologies of BPF programs: load, combine, analyse, and rewrite them.
+
+A chain is a sequence of programs that process the same packets one after the other.
+"""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -18,7 +21,9 @@ KnownStart = _core.KnownStart
 
 
 def read_chain(file: str, text: str) -> Chain:
-    """Read the description of a chain; `file` is its name in errors.
+    """Read the description of a chain (programs that run one after the other on a packet).
+
+    `file` is its name in errors.
 
     Raises:
         InputError: if the description is invalid.
@@ -58,7 +63,7 @@ def configured(
 
 
 def check_assumed(assumed: Sequence[str]) -> tuple[str, ...]:
-    """Check that facts about packets, such as `length >= 64`, are valid, and return them.
+    """Check that assumed facts about packets, such as `length >= 64`, are valid; return them.
 
     Raises:
         ValueError: if a fact is invalid, or facts contradict each other.
@@ -71,7 +76,7 @@ def check_assumed(assumed: Sequence[str]) -> tuple[str, ...]:
 
 
 class ChainSubject(NamedTuple):
-    """A chain with the objects of its programs."""
+    """A chain of programs, with the BPF objects that contain them."""
 
     file: str  # file of the description
     chain: Chain
@@ -86,12 +91,12 @@ def combine(
     compiled: Sequence[int] = (),
     known: KnownStart | None = None,
 ) -> Object:
-    """Combine the programs of a chain into one object for an analysis.
+    """Combine the programs of a chain into one object, for an analysis.
 
     Args:
         subject: The chain.
         name: Name of the chain in results.
-        device: The device whose work counts, if the chain runs on several.
+        device: Analyse only the work on this device, if the chain runs on several.
         compiled: Numbers of the programs that run in compiled form.
         known: Known facts about arriving packets and content of maps; None: nothing is known.
 
@@ -103,7 +108,7 @@ def combine(
 
 
 class ChainKnowledge(NamedTuple):
-    """Known facts about arriving packets, and known initial content of maps of a chain."""
+    """Knowledge about a chain before packets arrive: facts about packets, and content of maps."""
 
     assumed: Sequence[str] = ()  # facts about arriving packets, in words
     maps: MapsFile | None = None  # initial content of maps
@@ -112,7 +117,7 @@ class ChainKnowledge(NamedTuple):
 
 
 def known_start(subject: ChainSubject, known: ChainKnowledge) -> KnownStart:
-    """Read facts about arriving packets and content of maps, for the original programs of a chain.
+    """Read facts about packets that arrive at a chain, and the initial content of its maps.
 
     Raises:
         InputError: if a text cannot be read, or does not fit the maps.
@@ -126,7 +131,7 @@ def known_start(subject: ChainSubject, known: ChainKnowledge) -> KnownStart:
 def combine_for(
     subject: ChainSubject, name: str, member: int, compiled: Sequence[int], known: KnownStart
 ) -> Object:
-    """Combine a chain as `combine` does, but count only the work of the program `member`.
+    """Combine a chain as `combine` does, but only the work of one program is analysed.
 
     `member` is the number of the program in the chain.
 
@@ -182,7 +187,7 @@ def upstream_programs(subject: ChainSubject, member: int) -> list[tuple[int, lis
 
 
 def start_maps(subject: ChainSubject, maps: MapsFile) -> dict[str, list[object]]:
-    """Convert a file with content of maps into the key `maps` of a witness of the whole chain.
+    """Convert the content of a maps file into initial map entries of a chain's witness.
 
     Raises:
         InputError: if the file cannot be read, or does not fit the maps.
@@ -195,7 +200,7 @@ def start_maps(subject: ChainSubject, maps: MapsFile) -> dict[str, list[object]]
 
 
 class FusedObject(NamedTuple):
-    """A program that consists of all programs of a chain, and an object to compare it with."""
+    """An object with all programs of a chain fused into one, and an object to test it against."""
 
     data: bytes
     separate: bytes | None  # object with separate programs that call each other; None: missing
@@ -218,7 +223,7 @@ class Rewriting(NamedTuple):
 
 
 class Verifying(NamedTuple):
-    """Two programs to compare."""
+    """Two programs to check for equivalence, and options of the check."""
 
     both: tuple[tuple[Object, int], tuple[Object, int]]  # object, number of the program in it
     assumed: Sequence[str] = ()  # facts about packets, in words
@@ -279,7 +284,9 @@ Topology = _core.Topology
 
 
 def read_topology(file: str, text: str) -> Topology:
-    """Read the description of a topology; `file` is its name in errors.
+    """Read the description of a topology (programs on the paths of a network).
+
+    `file` is its name in errors.
 
     Raises:
         InputError: if the description is invalid.
@@ -289,7 +296,7 @@ def read_topology(file: str, text: str) -> Topology:
 
 
 class TopologySubject(NamedTuple):
-    """A topology with the objects of its programs."""
+    """A topology (programs on the paths of a network), with the objects of its programs."""
 
     file: str  # file of the description
     topology: Topology
@@ -298,7 +305,7 @@ class TopologySubject(NamedTuple):
 
 
 class Planning(NamedTuple):
-    """Options for planning variants of programs."""
+    """Options for planning specialised variants of programs in a topology."""
 
     mode: Literal["trust", "guard"]
     neighbours: bool  # true: use only facts from the previous program on the path
@@ -314,7 +321,7 @@ class Planning(NamedTuple):
 def plan_messages(
     subject: TopologySubject, planning: Planning, stopping: Stopping
 ) -> Iterator[Message]:
-    """Find the variants of programs that save work on the paths of a network.
+    """Find specialised variants of programs that save work on the paths of a topology.
 
     The last message, `planned`, has a document (`docs/json.md`), and the object of each variant in
     it. Earlier messages have the current stage (`StageProgress`). A deadline or a stop request ends

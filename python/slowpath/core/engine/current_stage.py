@@ -10,7 +10,7 @@ POLL_SECONDS = 0.1
 
 
 class StageProgress(NamedTuple):
-    """Current stage of the engine's work."""
+    """Current stage of work in the compiled engine, and how far it is."""
 
     subject: str  # such as the name of a program; empty: unknown
     stage: str  # such as `rewriting`; empty: unknown

@@ -18,7 +18,7 @@ class MapsFile(NamedTuple):
 
 @contextmanager
 def errors_as_file_errors(file: str) -> Iterator[None]:
-    """Convert an engine error into an error that names `file`, with all reasons of the error.
+    """Convert errors of the compiled engine into errors that name `file`, with all reasons.
 
     Raises:
         StoppedError: if the engine was stopped before it had a result.
@@ -35,7 +35,7 @@ def errors_as_file_errors(file: str) -> Iterator[None]:
 
 @contextmanager
 def errors_as_maps_errors(file: str, maps: MapsFile | None) -> Iterator[None]:
-    """Convert engine errors into errors of `file`; errors in map content name the maps file.
+    """Convert engine errors into errors that name `file` or, for map content, the maps file.
 
     Raises:
         InputError: if the engine reports an error.

@@ -76,7 +76,7 @@ def prepare_case(
     instructions: int | None,
     maps: str | None = None,
 ) -> Case:
-    """Run a path in the kernel and find a way to time it.
+    """Run an execution path of a program in the kernel and find a way to time it repeatedly.
 
     Args:
         station: The thread that times programs.
@@ -99,7 +99,7 @@ def prepare_case(
 
 
 def cut_case(station: Station, case: Case) -> tuple[list[Stretch], list[int]]:
-    """Cut a path into stretches; also return the instructions at which it could not be cut.
+    """Cut an execution path into stretches of instructions that can be timed separately.
 
     Raises:
         InputError: if the path's instructions are unknown, or the kernel rejects the cut program.
@@ -109,15 +109,15 @@ def cut_case(station: Station, case: Case) -> tuple[list[Stretch], list[int]]:
 
 
 def load_cases(station: Station, cases: Sequence[Case]) -> Load:
-    """Load paths into the kernel; each path has its own maps."""
+    """Load execution paths into the kernel, ready to be timed; each path has its own maps."""
     with errors_as_kernel_errors():
         return station.load(list(cases))
 
 
 def sample(station: Station, load: Load, subject: int, repeat: int) -> tuple[int, int, int]:
-    """Time a path of a load in one call of `repeat` runs.
+    """Time one of the loaded execution paths, in one call of `repeat` runs.
 
-    `subject` is the index of the path; negative numbers stand for reference programs.
+    `subject` is the index of the path in `load`; negative numbers stand for reference programs.
 
     Returns:
         Total nanoseconds, number of runs, and return value of the last run.
@@ -132,9 +132,9 @@ Cold = _core.Cold
 
 
 def find_cold_case(station: Station, case: Case, cache_bytes: int) -> Cold:
-    """Find flows that take the path of a case and together touch more memory than a cache has.
+    """Find flows that together need more memory than the last-level cache on a given path.
 
-    `cache_bytes` is the size of the last-level cache.
+    The map elements of such flows are not in the cache. `cache_bytes` is its size.
 
     Raises:
         InputError: if no such flows were found; the error gives the reason.
@@ -144,7 +144,10 @@ def find_cold_case(station: Station, case: Case, cache_bytes: int) -> Cold:
 
 
 def load_cold(station: Station, cases: Sequence[Cold]) -> Load:
-    """Load cold paths into the kernel, each followed by an empty program with the same packets."""
+    """Load paths with cold caches into the kernel, ready to be timed.
+
+    Each path is followed by an empty program with the same packets, as a reference.
+    """
     with errors_as_kernel_errors():
         return station.load_cold(list(cases))
 
@@ -156,7 +159,7 @@ LiveLoad = _core.LiveLoad
 
 
 def prepare_live_case(station: Station, file: str, case: Case, batch: int) -> LiveCase:
-    """Check that live packets, sent in batches of `batch`, take the path of a case.
+    """Check that live packets, sent in batches of `batch`, take the same execution path.
 
     `file` is the program's name in errors.
 
@@ -170,7 +173,7 @@ def prepare_live_case(station: Station, file: str, case: Case, batch: int) -> Li
 
 
 def load_live_cases(station: Station, cases: Sequence[LiveCase]) -> LiveLoad:
-    """Load paths with live packets into the kernel, each with its own network devices."""
+    """Load paths into the kernel that live packets take, each with its own network devices."""
     with errors_as_kernel_errors():
         return _core.LiveLoad(station, list(cases))
 
@@ -178,9 +181,9 @@ def load_live_cases(station: Station, cases: Sequence[LiveCase]) -> LiveLoad:
 def sample_live(
     station: Station, load: LiveLoad, indices: tuple[int, int], frames: int, batch: int
 ) -> tuple[int, int, int, int]:
-    """Time a subject of a live path in one call of `frames` packets, in batches of `batch`.
+    """Time a path or its reference program, on `frames` live packets in batches of `batch`.
 
-    `indices` has the index of the path and that of its subject.
+    `indices` has the index of the path, and the index of the program to time on it.
 
     Returns:
         Nanoseconds until all packets were sent; counts of sent, arrived and dropped packets.
@@ -194,13 +197,13 @@ Busy = _core.Busy
 
 
 def load_busy(station: Station) -> Busy:
-    """Load the busy loop into the kernel."""
+    """Load a loop of constant work (busy loop), whose time shows disturbances of the CPU."""
     with errors_as_kernel_errors():
         return station.load_busy()
 
 
 def sample_busy(station: Station, busy: Busy, repeat: int) -> tuple[int, int, int]:
-    """Time the busy loop in one call of `repeat` runs; for the returned values see `sample`."""
+    """Time the busy loop in one call of `repeat` runs, with the results of `sample`."""
     with errors_as_kernel_errors():
         return station.sample_busy(busy, repeat)
 
@@ -210,13 +213,13 @@ Pace = _core.Pace
 
 
 def load_pace(station: Station) -> Pace:
-    """Load the programs that measure the speed of a station's CPU."""
+    """Load the programs that measure the CPU's speed by chains of additions."""
     with errors_as_kernel_errors():
         return station.load_pace()
 
 
 def pace(station: Station, programs: Pace, repeat: int) -> tuple[float, float]:
-    """Measure the nanoseconds that a dependent and an independent addition take.
+    """Measure the nanoseconds per addition, for dependent and for independent additions.
 
     Both values are differences between calls of `repeat` runs; they can be negative if the CPU was
     disturbed.
@@ -246,7 +249,7 @@ def open_trace(station: Station, subject: Subject, file: str, maps: str | None) 
 
 
 def advance_trace(station: Station, trace: Trace, milliseconds: int) -> bool:
-    """Run further packets of a trace for about `milliseconds`; return true if some may be left.
+    """Run more packets of a capture for about `milliseconds`; return true if some may be left.
 
     Raises:
         InputError: if the next packet cannot be run.
@@ -256,6 +259,6 @@ def advance_trace(station: Station, trace: Trace, milliseconds: int) -> bool:
 
 
 def report_trace(trace: Trace) -> TraceReport:
-    """Return the results for the packets of a trace that have run."""
+    """Return the results for those packets of a capture that have run so far."""
     report: TraceReport = json.loads(trace.report())
     return report

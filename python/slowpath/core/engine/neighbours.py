@@ -18,7 +18,7 @@ _HERE = "this machine"
 
 
 class ProgramWithTraffic(NamedTuple):
-    """An XDP program with its traffic."""
+    """An XDP program, and the packets on which it runs."""
 
     content: Object
     program: int  # number in the object
@@ -26,7 +26,7 @@ class ProgramWithTraffic(NamedTuple):
 
 
 class Mix:
-    """Measured functions (subjects) and their competitors, ready to run on their CPUs."""
+    """Network functions to measure (subjects) and their competitors, each on its own CPU."""
 
     def __init__(
         self,
@@ -38,7 +38,8 @@ class Mix:
     ) -> None:
         """Allocate packets, tables and working sets as `slowpath_neighbours::MixSpec` describes.
 
-        Work of kind `given` names one of `programs` by its number; these programs run in `kernel`.
+        A subject or competitor of the kind `given` runs one of `programs`, named by its number.
+        These programs run in `kernel`.
 
         Raises:
             StoppedError: if a stop was requested.

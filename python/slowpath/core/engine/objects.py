@@ -40,7 +40,7 @@ class Subject(NamedTuple):
 
 
 class View(NamedTuple):
-    """Options for showing the content of an object."""
+    """Options for showing programs of a BPF object."""
 
     programs: list[int]  # numbers of the programs
     btf: Btf | None
@@ -50,7 +50,7 @@ class View(NamedTuple):
 
 
 class ProgramInfo(NamedTuple):
-    """Description of a program of an object."""
+    """Name, section and other properties of a program in a BPF object."""
 
     number: int  # in the object
     section: str
@@ -151,7 +151,7 @@ _BATCH = 256
 
 
 class Captured(NamedTuple):
-    """A packet: an Ethernet frame without its check sequence."""
+    """A packet of a capture file: an Ethernet frame without its frame check sequence."""
 
     bytes: bytes
     """Captured bytes."""
@@ -177,7 +177,7 @@ def captured(file: str) -> Iterator[Captured]:
 
 
 def read_functions(file: str, data: bytes) -> Functions:
-    """Read the functions of an object; `file` is its name in errors.
+    """Read all functions of a BPF object, not only its programs; `file` is its name in errors.
 
     Raises:
         InputError: if the object cannot be read.

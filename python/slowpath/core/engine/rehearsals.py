@@ -13,7 +13,7 @@ from slowpath.core.jobs.stopping import Stopping
 
 
 class Stage(NamedTuple):
-    """A program that packets pass before they reach the rehearsed program."""
+    """A program of a chain that packets pass before the tested program."""
 
     object: Object
     program: int  # number in the object
@@ -22,7 +22,7 @@ class Stage(NamedTuple):
 
 
 class Rehearsed(NamedTuple):
-    """A program, its rewritten version, and the chain around them."""
+    """A program to test, its rewritten version, and the programs before it in its chain."""
 
     upstream: Sequence[Stage]  # in the order in which packets pass them
     original: tuple[Object, int]  # object of the program, and its number in the object
@@ -35,7 +35,7 @@ class Rehearsed(NamedTuple):
 
 
 class Rehearsing(NamedTuple):
-    """Options of a rehearsal."""
+    """Options for testing a rewritten program against its original (rehearsal)."""
 
     packets: int = 100_000  # number of packets that have to reach both programs
     arbitrary: bool = False  # true: also send this number of packets directly to both programs
@@ -54,7 +54,7 @@ def rehearse(
 ) -> RehearsalReport:
     """Compare the original and the rewritten program on packets in the kernel, and time both.
 
-    First, both programs run directly on the packets of `covers`. Then both run on the packets that
+    First, both programs run directly on the test inputs in `covers`. Then both run on packets that
     the upstream programs pass on. A deadline or a stop request ends the rehearsal early, with its
     results so far (key `ended`). `look` gets the current stage ten times a second.
 

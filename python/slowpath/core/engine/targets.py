@@ -21,7 +21,7 @@ class Description(NamedTuple):
 
 
 def target_names() -> list[str]:
-    """Return the names of the built-in targets."""
+    """Return the names of the built-in analysis targets (devices)."""
     return _core.target_names()
 
 
@@ -31,7 +31,7 @@ def target_text(name: str) -> str | None:
 
 
 def builtin_target(name: str) -> Target:
-    """Return the built-in target with this name."""
+    """Return the built-in analysis target (device) with this name."""
     return _core.Target(name)
 
 
@@ -41,7 +41,7 @@ def described_target(name: str, text: str) -> Target:
 
 
 def target_of(described: Description) -> Target:
-    """Return the target that a description defines."""
+    """Return the analysis target (device) that a description defines."""
     name, text = described
     return builtin_target(name) if text is None else described_target(name, text)
 
@@ -51,7 +51,7 @@ Flow = _core.Flow
 
 
 def flow(case: _core.Case) -> Flow | None:
-    """Return the instructions on the path of a case; None if they are unknown."""
+    """Return the executed instructions of a path, for time estimates; None if unknown."""
     return _core.flow(case)
 
 
@@ -68,9 +68,10 @@ def flow_of(text: str) -> Flow:
 
 
 def nanoseconds(flows: Sequence[Flow], target: Target, entries: int = 1) -> list[float]:
-    """Estimate the time of each path on a target, in nanoseconds per run in the kernel's loop.
+    """Estimate the time of each path on a target, in nanoseconds per run.
 
-    Each map has `entries` entries; 0 stands for only those that the path needs, as in a witness.
+    Runs are repeated in a loop, as the kernel does. Each map is assumed to have `entries` entries;
+    0 stands for only those that the path needs, as in a witness.
 
     Raises:
         InputError: if the target has no time estimates.

@@ -16,7 +16,7 @@ _LARGE, _HUGE = 10_000, 1e15
 
 
 class Scale(NamedTuple):
-    """An axis of a chart, which converts values to positions."""
+    """An axis of a chart, which converts values to positions between 0 and 1."""
 
     low: float
     high: float
@@ -96,7 +96,7 @@ _SPARK = (88.0, 24.0)  # width and height of a sparkline
 
 
 class Points(NamedTuple):
-    """Measured points with their intervals."""
+    """Measured points of a chart, with their confidence intervals."""
 
     x: Sequence[float]
     y: Sequence[float]
@@ -106,7 +106,7 @@ class Points(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A line with a band around it."""
+    """A curve in a chart, with a band around it that shows its uncertainty."""
 
     x: Sequence[float]
     y: Sequence[float]
@@ -127,7 +127,7 @@ class Chart(NamedTuple):
     reach: float = 0.0  # a linear y-axis covers at least -reach to reach
 
     def scales(self) -> tuple[Scale, Scale]:
-        """Return axes for all values.
+        """Return x-axis and y-axis that cover all values of the chart.
 
         To cover ends of intervals, the y-axis grows at most by the span of the values at each end.
         """
@@ -158,7 +158,7 @@ class _Plane:
         return self.bottom - self.y.share(value) * (self.bottom - _TOP)
 
     def coordinates(self, x: Sequence[float], y: Sequence[float]) -> list[str]:
-        """Return points as SVG coordinates."""
+        """Convert points to SVG coordinates, each as a text such as `12.5,40.0`."""
         both = zip(x, y, strict=True)
         return [f"{self.to_x(at):.1f},{self.to_y(value):.1f}" for at, value in both]
 
@@ -169,7 +169,7 @@ def colour(number: int) -> str:
 
 
 def draw(chart: Chart) -> Html:
-    """Draw a chart."""
+    """Draw a chart as an SVG element."""
     x, y = chart.scales()
     widest = max((len(tick_text(one)) for one in y.ticks()), default=1)
     plane = _Plane(x, y, 34.0 + widest * _LETTER)

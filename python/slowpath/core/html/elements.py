@@ -70,7 +70,7 @@ def _written(value: str | float) -> str:
 
 
 class Column(NamedTuple):
-    """A column of a table."""
+    """A column of an HTML table."""
 
     heading: str
     number: bool = False  # aligned to the right
@@ -78,7 +78,7 @@ class Column(NamedTuple):
 
     @property
     def style(self) -> str | None:
-        """CSS classes of the cells."""
+        """CSS classes of the cells in the column, separated by spaces."""
         words = ["number" if self.number else "text", *(["wide"] if self.wide else [])]
         return " ".join(words)
 
@@ -86,7 +86,7 @@ class Column(NamedTuple):
 def table(
     columns: Sequence[Column], rows: Iterable[Sequence[Content]], *, stack: bool = False
 ) -> Html:
-    """Return a table that scrolls if it is too wide.
+    """Return an HTML table, in a box that scrolls sideways if the table is too wide.
 
     With `stack`, for long texts, phones show each row as lines of names and values.
     """

@@ -23,19 +23,20 @@ class Lane(NamedTuple):
 
     @property
     def first(self) -> int:
-        """Uppermost box that the lane passes."""
+        """Number of the uppermost box that the lane passes."""
         return min(self.target, self.sources[0])
 
     @property
     def last(self) -> int:
-        """Lowest box that the lane passes."""
+        """Number of the lowest box that the lane passes."""
         return max(self.target, self.sources[-1])
 
 
 def lanes(arrows: Mapping[int, Sequence[int]]) -> list[Lane]:
-    """Return a lane for each target, so that lanes on the same track do not overlap.
+    """Return a lane for each box with arrows to it; each lane has a track (x position).
 
-    `arrows` maps each target to the sources of its arrows.
+    Lanes on the same track do not overlap. `arrows` maps the number of each target box to the
+    numbers of the boxes where its arrows start.
     """
     plain = [Lane(target, tuple(sorted(set(found))), 0) for target, found in arrows.items()]
     plain.sort(key=lambda lane: (lane.last - lane.first, lane.first))
@@ -57,7 +58,7 @@ _FIRST, _DISTANCE, _GUTTER = 12, 7, 110  # pixels: first track, between tracks, 
 
 
 class Box(NamedTuple):
-    """A basic block of instructions."""
+    """A box of the drawing, which stands for a basic block of instructions."""
 
     size: int  # number of instructions
     kind: str  # CSS class, which sets the colour
@@ -88,12 +89,12 @@ class Shape(NamedTuple):
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height."""
+        """Width and height of the picture, with its margins."""
         return self.layout.width + 2 * _MARGIN, self.layout.height + 2 * _MARGIN
 
 
 def shape(flow: Flow) -> Shape:
-    """Lay out a graph; boxes of the same kind that run one after the other become one box."""
+    """Lay out a control-flow graph; boxes of one kind that form a chain become one box."""
     collapsed = _collapsed(flow)
     nodes = [Node(_WIDTH, _height(box)) for box in collapsed.boxes]
     edges = [(arrow.start, arrow.end) for arrow in collapsed.arrows]
@@ -143,7 +144,7 @@ def picture(shape: Shape, words: str, *, scale: float = 1.0, style: str | None =
 
 
 def _lines(lines: Sequence[Line], arrows: Sequence[Arrow], *, never: bool) -> Html:
-    """Draw the lines that packets can take, or with `never` the lines that no packet takes."""
+    """Draw the edges that packets can take, or with `never` the edges that no packet takes."""
     drawn = [
         "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in line.points)
         for line in lines
@@ -224,10 +225,11 @@ def column(rows: Sequence[Html], arrows: Sequence[Arrow]) -> Html:
 
 
 def _pieces(lane: Lane, at: int, place: int, live: set[tuple[int, int]]) -> Iterator[Html]:
-    """Yield the pieces of a lane next to box `at`: the lane, and arrows that start or end there.
+    """Yield the HTML elements that draw a lane on the left of box number `at`.
 
-    `place` is the position of the lane in pixels. Pieces that only dead arrows use get the CSS
-    class `n`.
+    They are a vertical line, and horizontal lines for arrows that start or end at the box.
+    `place` is the position of the lane in pixels. Lines that only belong to arrows not in `live`,
+    which no packet takes, get the CSS class `n`.
     """
     above, below = lane.first < at, lane.last > at
     arrives, leaves = at == lane.target, at in lane.sources
@@ -255,5 +257,5 @@ def _piece(kind: str, style: str) -> Html:
 
 
 def key(kind: str, words: Content) -> Html:
-    """Return the legend of a CSS class that sets a colour."""
+    """Return a legend entry: the colour that a CSS class sets, and the meaning of the colour."""
     return element("span", join(element("i", class_=f"swatch {kind}"), words), class_="meaning")

@@ -15,14 +15,14 @@ _STRAIGHT = 8.0  # weight of trunks in positions, to keep them straight; nodes h
 
 
 class Node(NamedTuple):
-    """Size of a node."""
+    """Width and height of a node."""
 
     width: float
     height: float
 
 
 class Gaps(NamedTuple):
-    """Distances between nodes of a layer and between layers, and the width of a trunk."""
+    """Gaps between nodes and between layers, and the width of a trunk that several edges share."""
 
     across: float
     down: float
@@ -30,14 +30,17 @@ class Gaps(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The position of a node: the middle of its upper edge."""
+    """The position of a node in the drawing: the middle of its upper edge."""
 
     x: float
     y: float
 
 
 class Line(NamedTuple):
-    """A line that one or more edges share: down to the next layer, or up on the right."""
+    """A line of the drawing, which one or more edges of the graph share.
+
+    It runs down to the next layer, or for an edge that closes a cycle, up on the right side.
+    """
 
     points: tuple[Place, ...]
     edges: tuple[int, ...]  # numbers of the edges
@@ -80,7 +83,10 @@ def layered(nodes: Sequence[Node], edges: Sequence[tuple[int, int]], gaps: Gaps)
 
 
 def _back_edges(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
-    """Return the numbers of edges that close cycles in a depth-first search from node 0."""
+    """Return the numbers of edges that close cycles in a depth-first search from node 0.
+
+    `count` is the number of nodes.
+    """
     leaving = [list[int]() for _ in range(count)]
     for number, (start, _) in enumerate(edges):
         leaving[start].append(number)
@@ -126,10 +132,11 @@ def _ranks(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 def _pieces(
     edges: Sequence[tuple[int, int]], forward: Sequence[int], ranks: Sequence[int]
 ) -> tuple[dict[tuple[int, int], list[int]], list[tuple[int, int]]]:
-    """Split edges into pieces between layers; return the pieces and the trunks.
+    """Split edges into pieces that each lead to the next layer; return the pieces and the trunks.
 
-    A piece has the numbers of its edges. A trunk is a pair of the node that it leads to and the
-    layer that it passes; its number follows those of the nodes.
+    A trunk carries all edges to one node through one layer; it is a pair of this node and this
+    layer. Trunks have numbers after those of the nodes. A piece is a key of two such numbers, its
+    start and its end; the value lists the numbers of the edges that share it.
     """
     pieces, trunks = dict[tuple[int, int], list[int]](), dict[tuple[int, int], int]()
     for number in forward:
@@ -187,7 +194,10 @@ def _x_positions(
     gap: float,
     nodes: int,
 ) -> list[float]:
-    """Return the x positions of centres, close to those of neighbours; the left margin is 0."""
+    """Return the x position of the centre of each node and trunk, close to its neighbours.
+
+    The leftmost edge of the drawing has the position 0.
+    """
     x = [0.0] * len(widths)
     for layer in layers:
         free = 0.0
@@ -245,7 +255,10 @@ def _lines(
     positions: tuple[Sequence[int], Sequence[float], Sequence[tuple[int, int]]],
     rows: tuple[Sequence[Node], Sequence[float], Sequence[float]],
 ) -> list[Line]:
-    """Convert the pieces to lines; a piece that starts at a trunk first passes along the trunk."""
+    """Convert the pieces of edges, as `_pieces` returns them, to lines of the drawing.
+
+    A piece that starts at a trunk first passes through the layer of the trunk.
+    """
     (ranks, x, trunks), (nodes, tops, heights) = positions, rows
     lines = list[Line]()
     for (start, end), numbers in pieces.items():
@@ -268,7 +281,7 @@ def _upward(
     number: int,
     x: float,
 ) -> Line:
-    """Return a back edge as a line to the right of all nodes."""
+    """Return the line of an edge that closes a cycle: it leads up on the right of all nodes."""
     start, end = edge
     down, up = places[start].y + nodes[start].height * 0.8, places[end].y + nodes[end].height * 0.2
     leaves, reaches = (places[one].x + nodes[one].width / 2 for one in edge)

@@ -17,7 +17,7 @@ The process that started the work recognises its last message.
 
 
 class WorkerLostError(Exception):
-    """The worker ended before it had sent the last message of a job."""
+    """Error: the worker ended before it had sent the last message of a job."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -34,7 +34,11 @@ class JobWorker(Protocol):
     """A worker that runs jobs one after the other."""
 
     def start(self, number: int, seconds: float | None) -> None:
-        """Start a job; the caller has to receive all its messages."""
+        """Start a job, given by its index in the worker's list of jobs.
+
+        `seconds` is its time limit; None: no limit. The caller has to receive all messages of the
+        job.
+        """
 
     def receive(self, seconds: float) -> Message | None:
         """Return the next message of the job; None if none arrives within `seconds`.
@@ -47,4 +51,4 @@ class JobWorker(Protocol):
         """Ask the job to end with its results so far."""
 
     def kill(self) -> None:
-        """Abandon the job, whatever state it is in."""
+        """Abandon the job, even if it does not react to `stop`."""

@@ -40,9 +40,9 @@ class Child:
             os.close(end)
 
     def wait(self) -> tuple[int, float]:
-        """Wait for the end.
+        """Wait until the process ends.
 
-        Return the exit code (or minus the signal number) and the CPU seconds.
+        Return its exit code (or minus the signal number) and its CPU seconds.
         """
         _, status, used = os.wait4(self.pid, 0)
         os.close(self.output)

@@ -44,7 +44,7 @@ _LOOK = 5.0
 
 
 class ClusterPool(Pool):
-    """The workers of a scheduler."""
+    """A pool of the workers that are connected to a Dask scheduler."""
 
     lost = "workers of the cluster die again and again"
 
@@ -69,14 +69,14 @@ class ClusterPool(Pool):
         """Call `work` for each item and yield the results in order; see `Pool`.
 
         Raises:
-            UnavailableError: if the scheduler is gone, or workers cannot do this work.
+            UnavailableError: if the scheduler is gone, or workers lack a module.
         """
         crew = _Workers(self._client, work, common)
         yield from in_order(crew, items, observer, _ATTEMPTS)
 
 
 class _Workers:
-    """The workers of a cluster, prepared for one kind of work; see `Crew`."""
+    """The workers of a cluster, with the function that they call for each item; see `Crew`."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class _Workers:
 
     @property
     def size(self) -> int:
-        """See `Crew`; the number of workers changes over time."""
+        """Maximum number of calls to submit at a time; it changes with the number of workers."""
         now = time.monotonic()
         if now >= self._counted + _LOOK:
             self._counted = now
@@ -111,10 +111,10 @@ class _Workers:
         return self._client.submit(*call, pure=False, retries=_RETRIES, priority=priority)
 
     def judge(self, problem: Exception) -> None:
-        """See `Crew`.
+        """Raise the exception that ended the work on an item; return if its worker died.
 
         Raises:
-            UnavailableError: if the scheduler is gone, or workers cannot do this work.
+            UnavailableError: if the scheduler is gone, or workers lack a module.
         """
         from distributed import CancelledError, KilledWorker
 
@@ -128,7 +128,7 @@ class _Workers:
         raise problem
 
     def end(self) -> None:
-        """See `Crew`; workers that do not answer notice that their task was cancelled."""
+        """Ask all work to end; workers that do not answer notice that their task was cancelled."""
         threading.Thread(target=self._request_end, daemon=True).start()
 
     def _request_end(self) -> None:
@@ -141,7 +141,7 @@ _ended = set[str]()
 
 
 def _end(run: str) -> None:
-    """Ask the work of a run to end; called in a worker."""
+    """Ask the calls of `Pool.each` with the identifier `run` to end; called in a worker."""
     _ended.add(run)
 
 
@@ -154,7 +154,7 @@ def _call(
     key = worker.get_current_task()
 
     def stop_requested() -> bool:
-        """Return true if the run was asked to end, or the task was cancelled."""
+        """Return true if `_end` was called for the run, or the task was cancelled."""
         task = worker.state.tasks.get(key)
         return run in _ended or task is None or task.state == "cancelled"
 

@@ -19,12 +19,12 @@ Its parameters are a limit in seconds or None, a `Stopping`, and the arguments o
 class IsolatedJob:
     """Work in a process with limits on time and memory; a crash does not affect the command.
 
-    Several functions share one process, and find in it the data of earlier calls. After a crash,
-    the next call gets a new process.
+    Several functions share one process, so that a call can use data that earlier calls left there.
+    After a crash, the next call gets a new process.
     """
 
     def __init__(self, memory: int | None, *works: Work) -> None:
-        """Prepare the process; `memory` is its limit in bytes, None without a limit."""
+        """Store the functions to run; `memory` is the limit of the process in bytes, or None."""
         self._worker = ProcessWorker(list(map(_job, works)), lambda: memory)
 
     def __enter__(self) -> "IsolatedJob":
@@ -42,9 +42,9 @@ class IsolatedJob:
         take: Callable[[Message], None],
         look: Callable[[], None] = lambda: None,
     ) -> str | None:
-        """Call the first function; return the reason if it ended early, else None.
+        """Run the first function; return the reason why it ended early, or None if it finished.
 
-        `take` gets the messages; `look` is called ten times a second.
+        `take` gets each message that the function yields; `look` is called ten times a second.
 
         Raises:
             InputError: if the function raised it.
@@ -53,7 +53,10 @@ class IsolatedJob:
         return self.wait(seconds, stopping, take, look)
 
     def start(self, number: int, seconds: float | None, *arguments: object) -> None:
-        """Start a function by its number, with further arguments; the caller has to `wait`."""
+        """Start a function, given by its index, with arguments; the caller then has to `wait`.
+
+        `seconds` is the time limit; None: no limit.
+        """
         self._worker.start(number, seconds, arguments)
 
     def wait(
@@ -63,7 +66,7 @@ class IsolatedJob:
         take: Callable[[Message], None],
         look: Callable[[], None] = lambda: None,
     ) -> str | None:
-        """Wait for the end of the started function; for parameters and result see `run`."""
+        """Wait until the started function has ended; for parameters and result see `run`."""
         failed = list[InputError]()
         stopped = list[str | None]()
 

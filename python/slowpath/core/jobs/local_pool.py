@@ -69,7 +69,7 @@ class LocalPool(Pool):
 
 
 class _Lanes:
-    """Independent processes, each with one item at a time: a crash loses only this item."""
+    """Independent processes that each work on one item at a time: a crash loses only this item."""
 
     def __init__(
         self, jobs: int, work: Callable[[Any, Any, StopRequested], Any], common: object
@@ -108,12 +108,12 @@ class _Lanes:
         self._stop.close()
 
     def kill(self) -> None:
-        """End all processes, even while they work."""
+        """Kill all processes, even those that are at work."""
         self._quit.close()
         self._await(self._all)
 
     def close(self) -> None:
-        """End all processes; the caller does not wait for results of any of them."""
+        """End all processes, once the caller needs no more results."""
         self._await(self._free)
         self.kill()
 

@@ -34,8 +34,9 @@ def parse_size(text: str) -> int:
 def default_limit(concurrency: int = 1) -> int | None:
     """Return the default memory limit of each of `concurrency` analyses in bytes.
 
-    The limit is a share of the memory that is free on the machine and in the control group, and at
-    most that of `ulimit -v`. The result is None if the system provides neither.
+    The limit is a fraction of the memory that is free on the machine and in its control groups,
+    and never above `ulimit -v`. The result is None if neither the free memory nor a `ulimit` is
+    known.
     """
     free = min(_free(), default=None)
     share = None if free is None else free // (SHARE * concurrency)

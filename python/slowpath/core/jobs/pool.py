@@ -29,7 +29,7 @@ StopRequested = Callable[[], bool]
 
 
 class PoolObserver(NamedTuple):
-    """Callbacks of the caller that waits for results."""
+    """Callbacks through which the caller of a pool asks for a stop and shows the progress."""
 
     stop_requested: StopRequested = lambda: False
     look: Callable[[int], None] = lambda _done: None
@@ -41,7 +41,10 @@ NO_OBSERVER = PoolObserver()
 
 
 class Unfinished(NamedTuple):
-    """An item without a result: its worker died in each attempt, or the work was stopped."""
+    """Stands for the result of an item that has none.
+
+    Its worker died in each attempt (`died`), or the work was stopped.
+    """
 
     died: bool
 
@@ -96,7 +99,7 @@ class Pool(ABC):
         further items are begun.
 
         Raises:
-            UnavailableError: if no workers are left, or they cannot do this work.
+            UnavailableError: if no workers are left, or they lack a module.
         """
 
 
@@ -110,12 +113,12 @@ class _IgnoringStop:
         self._work = work
 
     def __call__(self, common: object, item: object, _stop: StopRequested) -> Any:  # noqa: ANN401
-        """Call the work without the stop request."""
+        """Call the wrapped function without the argument `_stop`."""
         return self._work(common, item)
 
 
 class Future(Protocol):
-    """An item whose work has begun, and later its result."""
+    """Handle of an item whose work has begun; gives access to its result later."""
 
     def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
         """Register a function to call when the item is finished, on any thread."""
@@ -130,40 +133,41 @@ class Future(Protocol):
         """Return the result of a finished item.
 
         Raises:
-            Exception: the exception of the work, or the pool's if there is no result.
+            Exception: the one that the work raised, or one of the pool if there is no result.
         """
 
 
 class Crew(Protocol):
-    """The workers of a pool, prepared for one kind of work."""
+    """The workers of a pool, with the function that they call for each item."""
 
     @property
     def size(self) -> int:
-        """Maximum number of items that are begun at the same time."""
+        """Maximum number of items that wait for a worker or are being worked on."""
 
     def begin(self, item: object) -> Future:
-        """Begin an item."""
+        """Begin the work on an item, and return a handle that later gives access to the result."""
 
     def judge(self, problem: Exception) -> None:
-        """Raise the exception of an item, unless it only means that a worker died.
+        """Raise the exception with which an item ended, unless it only means that a worker died.
 
         Raises:
             Exception: the exception itself or a clearer one, if it has another cause.
         """
 
     def end(self) -> None:
-        """Ask all work to end with its results so far."""
+        """Ask all running work to end with its results so far."""
 
 
 def in_order(
     crew: Crew, items: Sequence[Any], observer: PoolObserver, attempts: int
 ) -> Iterator[Any | Unfinished]:
-    """Yield the results of a crew in the order of the items; retry items whose worker died.
+    """Let the workers of a pool process items; yield the results in the order of the items.
 
-    `attempts` is the maximum number of attempts for an item.
+    Items whose worker died are retried; `attempts` is the maximum number of attempts for an item.
 
     Raises:
-        UnavailableError: if all workers die; further exceptions come from `Crew.judge`.
+        UnavailableError: if all workers die.
+        Exception: an exception that `Crew.judge` raises, such as that of a failed item.
     """
     work = _Work(crew, items, observer, attempts)
     try:
@@ -174,7 +178,7 @@ def in_order(
 
 
 class _Work:
-    """Waiting, running and finished items."""
+    """The items of a pool: waiting, running and finished ones."""
 
     def __init__(
         self, crew: Crew, items: Sequence[Any], observer: PoolObserver, attempts: int

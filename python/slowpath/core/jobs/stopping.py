@@ -18,7 +18,7 @@ class Stopping:
         self._listeners = list[Callable[[], None]]()
 
     def ask(self) -> None:
-        """Ask the work to end."""
+        """Ask the work to end, and call the listeners that were registered for this request."""
         self.asked = True
         for listener in list(self._listeners):
             listener()

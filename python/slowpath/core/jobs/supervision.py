@@ -38,13 +38,13 @@ class ProcessWorker:
     """
 
     def __init__(self, jobs: Sequence[Callable[..., None]], memory: Memory) -> None:
-        """Store the jobs, and the function that returns the memory limit of the process."""
+        """Store the jobs, and a function that returns the memory limit of the process."""
         self._jobs = jobs
         self._memory = memory
         self._process: _Process | None = None
 
     def start(self, number: int, seconds: float | None, arguments: Message = ()) -> None:
-        """Start a job, with further arguments; the caller has to receive all its messages."""
+        """Start a job, given by its index; the caller has to receive all messages of the job."""
         if self._process is None:
             self._process = _Process(self._jobs, self._memory)
         self._process.send((number, seconds, arguments))
@@ -69,14 +69,14 @@ class ProcessWorker:
             self._process.signal(signal.SIGINT)
 
     def kill(self) -> None:
-        """Kill the process."""
+        """Kill the worker process, and with it the running job."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
 
 
 class _Process:
-    """A forked process that runs jobs, as its owner sees it."""
+    """The parent's handle of a forked process that runs jobs."""
 
     def __init__(self, jobs: Sequence[Callable[..., None]], memory: Memory) -> None:
         self._buffer = bytearray()
@@ -112,7 +112,7 @@ class _Process:
             self._buffer += data
 
     def _buffered_message(self) -> Message | None:
-        """Remove the first message from the buffer and return it; None if it is incomplete."""
+        """Remove the first message from the input buffer and return it, or None if incomplete."""
         if len(self._buffer) < _LENGTH:
             return None
         end = _LENGTH + int.from_bytes(self._buffer[:_LENGTH])
@@ -212,7 +212,7 @@ _POLL_SECONDS = 0.1
 
 
 class EarlyEnd:
-    """A job ended before it had sent its last message."""
+    """Reason why a job ended before it had sent its last message."""
 
     def __init__(self, reason: str, *, defect: bool = False) -> None:
         """Store the reason: `deadline`, `interrupted`, `memory limit`, or the job's error."""

@@ -39,7 +39,7 @@ class ThreadWorker:
         self._stopping = Stopping()
 
     def start(self, number: int, seconds: float | None) -> None:
-        """Start a job; the caller has to receive all its messages."""
+        """Start a job, given by its index; the caller has to receive all messages of the job."""
         # A new queue drops later messages of an abandoned job.
         messages, stopping = _Queue(), Stopping()
         self._messages, self._stopping = messages, stopping
@@ -69,5 +69,5 @@ class ThreadWorker:
         self._stopping.ask()
 
     def kill(self) -> None:
-        """Ask the job to end and abandon it."""
+        """Ask the job to end, and abandon its thread."""
         self._stopping.ask()

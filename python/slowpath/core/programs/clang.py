@@ -38,7 +38,7 @@ _OUT_OF_MEMORY = ("LLVM ERROR: out of memory", "std::bad_alloc")
 
 
 class Form(NamedTuple):
-    """An output format of clang."""
+    """An output format of clang, such as a BPF object or LLVM bitcode."""
 
     flags: tuple[str, ...]
     extension: str
@@ -146,7 +146,10 @@ def _words(file: str, clang: Clang, form: Form, *, search: bool = True) -> list[
 
 
 def _headers() -> Iterator[str]:
-    """Yield flags for the kernel's machine-dependent headers (`asm/types.h`) in Debian's folder."""
+    """Yield flags that find the kernel's machine-dependent headers, such as `asm/types.h`.
+
+    Debian has them in a folder that clang does not search for the BPF target.
+    """
     folder = f"/usr/include/{os.uname().machine}-linux-gnu"
     if Path(folder).is_dir():
         yield from ("-idirafter", folder)

@@ -1,7 +1,7 @@
 """Finds a recent clang, for the package, Makefiles and tests.
 
 The search takes `$CLANG` if set, else the newest of `clang` and `clang-N` in PATH. It rejects
-versions before `OLDEST`, because bounds of their code are less exact.
+versions before `OLDEST`, because slowpath's bounds on code from these versions are less exact.
 
 Run as a program, the module prints the command, or the error (exit code 1). It imports only the
 standard library, so that a Makefile can run it without the package's environment.
@@ -28,15 +28,15 @@ _REMEDY = f"version {OLDEST} or newer is needed; apt install clang-{OLDEST}, or 
 
 
 class CompilerError(Exception):
-    """No compiler can be used; the message has the reason and a remedy."""
+    """Error: no clang can be used; the message has the reason and a remedy."""
 
 
 class MissingCompilerError(CompilerError):
-    """Neither $CLANG nor PATH has a compiler."""
+    """Error: neither $CLANG nor PATH has a clang."""
 
 
 class Compiler(NamedTuple):
-    """A clang that was found."""
+    """A clang on this machine: its command and its version."""
 
     command: tuple[str, ...]  # program and arguments, such as `ccache clang-19`
     version: int  # major version
@@ -75,7 +75,7 @@ def _installed() -> Iterator[tuple[str, int | None]]:
 
 
 def _accepted(compiler: Compiler) -> Compiler:
-    """Check that a compiler is not too old, and return it."""
+    """Check that a compiler is not older than `OLDEST`, and return it."""
     if compiler.version < OLDEST:
         raise CompilerError(
             f"{shlex.join(compiler.command)} is too old ({compiler.banner}): {_REMEDY}"

@@ -64,7 +64,10 @@ class KernelBtf:
         self._tried = self._given
 
     def serialized(self, *, needed: bool) -> SerializedBtf:
-        """Return the types in a form for other machines; `needed` as in `for_program`."""
+        """Return the types in a form for other machines.
+
+        The running kernel's types are read only if they are `needed` and the user named no file.
+        """
         data = self._data
         if needed and not self._given:
             try:

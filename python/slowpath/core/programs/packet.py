@@ -46,7 +46,7 @@ Packet = Sequence[int | None]
 
 
 class Header(NamedTuple):
-    """A header in a packet."""
+    """A protocol header in a packet."""
 
     name: str
     offset: int  # bytes from the start of the packet
@@ -54,7 +54,7 @@ class Header(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """The result of parsing one header of a packet."""
+    """The result of parsing one header of a packet: a note on it, and the next header."""
 
     note: str
     next: tuple[str, int] | None  # name and offset of the next header; None: unknown

@@ -25,7 +25,7 @@ class Selection(NamedTuple):
 
     @property
     def option(self) -> str:
-        """The option that error messages about the selection mention."""
+        """Name of the command-line option that error messages about the selection mention."""
         return "--section" if self.sections else "--prog-name"
 
     def words(self) -> list[str]:
@@ -64,9 +64,10 @@ def choose(
 def find_program(
     path: str, programs: Sequence[ProgramInfo] | None, name: str | None
 ) -> ProgramInfo | str:
-    """Return the program of the object at `path` that a description names, or an error text.
+    """Return the program `name` of the file `path`, or the text of an error.
 
-    `programs` is None for a listing; for a `name` of None, return the only XDP program.
+    `programs` are those of the BPF object; None if the file is not a BPF object. If `name` is
+    None, return the only XDP program of the object.
     """
     if programs is None:
         return f"{path} is no BPF object"
@@ -93,7 +94,7 @@ def remark_on(program: ProgramInfo) -> str | None:
 
 
 def nothing_to_choose(others: Sequence[ProgramInfo]) -> str:
-    """Return the reason why no program is chosen by default; `others` lists all programs."""
+    """Return the error text for an object without XDP programs; `others` are its programs."""
     if not others:
         return "no XDP program in the object; there is none"
     reason = f"no XDP program in the object; there are {list_programs(others, kinds=True)}"

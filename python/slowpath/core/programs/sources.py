@@ -120,7 +120,7 @@ def advice_for(file: str, data: bytes) -> str | None:
 
 
 def is_listing(head: bytes) -> bool:
-    """Return true if a file with these first `HEAD` bytes is a listing of card code."""
+    """Return true if a file is an assembly listing for a SmartNIC, by its first `HEAD` bytes."""
     return not head.startswith(_ELF) and re.search(_LISTING, head, re.MULTILINE) is not None
 
 

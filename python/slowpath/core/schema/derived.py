@@ -1,4 +1,4 @@
-"""Computes values from results, such as shares, and chooses names for texts."""
+"""Derives values and words for reports from the results of analyses."""
 
 from collections.abc import Mapping
 
@@ -13,16 +13,16 @@ that fit their check programs have them, as `bench/estimates.py` measures."""
 
 
 def program_label(result: Result) -> str:
-    """Return the name of a result in reports: file and program.
+    """Return the name of a result in reports: `FILE:PROGRAM`, or only the file.
 
-    It is the file alone unless the file is a BPF object or a chain on devices.
+    The program is named if the file is a BPF object, or a chain of programs with their devices.
     """
     several = result["section"] is not None or "@" in result["program"]
     return f"{result['file']}:{result['program']}" if several else result["file"]
 
 
 def condition(sentence: str) -> str:
-    """Return an assumption without its full stop, to be used after the word `if`."""
+    """Return a sentence, which states an assumption, without its full stop, for use after `if`."""
     return sentence.removesuffix(".")
 
 
@@ -32,12 +32,19 @@ def metric_words(metric: str) -> str:
 
 
 def cost_words(component: str, metric: str) -> str:
-    """Return the unit of costs on a component: `dram cycles`, or the name of a count."""
+    """Return the unit of costs on a component of a device, such as `dram cycles`.
+
+    For a count metric, it is the name of the component alone.
+    """
     return component if as_metric(metric) is None else f"{component} cycles"
 
 
 def refusal_text(refusal: Refusal) -> str:
-    """Return a refusal as text: place, number of further instructions, reason, hint."""
+    """Return the text of a refusal, which says why a program cannot be analysed.
+
+    It has the place of the refused instruction, the number of other instructions that are refused
+    for the same reason, the reason, and a hint.
+    """
     more = refusal["times"] - 1
     others = f" and {more} more instruction{'s'[: more > 1]}" if more else ""
     place = f"{refusal['place']}{others}: " if refusal["place"] else ""
@@ -51,12 +58,15 @@ _OF_ESTIMATES = "estimates: "
 
 
 def is_found(bound: Bound) -> bool:
-    """Return true if the bound is the cost of a path that was found, even if under conditions."""
+    """Return true if the bound is the cost of a concrete path that the search found.
+
+    The verdict is then `exact`, or `conditional` if the path depends on assumptions.
+    """
     return bound["verdict"] != "bound"
 
 
 def verdict_of(result: Result) -> Verdict | None:
-    """Return the verdict of the guarantee; None without a guarantee."""
+    """Return the verdict on the guaranteed rate or count; None if the result has no guarantee."""
     return None if result["guarantee"] is None else result["guarantee"]["verdict"]
 
 
@@ -66,18 +76,21 @@ def is_count(result: Result) -> bool:
 
 
 def rate_metric(result: Result) -> Metric:
-    """Return the metric of a result with rates."""
+    """Return whether a result with rates is about bit rates or packet rates."""
     return as_metric(result["metric"]) or "bitrate"
 
 
 def metric_rate(bound: Bound | PathResult, metric: Metric) -> float:
-    """Return the bit or packet rate of a bound or path; 0 without rates."""
+    """Return the bit rate or packet rate of a bound or path; 0 if it has no rates."""
     rate = bound["bitrate_bps"] if metric == "bitrate" else bound["packetrate_pps"]
     return rate or 0.0
 
 
 def counted(counts: Mapping[str, float], metric: str) -> tuple[str, int]:
-    """Return the name of the component that a metric counts, and its count."""
+    """Return the entry of `counts` that the count metric `metric` refers to: name and count.
+
+    The count is 0 if there is no such entry.
+    """
     for name, count in counts.items():
         if "-".join(name.split()) == metric:
             return name, int(count)
@@ -87,7 +100,8 @@ def counted(counts: Mapping[str, float], metric: str) -> tuple[str, int]:
 def own_rate(result: Result) -> float | None:
     """Return the rate that the program itself allows; None if no path is known.
 
-    Fixed limits of the device do not count, only components on which the slowest path has a cost.
+    Only components on which the slowest path has a cost limit this rate. Limits that are the same
+    for all programs, such as the line rate of the device, are ignored.
     """
     guarantee, metric = result["guarantee"], rate_metric(result)
     if guarantee is None or not is_found(guarantee) or not result["paths"]:
@@ -102,7 +116,7 @@ def own_rate(result: Result) -> float | None:
 
 
 def estimate_notes(result: Result) -> list[str]:
-    """Return the notes about the estimate: its assumptions, or the reason why it is missing."""
+    """Return notes on the estimated time: its assumptions, or the reason why it is missing."""
     notes = result["notes"] or []
     return [text.removeprefix(_OF_ESTIMATES) for text in notes if text.startswith(_OF_ESTIMATES)]
 
@@ -116,7 +130,7 @@ def is_capped(result: Result) -> bool:
 
 
 def main_component(result: Result) -> str | None:
-    """Return the component that determines the guarantee; None without a guarantee.
+    """Return the component of the device that determines the guarantee; None without a guarantee.
 
     For rates, it is the slowest component on the path; for counts, the counted component. If there
     is an estimate, it is the estimated time (`NANOSECONDS`).

@@ -11,7 +11,7 @@ METRICS: tuple[Metric, ...] = get_args(Metric)
 
 
 def as_metric(name: str) -> Metric | None:
-    """Return the rate metric with a name; None for names of counts."""
+    """Return a metric of rates by its name; None if the name is that of a count."""
     return next((metric for metric in METRICS if metric == name), None)
 
 
@@ -32,14 +32,14 @@ _STEPS = ("", "k", "M", "G", "T", "P")
 
 
 class Rate(NamedTuple):
-    """A rate and its metric."""
+    """A rate in bit/s or packets/s, and the metric that says which."""
 
     value: float  # bit/s or packets/s
     metric: Metric
 
 
 class CountLimit(NamedTuple):
-    """An upper limit of a count, and its metric."""
+    """An upper limit of a count, and the metric that is counted."""
 
     value: int
     metric: str  # such as `memory-accesses`

@@ -1,4 +1,4 @@
-"""Chooses the functions for which a proof is attempted that an accelerator could replace them."""
+"""Chooses the functions that are run to prove that an accelerator could replace them."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -71,7 +71,8 @@ def user_functions(functions: Mapping[str, Function]) -> list[str]:
 def header_functions(functions: Mapping[str, Function], used: Sequence[LibraryUse]) -> list[str]:
     """Return functions of slowpath's headers that are called and that an accelerator may replace.
 
-    Framework functions of the card, such as hash table lookups, are excluded: no core runs them.
+    Framework functions, such as hash table lookups, are excluded: the SmartNIC has its own
+    implementations of them.
     """
     framework_functions = framework(functions)
     named = {symbol for use in used for symbol in use.symbols}
@@ -86,9 +87,9 @@ def header_functions(functions: Mapping[str, Function], used: Sequence[LibraryUs
 
 
 def looks_up(function: Function) -> bool:
-    """Return true if the function's name suggests that it searches a table other than a hash table.
+    """Return true if the name of the function suggests a search in a table without hashing.
 
-    C++ template tables are hash tables.
+    C++ templates are excluded, because tables that are templates are hash tables.
     """
     return _LOOKUP_NAME.search(function.shown) is not None and "<" not in function.shown
 
@@ -118,7 +119,7 @@ def keep_inlined(module: Module) -> None:
 
 
 def does_work(function: Function) -> bool:
-    """Return true if a function has loops or bit operations."""
+    """Return true if the function has a loop or bit operations, as code for accelerators has."""
     return bool(loops(function)) or _bit_operations(function) > 0
 
 
@@ -129,7 +130,10 @@ def is_substantial(function: Function) -> bool:
 
 
 def obstacle(functions: Mapping[str, Function], name: str) -> str | None:
-    """Return the reason why the function cannot be run, such as "takes ..."; None if it can."""
+    """Return the reason why the function cannot be run; None if it can.
+
+    The reason is a predicate, such as "takes any number of arguments".
+    """
     function = functions[name]
     if function.variadic:
         return "takes any number of arguments"
@@ -150,7 +154,7 @@ def undefined_callees(
 ) -> list[str]:
     """Return the functions that this function may call although the module does not define them.
 
-    A run ends at a call of such a function.
+    The execution of the module ends at a call of an undefined function.
     """
     called = {
         one for inner in reachable_functions(functions, name) for one in functions[inner].calls
@@ -168,12 +172,15 @@ def _bit_operations(function: Function) -> int:
 
 
 def _computes(function: Function) -> bool:
-    """Return true if a function is more than an accessor."""
+    """Return true if a function has loops or several bit operations, unlike a mere accessor."""
     return _bit_operations(function) >= _MIN_HEADER_OPERATIONS or bool(loops(function))
 
 
 def _is_header_library(function: Function) -> bool:
-    """Return true for library functions of slowpath's headers, except engines and support code."""
+    """Return true for library functions of slowpath's headers.
+
+    Functions whose work an engine of the SmartNIC does, and support code, are excluded.
+    """
     ours = is_ours(_header(function)) and not function.own
     return ours and not function.engine and not function.name.startswith(SUPPORT)
 
@@ -189,7 +196,7 @@ def _is_method(function: Function) -> bool:
 
 
 def _structures_taken(function: Function) -> set[tuple[str, int]]:
-    """Return name and size in bytes of each structure that a function takes."""
+    """Return name and size in bytes of each structure that a function gets by pointer."""
     described = [one.described for one in function.parameters]
     return {
         (one.pointee, one.size)

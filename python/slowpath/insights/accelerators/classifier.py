@@ -29,7 +29,12 @@ _SHARES = (
 
 
 def features(function: Function, patterns: Sequence[Words]) -> list[float]:
-    """Return features: shares of words, scaled counts, and 1 or 0 by pattern (occurs or not)."""
+    """Return the features of a function as numbers for the classifier.
+
+    They are the shares of certain opcodes among all opcodes, scaled counts, and one number for
+    each pattern. This number is 1 if the pattern occurs in an innermost loop of the function, or
+    in the whole function if it has no loops; otherwise 0.
+    """
     loop_words = sequences(function)
     all_words = words(function.blocks)
     counted = Counter(word.partition(".")[0] for one in loop_words for word in one)
@@ -56,7 +61,7 @@ MODEL = Path(__file__).with_name("classifier.json")
 
 
 class Machine(NamedTuple):
-    """Weights of the classifier for one class.
+    """Weights of the classifier for one kind of accelerator.
 
     Slope and offset turn a margin into a probability (Platt).
     """
@@ -69,7 +74,7 @@ class Machine(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A classifier: the patterns that are features, and one set of weights for each class."""
+    """A classifier: patterns of instructions as features, and weights per accelerator kind."""
 
     patterns: tuple[Words, ...]
     machines: tuple[Machine, ...]
@@ -109,6 +114,9 @@ def classify(function: Function, model: Model | None = None) -> tuple[str, float
 
 
 def probability(machine: Machine, numbers: list[float]) -> float:
-    """Return the probability of the machine's class for the features `numbers` of a function."""
+    """Return the probability (0 to 1) that a function suits the accelerator of `machine`.
+
+    `numbers` are the features of the function.
+    """
     margin = sum(map(float.__mul__, machine.weights, numbers)) + machine.bias
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, machine.slope * margin + machine.offset))))

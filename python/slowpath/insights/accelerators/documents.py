@@ -74,7 +74,7 @@ class Alike(TypedDict):
 
 
 class Unexamined(TypedDict):
-    """A function with work to do that could not be examined, or not in all ways."""
+    """A function that computes something, but whose examination was left out or ended early."""
 
     function: str
     """Name in the source."""
@@ -92,7 +92,7 @@ class Unexamined(TypedDict):
 
 
 class Confinement(TypedDict):
-    """Restrictions on the code that was run."""
+    """Sandbox restrictions under which code of the module was run."""
 
     network: bool
     """True if the code ran in a network namespace of its own, without a network."""
@@ -121,7 +121,7 @@ class AcceleratorsReport(TypedDict):
     """Functions that were not run, or not in all ways, in the order of the file. Functions in
     `alike` are not repeated, because each has its own reason."""
     confinement: Confinement
-    """Restrictions on the code that was run."""
+    """Sandbox restrictions under which code of the module was run."""
     stopped: str | None
     """Reason why not all functions were examined (`deadline`, `interrupted`, `memory limit`); null
     if all were."""

@@ -36,7 +36,7 @@ _LENGTH = re.compile(r"len|depth|mask|cidr|bits|prefix", re.IGNORECASE)
 
 
 def streams(bench: Bench, names: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return groups of functions that may begin, continue and end a digest."""
+    """Return groups of functions that may begin, continue and end a digest, such as a hash."""
     patterns = {name: kinds(bench, name) for name in names}
     begins = [
         name
@@ -65,7 +65,8 @@ def streams(bench: Bench, names: Sequence[str]) -> list[tuple[str, str, str]]:
 def _unlikely_stream(bench: Bench, names: Sequence[str]) -> tuple[bool, int, int, int]:
     """Return a sort key for groups: the likeliest ones sort first.
 
-    Groups with a common state come first, then those with fitting names, then neighbours.
+    Groups whose functions share state come first, then those with fitting names, then those whose
+    functions are close to each other in the module.
     """
     unnamed = sum(
         pattern.search(bench.functions[name].shown) is None
@@ -90,7 +91,7 @@ def pairs(bench: Bench, starts: Sequence[str], works: Sequence[str]) -> list[tup
 def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
     """Return groups that may create a routing table, add a route, and look up an address.
 
-    Groups with fitting names come first.
+    Groups whose function names fit their roles come first.
     """
     patterns = {name: kinds(bench, name) for name in names}
     adds = [
@@ -138,7 +139,10 @@ def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
 
 
 def _configures(function: Function, pattern: str) -> bool:
-    """Return true if a header function initialises a table from a structure with its size."""
+    """Return true if a header function initialises a table from a structure with its size.
+
+    `pattern` has the kinds of its parameters, as `kinds` returns them.
+    """
     last = function.parameters[-1].described if function.parameters else None
     return function.supports and pattern == "pp" and last is not None and last.constant
 
@@ -173,7 +177,10 @@ def _adds(function: Function, pattern: str) -> bool:
 
 
 def _adds_by_address(function: Function, pattern: str) -> bool:
-    """Return true if a function may add a route whose prefix is passed by address."""
+    """Return true if a function may add a route whose prefix is passed by address.
+
+    `pattern` has the kinds of its parameters, as `kinds` returns them.
+    """
     names = [
         one.described.name if one.described else ""
         for one in function.parameters
@@ -198,7 +205,10 @@ def _looks_up(function: Function, pattern: str) -> bool:
 
 
 def _looks_up_by_address(function: Function, pattern: str) -> bool:
-    """Return true if a function may look up a network address that is passed by address."""
+    """Return true if a function may look up a network address that is passed by pointer.
+
+    `pattern` has the kinds of its parameters, as `kinds` returns them.
+    """
     pointers = pattern.count("p")
     return (
         pattern.count("i") <= 1
@@ -254,7 +264,7 @@ def _distance(bench: Bench, names: Sequence[str]) -> int:
 
 
 def parts(functions: Mapping[str, Function], proved: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (part, whole): functions that do part of the work of a proved function `whole`."""
+    """Yield (part, whole) for each function that does part of a proved function's work."""
     from slowpath.insights.accelerators.candidates import is_substantial
     from slowpath.insights.source.calls import reachable_functions
 

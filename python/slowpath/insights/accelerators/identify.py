@@ -57,13 +57,14 @@ Found = dict[str, Any]
 
 
 class Identification:
-    """Searches a module, function by function, for functions that accelerators could replace."""
+    """A search of a module, function by function, for functions that accelerators could replace."""
 
     def __init__(self, unit: CompiledUnit, until: float, begun: Collection[str] = ()) -> None:
-        """Select the functions to examine: all, or only those that functions in `begun` reach.
+        """Select the functions to examine: all, or only those that calls from `begun` reach.
 
-        Other functions run, too, if they prepare tables or keys for an examined function. `until`
-        is the deadline on the clock of `time.monotonic`.
+        `begun` has the functions at which execution starts; if empty, all are examined. Others
+        are run if they prepare tables or keys for an examined function. `until` is the deadline on
+        the clock of `time.monotonic`.
         """
         self.functions = unit.functions
         users = [
@@ -98,7 +99,7 @@ class Identification:
         return [name for name in self.functions if name in self._examined]
 
     def run(self) -> Iterator[Found]:
-        """Yield findings of examined functions as soon as they are proved."""
+        """Yield a finding for each examined function, once it is proved that it can be replaced."""
         block_ciphers.prepare()
         stream_ciphers.prepare()
         before = self._initialisers()
@@ -121,7 +122,7 @@ class Identification:
                 yield self._keep(inner, {**found, **part})
 
     def why(self, name: str) -> str:
-        """Return the reason why a function is not proved."""
+        """Return the reason why a function was not proved to be replaceable by an accelerator."""
         return unproved_reason(self.functions, name, self.refused.get(name), self._known)
 
     def incomplete(self) -> Iterator[tuple[str, str]]:
@@ -191,7 +192,7 @@ class Identification:
         return [name for name in self._able if name not in self._proved]
 
     def _fit(self, group: Sequence[str]) -> bool:
-        """Return true if the functions of a group may together compute one algorithm.
+        """Return true if the functions of the group may together compute one algorithm.
 
         A function that hangs on arbitrary state may work on a state that another function prepares.
         """
@@ -227,7 +228,10 @@ class Identification:
             yield from self._together((begin, work), named, attempts_of, before)
 
     def _starts(self, name: str, before: Sequence[str]) -> list[list[int]]:
-        """Return the argument lists with which a function sets up a key."""
+        """Return the argument lists with which a function can be called to set up a key.
+
+        The functions `before` run first, because they fill global variables.
+        """
         tried = list(block_ciphers.start_attempts(self._bench, name))
         prepare = partial(self._bench.prepare, [one for one in before if one != name])
         series = Series(tried, _GROUP_SECONDS, self._until, prepare)
@@ -237,7 +241,10 @@ class Identification:
         yield from self._routes(tables(self._bench, self._unproved()), before)
 
     def _routes(self, groups: Sequence[Roles], before: Sequence[str]) -> Iterator[Found]:
-        """Prove functions of routing tables together, as a lookup alone finds an empty table."""
+        """Prove that groups of functions implement a routing table; yield a finding for each.
+
+        A group includes the function that adds routes, because its table is empty without it.
+        """
         end = _children_seconds() + _TABLES_SECONDS
         for roles in groups:
             if _children_seconds() >= end:
@@ -259,7 +266,10 @@ class Identification:
                     break
 
     def _header_functions(self, before: Sequence[str]) -> Iterator[Found]:
-        """Prove header functions: alone, or together with functions on the same structure."""
+        """Prove that an accelerator could replace functions of slowpath's headers.
+
+        Each is run alone, or together with functions that take the same structure.
+        """
         # Lookups come first: a proved lookup also proves the function that fills its table.
         for name in sorted(self.headers, key=lambda one: not looks_up(self.functions[one])):
             if name in self.refused or name in self._proved:
@@ -295,7 +305,10 @@ class Identification:
         before: Sequence[str],
         fates: CrashRecord | None = None,
     ) -> Iterator[Found]:
-        """Prove a group of functions, and yield the finding for each function in `named`."""
+        """Prove that an accelerator could replace the functions of a group together.
+
+        If this succeeds, yield a finding for each function in `named`.
+        """
         earlier = [one for one in before if one not in group]
         prepare = partial(self._bench.prepare, earlier)
         found = Series(tried, _GROUP_SECONDS, self._until, prepare, fates).first()

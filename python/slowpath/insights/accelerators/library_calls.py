@@ -1,8 +1,8 @@
 """Finds calls of the library functions that slowpath's headers define.
 
-The body of a library function has no line in the user's source. So each use gets the innermost line
-of the source that leads to it, and the header functions between this line and the instruction.
-Debug information has both, also for inlined code.
+The body of a library function has no line in the user's source. So each call is reported with the
+innermost line of the source that leads to it, and with the header functions between this line and
+the instruction. Debug information has both, also for inlined code.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ _MAX_NESTING = 64
 
 
 class LibraryUse(NamedTuple):
-    """Instructions of a block that belong to, or call, functions of slowpath's headers."""
+    """Instructions of a basic block that belong to, or call, functions of slowpath's headers."""
 
     within: tuple[str, ...]
     """Symbols of inlined functions that contain the source line, outermost first."""
@@ -57,7 +57,7 @@ class _Frame(NamedTuple):
 def uses(
     functions: Mapping[str, Function], metadata: Metadata, names: Iterable[str]
 ) -> list[LibraryUse]:
-    """Return the uses of header functions and of inlined functions in the functions `names`."""
+    """Find, in the functions `names`, all uses of header functions and of inlined functions."""
     known = dict[int, list[_Frame]]()
     found = Counter[LibraryUse]()
     for name in names:
@@ -74,7 +74,7 @@ def uses(
 
 
 def credited_function(use: LibraryUse, proved: Collection[str]) -> str | None:
-    """Return the outermost function of a use that is proved; None if none of its functions is."""
+    """Return the outermost header function of a use that is proved replaceable; None if none is."""
     return next((one for one in use.symbols if one in proved), None)
 
 
@@ -84,11 +84,10 @@ def _use(
     one: Instruction,
     place: tuple[str, int],
 ) -> LibraryUse | None:
-    """Return the header function that an instruction comes from, as a use.
+    """Return the use of a header function that an instruction belongs to.
 
-    Return None if it is the function's own code.
-
-    `place` is the function with the index of the block.
+    Return None if the instruction is the function's own code. `place` is the name of the function
+    and the index of the basic block that contain the instruction.
     """
     own = next((at for at, frame in enumerate(frames) if not frame.support), None)
     if own is None:
@@ -159,10 +158,11 @@ def final_changes(
     proved: Mapping[str, str | None],
     headers: Collection[str],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (symbol, changed keys) for findings of header functions, once all proofs are known.
+    """Yield corrections to findings on header functions, once all proofs are known.
 
-    `proved` maps symbols to the proved function that they are a part of. A header function is part
-    of its caller if the caller is proved: then the accelerator replaces the caller.
+    Each is the symbol of a header function, and the keys of its finding that change with their new
+    values. `proved` maps symbols to the proved function that they are a part of. A header function
+    is part of its caller if the caller is proved: then the accelerator replaces the caller.
     """
     proved_headers = [name for name in proved if name in headers]
     calls = {name: one.calls for name, one in functions.items()}
@@ -190,7 +190,7 @@ def final_changes(
 
 
 def _lines(functions: Mapping[str, Function], uses: Sequence[LibraryUse]) -> list[Called]:
-    """Return each source line once, with all functions that it calls."""
+    """Return each source line once, with the names of all library functions that it calls."""
     found = dict[tuple[str, int], Called]()
     names = dict[tuple[str, int], dict[str, None]]()
     for use in sorted(uses, key=lambda one: (one.file, one.line)):

@@ -23,7 +23,7 @@ _FEW = 4
 
 
 def accelerators_csv(report: AcceleratorsReport) -> Iterator[str]:
-    """Yield a header line, a line for each proved function, and one for each similar function."""
+    """Yield the lines of a CSV report: a header, then one line for each function found."""
     yield csv_line(_COLUMNS)
     for one in report["proved"]:
         parameters = "; ".join(f"{key}={value}" for key, value in one["parameters"].items())
@@ -42,7 +42,10 @@ def accelerators_csv(report: AcceleratorsReport) -> Iterator[str]:
 
 
 def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
-    """Yield tables of proved and of similar functions, and a line on how the code was confined."""
+    """Yield a text report: tables of functions, and a line on the sandbox in which their code ran.
+
+    The tables list functions proved to compute an algorithm, and functions that look like it.
+    """
     proved, alike = report["proved"], report["alike"]
     counts = f"{report['functions']} functions examined, {len(proved)} for accelerators"
     yield Line(one_line(f"{report['file']}: {counts}"), "bold")
@@ -80,7 +83,7 @@ def _place(one: Accelerated | Alike) -> str:
 
 
 def _where(one: Accelerated) -> str:
-    """Return where a function is defined; for a library function, where it is called."""
+    """Return the source line of a function; for a library function, the line of its first call."""
     further = len(one["calls"]) - 1
     more = f" and {further} more line{'' if further == 1 else 's'}" if further > 0 else ""
     return f"called in {_place(one)}{more}" if one["calls"] else _place(one)
@@ -99,7 +102,7 @@ def _how(one: Accelerated) -> str:
 
 
 def _parameters(proved: list[Accelerated]) -> Iterator[Line]:
-    """Yield one line for each combination of algorithm and parameters, with its functions."""
+    """Yield one line for each combination of algorithm and parameters, with all its functions."""
     shared = dict[tuple[str, str], list[str]]()
     for one in proved:
         if one["part_of"] is not None:

@@ -26,7 +26,7 @@ from slowpath.insights.source.unit import CompiledUnit, UnitWorker, require_llvm
 
 
 def run(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Report the functions of a file that an accelerator could replace.
+    """Report all functions of a source file that an accelerator could replace.
 
     Raises:
         InputError: if the file cannot be read, compiled or used.
@@ -56,7 +56,7 @@ _MIN_CONFIDENCE = 0.5
 
 
 def examined(source: Source, worker: UnitWorker, seconds: float | None) -> AcceleratorsReport:
-    """Wait for the report of `examine_unit`, which already runs in the worker, and return it.
+    """Wait for `examine_unit`, which already runs in the worker process, and return its report.
 
     Raises:
         InputError: if the file cannot be read, or the entry does not exist or cannot be followed.
@@ -108,8 +108,8 @@ def examine_unit(
 ) -> Iterator[Message]:
     """Find the functions of a unit that accelerators could replace, in the worker process.
 
-    Only functions that `entry` reaches are examined; without an entry, those that `begun` reaches.
-    `begun` has the symbols of functions that packets are known to reach.
+    Only functions that `entry` reaches are examined; without an entry, those that the functions
+    with symbols in `begun` reach. The trace has shown that packets reach the latter.
     """
     from slowpath.insights.accelerators.candidates import keep_inlined, without_inlined
     from slowpath.insights.accelerators.classifier import classify
@@ -220,7 +220,11 @@ def _unexamined(identification: Any, name: str, reason: str) -> Unexamined:  # n
 
 
 def _place(identification: Any, name: str) -> tuple[str, int, list[Called]]:  # noqa: ANN401
-    """Return file, line and calls; a header function has file and line of its first call."""
+    """Return a function's file, line and calls.
+
+    A function of a header has the file and line of its first call. For other functions, the list of
+    calls is empty.
+    """
     from slowpath.insights.accelerators.library_calls import call_lines
 
     if name in identification.headers:

@@ -1,4 +1,4 @@
-"""Represents functions as sequences of normalised instructions, and finds patterns in them."""
+"""Represents functions as sequences of words (normalised instructions), and finds patterns."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,10 @@ Words = tuple[str, ...]
 
 
 def sequences(function: Function) -> list[Words]:
-    """Return the words of each innermost loop; without loops, those of the whole function."""
+    """Return the normalised instructions of each innermost loop, as words.
+
+    For a function without loops, return the words of the whole function.
+    """
     blocks = {block.name: block for block in function.blocks}
     inner = innermost(loops(function))
     if not inner:
@@ -30,7 +33,7 @@ def sequences(function: Function) -> list[Words]:
 
 
 def innermost(found: Sequence[Loop]) -> list[Loop]:
-    """Return the loops that do not contain another loop."""
+    """Return the innermost loops: those of `found` that do not contain another loop."""
     return [
         loop
         for loop in found
@@ -39,7 +42,7 @@ def innermost(found: Sequence[Loop]) -> list[Loop]:
 
 
 def words(blocks: Sequence[Block]) -> Words:
-    """Return the words of all instructions of the blocks, in order."""
+    """Return the words (normalised instructions) of all blocks, in order."""
     return tuple(
         word
         for block in blocks
@@ -103,13 +106,16 @@ Ends = tuple[int, ...]
 
 
 def places_after(places: Iterable[int], size: int) -> Ends:
-    """Return where the next word of a pattern may be if the previous word is at one of `places`."""
+    """Return the positions in a sequence at which the next word of a pattern may be.
+
+    The previous word is at one of `places`; `size` is the length of the sequence.
+    """
     reached = {other for place in places for other in range(place + 1, min(size, place + 2 + GAP))}
     return tuple(sorted(reached))
 
 
 def occurs(pattern: Words, sequence: Words) -> bool:
-    """Return true if all words of a pattern occur in a sequence, with gaps of at most `GAP`."""
+    """Return true if a sequence has all words of a pattern, with gaps of at most `GAP` words."""
     places: Iterable[int] = [at for at, word in enumerate(sequence) if word == pattern[0]]
     for word in pattern[1:]:
         places = [at for at in places_after(places, len(sequence)) if sequence[at] == word]

@@ -1,4 +1,4 @@
-"""Tries to prove what a single function computes, or gives the reason why no proof was found."""
+"""Tries to prove which algorithm a single function computes, or tells why that failed."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ _GIVEN_UP = "was given up: calls took too long, or too many of them ended their 
 def unproved_reason(
     functions: Mapping[str, Function], name: str, refused: str | None, known: frozenset[str]
 ) -> str:
-    """Return why a function is not proved."""
+    """Return the reason why it was not proved which algorithm a function computes."""
     return _cannot(functions, name, refused, known) or _NO_REFERENCE
 
 
@@ -71,11 +71,10 @@ def incomplete_reason(
     known: frozenset[str],
     hopeless: Collection[str],
 ) -> str | None:
-    """Return why some attempts on a function did not run.
+    """Return the reason why some attempts to prove a function's algorithm did not run.
 
-    Return None if all attempts ran, or if the function does little work.
-
-    A function with inline assembly may do much work.
+    Return None if all attempts ran, or if the function does little work. A function with inline
+    assembly may do much work.
     """
     if not is_substantial(functions[name]) and functions[name].assembly is False:
         return None
@@ -86,7 +85,10 @@ def incomplete_reason(
 def unproved_lookup(
     function: Function, refused: str | None, uses: Sequence[LibraryUse], proved: Collection[str]
 ) -> str | None:
-    """Return why a library lookup is not proved; None if it is proved, or is not a lookup."""
+    """Return the reason why a library lookup was not proved to compute a known algorithm.
+
+    Return None if it was proved, or if the function is not a lookup.
+    """
     calls = [use for use in uses if function.name in use.symbols]
     if not looks_up(function) or all(credited_function(use, proved) is not None for use in calls):
         return None
@@ -98,7 +100,7 @@ def unproved_lookup(
 def _cannot(
     functions: Mapping[str, Function], name: str, refused: str | None, known: frozenset[str]
 ) -> str | None:
-    """Return the known reason that prevents running a function; None if there is none."""
+    """Return the reason why a function cannot be run alone; None if none is known."""
     if refused is not None:
         return f"was not run: it {refused}"
     count = len(functions[name].parameters)
@@ -116,7 +118,7 @@ _MOST_NUMBERS = 24
 
 
 def attempts(bench: Bench, name: str) -> list[Attempt]:
-    """Return all attempts to prove a function, in the order in which they are run."""
+    """Return all attempts to prove which algorithm a function computes, in the order of running."""
     function = bench.functions[name]
     numbers = constants(function)
     return [
@@ -151,7 +153,7 @@ def attempts(bench: Bench, name: str) -> list[Attempt]:
 
 
 def constants(function: Function) -> tuple[int, ...]:
-    """Return the constants in a function's code that may be seeds."""
+    """Return the constants in a function's code that may be seeds of hash functions."""
     found = dict[int, None]()
     for block in function.blocks:
         for instruction in block.instructions:
@@ -172,14 +174,14 @@ def _digest(
 
 
 def _sized(bench: Bench, name: str, reading: Interpretation) -> dict[str, Any] | None:
-    """Prove a digest whose size in bytes or bits is an argument."""
+    """Try to prove that a function computes a digest whose size is an argument."""
     return prove_whole(BoundFunction(bench, name, reading.binding), reading)
 
 
 def _of_text(
     bench: Bench, name: str, reading: Interpretation, numbers: tuple[int, ...]
 ) -> dict[str, Any] | None:
-    """Prove a hash that stops at a zero byte before the end of the data."""
+    """Try to prove that a function computes a hash of data up to the first zero byte."""
     for oracle in digest_oracles(BoundFunction(bench, name, reading.binding), reading):
         oracle.text = True
         found = prove_hash(oracle, numbers)
@@ -190,7 +192,7 @@ def _of_text(
 
 
 def _blank(bench: Bench, name: str, reading: Interpretation) -> dict[str, Any] | None:
-    """Prove a CRC whose register is in memory that the caller must set to zero."""
+    """Try to prove that a function updates a CRC register in memory that is zero at first."""
     bound = BoundFunction(bench, name, reading.binding, blank=True)
     for oracle in digest_oracles(bound, reading):
         found = prove_crc(oracle)
@@ -200,14 +202,17 @@ def _blank(bench: Bench, name: str, reading: Interpretation) -> dict[str, Any] |
 
 
 def _may_have_register(reading: Interpretation) -> bool:
-    """Return true if a memory argument may be the register of a CRC."""
+    """Return true if a function, called as `reading` says, may take a CRC register in memory."""
     return reading.extent == "length" and any(one.role == "memory" for one in reading.binding)
 
 
 def _with_polynomial(
     bench: Bench, name: str, reading: Interpretation, found: dict[str, Any], at: int
 ) -> dict[str, Any] | None:
-    """Prove a CRC with parameter `at` as polynomial: a second polynomial must be recovered too."""
+    """Try to prove that argument `at` of a CRC function is the polynomial.
+
+    For this, the CRC with a second polynomial must be recovered, too.
+    """
     parameter = bench.functions[name].parameters[at]
     other = number_for(parameter, 0, choice=1)
     binding = list(reading.binding)
@@ -234,7 +239,7 @@ def _step(
 
 
 def _words(bench: Bench, name: str, numbers: tuple[int, ...]) -> dict[str, Any] | None:
-    """Prove a hash of several numeric arguments."""
+    """Try to prove that a function computes a hash of several numeric arguments."""
     tried = (prove_hash(oracle, numbers) for oracle in words_oracles(bench, name))
     return next((found for found in tried if found is not None), None)
 
@@ -259,7 +264,7 @@ def _first(
 
 
 def _with_result_location(found: dict[str, Any], oracle: Oracle) -> dict[str, Any]:
-    """Add the location of the result to a finding, unless the result is the return value."""
+    """Add the location of the result to a description, unless it is the return value."""
     if oracle.result:
         found["parameters"]["result"] = oracle.result
     return found

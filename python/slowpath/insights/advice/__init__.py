@@ -1,1 +1,1 @@
-"""The command `slowpath insights FILE`: advice on how to port a network function to the card."""
+"""The command `slowpath insights FILE`: advice on how to port a network function to a SmartNIC."""

@@ -1,11 +1,11 @@
-"""Types for advice, its evidence, and gaps in the evidence.
+"""Types for advice, its evidence, and gaps: advice that lacks evidence.
 
 An adviser is a function from `Evidence` to advice and gaps. It is independent of other advisers,
 files and formats; `ranking.py` has the list of advisers.
 
-Cycles are weights, not a prediction. An instruction counts one cycle, the price of the card's
-instructions (targets/agilio-cx-2x40.toml). An access to state has the price of the memory that
-holds the state: the farthest memory, unless the user names another.
+Cycles serve to compare costs, not to predict time. An instruction counts one cycle, as in the model
+of the SmartNIC (targets/agilio-cx-2x40.toml). An access to state costs the cycles of the memory
+that holds the state: the farthest memory, unless the user names another.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ never measured.
 
 
 class Advice(NamedTuple):
-    """A recommended change."""
+    """A recommended change to a network function, with its effect and certainty."""
 
     kind: Kind
     title: str
@@ -60,7 +60,7 @@ class Advice(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Advice that could not be given, with the reason."""
+    """Advice that could not be given, with the reason and a remedy."""
 
     what: str
     why: str
@@ -72,7 +72,7 @@ Findings = Iterator[Advice | Gap]
 
 
 class Placed(NamedTuple):
-    """Recommended placement of state, with the prices that it is based on."""
+    """Recommended placement of state in the SmartNIC's memories, with the cycles of each access."""
 
     case: PlacementCase
     farthest: str
@@ -85,22 +85,22 @@ class Placed(NamedTuple):
     """Present level by structure, as the user states it; other structures are in `farthest`."""
 
     def present_level(self, structure: str) -> str:
-        """Return the present level of a structure."""
+        """Return the name of the memory level in which a structure is at present."""
         return self.stated_levels.get(structure, self.farthest)
 
     def price(self, operation: Literal["read", "write"], structure: str) -> float:
-        """Return the present price of an access to a structure, in cycles."""
+        """Return the price of an access to a structure in its present memory, in cycles."""
         return self.prices[operation][self.present_level(structure)]
 
     def cost(self, one: CountedStructure) -> float:
-        """Return the present cost of all accesses to a structure, in cycles per packet."""
+        """Return the present cost in cycles per packet of all accesses to a structure."""
         name = one["structure"]
         reads = one["reads_per_packet"] * self.price("read", name)
         return reads + one["writes_per_packet"] * self.price("write", name)
 
 
 class Traced(NamedTuple):
-    """Results of a run over a trace."""
+    """Results of running a network function over a packet trace."""
 
     counts: CountsReport
     executed: Executed
@@ -125,7 +125,7 @@ class Traced(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """All evidence about a source."""
+    """All evidence about a source file on which advice is based."""
 
     file: str
     accelerators: AcceleratorsReport
@@ -147,7 +147,7 @@ _PRICES = (
 
 
 def assumptions(traced: Traced) -> list[str]:
-    """Return the assumptions that `cycles` makes, in words."""
+    """Return sentences with the assumptions that the function `cycles` makes."""
     executed, placed = traced.executed, traced.placed
     farthest = "the farthest memory" if placed is None else placed.farthest
     state = _STATE.format(farthest=farthest)
@@ -160,7 +160,7 @@ def assumptions(traced: Traced) -> list[str]:
 
 
 def unit(traced: Traced) -> str:
-    """Return the unit of `instructions`."""
+    """Return the unit of the numbers from `instructions`: LLVM instructions or the card's own."""
     return "instructions of the card" if traced.executed.on_card else "LLVM instructions"
 
 

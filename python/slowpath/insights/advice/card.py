@@ -1,8 +1,8 @@
-"""Advises on the number of cores and on functions that share the card.
+"""Advises on the number of cores, and on other functions that share the SmartNIC.
 
-Instructions are LLVM instructions, because their price is per LLVM instruction. Accesses to packets
-are not counted: the first 64 bytes are in registers, and the published cost per packet includes
-other accesses. Memory without a name counts as external memory.
+Instructions are LLVM instructions, because the published costs are per LLVM instruction. Accesses
+to packets are not counted: the first 64 bytes are in registers, and the published cost per packet
+includes other accesses. Memory without a name counts as external memory.
 """
 
 import math
@@ -22,9 +22,10 @@ _UNNAMED = "memory without a name"
 
 
 def work_of(counts: CountsReport, placed: Placed | None) -> CardWork:
-    """Return instructions and accesses per packet, if structures are placed as recommended.
+    """Return instructions and memory accesses per packet, with structures placed as recommended.
 
-    Instructions are LLVM instructions, as in published elements (`demands/published.py`).
+    Instructions are LLVM instructions, as in the published figures for Click elements
+    (`demands/published.py`).
     """
     packets = counts["traffic"]["packets"]
     parts = [
@@ -41,7 +42,7 @@ def work_of(counts: CountsReport, placed: Placed | None) -> CardWork:
 
 
 def _internal_share(placed: Placed | None, structure: str) -> float:
-    """Return the share of a structure that the placement puts into internal memory."""
+    """Return the share (0 to 1) of a structure that the placement puts into internal memory."""
     if placed is None:
         return 0.0
     return math.fsum(
@@ -71,7 +72,10 @@ def _parts(one: CountedStructure, internal_share: float, packets: int) -> Sequen
 
 
 def _windows(members: Sequence[CountedMember], operation: str, accesses: int) -> float:
-    """Return how many accesses the card needs if the program needs every byte of each window."""
+    """Return the number of accesses that the card needs for the program's accesses to `members`.
+
+    The program is assumed to need every byte that an access fetches.
+    """
     counts = [
         (one["size_bytes"], one["reads"] if operation == "reads" else one["writes"])
         for one in members
@@ -82,7 +86,10 @@ def _windows(members: Sequence[CountedMember], operation: str, accesses: int) ->
 
 
 def gap(evidence: Evidence, what: str) -> Gap:
-    """Return a gap for the advice `what`, due to a missing trace or floating-point arithmetic."""
+    """Return the reason why the advice `what` cannot be given, with a remedy.
+
+    The cause is a missing trace, or floating-point arithmetic in the source.
+    """
     if evidence.statics.floating is None:
         why = "it takes how many instructions and accesses packets make"
         return Gap(what, why, "a trace: --traffic")
@@ -95,7 +102,7 @@ def gap(evidence: Evidence, what: str) -> Gap:
 
 
 def doubts(traced: Traced) -> str:
-    """Return further assumptions of an estimate, as a continuation of a sentence."""
+    """Return additional assumptions of an estimate, as the end of a sentence; empty if none."""
     executed = traced.executed
     if executed.refused:
         listed = executed.lacking(", ")
@@ -111,7 +118,7 @@ _GIGA = 1e9
 
 
 def scaling(evidence: Evidence) -> Findings:
-    """Yield advice on cores: use as many as the knee of the throughput curve, not all 60."""
+    """Yield advice to use as many cores as the knee of the throughput curve, instead of all 60."""
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
         yield gap(evidence, "how many cores it is worth")
@@ -160,7 +167,7 @@ _MIN_DIFFERENCE = 0.01
 
 
 def sharing(evidence: Evidence) -> Findings:
-    """Yield advice to choose the neighbour that reduces the function's throughput least."""
+    """Yield advice to share the card with the function that reduces throughput least."""
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
         yield gap(evidence, "with whom it may share the card")
@@ -193,7 +200,7 @@ def sharing(evidence: Evidence) -> Findings:
 
 
 def _listed(neighbours: list[CardNeighbour]) -> str:
-    """List all neighbours, or if there are many, the best and the worst."""
+    """Return a list of all neighbours as text; if there are many, of the best and the worst."""
     described = [_described(one) for one in neighbours]
     if len(described) > _MAX_NAMED:
         omitted = len(described) - _MAX_NAMED

@@ -8,7 +8,7 @@ from slowpath.insights.demands.documents import CardUse
 
 
 class AdviceGiven(TypedDict):
-    """A piece of advice."""
+    """A piece of advice: a recommended change, with its effect and certainty."""
 
     kind: Literal["accelerator", "placement", "coalescing", "cores", "neighbour"]
     """Subject of the advice."""
@@ -48,7 +48,7 @@ class AdviceGiven(TypedDict):
 
 
 class Unsaid(TypedDict):
-    """Advice that could not be given."""
+    """A piece of advice that could not be given, with the reason."""
 
     what: str
     """Subject of the advice."""
@@ -59,7 +59,7 @@ class Unsaid(TypedDict):
 
 
 class AdviceTraffic(TypedDict):
-    """The trace behind the counts."""
+    """The packet trace over which instructions and accesses were counted."""
 
     file: str
     """Name of the file, as the user gave it."""
@@ -78,7 +78,7 @@ class AdviceTraffic(TypedDict):
 
 
 class LineCount(TypedDict):
-    """Runs and instructions of a source line."""
+    """Number of runs and instructions of a source line, per packet of the trace."""
 
     file: str
     """File of the line."""
@@ -91,7 +91,7 @@ class LineCount(TypedDict):
 
 
 class PresentStructure(TypedDict):
-    """State that packets access, in its current memory."""
+    """A structure that packets access, with the memory in which it is now and its cost there."""
 
     structure: str
     """Name in the source."""
@@ -106,7 +106,7 @@ class PresentStructure(TypedDict):
 
 
 class PresentOrder(TypedDict):
-    """Variables that can be reordered, in the order of the source."""
+    """A group of variables whose order could change, with its cost in the order of the source."""
 
     what: str
     """The structure; for an element, or for variables, its plain ones as one struct."""
@@ -117,7 +117,7 @@ class PresentOrder(TypedDict):
 
 
 class Present(TypedDict):
-    """Values before any change, also for items without advice."""
+    """Costs before any change, also of structures without advice."""
 
     structures: list[PresentStructure]
     """Structures in the order of their addresses."""
@@ -126,7 +126,7 @@ class Present(TypedDict):
 
 
 class AdviceReport(TypedDict):
-    """Output of `slowpath insights FILE --format json`."""
+    """The JSON document that `slowpath insights FILE --format json` prints."""
 
     slowpath: str
     """Version of slowpath."""

@@ -1,10 +1,10 @@
-"""Advises on functions that accelerators could replace.
+"""Advises on functions that accelerators of the SmartNIC could replace.
 
 `slowpath insights accelerators` finds the functions; this module adds the effect of replacing them.
 
-The effect is the number of LLVM instructions that a call of the engine would replace, including
-callees that no other function calls. Card instructions are given, too. The size of the remaining
-code on the card is unknown until it is compiled.
+The effect is the number of LLVM instructions that a call of the accelerator would replace,
+including callees that no other function calls. Instructions of the SmartNIC are given, too. The
+size of the remaining code on the SmartNIC is unknown until it is compiled.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ _Runs = Mapping[tuple[str, int], float]
 
 
 class Part(NamedTuple):
-    """A part of the work that is done for each packet."""
+    """A part of the code, with the work that it does for each packet."""
 
     instructions: float
     """LLVM instructions per packet."""
@@ -45,9 +45,10 @@ class Part(NamedTuple):
 
 
 def of_function(evidence: Evidence, symbol: str, line: int) -> Part | None:
-    """Return the work of a function, and of callees that only it calls; None if unknown.
+    """Return the work of a function and of callees that only it calls, per packet.
 
-    The work is unknown if the function was inlined without debug information; `line` is 0 then.
+    Return None if it is unknown because the function was inlined without debug information; `line`
+    is 0 then.
     """
     traced = evidence.traced
     if traced is None:
@@ -69,9 +70,9 @@ def of_function(evidence: Evidence, symbol: str, line: int) -> Part | None:
 
 
 def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | None:
-    """Return the work of a header function in the calls from one source line.
+    """Return the work per packet that a header function does when one source line calls it.
 
-    Return None without counts.
+    Return None if no trace was run, so that counts are missing.
     """
     traced = evidence.traced
     if traced is None:
@@ -94,11 +95,10 @@ def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | Non
 def _with_calls(
     evidence: Evidence, traced: Traced, uses: Sequence[LibraryUse], own: tuple[float, float]
 ) -> Part:
-    """Return a function's own work plus its share of the header functions that it calls.
+    """Return the work of code per packet, including its share of the header functions it calls.
 
-    `own` has the function's own instructions and cycles.
-
-    The share of a header function's work is the share of its calls.
+    `own` has the instructions and cycles of the code itself. Its share of a header function's work
+    is its share of the calls of this function.
     """
     llvm, cycles = own
     runs, shared = _runs(traced), False
@@ -114,7 +114,7 @@ def _with_calls(
 
 
 def _counted_share(traced: Traced, symbol: str, uses: Sequence[LibraryUse]) -> float | None:
-    """Return the share of a function's instructions that ran in the calls `uses`.
+    """Return the share of a function's instructions that ran in calls from `uses`.
 
     Return None if the function's calls were not counted separately.
     """
@@ -128,7 +128,10 @@ def _counted_share(traced: Traced, symbol: str, uses: Sequence[LibraryUse]) -> f
 
 
 def _share(traced: Traced, symbol: str, calls: float) -> float:
-    """Return what share of all calls of a function `calls` is; both are counted per packet."""
+    """Return which share (0 to 1) of all calls of a function is made by some callers.
+
+    `calls` is their number of calls per packet.
+    """
     packets = traced.counts["traffic"]["packets"]
     counted = (one["calls"] for one in traced.counts["functions"] if one["symbol"] == symbol)
     total = sum(counted) / packets
@@ -140,12 +143,16 @@ def _runs(traced: Traced) -> _Runs:
 
 
 def _executed(uses: Iterable[LibraryUse], runs: _Runs) -> float:
-    """Return the instructions of uses that run per packet."""
+    """Return the number of LLVM instructions per packet that inlined header functions execute.
+
+    `uses` are the places at which they are inlined, and `runs` says how often these places are
+    executed.
+    """
     return sum(use.instructions * runs.get((use.caller, use.block), 0.0) for use in uses)
 
 
 def _inlined(use: LibraryUse) -> frozenset[str]:
-    """Return the functions whose code is inlined in a use."""
+    """Return the functions whose code is inlined where a header function is used."""
     return frozenset((*use.within, *(use.symbols[:-1] if use.calls else use.symbols)))
 
 
@@ -153,14 +160,14 @@ _TABLE = " table"
 
 
 def is_table(one: Accelerated) -> bool:
-    """Return true if a function fills a table, and does not compute a result from data."""
+    """Return true if a function fills a table instead of computing a result from data."""
     return one["algorithm"].endswith(_TABLE)
 
 
 def result_of_another(evidence: Evidence, one: Accelerated) -> bool:
-    """Return true if another proved function computes a function's result in memory.
+    """Return true if another function computes the result that `one` only leaves in memory.
 
-    The function calls the other function, or runs after it.
+    The other function is proved to compute the same algorithm. `one` calls it, or runs after it.
     """
     if not is_table(one) and "result" not in one["parameters"]:
         return False
@@ -245,7 +252,7 @@ def accelerating(evidence: Evidence) -> Findings:
 
 
 def _gaps(evidence: Evidence) -> Findings:
-    """Yield gaps for functions that were not fully examined, and for calls with unknown target."""
+    """Yield reasons why functions were not fully examined, or why call targets are unknown."""
     unexamined = evidence.accelerators["unexamined"]
     if unexamined:
         reasons = dict[str, list[str]]()
@@ -268,7 +275,7 @@ def _gaps(evidence: Evidence) -> Findings:
 
 
 def _unseen_calls(evidence: Evidence) -> Iterator[UnknownCall]:
-    """Return the calls through pointers with unknown target that the trace did not reach."""
+    """Return calls through pointers with unknown target, except calls that the trace reached."""
     counted = () if evidence.traced is None else evidence.traced.counts["blocks"]
     ran = {(one["symbol"], one["number"]) for one in counted if one["per_packet"]}
     return (one for one in evidence.statics.unknown if (one.symbol, one.block) not in ran)
@@ -293,7 +300,7 @@ def _proved(evidence: Evidence, one: Accelerated) -> Advice:
 
 
 def _by_line(evidence: Evidence, one: Accelerated) -> str:
-    """Describe the LLVM instructions per packet for each counted line that calls a function."""
+    """Describe in words the LLVM instructions per packet for each line that calls a function."""
     traced = evidence.traced
     calls = () if traced is None else traced.counts["calls"]
     rows = [
@@ -305,7 +312,7 @@ def _by_line(evidence: Evidence, one: Accelerated) -> str:
 
 
 def _called(evidence: Evidence, one: Accelerated, place: Called) -> Advice:
-    """Return advice on a library function for a line that calls it, directly or indirectly."""
+    """Return advice on a library function for a source line that calls it or leads to a call."""
     part = at_line(evidence, one["symbol"], place["file"], place["line"])
     name, function = place["name"], one["function"]
     itself = name == function
@@ -341,14 +348,17 @@ def _agreed(one: Accelerated) -> str:
 
 
 def _certain(part: Part | None, why: str) -> tuple[Certainty, str]:
-    """Return the certainty, and its basis in words."""
+    """Return the certainty of a piece of advice, and its basis in words."""
     if part is not None and part.shared:
         return "assumption", f"{_EQUAL_CALLS}{why}"
     return "proved", why
 
 
 def _effect(part: Part | None) -> tuple[float | None, float | None, str, float | None]:
-    """Return instructions before and after, their unit, and saved cycles, for an `Advice`."""
+    """Return the numbers of an `Advice`: instructions before and after, their unit, saved cycles.
+
+    Numbers are None if `part` is None, because the work of the code is unknown.
+    """
     if part is None:
         return None, None, _UNIT, None
     return part.instructions, 0.0, _UNIT, part.cycles

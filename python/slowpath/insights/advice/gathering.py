@@ -1,7 +1,8 @@
 """Collects the evidence for advice, using the code of the other insights commands.
 
-A worker process parses the source, runs it and searches for accelerators. During the search, a
-second worker counts card instructions in a separate module, and this process places state.
+A worker process parses the source, runs it and searches for functions that accelerators could
+replace. Meanwhile, a second worker counts card instructions, and this process computes the
+placement of state.
 """
 
 import json
@@ -48,7 +49,7 @@ _SEARCH_SHARE = 0.9
 
 
 class AdviceRequest(NamedTuple):
-    """A request for the evidence of a report."""
+    """A request to collect the evidence for a report with advice."""
 
     source: Source
     clang: Clang
@@ -66,7 +67,7 @@ class AdviceRequest(NamedTuple):
 
 
 def gather(request: AdviceRequest, stopping: Stopping) -> Evidence:
-    """Collect the evidence about a source.
+    """Collect the evidence about a source file, on which advice is based.
 
     Raises:
         InputError: when the source or the trace cannot be used.
@@ -124,10 +125,7 @@ def _card(traced: Traced, others: "Sequence[Neighbour]") -> CardUse:
 
 
 def _runnable(request: AdviceRequest) -> AdviceRequest:
-    """Return the request.
-
-    The source of an XDP program is replaced by code that runs on the host.
-    """
+    """Return the request; for an XDP program, with code that runs on the host as its source."""
     if not request.source.compiled or not is_xdp(request.source.file):
         return request
     filled = request.setting.maps is not None
@@ -141,7 +139,10 @@ def _left(until: float | None) -> float | None:
 def _read(
     unit: CompiledUnit, entry: str | None, _seconds: float | None, _stopping: Stopping
 ) -> Iterator[Message]:
-    """Yield a message with the first functions that packets reach, and the static facts."""
+    """Yield a message for the parent process: functions that may receive packets, and static facts.
+
+    Static facts are found without running the source.
+    """
     symbol = unit.find_entry(entry)
     if not source_functions(unit.functions):
         raise InputError(unit.file, "has no function of its own")
@@ -155,7 +156,11 @@ def _read(
 def _statics(
     file: str, worker: UnitWorker, read: Work, seconds: float | None
 ) -> tuple[Statics, list[str]]:
-    """Run `_read` in the worker; return static facts and the first functions."""
+    """Read a source in the worker process with `read`, and return static facts about it.
+
+    These are facts found without running the source. Also return the symbols of functions that may
+    receive packets.
+    """
     found = list[tuple[Statics, list[str]]]()
 
     def receive(message: Message) -> None:
@@ -174,7 +179,7 @@ def _statics(
 def _executed(
     request: AdviceRequest, traffic: str, run: Run, seconds: float | None, stopping: Stopping
 ) -> Executed:
-    """Return the blocks that ran, with card instructions if possible, else LLVM instructions."""
+    """Return counts of the blocks that ran, in card instructions if possible, else LLVM's."""
     allowed = RunLimits(None if seconds is None else seconds / 2, request.memory)
     try:
         trace = Trace(traffic, request.setting, allowed, run.report)
@@ -191,9 +196,9 @@ def _stated_levels(request: AdviceRequest, statics: Statics) -> StatedLevels:
 
 
 def _room(stated: StatedLevels, statics: Statics, run: Run) -> dict[str, int]:
-    """Return how many bytes of each level remain free.
+    """Return the number of bytes that are free for placing state, for each memory level.
 
-    Structures that packets do not access occupy the other bytes.
+    Structures that the user put into a level, and that packets do not access, take up the rest.
     """
     touched = {one["structure"] for one in run.report["structures"]}
     room = dict(CAPACITIES)

@@ -1,4 +1,4 @@
-"""Advises on the order of variables and on the memories that structures should be in."""
+"""Advises on the order of variables in structures, and on the memory for each structure."""
 
 import math
 import re
@@ -15,7 +15,7 @@ _NO_STRUCT, _NO_STRUCT_TITLE = "variables", "variables that are in no struct"
 
 
 def packing(evidence: Evidence) -> Findings:
-    """Yield advice for each structure whose order in the source needs unnecessary accesses."""
+    """Yield advice for each structure whose order of variables in the source costs accesses."""
     traced = evidence.traced
     if traced is None:
         yield Gap(
@@ -62,24 +62,24 @@ def _title(layout: ElementLayout) -> str:
 
 
 def _price(placed: Placed, structures: Sequence[CountedStructure]) -> float:
-    """Return the highest present price of a read of these structures."""
+    """Return the highest present price of a read of one of these structures, in cycles."""
     return max((placed.price("read", one["structure"]) for one in structures), default=0.0)
 
 
 def _remark(layout: ElementLayout) -> str:
-    """Return a remark for variables that are not members of one struct in the source."""
+    """Return a remark if the variables are not members of one struct in the source; else ""."""
     if layout["element"].endswith(")"):  # members of a structure that the source declares
         return ""
     return "; before is of these variables alone, as one struct in the source's order"
 
 
 def accesses_in_source(layout: ElementLayout) -> float:
-    """Return the accesses per packet if variables have the order of the source."""
+    """Return the accesses per packet if the variables have the order of the source."""
     return next(one["accesses"] for one in layout["compared"] if one["layout"] == "source")
 
 
 def _structures(counts: CountsReport, layout: ElementLayout) -> list[CountedStructure]:
-    """Return the structures that contain the variables of a layout."""
+    """Return the counted structures that contain the variables of a layout."""
     name = layout["element"]
     variables = {one["variable"] for one in layout["members"]}
     found = list[CountedStructure]()
@@ -107,7 +107,10 @@ _EQUAL = 1e-9
 
 
 def placing(evidence: Evidence) -> Findings:
-    """Yield advice for each structure that should move, if the placement saves cycles in total."""
+    """Yield advice for each structure that should be in another memory.
+
+    There is no advice unless the recommended placement saves cycles in total.
+    """
     traced = evidence.traced
     if traced is None:
         yield Gap(
@@ -148,7 +151,7 @@ def placing(evidence: Evidence) -> Findings:
 def _advice(
     placed: Placed, parts: list[PlacedPart], counted: Mapping[str, CountedStructure]
 ) -> Advice:
-    """Return the advice to move all `parts` to their common level."""
+    """Return the advice to move all structures in `parts` to their common memory level."""
     structures = [counted[part["structure"]] for part in parts]
     before = math.fsum(map(placed.cost, structures))
     after = math.fsum(part["cost"] for part in parts)

@@ -31,7 +31,7 @@ _COLUMNS = (
 
 
 def advice_page(report: AdviceReport) -> str:
-    """Return the page as HTML text."""
+    """Return the text of an HTML page with all advice of a report."""
     name = report["file"].rpartition("/")[2]
     data = download("\n".join(advice_csv(report)) + "\n", "advice.csv", "as CSV")
     parts: list[Content] = [
@@ -91,13 +91,13 @@ def _piece(rank: int, one: AdviceGiven) -> Html:
 
 
 def _code(lines: list[str]) -> Html:
-    """Return lines of C in separate elements, so that bidirectional text stays in its line."""
+    """Return lines of C as one HTML element each, so that bidirectional text stays in its line."""
     rows = [element("div", _line(line)) for line in lines]
     return element("details", element("summary", "In C"), *rows)
 
 
 def _line(text: str) -> Html:
-    """Return a line of C; indentation is kept."""
+    """Return a line of C as an HTML element that keeps its indentation."""
     return element("code", text.replace("\t", "    "), class_="line")
 
 

@@ -1,10 +1,10 @@
-"""Finds the functions that a call through a pointer may reach.
+"""Finds the functions that calls through pointers may reach.
 
-A function may call each function whose address is in a variable that it names. Such addresses are
-in initial values, as in `static const struct ops fast = {.hash = f}`, or are stored or copied,
-perhaps through other variables. Stores through pointer parameters are ignored. A call is unknown if
-no function of its type is found. Virtual methods of C++ are exempt: a call may reach the method of
-any class.
+A function may call every other function whose address is in a variable that it names. Such
+addresses are in initial values, as in `static const struct ops fast = {.hash = f}`, or are stored
+or copied, perhaps through other variables. Stores through pointer parameters are ignored. A call is
+unknown if no function of its type is found. Virtual methods of C++ are exempt: a call may reach the
+method of any class.
 """
 
 import re
@@ -32,7 +32,7 @@ _Shape = tuple[str, tuple[str, ...]]
 
 
 class UnknownCall(NamedTuple):
-    """A call through a pointer with unknown target."""
+    """A call through a pointer, for which no possible target was found."""
 
     symbol: str
     """Symbol of the calling function."""
@@ -43,7 +43,10 @@ class UnknownCall(NamedTuple):
 
 
 def pointer_targets(text: str, functions: Mapping[str, Function]) -> dict[str, list[str]]:
-    """Map each function to the functions whose addresses are in variables that it names."""
+    """Return the possible targets of calls through pointers, for each calling function.
+
+    These are the functions whose addresses are in variables that the calling function names.
+    """
     addresses = {
         name: named for name, named in _initial(text).items() if not name.startswith(_METHODS)
     }
@@ -63,10 +66,10 @@ def pointer_targets(text: str, functions: Mapping[str, Function]) -> dict[str, l
 
 
 def _stored(function: Function) -> Iterator[tuple[str, set[str]]]:
-    """Yield each variable that a function writes, with symbols whose address it may then contain.
+    """Yield each variable that a function writes, and the symbols that it may then point to.
 
-    If a value is read or copied from another variable, the variable's symbol stands for its
-    content.
+    A symbol of another variable stands for the content of that variable, if a value is read or
+    copied from it.
     """
     known = dict[str, set[str]]()
 
@@ -85,7 +88,7 @@ def _stored(function: Function) -> Iterator[tuple[str, set[str]]]:
 
 
 def _stores(one: Instruction) -> Iterator[tuple[str, str]]:
-    """Yield (value, address) of a store of a pointer; for a copy, (source, destination)."""
+    """Yield value and address of a store of a pointer; for a copy, source and destination."""
     if one.opcode == "store":
         value, place, *_ = split_at_commas(one.text.removeprefix("store "))
         if re.search(r"\bptr\b", value):
@@ -97,7 +100,7 @@ def _stores(one: Instruction) -> Iterator[tuple[str, str]]:
 
 
 def _initial(text: str) -> dict[str, set[str]]:
-    """Return, by variable of a module, the symbols in its initial value."""
+    """Return the symbols in the initial value of each variable of a module, by variable."""
     return {
         one[1].strip('"'): {name.strip('"') for name in _NAME.findall(_TEXT.sub("", one[2]))}
         for one in _VARIABLE.finditer(text)
@@ -111,7 +114,7 @@ def unknown_calls(
     text: str,
     metadata: Metadata,
 ) -> Iterator[UnknownCall]:
-    """Yield the calls with unknown target in the functions `names` of a source."""
+    """Yield the calls through pointers without known targets in the functions `names`."""
     tables = [named for name, named in _initial(text).items() if name.startswith(_METHODS)]
     targets = {one for methods in tables for one in methods if one in functions}
     for name in names:
@@ -131,7 +134,7 @@ def unknown_calls(
 
 
 def _named(functions: Mapping[str, Function], function: Function) -> Iterator[str]:
-    """Yield the functions whose addresses a function's code uses, except for calls."""
+    """Yield the functions whose addresses a function's code uses other than to call them."""
     for block in function.blocks:
         for one in block.instructions:
             target = call_target(one.text) if one.opcode in ("call", "invoke") else None
@@ -151,7 +154,10 @@ def _shape(function: Function) -> _Shape:
 
 
 def _pointer(one: Instruction) -> _Shape | None:
-    """Return the types of a call through a pointer; None for any other instruction."""
+    """Return the types of result and arguments of a call through a pointer.
+
+    Return None for any other instruction.
+    """
     found = _CALL.match(one.text) if one.opcode in ("call", "invoke") else None
     if found is None or re.search(r"\basm\b", one.text):
         return None

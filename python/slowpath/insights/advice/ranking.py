@@ -1,4 +1,4 @@
-"""Collects all advice on a source and ranks it by effect.
+"""Collects all advice on a source file and ranks it by effect.
 
 Advice on code that no packet of the trace reached comes last.
 """
@@ -35,7 +35,7 @@ from slowpath.insights.trace.documents import CountedStructure
 
 
 def missing_counts(evidence: Evidence) -> Findings:
-    """Yield gaps for recursive functions, and for missing instruction counts."""
+    """Yield reasons for missing counts: recursive functions, and no trace or card code."""
     for name, place in evidence.statics.recursive:
         where = f" ({place})" if place else ""
         yield Gap(
@@ -70,7 +70,7 @@ _CERTAINTIES = ("proved", "predicted", "estimated", "assumption", "learnt")
 
 
 def report_on(evidence: Evidence, target: str) -> AdviceReport:
-    """Return the report with all advice, ranked."""
+    """Return the report with all advice on a source, largest effect first."""
     findings = [one for adviser in _ADVISERS for one in adviser(evidence)]
     traced = evidence.traced
     total_cycles = 0.0 if traced is None else cycles(traced)
@@ -101,7 +101,7 @@ def report_on(evidence: Evidence, target: str) -> AdviceReport:
 
 
 def _order(one: AdviceGiven) -> tuple[bool, bool, float, int, str, int]:
-    """Return the sort key: first known effects, then unknown effects, then unreached code."""
+    """Return the sort key of advice: known effects, then unknown effects, then unreached code."""
     known, idle = one["effect"] is not None, one["before"] == 0
     sure = _CERTAINTIES.index(one["certainty"])
     return (idle, not known, -(one["effect"] or 0.0), sure, one["file"], one["line"])
@@ -144,7 +144,11 @@ def _traffic(traced: Traced, total_cycles: float) -> AdviceTraffic:
 
 
 def _present(traced: Traced) -> Present:
-    """Return present memory and costs of structures, and present accesses of variables."""
+    """Return the state of things before any change.
+
+    It consists of the memory and cost of each structure, and of the accesses to groups of variables
+    in the order of the source.
+    """
     placed = traced.placed
     structures = (
         []

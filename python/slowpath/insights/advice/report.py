@@ -1,4 +1,4 @@
-"""Prints the advice as text or CSV."""
+"""Prints the report with advice as text or CSV."""
 
 import textwrap
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ NOTES = "Notes on what was counted, which cores and neighbours rest on, too"
 
 
 def advice_csv(report: AdviceReport) -> Iterator[str]:
-    """Yield a header line, and a line for each piece of advice."""
+    """Yield the lines of a CSV report: a header, and a line for each piece of advice."""
     yield csv_line(_COLUMNS)
     for rank, one in enumerate(report["advice"], 1):
         place = (one["title"], one["what"], one["file"], one["line"])
@@ -39,7 +39,7 @@ def advice_csv(report: AdviceReport) -> Iterator[str]:
 
 
 def advice_text(report: AdviceReport) -> Iterator[Line]:
-    """Yield advice, gaps, notes, tables for card and state, and assumptions."""
+    """Yield a text report: advice, missing advice, notes, tables and assumptions."""
     yield Line(one_line(headline(report)), "bold")
     for rank, one in enumerate(report["advice"], 1):
         yield Line("")
@@ -69,7 +69,7 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
 
 
 def gaps(report: AdviceReport) -> list[str]:
-    """Return a line for each reason of gaps."""
+    """Return lines about advice that cannot be given; advice with the same reason shares a line."""
     reasons = dict[tuple[str, str], list[str]]()
     for gap in report["unsaid"]:
         reasons.setdefault((gap["why"], gap["remedy"]), []).append(gap["what"])
@@ -80,7 +80,7 @@ def gaps(report: AdviceReport) -> list[str]:
 
 
 class CardTable(NamedTuple):
-    """A table about the card; its first column has names, the others numbers."""
+    """A table of predicted throughput; its first column has names, the others numbers."""
 
     heading: str
     titles: tuple[str, ...]
@@ -88,7 +88,10 @@ class CardTable(NamedTuple):
 
 
 def card_tables(card: CardUse | None) -> Iterator[CardTable]:
-    """Yield tables of throughput by cores, and next to neighbours; none if `card` is None."""
+    """Yield tables of predicted throughput: by number of cores, and next to other functions.
+
+    Yield none if `card` is None.
+    """
     if card is not None:
         titles: tuple[str, ...] = ("cores", "million packets/s", "from", "to")
         yield CardTable("Predicted throughput by cores", titles, _curve_rows(card))
@@ -98,7 +101,7 @@ def card_tables(card: CardUse | None) -> Iterator[CardTable]:
 
 
 def _curve_rows(card: CardUse) -> list[tuple[str, ...]]:
-    """Return rows for selected numbers of cores, and for the recommended number."""
+    """Return rows with the throughput for selected numbers of cores and the recommended number."""
     return [
         (
             f"{one['cores']}{' (advised)' if one['cores'] == card['cores']['knee_cores'] else ''}"
@@ -111,7 +114,7 @@ def _curve_rows(card: CardUse) -> list[tuple[str, ...]]:
 
 
 def _neighbour_rows(card: CardUse) -> list[tuple[str, ...]]:
-    """Return a row for each neighbour, best neighbours first."""
+    """Return a row for each function that may share the card, best ones first."""
     return [
         (
             one["neighbour"],
@@ -133,7 +136,7 @@ def headline(report: AdviceReport) -> str:
 
 
 def effect(one: AdviceGiven) -> str:
-    """Return the effect of a piece of advice in words."""
+    """Return the effect of a piece of advice in words, such as the share of cycles saved."""
     if one["effect"] is None:
         return "effect not known"
     if one["before"] == 0:
@@ -145,7 +148,10 @@ def effect(one: AdviceGiven) -> str:
 
 
 def numbers(one: AdviceGiven) -> str:
-    """Return the values before and after; empty without counts, or if no packet came there."""
+    """Return the values before and after a change as text.
+
+    The text is empty without counts, or if no packet reached the code.
+    """
     if not one["before"] or one["after"] is None:
         return ""
     each = "" if one["kind"] == "neighbour" else " for each packet"
@@ -153,12 +159,15 @@ def numbers(one: AdviceGiven) -> str:
 
 
 def place(one: AdviceGiven | StaticStructure | StaticLoop) -> str:
-    """Return `file:line` of an item; empty if unknown."""
+    """Return the source location of an item as `file:line`; empty if unknown."""
     return f"{one['file']}:{one['line']}" if one["line"] else ""
 
 
 def state(report: AdviceReport) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return titles and rows of structures; with a trace, with present memory and cost."""
+    """Return the titles and rows of a table of structures.
+
+    With a trace, the rows contain present memory and cost.
+    """
     titles: tuple[str, ...] = ("structure", "bytes", "declared")
     rows: list[tuple[str, ...]] = [
         (one["structure"], f"{one['size_bytes']:,}", place(one)) for one in report["structures"]
@@ -183,7 +192,7 @@ def _piece(rank: int, one: AdviceGiven) -> Iterator[Line]:
 
 
 def _source(report: AdviceReport) -> Iterator[Line]:
-    """Yield tables of the source's state and loops."""
+    """Yield text tables of the structures and loops in the source."""
     size = sum(one["size_bytes"] for one in report["structures"])
     yield Line(
         f"State: {quantity(len(report['structures']), 'structure')}, {quantity(size, 'byte')}"

@@ -12,7 +12,7 @@ from slowpath.insights.source.unit import require_llvmlite, require_numpy
 
 
 def run(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Gather evidence about a source, and print advice.
+    """Gather evidence about a source file, and print advice on porting it.
 
     Raises:
         InputError: when a file cannot be read, compiled, used or written.

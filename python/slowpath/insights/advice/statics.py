@@ -1,4 +1,4 @@
-"""Finds facts about a source without running it: sizes of state, accesses by line, loops.
+"""Finds facts about a source file without running it: sizes of state, accesses by line, loops.
 
 An access is described by the base of its address: a variable, the object of a method (`this`), a
 parameter, or an unknown address, such as an address that was read from memory.
@@ -42,7 +42,7 @@ UNKNOWN = "an address that is not followed"
 
 
 class StaticStructure(TypedDict):
-    """State: a variable, or a member of an element."""
+    """A structure that keeps state between packets: a variable, or a member of a Click element."""
 
     structure: str
     """Name in the source."""
@@ -56,7 +56,10 @@ class StaticStructure(TypedDict):
 
 
 class StaticAccess(TypedDict):
-    """Memory accesses in the code of a line."""
+    """Memory accesses in the code of a source line, through addresses that start at the same base.
+
+    A base is a variable, the object of a method, or a parameter.
+    """
 
     function: str
     """Name of the function in the source."""
@@ -73,7 +76,7 @@ class StaticAccess(TypedDict):
 
 
 class StaticLoop(TypedDict):
-    """A loop."""
+    """A loop in a function of the source."""
 
     function: str
     """Name of the function in the source."""
@@ -88,7 +91,7 @@ class StaticLoop(TypedDict):
 
 
 class Statics(NamedTuple):
-    """Static facts of a source; functions of slowpath's headers are left out."""
+    """Facts about a source found without running it; slowpath's own headers are left out."""
 
     structures: list[StaticStructure]
     accesses: list[StaticAccess]
@@ -112,7 +115,7 @@ class Statics(NamedTuple):
 
 
 def statics_of(unit: CompiledUnit, entry: str | None) -> Statics:
-    """Return the static facts of a unit; with an entry, only of functions that it reaches."""
+    """Return the static facts of a source; with an entry, only of functions that it reaches."""
     from slowpath.insights.source.modules import variables_of
 
     text, functions, metadata, layouts = unit.text, unit.functions, unit.metadata, unit.layouts
@@ -167,8 +170,8 @@ def statics_of(unit: CompiledUnit, entry: str | None) -> Statics:
 def first_functions(file: str, functions: Mapping[str, Function], entry: str | None) -> list[str]:
     """Return the symbols of functions that may be the entry; empty if any function may be it.
 
-    If the source does not determine its entry, return all its functions except `main`, which takes
-    no packets.
+    If the source does not determine its entry, return all its functions except `main`, which
+    receives no packets.
     """
     if entry is not None:
         return [entry]
@@ -190,7 +193,7 @@ def _is_substantial(function: Function, metadata: Metadata, used: Sequence[Libra
 
 
 def _floating(function: Function, metadata: Metadata) -> Iterator[str]:
-    """Yield the locations of floating-point arithmetic, which the card does not support."""
+    """Yield the locations of floating-point arithmetic, which the SmartNIC does not support."""
     for block in function.blocks:
         for one in block.instructions:
             if _FLOATING.match(one.text):
@@ -199,7 +202,7 @@ def _floating(function: Function, metadata: Metadata) -> Iterator[str]:
 
 
 def _is_support(structure: Structure) -> bool:
-    """Return true for structures of slowpath's headers, and for guard variables of the compiler."""
+    """Return true for variables of slowpath's headers, and for guard variables of the compiler."""
     line = structure.line
     return structure.name.startswith("_ZGV") if line is None else is_ours(line.file)
 
@@ -235,7 +238,7 @@ def _accesses(function: Function, metadata: Metadata) -> Iterator[StaticAccess]:
 
 
 def _parameters(function: Function) -> dict[str, str]:
-    """Return the names of parameters by LLVM value; these values are numbered from 0."""
+    """Return the names of a function's parameters by LLVM value (`%0`, `%1`, ...)."""
     found = {}
     for at, one in enumerate(function.parameters):
         described = one.described
@@ -249,7 +252,7 @@ def _parameters(function: Function) -> dict[str, str]:
 def _base(
     pointer: str, definitions: Mapping[str, tuple[str, str]], names: Mapping[str, str]
 ) -> str | None:
-    """Return the name of an address's base; None for a local variable, which is not state."""
+    """Return the name of the base of an address; None for a local variable, which is not state."""
     for _ in range(_MAX_STEPS):
         operand = _POINTER.search(pointer)
         if operand is not None:

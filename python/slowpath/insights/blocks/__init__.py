@@ -1,1 +1,1 @@
-"""The command `slowpath insights blocks`: card instructions and memory accesses of each block."""
+"""The command `slowpath insights blocks`: SmartNIC instructions of each basic block."""

@@ -1,4 +1,4 @@
-"""Finds the memory accesses and calls in blocks of LLVM IR."""
+"""Finds the memory accesses and calls in basic blocks of LLVM IR."""
 
 import re
 from collections import Counter
@@ -24,7 +24,7 @@ _MARKERS = (
 
 
 class Access(NamedTuple):
-    """A memory access of a BPF instruction."""
+    """A memory access that one BPF instruction makes."""
 
     kind: Kind  # the memory that it accesses
     writes: bool
@@ -33,7 +33,10 @@ class Access(NamedTuple):
 
 
 def accesses(block: Block, provenance: Provenance) -> Iterator[Access]:
-    """Yield the accesses of a block in order. Accesses larger than BPF's largest one are split."""
+    """Yield the memory accesses of a block in order.
+
+    Accesses that are larger than an access of a BPF instruction are split.
+    """
     for one in block.instructions:
         if one.opcode == "call":
             yield from _copied(one, provenance)
@@ -52,12 +55,12 @@ def accesses(block: Block, provenance: Provenance) -> Iterator[Access]:
 
 
 def _has_size(call: Instruction) -> bool:
-    """Return true if a copy or fill has a constant length."""
+    """Return true if a call that copies or fills memory has a constant length."""
     return (value(arguments(call.text)[2]) or "").isdigit()
 
 
 def _copied(call: Instruction, provenance: Provenance) -> Iterator[Access]:
-    """Yield the accesses of a copy or fill with a constant length."""
+    """Yield the accesses of a call that copies or fills memory, if its length is constant."""
     name = call_target(call.text).name or ""
     if not name.startswith(("llvm.mem", "memcpy", "memset", "memmove")):
         return
@@ -77,7 +80,7 @@ def _copied(call: Instruction, provenance: Provenance) -> Iterator[Access]:
 
 
 def calls(block: Block, own: Mapping[str, object]) -> Counter[str]:
-    """Count the calls of framework functions by name, and of kernel helpers by number.
+    """Count a block's calls of framework functions by name, and of kernel helpers by number.
 
     `own` are the functions of the module, whose calls do not count.
     """
@@ -100,7 +103,11 @@ def calls(block: Block, own: Mapping[str, object]) -> Counter[str]:
 
 
 def counted(block: Block) -> int:
-    """Return the number of instructions of a block without phi instructions and markers."""
+    """Return the number of instructions of a block that lead to machine code.
+
+    This excludes phi instructions and calls that only mark something, such as those for debug
+    information.
+    """
     return sum(
         one.opcode != "phi"
         and not (one.opcode == "call" and (call_target(one.text).name or "").startswith(_MARKERS))

@@ -1,7 +1,7 @@
 """Runs LLVM's BPF back end in a separate process.
 
-If the back end rejects a function, the rest of the module is compiled again with the function
-emptied.
+If the back end rejects a function, the module is compiled again with an empty body for this
+function.
 """
 
 import re
@@ -26,7 +26,7 @@ _ALL_SECONDS = 60.0
 
 
 class Assembler(NamedTuple):
-    """The output of the back end for a module."""
+    """The output of LLVM's BPF back end for a module."""
 
     text: str  # assembly, with the names of blocks in comments
     object: bytes
@@ -56,7 +56,10 @@ def assembler(file: str, text: str, until: float | None = None) -> Assembler:
 def _one_by_one(
     file: str, text: str, names: list[str], refused: dict[str, str], until: float | None
 ) -> Assembler:
-    """Find the rejected functions by compiling one at a time; the back end does not name them."""
+    """Compile functions one at a time, to find those that the back end rejects without naming them.
+
+    `refused` has the functions that it rejected before, with the reasons.
+    """
     refused, end = dict(refused), time.monotonic() + _ALL_SECONDS
     for name in names:
         if name in refused:
@@ -75,7 +78,10 @@ def _one_by_one(
 
 
 def _without(text: str, names: dict[str, str]) -> str:
-    """Return the module with empty bodies for these functions, without parameters and results."""
+    """Return the module with empty bodies for the functions `names`.
+
+    These functions also lose their parameters and results.
+    """
     if not names:
         return text
 
@@ -88,7 +94,7 @@ def _without(text: str, names: dict[str, str]) -> str:
 
 
 def _reason(message: str) -> str:
-    """Return an error message of the back end in one line."""
+    """Return an error message of LLVM's back end, shortened to one line."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     first = next((line for line in lines if "rror:" in line or "ERROR" in line), "")
     words = re.sub(r"^.*?(error|LLVM ERROR): ", "", first)
@@ -100,7 +106,10 @@ _Output = tuple[str, bytes]
 
 
 def _attempt(text: str, file: str, until: float | None) -> tuple[_Output | None, str]:
-    """Compile in a child process; return the output (None if that fails), and error messages."""
+    """Compile a module in a child process; return the output and error messages.
+
+    The output is None if compiling fails.
+    """
     left = _SECONDS if until is None else min(_SECONDS, until - time.monotonic())
     if left <= 0:
         raise StoppedError(file, "total deadline before it was lowered to BPF")
@@ -121,9 +130,10 @@ def _attempt(text: str, file: str, until: float | None) -> tuple[_Output | None,
 
 
 def _emit(text: str, _seconds: float | None, send: Send, _stopping: Stopping) -> None:
-    """Compile, and send the output (None if that fails) with an error message.
+    """Compile a module, and send the output and an error message to the parent process.
 
-    The back end changes the module, so assembly and object need separate copies.
+    The output is None if compiling fails. The back end changes the module, so assembly and object
+    need separate copies.
     """
     import llvmlite.binding as llvm
 

@@ -14,7 +14,7 @@ _CALLED = re.compile(r"^call ([A-Za-z_.$][\w.$]*)|^r\d+ = ([A-Za-z_.$][\w.$]*) l
 
 
 class BpfInstruction(NamedTuple):
-    """A BPF instruction."""
+    """A BPF instruction, as found in the assembly of LLVM's back end."""
 
     block: str  # name of the LLVM block; empty if unknown
     slots: int  # 2 with an immediate of 64 bits
@@ -22,7 +22,7 @@ class BpfInstruction(NamedTuple):
 
 
 def layout(assembler: str) -> dict[str, list[BpfInstruction]]:
-    """Return the instructions of each function in order; `assembler` is the back end's assembly."""
+    """Return the instructions of each function in order; `assembler` is assembly from LLVM."""
     found = dict[str, list[BpfInstruction]]()
     inside, block = None, ""
     for line in assembler.splitlines():
@@ -54,7 +54,7 @@ def layout(assembler: str) -> dict[str, list[BpfInstruction]]:
 
 
 def linked(entry: str, functions: dict[str, list[BpfInstruction]]) -> list[tuple[str, int]]:
-    """Return the functions of a program in the order in which libbpf links them, with first slots.
+    """Return the functions of a program with their first slots, in the order of libbpf's linking.
 
     A function's callees follow it; the callees of each come before its next sibling.
     """

@@ -1,4 +1,4 @@
-"""Compiles programs for the card. Instructions that the card lacks are replaced by stand-ins.
+"""Compiles BPF programs for the SmartNIC, with stand-ins for instructions that it lacks.
 
 A stand-in has as little effect as possible: it only sets the result of the refused instruction, if
 it has one, to an unknown number. Card instructions of stand-ins do not count. Source of the
@@ -37,28 +37,28 @@ def _packed(opcode: int, target: int, source: int = 0, immediate: int = 0) -> by
 
 
 def is_call(instruction: bytes) -> bool:
-    """Return true for a call."""
+    """Return true if an encoded BPF instruction is a call."""
     return instruction[0] == _CALL
 
 
 def is_tail_call(instruction: bytes) -> bool:
-    """Return true for a tail call."""
+    """Return true if an encoded BPF instruction is a tail call."""
     opcode, registers, _, immediate = _INSTRUCTION.unpack(instruction)
     return (opcode, registers, immediate) == (_CALL, 0, _TAIL)
 
 
 def is_address(instruction: bytes) -> bool:
-    """Return true if an instruction loads an address, or a constant of 64 bits."""
+    """Return true if an encoded BPF instruction loads an address or a 64-bit constant."""
     return instruction[0] == _ADDRESS
 
 
 def is_memory_access(instruction: bytes) -> bool:
-    """Return true for a memory access."""
+    """Return true if an encoded BPF instruction accesses memory."""
     return instruction[0] & 7 <= _STORE and not is_address(instruction)
 
 
 def depth(instructions: Iterable[bytes]) -> int:
-    """Return how many bytes of stack a function with these instructions uses."""
+    """Return the number of bytes of stack that a function with these instructions uses."""
     lowest = 0
     framed = dict[int, int]()  # registers with a copy of the frame pointer
     for instruction in instructions:
@@ -75,10 +75,11 @@ def depth(instructions: Iterable[bytes]) -> int:
 
 
 def stand_in_for(instruction: bytes, used: int) -> bytes | None:
-    """Return the stand-in for an instruction of a function that uses `used` bytes of stack.
+    """Return the stand-in for an instruction that the card refuses; None if there is none.
 
-    The stand-in occupies the same number of slots. None means that no stand-in exists. The stand-in
-    for a load reads stack bytes that no code writes, so that only the size of the result is known.
+    The stand-in occupies the same number of slots. `used` is the number of stack bytes that the
+    function uses. The stand-in for a load reads stack bytes that no code writes, so that only the
+    size of the result is known.
     """
     opcode, registers, _, immediate = _INSTRUCTION.unpack(instruction)
     target, source = registers & 15, registers >> 4
@@ -99,7 +100,7 @@ def stand_in_for(instruction: bytes, used: int) -> bytes | None:
 
 
 def _below(used: int) -> int:
-    """Return the distance below the frame pointer of 8 bytes that no code writes."""
+    """Return the distance in bytes from the frame pointer down to 8 bytes that no code writes."""
     return min(_STACK, (used + 7) // 8 * 8 + 8)
 
 
@@ -113,7 +114,7 @@ _OF_NO_KIND = "a pointer of unknown kind: from memory, from a call, or not of on
 
 
 class Refused(NamedTuple):
-    """A BPF instruction that the card does not support."""
+    """A BPF instruction that the SmartNIC does not support."""
 
     function: str
     slot: int  # index in the function
@@ -122,14 +123,14 @@ class Refused(NamedTuple):
 
 
 class Lowered(NamedTuple):
-    """A program compiled for the card."""
+    """A BPF program compiled for the SmartNIC."""
 
     compiled: Compiled
     functions: list[tuple[str, int]]  # names with first slots
     refused: list[Refused]
 
     def by_slot(self) -> dict[int, list[str]]:
-        """Return the text of the card instructions for each BPF slot of the program."""
+        """Return the text of the card instructions for each BPF instruction slot of the program."""
         found = dict[int, list[str]]()
         for one in self.compiled["instructions"]:
             if one["bpf"] is not None:
@@ -143,7 +144,7 @@ class Lowered(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """A program to compile."""
+    """A BPF program to compile for the SmartNIC."""
 
     file: str
     number: int  # index in the object
@@ -154,7 +155,7 @@ class Subject(NamedTuple):
 
 
 def lower(subject: Subject, code: Code, map_abi: str, stopping: Stopping) -> Lowered:
-    """Compile a program for the card, with stand-ins for refused instructions.
+    """Compile a BPF program for the SmartNIC, with stand-ins for refused instructions.
 
     Raises:
         InputError: when the card refuses the whole program, or an instruction has no stand-in.
@@ -175,7 +176,7 @@ def lower(subject: Subject, code: Code, map_abi: str, stopping: Stopping) -> Low
 
 
 class _Exchange:
-    """Replaces refused instructions by stand-ins."""
+    """Replaces instructions that the card refuses by stand-ins, which have little effect."""
 
     def __init__(self, subject: Subject, code: Code) -> None:
         self.functions = linked(subject.entry, subject.functions)
@@ -206,11 +207,12 @@ class _Exchange:
                     self.done.append(Refused(name, slot, reason, to_memory=False))
 
     def take(self, refusals: list[Refusal], instructions: list[list[int]]) -> None:
-        """Replace the refused calls, else the other refused instructions, else the addresses.
+        """Replace some refused instructions by stand-ins; the caller then compiles again.
 
-        `instructions` has the slots of each refusal. Calls come first, because they must find the
-        maps that they name. Addresses come last, because the reason for a refused access is exact
-        only while its target is known.
+        `instructions` has the instruction slots of each refusal. One call replaces all calls; if
+        there are none, all instructions except address loads; if there are none either, address
+        loads. Calls come first, because they must find the maps that they name. Address loads come
+        last, because the reason for a refused access is exact only while its target is known.
 
         Raises:
             InputError: when an instruction has no stand-in.
@@ -230,12 +232,16 @@ class _Exchange:
             self._replace(refusal, slot, known=known)
 
     def _place(self, slot: int) -> tuple[str, int]:
-        """Return the function that contains a slot of the program, and the slot's index in it."""
+        """Return the function that contains an instruction slot, and the slot's index in it."""
         name, first = max((one for one in self.functions if one[1] <= slot), key=lambda one: one[1])
         return name, slot - first
 
     def _replace(self, refusal: Refusal, slot: int, *, known: bool) -> None:
-        """Replace an instruction; `known` is true if no stand-in can have changed pointer kinds."""
+        """Replace a refused instruction by a stand-in.
+
+        `known` is true if the kinds of pointers are certain, because no other stand-in was inserted
+        before.
+        """
         place, reason = self._place(slot), refusal["reason"]
         if reason == OF_ANY_KIND and not known:
             reason = _OF_NO_KIND

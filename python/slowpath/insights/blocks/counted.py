@@ -1,4 +1,4 @@
-"""Counts, for each block of a source's programs, its card instructions by compiling them."""
+"""Counts the card instructions of each block in a source's programs by compiling them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +36,7 @@ UNREACHED = "not reached beside what stands in for refused instructions: not cou
 
 
 class Made(NamedTuple):
-    """Properties of a program that was made from a plain function."""
+    """Data about a BPF program that consists of a plain function of the source and added code."""
 
     kinds: list[Kind]  # targets of the function's parameters
     called: Mapping[
@@ -48,7 +48,7 @@ class Made(NamedTuple):
 
 
 class Module(NamedTuple):
-    """A source as LLVM IR and as a BPF object."""
+    """A source with BPF programs, as LLVM IR and as a BPF object."""
 
     language: IrModule
     layout: dict[str, list[BpfInstruction]]
@@ -61,7 +61,7 @@ class Module(NamedTuple):
 def counted_programs(
     question: Question, text: str, stopping: Stopping
 ) -> Iterator[PredictedProgram | Uncounted]:
-    """Count the programs of a source one by one; `text` is its LLVM IR for BPF.
+    """Yield the instruction counts of a source's programs; `text` is its LLVM IR for BPF.
 
     Raises:
         InputError: when the source cannot be compiled, or lacks the requested program.
@@ -85,13 +85,13 @@ def counted_programs(
 
 
 def _alone(question: Question, text: str, stopping: Stopping) -> PredictedProgram:
-    """Count the requested program, compiled without the others."""
+    """Return the counts of the requested program, compiled without the others."""
     module = load(question, without_other_programs(text, question.entry or ""))
     return count(question, module, module.programs[0], stopping)
 
 
 def _counted(name: str, work: Callable[[], PredictedProgram]) -> PredictedProgram | Uncounted:
-    """Return the counts that `work` returns, or the reason why it failed."""
+    """Return the counts of a program that `work` computes, or the reason why it failed."""
     try:
         return work()
     except StoppedError:
@@ -125,7 +125,7 @@ def load(question: Question, text: str) -> Module:
 
 
 def check(file: str, placed: Mapping[str, list[BpfInstruction]], code: Code) -> None:
-    """Check that assembly (`placed`) and object (`code`) have the same numbers of slots.
+    """Check that assembly (`placed`) and object (`code`) have equally many instruction slots.
 
     Raises:
         InputError: when they differ.
@@ -138,7 +138,7 @@ def check(file: str, placed: Mapping[str, list[BpfInstruction]], code: Code) -> 
 def count(
     question: Question, module: Module, program: objects.ProgramInfo, stopping: Stopping
 ) -> PredictedProgram:
-    """Count a program block by block.
+    """Count the card instructions of a program block by block.
 
     Raises:
         InputError: when the card cannot run the program, even with stand-ins.
@@ -172,7 +172,10 @@ def count(
 
 
 def _remove_added(blocks: dict[str, dict[str, Counted]], made: Made) -> int:
-    """Remove code that is not in the source, and return its instructions; add `made.lacks`."""
+    """Remove blocks that are not in the source, and return the number of their instructions.
+
+    Also add the features that BPF lacks (`made.lacks`) to the counts of blocks.
+    """
     added = list[Counted]()
     for name in list(blocks):
         if name in made.functions:
@@ -200,7 +203,7 @@ def _function(
 
 
 def function_row(function: Function, blocks: list[PredictedBlock]) -> PredictedFunction:
-    """Return the row of a function with these blocks."""
+    """Return the entry of a function, with these blocks, in the JSON document."""
     return {
         "name": function.shown,
         "file": function.line.file if function.line else "",
@@ -247,11 +250,12 @@ def _mark_unreached(rows: list[PredictedBlock]) -> None:
 
 
 def _resolved(block: Block | None, counts: Counted, traced: Traced) -> tuple[int, int]:
-    """Divide a block's accesses to unknown memory between packet and state, by pointers in LLVM IR.
+    """Divide a block's accesses to unknown memory between packet and state.
 
-    Return how many of them access the packet, and how many access state. If some pointers are
-    unknown, accesses count for the packet only if the card code has none to the packet, because one
-    read of the card can serve several loads.
+    Return how many of them access the packet, and how many access state. The kinds of pointers in
+    the LLVM IR decide. The card can serve several loads with one read. Therefore, if some pointers
+    are unknown, accesses count for the packet only if no other card instruction accesses the
+    packet.
     """
     if block is None or not counts.unknown:
         return 0, 0
@@ -265,5 +269,5 @@ def _resolved(block: Block | None, counts: Counted, traced: Traced) -> tuple[int
 
 
 def times_of(counts: Counter[str]) -> list[Times]:
-    """Return the items of a counter, sorted by name."""
+    """Return the items of a counter in the form of the JSON document, sorted by name."""
     return [{"what": name, "times": times} for name, times in sorted(counts.items())]

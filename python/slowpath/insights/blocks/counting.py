@@ -1,4 +1,4 @@
-"""Counts card instructions for each LLVM block."""
+"""Counts card instructions for each basic block of LLVM IR."""
 
 import re
 from collections import Counter
@@ -19,7 +19,7 @@ _NO_ACCESS = re.compile(r"stack access|xdp_md")
 
 @dataclass
 class Counted:
-    """Counts of a block."""
+    """Counts of instructions and memory accesses of a basic block."""
 
     bpf: int = 0  # BPF instructions
     instructions: int = 0  # card instructions except for framework calls
@@ -38,10 +38,10 @@ def counted(
     exchanged: Mapping[str, str],
     called: Mapping[tuple[str, int], str],
 ) -> dict[str, dict[str, Counted]]:
-    """Count by function and block; code outside of blocks has an empty block name.
+    """Count card instructions by function and block; code outside of blocks has an empty name.
 
-    `exchanged` has the reason for each replaced map. `called` has the callees that stand-ins
-    replace, by function and slot.
+    `exchanged` maps each replaced BPF map to the reason. `called` has the function whose call was
+    replaced by a stand-in, for each function and instruction slot.
 
     Raises:
         InputError: when the object has code that the assembly lacks.
@@ -92,7 +92,7 @@ def _made(block: Counted, text: str, made: list[str]) -> None:
 
 
 def _refused(block: Counted, one: Refused) -> None:
-    """Count a BPF instruction that the card does not support."""
+    """Count a BPF instruction that the SmartNIC does not support."""
     block.refused[one.reason] += 1
     call = _REFUSED_CALL.match(one.reason)
     if call:

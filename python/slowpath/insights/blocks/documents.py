@@ -1,4 +1,4 @@
-"""Request and JSON document of `slowpath insights blocks`."""
+"""Types of the request and the JSON document of `slowpath insights blocks`."""
 
 from typing import Literal, NamedTuple, NotRequired, TypedDict
 
@@ -11,7 +11,7 @@ Way = Literal["auto", "exact", "learnt"]
 
 
 class Question(NamedTuple):
-    """Request to predict the blocks of a file."""
+    """Request to predict the card instructions of each block in a source file."""
 
     file: str
     entry: str | None  # None: all programs; without programs, all functions that take packets
@@ -21,7 +21,7 @@ class Question(NamedTuple):
 
 
 class Accesses(TypedDict):
-    """Memory accesses; local variables, in registers and local memory, do not count."""
+    """Numbers of memory accesses, without those to local variables."""
 
     packet: int
     """Accesses to the packet."""
@@ -32,7 +32,7 @@ class Accesses(TypedDict):
 
 
 class Times(TypedDict):
-    """An item of a block, with its number of occurrences."""
+    """A call or missing operation in a block, with its number of occurrences."""
 
     what: str
     """Name, or reason."""
@@ -41,7 +41,7 @@ class Times(TypedDict):
 
 
 class PredictedBlock(TypedDict):
-    """An LLVM basic block on the card."""
+    """The instructions and accesses that a basic block of LLVM IR needs on the card."""
 
     name: str
     """Name in LLVM; empty for instructions outside of any block."""
@@ -71,7 +71,7 @@ class PredictedBlock(TypedDict):
 
 
 class PredictedFunction(TypedDict):
-    """A function of a program."""
+    """A function of a predicted program, with its blocks."""
 
     name: str
     """Name in the source."""
@@ -84,7 +84,7 @@ class PredictedFunction(TypedDict):
 
 
 class PredictedProgram(TypedDict):
-    """A program or function, with its callees."""
+    """Predictions for a program or function and its callees."""
 
     entry: str
     """Function where execution starts."""
@@ -116,7 +116,7 @@ class Uncounted(TypedDict):
 
 
 class BlocksReport(TypedDict):
-    """Output of `slowpath insights blocks --format json`."""
+    """The JSON document that `slowpath insights blocks --format json` prints."""
 
     slowpath: str
     """Version of slowpath."""

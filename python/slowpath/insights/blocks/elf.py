@@ -25,10 +25,10 @@ class _Section(NamedTuple):
 
 
 class Code:
-    """The instructions of an object, by function. `data` is the object after all replacements."""
+    """Instructions of a BPF object, by function; `data` is the object after all replacements."""
 
     def __init__(self, data: bytes) -> None:
-        """Read an object from clang."""
+        """Read the bytes of an object file that clang wrote."""
         self.data = bytearray(data)
         head = _HEADER.unpack_from(data)
         start, size, count = head[6], head[11], head[12]
@@ -43,7 +43,7 @@ class Code:
         return _Section(kind, offset, size, info)
 
     def _symbols(self) -> list[tuple[_Section, int]]:
-        """Return the symbol tables, each with the index of the section that has its names."""
+        """Return all symbol tables, each with the index of the section that contains its names."""
         head = _HEADER.unpack_from(self.data)
         start, size = head[6], head[11]
         return [
@@ -53,7 +53,6 @@ class Code:
         ]
 
     def _named(self, section: _Section, link: int) -> None:
-        """Read the functions of a symbol table."""
         names = self._sections[link]
         for at in range(section.offset, section.offset + section.size, _SYMBOL.size):
             name, info, _, home, value, size = _SYMBOL.unpack_from(self.data, at)
@@ -63,7 +62,7 @@ class Code:
                 self._starts[text] = (home, value, size)
 
     def _relocated(self) -> Iterator[tuple[tuple[int, int], int]]:
-        """Yield section and offset of each relocated instruction, and its relocation's offset."""
+        """Yield section and offset of each relocated instruction, and its relocation's position."""
         for section in self._sections:
             if section.kind != _RELOCATIONS:
                 continue
@@ -72,17 +71,17 @@ class Code:
                 yield (section.info, place), entry
 
     def slots(self, function: str) -> int | None:
-        """Return the number of slots of a function; None if it does not exist."""
+        """Return the number of instruction slots of a function; None if it does not exist."""
         found = self._starts.get(function)
         return None if found is None else found[2] // SLOT
 
     def instruction(self, function: str, slot: int) -> bytes:
-        """Return the bytes of a slot of a function."""
+        """Return the 8 bytes of an instruction slot of a function."""
         at = self._at(function, slot)
         return bytes(self.data[at : at + SLOT])
 
     def instructions(self, function: str) -> list[bytes]:
-        """Return the bytes of all slots of a function."""
+        """Return the 8 bytes of each instruction slot of a function."""
         return [self.instruction(function, slot) for slot in range(self.slots(function) or 0)]
 
     def exchange(self, function: str, slot: int, instructions: bytes) -> None:

@@ -45,7 +45,7 @@ POINTS: dict[Role, Kind] = {
 
 
 class Plain(NamedTuple):
-    """A source with plain functions instead of BPF programs, after the passes for BPF."""
+    """A source with plain functions instead of BPF programs, after LLVM's passes for BPF."""
 
     text: str
     """LLVM IR as clang writes it."""
@@ -61,12 +61,12 @@ class Plain(NamedTuple):
 
     @property
     def roots(self) -> list[str]:
-        """Symbols of the entries and of the other functions."""
+        """Symbols of the functions that take packets, whether they can be called or not."""
         return [one.function.name for one in self.entries] + [name for name, _ in self.others]
 
 
 class CountedEntry(NamedTuple):
-    """Counts of a function that takes packets, with its callees."""
+    """Counts of a function that takes packets, including its callees."""
 
     program: PredictedProgram
     symbols: list[str]
@@ -74,7 +74,7 @@ class CountedEntry(NamedTuple):
 
 
 def load_plain(question: Question) -> Plain:
-    """Load a source, and find the functions that take packets.
+    """Load a source file, and find the functions that take packets.
 
     Raises:
         InputError: when the source does not compile, or lacks the requested function.
@@ -112,7 +112,7 @@ def load_plain(question: Question) -> Plain:
 def counted_functions(
     question: Question, plain: Plain, stopping: Stopping
 ) -> Iterator[PredictedProgram | tuple[str, Uncounted]]:
-    """Yield the counts of each entry; for functions that cannot be counted, symbol and reason.
+    """Yield the counts of each function; if it cannot be counted, its symbol and the reason.
 
     Raises:
         StoppedError: when `stopping` asks to stop.
@@ -133,7 +133,9 @@ def _parsed(question: Question, text: str) -> llvm.ModuleRef:
 
 
 def _check_called(file: str, entry: Entry) -> None:
-    """Check that a function gets its packet from its caller, as programs of the card do.
+    """Check that a function gets its packet as an argument.
+
+    Programs on the SmartNIC do not receive packets by calling a function.
 
     Raises:
         InputError: when it receives packets itself.
@@ -145,7 +147,9 @@ def _check_called(file: str, entry: Entry) -> None:
 
 
 def _check_bytes(file: str, entry: Entry) -> None:
-    """Check that the `bytes` parameter of a function that the user has not named may be a packet.
+    """Check that the `bytes` parameter of a function may point to a packet.
+
+    This concerns functions that slowpath chose as entry because the user did not name one.
 
     Raises:
         InputError: when it points to a structure other than a header, or to numbers.
@@ -160,7 +164,7 @@ def _check_bytes(file: str, entry: Entry) -> None:
 
 
 def as_program(question: Question, plain: Plain, entry: Entry) -> Wrapped:
-    """Wrap a function that takes packets as a program, in the syntax of llvmlite's LLVM version.
+    """Return a function wrapped as a BPF program, in the syntax of llvmlite's LLVM version.
 
     Raises:
         InputError: when the function cannot be a program.
@@ -171,7 +175,7 @@ def as_program(question: Question, plain: Plain, entry: Entry) -> Wrapped:
 
 
 def count_entry(question: Question, plain: Plain, entry: Entry, stopping: Stopping) -> CountedEntry:
-    """Count a function that takes packets, block by block.
+    """Count the card instructions of a function that takes packets, block by block.
 
     Raises:
         InputError: when clang or the card cannot compile it.
@@ -203,8 +207,8 @@ def _stand_in(
 ) -> dict[tuple[str, int], str]:
     """Replace calls of framework functions by stand-ins.
 
-    `framework` has the names of such functions in the source by symbol. Return the name of each
-    replaced callee, by function and slot.
+    `framework` has the source names of these functions by symbol. Return the name of each replaced
+    callee, by function and slot.
     """
     found = dict[tuple[str, int], str]()
     for name, instructions in placed.items():

@@ -1,4 +1,4 @@
-"""Predicts card instructions by one of two learnt models: an additive model or a tree.
+"""Predicts card instructions of blocks by one of two learnt models: additive or a tree.
 
 Both are trained on synthetic programs (`bench/insights_blocks.py`) and shipped as JSON. The
 additive model adds a non-negative weight for each word of a block. A node of the tree is a sequence
@@ -18,7 +18,7 @@ _Errors = Sequence[tuple[float, float, float]]
 
 
 class Predicted(NamedTuple):
-    """The predicted instructions of a block, with an interval.
+    """The predicted number of instructions of a block, with an interval.
 
     The intervals contained 80 % of the blocks that were not used for training.
     """
@@ -36,10 +36,10 @@ def _predicted(instructions: float, errors: _Errors) -> Predicted:
 
 
 class AdditiveModel:
-    """The additive model: it predicts blocks from words of LLVM IR."""
+    """A learnt additive model that predicts the instructions of blocks from words of LLVM IR."""
 
     def __init__(self, saved: Mapping[str, Any]) -> None:
-        """Load the model from its JSON form."""
+        """Load the model from the content of its JSON file."""
         self.weights: dict[str, float] = saved["weights"]
         self.groups: dict[str, float] = saved["groups"]
         self._errors: _Errors = saved["errors"]
@@ -54,7 +54,11 @@ class AdditiveModel:
 
 
 def group(word: str) -> str:
-    """Return the group of a word: the operation, and for some operations its operand."""
+    """Return the group to which a word of a block belongs.
+
+    The group is the operation, for some operations with the operand. It is used for words that the
+    model does not know.
+    """
     parts = word.split()
     return " ".join(parts[:2]) if parts[0] in ("load", "store", "icmp", "address") else parts[0]
 
@@ -71,7 +75,7 @@ def _shipped(name: str) -> Mapping[str, Any]:
 
 
 class Described(NamedTuple):
-    """A BPF instruction, described by words."""
+    """A BPF instruction, described by words for the learnt models."""
 
     block: str  # name of the LLVM block
     words: tuple[str, ...]
@@ -83,7 +87,7 @@ _STATE = frozenset({"element", "global", "table", "returned"})
 
 
 class Costs(NamedTuple):
-    """Card instructions and memory accesses of a BPF instruction, or of a block."""
+    """Predicted card instructions and memory accesses of a BPF instruction, or of a block."""
 
     instructions: float
     packet: float  # accesses to the packet
@@ -95,17 +99,18 @@ NOTHING = Costs(0.0, 0.0, 0.0, 0.0)
 
 
 class TreeModel:
-    """The tree model: it predicts blocks from BPF instructions as words."""
+    """A learnt tree that predicts blocks from their BPF instructions, described by words."""
 
     def __init__(self, saved: Mapping[str, Any]) -> None:
-        """Load the model from its JSON form."""
+        """Load the model from the content of its JSON file."""
         self._nodes = {words: Costs(*costs) for words, costs in saved["nodes"].items()}
         self._errors: _Errors = saved["errors"]
 
     def taken(self, words: Sequence[str]) -> Costs:
         """Predict the costs of an instruction from its words.
 
-        `NOTHING` if its first word is unknown.
+        The longest known prefix of the words decides. Return `NOTHING` if even the first word is
+        unknown.
         """
         for count in range(len(words), 0, -1):
             found = self._nodes.get(" / ".join(words[:count]))
@@ -130,10 +135,10 @@ class TreeModel:
         return Costs(instructions, packet, state, unknown)
 
     def interval(self, instructions: float) -> Predicted:
-        """Return a prediction with its interval, which the errors in training determine."""
+        """Return a prediction with its interval; its width follows from the errors in training."""
         return _predicted(instructions, self._errors)
 
 
 def shipped_tree() -> TreeModel:
-    """Load the tree that is shipped with slowpath."""
+    """Load the tree model that is shipped with slowpath."""
     return TreeModel(_shipped("tree"))

@@ -1,9 +1,8 @@
 """Prepares LLVM IR of a source for the BPF back end and compiles it.
 
-The preparation replaces code that the back end rejects:
-- Functions get at most five parameters; others are loaded from the stack, and calls drop them.
-- Copies of unknown length become calls.
-- Atomic operations become unordered, as on the card, and divisions unsigned.
+The preparation replaces code that LLVM's back end rejects: - Functions get at most five parameters;
+others are loaded from the stack, and calls drop them. - Copies of unknown length become calls. -
+Atomic operations become unordered, as on the card, and divisions unsigned.
 
 C compiles for BPF if clang accepts it. C++ (elements in the style of Click), other C, and LLVM IR
 compile for this machine. The passes and the back end then treat them as code for BPF, which has the
@@ -51,7 +50,7 @@ _COPY_PREFIX = "slowpath_"
 
 
 def legal(text: str) -> str:
-    """Rewrite a module so that the back end accepts it."""
+    """Return the text of a module, rewritten so that LLVM's BPF back end accepts it."""
     lines, copies, loads = list[str](), set[str](), list[str]()
     for line in _MEMORY_PASSED.sub("", text).splitlines():
         if loads and not _LABEL.match(line):
@@ -72,7 +71,11 @@ def legal(text: str) -> str:
 
 
 def _defined(line: str) -> list[str]:
-    """Return the first line of a function, and loads of its parameters beyond the fifth."""
+    """Return the definition line of an LLVM function, cut to five parameters.
+
+    Loads from the stack follow, which define the other parameters. Other lines are returned
+    unchanged.
+    """
     head = _DEFINE.match(line)
     if head is None:
         return [line]
@@ -92,7 +95,10 @@ def _defined(line: str) -> list[str]:
 
 
 def _called(line: str, copies: set[str]) -> str:
-    """Return a call with at most five arguments; add new copy functions to `copies`."""
+    """Return a call in LLVM IR, reduced to five arguments.
+
+    Add the names of new functions that replace copies to `copies`.
+    """
     found = _CALL.search(line)
     if found is None:
         return line
@@ -109,7 +115,10 @@ def _called(line: str, copies: set[str]) -> str:
 
 
 def _copied(line: str, passed: list[str], operation: str, copies: set[str]) -> str:
-    """Return a copy or fill; if the back end would not expand it, as a call of a copy function."""
+    """Return a copy or fill of memory in LLVM IR, or a call that replaces it.
+
+    A call replaces it if the back end would not expand it to loads and stores.
+    """
     length = passed[2].split()[-1]
     aligned = [int(one) for part in passed[:2] for one in re.findall(r"\balign (\d+)", part)] or [1]
     if length.isdigit() and int(length) <= _COPIES * min(8, *aligned) // 8:
@@ -140,7 +149,7 @@ class Prepared(NamedTuple):
 
 
 def prepared(file: str, clang: Clang) -> Prepared:
-    """Compile a source to LLVM IR for the back end.
+    """Compile a source to LLVM IR that is ready for the BPF back end.
 
     Raises:
         InputError: when the source cannot be read or compiled.
@@ -179,16 +188,16 @@ def _of_bpf(source: Source) -> str | None:
 
 
 def retargeted(text: str) -> str:
-    """Change the target of a module from this machine to BPF."""
+    """Return the text of a module with BPF as its target instead of this machine."""
     heads = {"datalayout": LAYOUT, "triple": TRIPLE}
     text = _HEAD.sub(lambda found: f'target {found[1]} = "{heads[found[1]]}"', text)
     return _UWTABLE.sub("", _TARGET.sub("", text))
 
 
 def optimised(text: str) -> str:
-    """Run the passes of -O2 for BPF on a module.
+    """Run LLVM's passes of -O2 for BPF on a module.
 
-    The user's functions remain even where they are inlined. Functions of the headers are not
+    The user's functions remain even where they are inlined. Functions of slowpath's headers are not
     inlined, because they count as calls of the framework.
     """
     module = llvm.parse_assembly(text)
@@ -211,7 +220,7 @@ _PACKETS = re.compile(r"_ZNK?(?:6Packet|14WritablePacket)")
 
 
 class Machine(NamedTuple):
-    """The output of the back end for a module."""
+    """The output of LLVM's BPF back end for a module, by function."""
 
     functions: dict[str, list[BpfInstruction]]  # without rejected functions
     code: Functions | None  # None: the back end rejects all functions
@@ -234,7 +243,7 @@ def lower(file: str, source: Prepared, until: float | None = None) -> Machine:
 
 
 def machine_of(file: str, text: str, made: Assembler) -> Machine:
-    """Return the functions that the back end compiled; `text` is the module's LLVM IR."""
+    """Return the functions that the BPF back end compiled; `text` is the module's LLVM IR."""
     return Machine(
         {name: one for name, one in layout(made.text).items() if name not in made.refused},
         read_functions(file, made.object) if made.object else None,
@@ -249,10 +258,10 @@ def blocks(
     parameters: Mapping[str, Sequence[Given]],
     elsewhere: Iterable[str] = (),
 ) -> dict[str, dict[str, list[Described]]]:
-    """Return the instructions of an entry and its callees, by function and block.
+    """Return the BPF instructions of an entry and its callees, by function and block.
 
     `parameters` has the assumed arguments of the entry, and of functions that may have no visible
-    call. Functions in `elsewhere` return numbers that are not pointers to memory of the card.
+    call. `elsewhere` names functions without bodies that return numbers, not pointers.
     """
     found = dict[str, dict[str, list[Described]]]()
     results = {
@@ -275,9 +284,10 @@ def blocks(
 def described(
     machine: Machine, root: str, arguments: Sequence[Given], results: dict[str, Given]
 ) -> Iterator[tuple[str, list[Described]]]:
-    """Yield the instructions of the function `root` and of its callees, by function.
+    """Yield the BPF instructions of the function `root` and of its callees, by function.
 
-    `arguments` are those of `root`; `results` has the return values of functions without bodies.
+    `arguments` are the values that `root` is assumed to get; `results` are the values that
+    functions without bodies are assumed to return.
     """
     if machine.code is None:
         return
@@ -291,7 +301,10 @@ def described(
 
 
 def value(parameter: Parameter, kind: str) -> Given:
-    """Return the assumed value of a parameter; `kind` is the memory that a pointer points to."""
+    """Return the kind of value that a parameter of a function is assumed to have.
+
+    `kind` names the memory to which a pointer is assumed to point, such as `packet` or `state`.
+    """
     if parameter.kind != "pointer":
         return Given.number(min(parameter.bits, 64) if parameter.kind == "integer" else 64)
     if kind == "context":

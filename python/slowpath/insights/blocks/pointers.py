@@ -26,12 +26,15 @@ _CHOICE = re.compile(r'\[ ([^,\]]+), %(?:"[^"]*"|[\w.$-]+) \]')
 
 
 class Provenance:
-    """Finds out, for a function, what kind of memory each pointer points to."""
+    """The kinds of memory to which the pointers of one function point."""
 
     def __init__(
         self, function: Function, parameters: dict[str, Kind], constants: Iterable[str]
     ) -> None:
-        """Store the kinds of memory that parameters point to, and the read-only variables."""
+        """Store the kinds of memory to which parameters point, and names of read-only variables.
+
+        `parameters` maps their names to kinds; `constants` has the names of the variables.
+        """
         self._known: dict[str, frozenset[Kind]] = {
             name: frozenset({kind}) for name, kind in parameters.items()
         }
@@ -69,7 +72,10 @@ class Provenance:
         return set[Kind]().union(*(self._find(one, seen) for one in sources))
 
     def _undefined(self, name: str) -> set[Kind]:
-        """Return the kinds of memory that a value may point to if no instruction defines it."""
+        """Return the kinds of memory to which a parameter or a variable of the module may point.
+
+        These are values that no instruction defines. Other local values are of unknown kind.
+        """
         if name in self._known:
             return set(self._known[name])
         if name.startswith("@"):
@@ -94,7 +100,7 @@ class Provenance:
 
 
 def _sources(opcode: str, text: str) -> list[str]:
-    """Return the operands that point to the same kind of memory as an instruction's result may."""
+    """Return the operands of an instruction that determine where its result points."""
     operands = parts(text)
     found: list[str | None] = []
     if opcode == "getelementptr":
@@ -118,17 +124,17 @@ _ROUNDS = 4
 
 
 class Traced(NamedTuple):
-    """A function, and the kinds of memory that its pointers point to."""
+    """A function, with the kinds of memory to which its pointers point."""
 
     function: Function
     provenance: Provenance
 
 
 class IrModule:
-    """The functions of a module, with metadata and the targets of pointers."""
+    """The functions of an LLVM module, with debug information and the targets of pointers."""
 
     def __init__(self, text: str, functions: Mapping[str, Function]) -> None:
-        """Create the module; `text` is its LLVM IR, and `functions` are its parsed functions."""
+        """Read a module; `text` is its LLVM IR, and `functions` are its parsed functions."""
         self.functions = functions
         self.metadata = Metadata(text)
         self._constants = {name.strip('"') for name in _CONSTANT.findall(text)}
@@ -142,13 +148,13 @@ class IrModule:
         }
 
     def only(self, names: Container[str]) -> "IrModule":
-        """Return the module with only these functions; the others count as external."""
+        """Return the module with only the functions `names`; all others count as external."""
         some = copy(self)
         some.functions = {name: one for name, one in self.functions.items() if name in names}
         return some
 
     def line(self, place: int | None) -> Line | None:
-        """Return the source line of a debug location."""
+        """Return the source line of a debug location; None if it is unknown."""
         return None if place is None else self.metadata.line(place)
 
     def first_line(self, block: Block | None) -> Line | None:
@@ -157,9 +163,9 @@ class IrModule:
         return next((line for line in lines if line is not None), None)
 
     def traced(self, entry: str, kinds: list[Kind]) -> dict[str, Traced]:
-        """Return an entry and its callees, by symbol, with the kinds of memory of their pointers.
+        """Return a function and its callees, with the kinds of memory to which pointers point.
 
-        `kinds` has the targets of the entry's parameters.
+        `kinds` has the kind of memory for each parameter of the entry.
         """
         inside = reachable_functions(self.functions, entry)
         targets = {entry: [{kind} for kind in kinds]}
@@ -181,7 +187,11 @@ class IrModule:
         return Traced(function, Provenance(function, kinds, self._constants))
 
     def _add_arguments(self, one: Traced, targets: dict[str, list[set[Kind]]]) -> None:
-        """Add the kinds of a function's call arguments to `targets`, by callee and parameter."""
+        """Add the kinds of pointers in a function's calls to `targets`.
+
+        They are listed by called function and argument. A kind is the kind of memory to which a
+        pointer points.
+        """
         for block in one.function.blocks:
             for instruction in block.instructions:
                 name = call_target(instruction.text).name if instruction.opcode == "call" else None

@@ -1,4 +1,4 @@
-"""Predicts the card instructions of blocks by learnt models."""
+"""Predicts the card instructions of the blocks of programs and functions by learnt models."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -32,18 +32,18 @@ _PACKETS = ("xdp_md", "Packet", "WritablePacket", "rte_mbuf", "rte_mbuf *")
 
 
 class Models(NamedTuple):
-    """The learnt models."""
+    """The learnt models that predict card instructions of blocks."""
 
     tree: TreeModel  # for BPF instructions
     words: AdditiveModel  # for LLVM IR without BPF instructions
 
 
 _CONTEXT = Given.context(0, 4)
-"""Name of the argument of programs that wrap functions."""
+"""Assumed value of the argument of programs that wrap functions: an XDP context."""
 
 
 class Lowered(NamedTuple):
-    """A source as LLVM IR and as BPF."""
+    """A source as LLVM IR and as compiled BPF functions."""
 
     language: IrModule
     machine: Machine
@@ -51,7 +51,7 @@ class Lowered(NamedTuple):
 
 
 def predicted_programs(question: Question) -> Iterator[PredictedProgram]:
-    """Predict the programs of a source, or the requested function, one by one.
+    """Yield predictions for the programs of a source, or for the requested function.
 
     Raises:
         InputError: when the source cannot be compiled, or lacks the requested function.
@@ -65,12 +65,12 @@ def predicted_programs(question: Question) -> Iterator[PredictedProgram]:
 
 
 def models() -> Models:
-    """Load the models that are shipped with slowpath."""
+    """Load the learnt models that are shipped with slowpath."""
     return Models(learnt.shipped_tree(), shipped_model())
 
 
 def loaded(question: Question, source: Prepared) -> Lowered:
-    """Read the functions of a source, and lower them to BPF.
+    """Read the functions of a source, and compile them to BPF.
 
     Raises:
         StoppedError: when the deadline passes first.
@@ -88,7 +88,7 @@ def _lowered(question: Question, source: Prepared, all_: Mapping[str, Function])
 
 
 def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:
-    """Predict a function and its callees."""
+    """Predict the card instructions of a function and its callees."""
     language = module.language
     kinds = [_kind(one) for one in language.functions[entry].parameters]
     traced = language.traced(entry, kinds)
@@ -102,7 +102,7 @@ def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:
 def predict_entry(
     question: Question, plain: Plain, entry: Entry, known: Models
 ) -> PredictedProgram:
-    """Predict a function that takes packets, wrapped as a program; omit the wrapper's code.
+    """Predict a function that takes packets, wrapped as a program, without the wrapper's code.
 
     Raises:
         InputError: when the function cannot be a program.
@@ -130,7 +130,7 @@ def _program(
     made: Mapping[str, dict[str, list[Described]]],
     known: Models,
 ) -> PredictedProgram:
-    """Predict a function and its callees; `made` has their BPF instructions."""
+    """Predict a function and its callees from their BPF instructions in `made`."""
     functions = [_function(one, module, made.get(name), known) for name, one in traced.items()]
     shown = module.language.functions[entry].shown
     functions.sort(key=lambda one: one["name"] != shown)
@@ -148,7 +148,7 @@ def _program(
 
 
 def _kind(parameter: Parameter) -> Kind:
-    """Return the kind of memory that a parameter is assumed to point to, by its type.
+    """Return the kind of memory to which a parameter is assumed to point, by its type.
 
     Pointers to bytes, numbers and headers point to the packet. Pointers to other structures, and to
     the object of a method, point to state.
@@ -166,7 +166,7 @@ def _kind(parameter: Parameter) -> Kind:
 def _function(
     traced: Traced, module: Lowered, made: dict[str, list[Described]] | None, known: Models
 ) -> PredictedFunction:
-    """Predict the blocks of a function; `made` is None if the back end rejects it."""
+    """Predict the blocks of a function; `made` is None if the BPF back end rejects it."""
     function = traced.function
     if made is None:
         words = Describer(traced).said()
@@ -187,7 +187,7 @@ def _function(
 def _from_machine(
     block: Block | None, name: str, made: list[Described], module: Lowered, model: TreeModel
 ) -> PredictedBlock:
-    """Predict a block from its BPF instructions."""
+    """Predict the card instructions of a block from its BPF instructions."""
     costs = model.block(made)
     guess = model.interval(costs.instructions)
     row = _described(block, name, module)
@@ -203,7 +203,7 @@ def _from_machine(
 
 
 def _from_words(block: Block, said: Said, module: Lowered, model: AdditiveModel) -> PredictedBlock:
-    """Predict a block from LLVM IR, because the BPF back end rejects its function."""
+    """Predict a block from its LLVM IR, because the BPF back end rejects its function."""
     guess = model.predict(said.words)
     row = _described(block, said.block, module)
     row["instructions"] = round(guess.instructions, _ROUNDED)
@@ -213,7 +213,7 @@ def _from_words(block: Block, said: Said, module: Lowered, model: AdditiveModel)
 
 
 def _described(block: Block | None, name: str, module: Lowered) -> PredictedBlock:
-    """Return the row of a block; the predicted numbers are still missing."""
+    """Return the entry of a block in the JSON document, still without predicted numbers."""
     language = module.language
     line = language.first_line(block)
     found = Counter[str]() if block is None else accesses.calls(block, language.functions)

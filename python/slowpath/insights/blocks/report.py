@@ -43,7 +43,7 @@ def blocks_csv(report: BlocksReport) -> Iterator[str]:
 
 
 def blocks_text(report: BlocksReport) -> Iterator[Line]:
-    """Yield a table for each function of each program, and the operations that the card lacks."""
+    """Yield a text report: a table for each function, and the operations that the card lacks."""
     for number_, program in enumerate(report["programs"]):
         if number_:
             yield Line("")
@@ -77,7 +77,7 @@ def _program(file: str, program: PredictedProgram) -> Iterator[Line]:
 def _table(
     program: PredictedProgram, function: PredictedFunction
 ) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Return columns and cells of a function's table, without columns that would be empty."""
+    """Return columns and cells of the table of a function, without columns that would be empty."""
     blocks = function["blocks"]
     unknown = any(one["accesses"]["unknown"] for one in blocks)
     counted = program["model"] == "exact"

@@ -37,7 +37,7 @@ from slowpath.insights.source.unit import UnitWorker, require_llvmlite
 
 
 def run(options: Namespace, reporter: Reporter) -> ExitCode:
-    """Predict the blocks of a file, and print the report.
+    """Predict the card instructions of each block in a file, and print the report.
 
     Raises:
         InputError: when the file cannot be read, compiled or used.
@@ -57,7 +57,7 @@ def run(options: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def predictions(question: Question, stopping: Stopping) -> Iterator[PredictedProgram | Uncounted]:
-    """Predict the programs of a source, or its functions that take packets, one by one.
+    """Yield predictions for a source's programs, or for its functions that take packets.
 
     Raises:
         InputError: when the source cannot be read or compiled, lacks the requested function, or no
@@ -102,7 +102,7 @@ def _alone(question: Question, entry: str) -> list[PredictedProgram]:
 def _without_programs(
     question: Question, first: InputError | None, stopping: Stopping
 ) -> Iterator[PredictedProgram | Uncounted]:
-    """Predict the functions of a source without programs.
+    """Yield predictions for the functions of a source without BPF programs.
 
     `first` is the error of a source that seems to have programs, but does not compile for BPF.
 
@@ -125,7 +125,10 @@ def _without_programs(
 
 
 def _as_llvmlite_reads(question: Question, problem: InputError) -> Iterator[PredictedProgram]:
-    """Predict a source that clang cannot read; llvmlite's version of LLVM may read it.
+    """Yield predictions for a source that clang cannot compile but llvmlite may be able to read.
+
+    `problem` is the error of clang. If the question asks for `exact` counts, there is no
+    prediction.
 
     Raises:
         InputError: `problem` if `exact` forbids the model, or the prediction fails, too.
@@ -147,7 +150,7 @@ def _as_llvmlite_reads(question: Question, problem: InputError) -> Iterator[Pred
 def _of_functions(
     question: Question, plain: Plain, stopping: Stopping
 ) -> Iterator[PredictedProgram | Uncounted]:
-    """Count or predict the functions of a source without programs."""
+    """Yield counts or predictions for the functions of a source without BPF programs."""
     learnt = partial(_learnt, question, plain, cache(partial(_lowered, question, plain)))
     if question.way == "learnt":
         for name in plain.roots:
@@ -162,14 +165,17 @@ def _of_functions(
 
 
 def _lowered(question: Question, plain: Plain) -> Lowered:
-    """Compile plain functions, without wrappers, to BPF; callers delay this until they need it."""
+    """Compile plain functions to BPF without wrappers.
+
+    This takes time, so callers do it only when a prediction needs it.
+    """
     return loaded(question, Prepared(plain.read, for_bpf=False))
 
 
 def _learnt(
     question: Question, plain: Plain, module: Callable[[], Lowered], symbol: str
 ) -> list[PredictedProgram]:
-    """Predict the function `symbol`, wrapped as a program if possible."""
+    """Return the prediction for the function `symbol`, wrapped as a program if possible."""
     for entry in plain.entries:
         if entry.function.name != symbol:
             continue
@@ -185,7 +191,11 @@ def _learnt(
 def _else_learnt(
     question: Question, uncounted: Uncounted, learnt: Callable[[], list[PredictedProgram]]
 ) -> Iterator[PredictedProgram | Uncounted]:
-    """Yield `uncounted` or, unless `exact` forbids the model, the predictions of `learnt`."""
+    """Yield the predictions of learnt models for a program that could not be counted exactly.
+
+    `learnt` computes them. If the user wants exact counts only, yield `uncounted` instead, which
+    has the reason for the failure.
+    """
     if question.way == "exact":
         yield uncounted
         return
@@ -202,9 +212,11 @@ def _else_learnt(
 
 
 def _with_programs(question: Question) -> str | None:
-    """Return the LLVM IR for BPF if a C source has programs, or if only the model is requested.
+    """Return the LLVM IR for BPF of a C source with BPF programs.
 
-    None means that the source has only plain functions, or needs the headers of this machine.
+    If the user wants predictions of the learnt model only, return it for any C source that compiles
+    for BPF. Return None if the source has only plain functions, or needs the headers of this
+    machine.
 
     Raises:
         InputError: when a source that seems to have programs does not compile.
@@ -227,7 +239,7 @@ def _with_programs(question: Question) -> str | None:
 def examine(
     question: Question, seconds: float | None, memory: int | None, stopping: Stopping
 ) -> BlocksReport:
-    """Predict the blocks of a file in a worker process.
+    """Predict the card instructions of each block in a file, in a worker process.
 
     Raises:
         InputError: when the file cannot be read or compiled, lacks the requested function, or no

@@ -40,7 +40,7 @@ _SMALL, _BYTE, _HALF, _WORD = 31, 255, 65535, 0xFFFFFFFF
 
 
 class Said(NamedTuple):
-    """A block, described by words, with its memory accesses on the card."""
+    """A basic block, described by words, with its memory accesses on the card."""
 
     block: str  # name of the block
     words: tuple[str, ...]
@@ -50,10 +50,10 @@ class Said(NamedTuple):
 
 
 class Describer:
-    """Describes the blocks of a function in words."""
+    """Describes the blocks of a function in words, from which a learnt model predicts costs."""
 
     def __init__(self, traced: Traced) -> None:
-        """Create the describer of a function; `traced` has the kinds of memory of its pointers."""
+        """Index the instructions of a function; `traced` has the targets of its pointers."""
         self._provenance = traced.provenance
         self._blocks = traced.function.blocks
         self._made = dict[str, tuple[str, Instruction]]()
@@ -89,7 +89,7 @@ class Describer:
         return found
 
     def _is_reached_without_jump(self, number: int) -> bool:
-        """Return true if the block's only predecessor is the block before it, without a switch."""
+        """Return true if a block follows its only predecessor directly, without a switch."""
         name, before = self._blocks[number].name, self._blocks[number - 1]
         jumps = before.instructions and before.instructions[-1].opcode == "switch"
         return self._before[name] == 1 and name in before.successors and not jumps
@@ -122,7 +122,7 @@ class Describer:
             yield opcode
 
     def _fate(self, block: Block, one: Instruction, given: list[str]) -> str:
-        """Return words that tell if the overwritten operand is needed later, and how the result is.
+        """Return words about the operand that the result overwrites, and about uses of the result.
 
         A BPF instruction overwrites an operand, so a value that later code needs is copied first. A
         32-bit result that is used with 64 bits must be zero-extended.
@@ -135,7 +135,7 @@ class Describer:
         return f"{'' if free else ' kept'}{' wide' if wide else ''}{' away' if away else ''}"
 
     def _ends_here(self, block: Block, one: Instruction, name: str | None) -> bool:
-        """Return true if a block defines a value, and an instruction in it is the last use."""
+        """Return true if a block defines a value, and `one` in this block is its last use."""
         uses = self._uses.get(name or "", [])
         made = self._made.get(name or "")
         return (
@@ -165,9 +165,11 @@ class Describer:
             yield f"{one.opcode} {kind} {size}"
 
     def _reads(self, kind: str, address: str | None, pieces: int) -> str:
-        """Count a read of `pieces` accesses; the last packet read also fetches bytes near it.
+        """Count the memory accesses of a read.
 
-        Return the word for a packet read that needs no access, or an empty string.
+        A read of the packet also fetches bytes nearby, so a second read there needs no access. The
+        returned word then says so; otherwise it is empty. A read from other memory takes `pieces`
+        accesses.
         """
         if kind != "packet":
             self._accesses[kind] += pieces
@@ -185,7 +187,7 @@ class Describer:
             self._read = None
 
     def _copied(self, name: str, given: list[str]) -> Iterator[str]:
-        """Yield words for a copy or fill: loads and stores of all pieces if the size is known."""
+        """Yield words for a copy or fill of memory: loads and stores if the size is known."""
         length = value(given[2]) or ""
         if not length.isdigit():
             yield name.rpartition(".")[0]
@@ -211,9 +213,9 @@ class Describer:
         self._writes(to, pieces)
 
     def _base(self, name: str | None) -> str:
-        """Return the base of an address.
+        """Return the name of the value from which an address is computed.
 
-        Accesses at constant offsets from one base are near each other.
+        Accesses at constant offsets from the same value are near each other.
         """
         seen = set[str]()
         while name in self._made and name not in seen:
@@ -301,7 +303,7 @@ class Describer:
                 yield f"pass {self._operand(part)}{first}"
 
     def _choices(self, block: Block) -> Iterator[str]:
-        """Yield words for the moves at a block's end that phi instructions of successors need."""
+        """Yield words for moves at the end of a block that phi instructions in successors need."""
         known = {one.name: one for one in self._blocks}
         for name in block.successors:
             for one in known[name].instructions if name in known else ():
@@ -349,13 +351,13 @@ class Describer:
 
 
 def _alignment(text: str) -> int:
-    """Return the alignment of an access in bytes; 1 if unknown."""
+    """Return the alignment of a memory access in bytes; 1 if unknown."""
     found = _ALIGNED.search(text)
     return int(found[1]) if found else 1
 
 
 def _constant(text: str) -> str:
-    """Return the class of a constant by the effort of creating it on the card."""
+    """Return the class of a constant, which tells the effort of creating it on the card."""
     if text in ("null", "false", "undef", "poison"):
         return "0"
     if not re.fullmatch(r"-?\d+", text):
@@ -370,6 +372,6 @@ def _constant(text: str) -> str:
 
 
 def _unit(kind: str) -> str:
-    """Return the unit of an index into elements of a type: bytes, numbers or structures."""
+    """Return the unit in which an address computation counts: bytes, numbers or structures."""
     bits = width(kind.rsplit(maxsplit=1)[-1])
     return "bytes" if bits == 8 else "numbers" if bits else "structures"  # noqa: PLR2004

@@ -1,4 +1,4 @@
-"""Counts the card instructions of each block, and weights blocks by their runs in a trace.
+"""Counts the card instructions of each block, and its runs over a packet trace.
 
 The same module runs over the trace and is compiled for the card, after the passes for BPF. Blocks
 therefore need no mapping between compilations.
@@ -32,9 +32,10 @@ Inlined = list[tuple[list[str], float]]
 
 
 def shares(function: Function, metadata: Metadata) -> dict[str, Inlined]:
-    """Return the inlined functions of each block that has any, by the block's number as text.
+    """Return the inlined functions of each block that has code of inlined functions.
 
-    Nested inlined functions form one set, so that each instruction counts once.
+    Keys are the decimal numbers of blocks as strings. Nested inlined functions form one set, so
+    that each instruction counts once.
     """
     return {
         str(number): found
@@ -44,7 +45,10 @@ def shares(function: Function, metadata: Metadata) -> dict[str, Inlined]:
 
 
 def lines(function: Function, metadata: Metadata) -> list[list[tuple[str, int, float]]]:
-    """Return file, line and share of the instructions for each block, except lines of headers."""
+    """Return the source lines of each block, with their shares of the block's instructions.
+
+    Lines of slowpath's headers are left out.
+    """
     found = []
     for block in function.blocks:
         places = [metadata.line(one.place) for one in block.instructions if one.place is not None]
@@ -78,7 +82,7 @@ _SHOWN = 4
 
 
 class ExecutedBlock(NamedTuple):
-    """A block that ran, with its number of runs and instructions."""
+    """A basic block that ran over the trace, with its number of runs and instructions."""
 
     symbol: str
     """Symbol of the block's function in the module that ran."""
@@ -98,14 +102,14 @@ class ExecutedBlock(NamedTuple):
     """Share of the block's instructions by file and line of the source."""
 
     def share(self, symbols: frozenset[str]) -> float:
-        """Return the share of the block's instructions that belong to these functions."""
+        """Return the share of the block's instructions that belong to the functions `symbols`."""
         if self.symbol in symbols:
             return 1.0
         return sum(share for inside, share in self.within if inside & symbols)
 
 
 class Executed(NamedTuple):
-    """The blocks that ran, with the instructions of the card if these could be counted."""
+    """All blocks that ran over a trace, with card instructions if these could be counted."""
 
     blocks: list[ExecutedBlock]
     on_card: bool
@@ -116,7 +120,10 @@ class Executed(NamedTuple):
     """Operations that the card lacks, which the instruction counts do not include."""
 
     def lacking(self, between: str) -> str:
-        """Join the first few of `refused`, and the number of the others, with a separator."""
+        """Return a text with the first few operations in `refused`, and the number of the others.
+
+        The card lacks these operations. `between` separates them.
+        """
         left = len(self.refused) - _SHOWN
         return between.join([*self.refused[:_SHOWN], *([f"{left} more"] if left > 0 else [])])
 
@@ -145,7 +152,7 @@ class Trace(NamedTuple):
 
 
 def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> Executed:
-    """Run a function, and return its blocks with their card instructions.
+    """Run a function over a trace, and return its blocks with their card instructions.
 
     Raises:
         InputError: when the function cannot be counted, or does not run.
@@ -192,7 +199,7 @@ def _run(
 
 
 def in_llvm(counts: CountsReport, why: str) -> Executed:
-    """Return the blocks of a run with their LLVM instructions."""
+    """Return the blocks of a run over a trace, with their LLVM instructions."""
     rows = [
         ExecutedBlock(
             *(one["symbol"], one["file"], one["line"], one["support"]),
@@ -205,7 +212,10 @@ def in_llvm(counts: CountsReport, why: str) -> Executed:
 
 
 def _rows(counts: CountsReport, costs_by_symbol: dict[str, _Blocks]) -> list[ExecutedBlock]:
-    """Return the blocks of functions with known costs; framework calls count for their callers."""
+    """Return the blocks that ran over a trace, for functions with known costs.
+
+    `costs_by_symbol` has the costs of the functions' blocks, and `counts` how often blocks ran.
+    """
     found = []
     for one in counts["blocks"]:
         if one["symbol"] not in costs_by_symbol:
@@ -226,7 +236,11 @@ def _rows(counts: CountsReport, costs_by_symbol: dict[str, _Blocks]) -> list[Exe
 def _count_programs(
     question: Question, ran: frozenset[str], _seconds: float | None, stopping: Stopping
 ) -> Iterator[Message]:
-    """Count the XDP programs with symbols in `ran`, in the worker process; yields like `_count`."""
+    """Count the instructions of XDP programs in the worker process, and yield them in a message.
+
+    Only programs with symbols in `ran` are counted. The message has the same form as that of
+    `_count`.
+    """
     from slowpath.insights.blocks.block_map import linked
     from slowpath.insights.blocks.counted import count, load
     from slowpath.insights.source.bpf_steps import compile_to_ir
@@ -248,7 +262,11 @@ def _count_programs(
 
 
 def _count(question: Question, _seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-    """Count in the worker process: yield the entry's symbol, the module to run, and costs."""
+    """Count the instructions of a function in the worker process, and yield them in a message.
+
+    The message has the function's symbol, the text of the module to run, the costs of blocks, and
+    the operations that the card lacks.
+    """
     from slowpath.insights.blocks.functions import count_entry, load_plain
     from slowpath.insights.source.bpf_steps import for_host
 
@@ -270,7 +288,7 @@ def _costs(
     functions: Mapping[str, "Function"],
     metadata: "Metadata",
 ) -> tuple[dict[str, _Blocks], list[str]]:
-    """Return the costs of blocks by function symbol, and the operations that the card lacks."""
+    """Return the instructions of blocks by function symbol, and what the card lacks."""
     costs_by_symbol, refused = dict[str, _Blocks](), dict[str, None]()
     for symbol, function in zip(symbols, program["functions"], strict=True):
         blocks = function["blocks"]

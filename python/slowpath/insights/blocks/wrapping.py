@@ -1,7 +1,8 @@
 """Builds an XDP program, in LLVM IR, that calls a plain function.
 
-The context has the start and end of the packet. Click's packet object is on the stack, the object
-of a method is the only element of an array map, and other pointer parameters point to variables.
+The context of the program has the start and end of the packet. Click's packet object is on the
+stack, the object of a method is the only element of an array map, and other pointer parameters
+point to variables.
 
 Added blocks, whose names begin with `ADDED`, read the ends of the packet and find the state. The
 program lacks code that the function does not reach, because BPF may not support it.
@@ -105,14 +106,14 @@ def _mbuf(kept: str) -> Iterator[str]:
 
 
 def _target(one: PointerTarget) -> str:
-    """Return the variable that a pointer parameter points to."""
+    """Return the LLVM name of the variable to which a pointer parameter points."""
     if one.type is None:
         return "null"
     return f'@"{one.variables[0]}"' if one.variables else f"@{_TARGET}{one.place}"
 
 
 def further(entry: Entry) -> Iterator[str]:
-    """Yield variables for pointer parameters whose target is not in the module."""
+    """Yield definitions of variables for pointer parameters whose target is not in the module."""
     for one in entry.targets:
         if one.type is not None and not one.variables:
             kind = f"[{one.type.size} x i8]"
@@ -120,7 +121,10 @@ def further(entry: Entry) -> Iterator[str]:
 
 
 def state(entry: Entry, size: int) -> Iterator[str]:
-    """Yield the map with the object of a method, of `size` bytes; nothing for a plain function."""
+    """Yield the definition of a map that contains the object of a method.
+
+    The object has `size` bytes. For a function that is not a method, yield nothing.
+    """
     if "element" not in entry.roles:
         return
     size = max(_WORD, min(size, _LARGEST)) // _WORD * _WORD
@@ -130,7 +134,7 @@ def state(entry: Entry, size: int) -> Iterator[str]:
 
 
 def returned(kind: str) -> str:
-    """Return an instruction that returns an arbitrary value of the type `kind`."""
+    """Return an LLVM instruction that returns an arbitrary value of the type `kind`."""
     if kind == "void":
         return "ret void"
     if kind == "ptr":
@@ -139,7 +143,7 @@ def returned(kind: str) -> str:
 
 
 def _parameter(role: Role, name: str, bits: int) -> Iterator[str]:
-    """Yield code that defines a parameter by its role; `bits` is the width of an integer."""
+    """Yield LLVM code that defines a parameter by its role; `bits` is an integer's width."""
     match role:
         case "bytes":
             yield f"  {name} = getelementptr i8, ptr %{ADDED}data, i64 0"
@@ -187,7 +191,7 @@ _EXTENDED = re.compile(r"(\bcall [^@(]*?)\b(?:zero|sign)ext ")
 
 
 class Wrapped(NamedTuple):
-    """A module in which a function is wrapped as the only program."""
+    """A module in which a plain function is wrapped as the only BPF program."""
 
     text: str
     framework: dict[str, str]
@@ -199,7 +203,7 @@ class Wrapped(NamedTuple):
 def wrapped(
     file: str, text: str, functions: Mapping[str, Function], entry: Entry, sizes: Mapping[str, int]
 ) -> Wrapped:
-    """Return a module with only the entry, wrapped as a program, and the functions that it calls.
+    """Return a module with the entry, wrapped as a program, and the functions that it calls.
 
     `sizes` has the sizes of variables in bytes.
 
@@ -210,7 +214,7 @@ def wrapped(
 
 
 class _Wrapping:
-    """The inputs of `wrapped`, and the state while it builds the module."""
+    """The inputs of `wrapped`, and its state while it builds the wrapped module."""
 
     def __init__(
         self,
@@ -334,7 +338,7 @@ class _Wrapping:
                 yield text
 
     def _declare(self, line: str) -> None:
-        """Declare the functions without bodies that a line calls."""
+        """Add declarations of the functions without bodies that a line of LLVM IR calls."""
         for called in _CALL.finditer(line):
             name = called[1].strip('"')
             known = self._functions.get(name)
@@ -344,7 +348,7 @@ class _Wrapping:
             self._declared.setdefault(name, f"declare void @{called[1]}(...)")
 
     def _head(self, parameters: str, kind: str, places: list[str], first: str) -> Iterator[str]:
-        """Yield the wrapper's blocks, which define all local variables of constant size."""
+        """Yield the blocks of the wrapper, which define all local variables of constant size."""
         names = [
             found[1] for one in split_at_commas(parameters) if (found := _PARAMETER.search(one))
         ]

@@ -1,4 +1,4 @@
-"""Reads measured throughput and latency by number of cores, and the functions to predict."""
+"""Reads measurements by number of cores from CSV, and the functions to predict."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -26,7 +26,7 @@ _MOST_CORES = 1000
 
 
 class Curves(NamedTuple):
-    """Functions with measured curves: all were measured at each number of cores in CORES."""
+    """Functions with measured throughput and latency at each number of cores in CORES."""
 
     names: tuple[str, ...]
     functions: Functions
@@ -45,7 +45,7 @@ class Query(NamedTuple):
 
 
 def read_curves(file: str) -> Curves:
-    """Read measured curves.
+    """Read measured throughput and latency by number of cores from a CSV file.
 
     Raises:
         InputError: if the file cannot be used.
@@ -77,7 +77,7 @@ def read_curves(file: str) -> Curves:
 
 
 def read_query(file: str) -> Query:
-    """Read a query.
+    """Read the functions and numbers of cores to predict from a CSV file.
 
     Raises:
         InputError: if the file cannot be used.
@@ -104,7 +104,10 @@ def _check(file: str, header: Sequence[str], measured: Sequence[str]) -> None:
 
 
 def _functions(file: str, rows: Sequence[Row]) -> dict[str, tuple[Row, dict[str, int]]]:
-    """Return each function's first row and description; rows of a function must agree."""
+    """Return the first row and the description of each function in a table.
+
+    Rows of the same function must have equal descriptions.
+    """
     found = dict[str, tuple[Row, dict[str, int]]]()
     for row in rows:
         name = _name(file, row)

@@ -1,4 +1,4 @@
-"""Documents of predictions by number of cores, and of predictions for pairs."""
+"""Types of the JSON documents with predictions by number of cores and for pairs."""
 
 from typing import TypedDict
 
@@ -15,7 +15,7 @@ from slowpath.insights.output import rounded
 
 
 class Point(TypedDict):
-    """Prediction for a function on a number of cores."""
+    """Predicted throughput and latency of a function on a number of cores."""
 
     function: str
     cores: int
@@ -25,7 +25,7 @@ class Point(TypedDict):
 
 
 class Knee(TypedDict):
-    """Advised number of cores for a function."""
+    """Recommended number of cores for a function: the knee of its throughput curve."""
 
     function: str
     knee_cores: int
@@ -38,7 +38,7 @@ class Knee(TypedDict):
 
 
 class CoresReport(TypedDict):
-    """Output of `slowpath insights cores --format json`."""
+    """The JSON document that `slowpath insights cores --format json` prints."""
 
     slowpath: str
     query: str
@@ -51,7 +51,7 @@ class CoresReport(TypedDict):
 
 
 def points_of(model: CoresModel, query: Query) -> list[Point]:
-    """Return the prediction for each row of the query."""
+    """Return the predictions for each function and number of cores in the query."""
     core_counts = tuple(sorted({cores for _, cores in query.rows}))
     found = predict(model, query.functions, core_counts)
     column = {cores: at for at, cores in enumerate(core_counts)}
@@ -68,7 +68,7 @@ def points_of(model: CoresModel, query: Query) -> list[Point]:
 
 
 def functions_of(model: CoresModel, query: Query, confidence: float) -> list[Knee]:
-    """Return the advice for each function."""
+    """Return the recommended number of cores for each function in the query."""
     found = advised(model, query.functions, confidence)
     return [
         {
@@ -89,7 +89,10 @@ __all__ = ["SCORES", "ColocationReport", "Group", "Pair", "groups_of"]
 
 
 class Pair(TypedDict):
-    """Two functions of a group, by number from 1, with their scores (see `scores.py`)."""
+    """Two functions that share the SmartNIC, and their scores from the ranking (`scores.py`).
+
+    Functions are numbered from 1 in their group.
+    """
 
     first: int
     second: int
@@ -109,7 +112,7 @@ class Group(TypedDict):
 
 
 class ColocationReport(TypedDict):
-    """Output of `slowpath insights colocation --format json`."""
+    """The JSON document that `slowpath insights colocation --format json` prints."""
 
     slowpath: str
     query: str
@@ -119,7 +122,7 @@ class ColocationReport(TypedDict):
 
 
 def groups_of(model: PairsModel, groups: Groups) -> list[Group]:
-    """Return the predictions for each group."""
+    """Return the predictions for the pairs of each group of functions."""
     found, surprises = predicted(model, groups), surprising(model, groups)
     return [
         {

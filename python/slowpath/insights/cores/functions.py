@@ -1,4 +1,4 @@
-"""Describes functions, which are chains of elements, by columns of numbers.
+"""Describes network functions, which are chains of elements, by columns of numbers.
 
 The chains are from Qiu et al., SOSP '21, § 4.2: Click-like elements, with blocks of computation and
 calls of the CRC unit between them. A flag `has_X` is 1 if X is in the chain. A parameter has an
@@ -69,7 +69,7 @@ USUAL: Mapping[str, tuple[int, int]] = {
 
 
 def flag(element: str) -> str:
-    """Return the name of the flag that tells if an element is in the chain."""
+    """Return the name of the column that tells if an element is in the chain."""
     return f"has_{element}"
 
 
@@ -99,13 +99,13 @@ _SHOWN = 5
 
 
 class Functions(NamedTuple):
-    """Functions by column: index i of each column belongs to function i."""
+    """A set of functions by column: index i of each column belongs to function i."""
 
     columns: Mapping[str, Array]  # flags and parameters, shape (functions,)
 
     @property
     def size(self) -> int:
-        """Number of functions."""
+        """Number of functions in the set."""
         return len(next(iter(self.columns.values())))
 
     def has(self, element: str) -> Array:
@@ -118,7 +118,7 @@ class Functions(NamedTuple):
 
 
 def check_columns(file: str, place: str, names: Collection[str], others: Collection[str]) -> None:
-    """Check that a table or an object has the columns of functions.
+    """Check that a table or JSON object has all columns that describe functions.
 
     Args:
         file: file for errors.
@@ -141,7 +141,7 @@ def check_columns(file: str, place: str, names: Collection[str], others: Collect
 
 
 def read_function(file: str, place: str, values: Mapping[str, object]) -> dict[str, int]:
-    """Return the flags and parameters of a function.
+    """Return the flags and parameters that describe a function, by column.
 
     Raises:
         InputError: if a value is invalid.
@@ -161,7 +161,7 @@ def read_function(file: str, place: str, values: Mapping[str, object]) -> dict[s
 
 
 def _whole(value: object) -> int | None:
-    """Return the integer in a cell; None if the cell has no integer."""
+    """Return the integer in a cell of a table; None if the cell has no integer."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -172,7 +172,7 @@ def _whole(value: object) -> int | None:
 
 
 def positive(file: str, place: str, name: str, value: object) -> float:
-    """Return a measured number.
+    """Return a measured value as a number.
 
     Raises:
         InputError: if it is not a positive number; the error names the column.
@@ -188,13 +188,13 @@ def positive(file: str, place: str, name: str, value: object) -> float:
 
 
 def functions_of(rows: Sequence[Mapping[str, int]]) -> Functions:
-    """Convert functions from rows to columns."""
+    """Return functions by column, given one row for each function."""
     names = (*NEEDED, *OPTIONAL)
     return Functions({name: np.array([float(row[name]) for row in rows]) for name in names})
 
 
 def unusual(row: Mapping[str, int]) -> list[str]:
-    """Return the columns of a function that are outside the measured range."""
+    """Return the columns in which a function is outside the range of the measurements."""
     blocks: Iterable[tuple[str, tuple[str, ...]]] = (
         *ELEMENTS.items(),
         *((block, (count,)) for block, count in (*COMPUTE.items(), *CRC.items())),

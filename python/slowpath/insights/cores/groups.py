@@ -30,7 +30,7 @@ _KNOWN = ("group", "functions", "pairs")
 
 
 class Alone(NamedTuple):
-    """Solo measurements of functions on GROUP_CORES cores."""
+    """Measurements of functions that ran alone, on GROUP_CORES cores."""
 
     throughput: Array  # packets/s, shape (groups, 4)
     latency: Array  # cycles, shape (groups, 4)
@@ -47,19 +47,19 @@ class Groups(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of groups."""
+        """Number of groups; each has four functions."""
         return len(self.names)
 
 
 class Paired(NamedTuple):
-    """Measurements of both members of each pair, in the order of PAIRS."""
+    """Measurements of functions that ran in pairs, in the order of PAIRS."""
 
     throughput: Array  # packets/s, shape (groups, 6, 2)
     latency: Array  # cycles, shape (groups, 6, 2)
 
 
 def read_groups(file: str) -> Groups:
-    """Read groups of functions, with or without measurements.
+    """Read groups of functions from a JSON-lines file, with or without measurements.
 
     Raises:
         InputError: if the file cannot be used.
@@ -68,7 +68,7 @@ def read_groups(file: str) -> Groups:
 
 
 def read_measured(file: str) -> tuple[Groups, Paired]:
-    """Read groups that were measured alone and in pairs.
+    """Read groups of functions that were measured alone and in pairs.
 
     Raises:
         InputError: if the file cannot be used, or a measurement is missing.
@@ -85,7 +85,7 @@ def read_measured(file: str) -> tuple[Groups, Paired]:
 
 
 def groups_of(file: str, rows: Sequence[Row]) -> Groups:
-    """Return the groups in rows of a file.
+    """Return the groups of functions in rows of a file.
 
     Raises:
         InputError: if a row is not a group.
@@ -163,7 +163,10 @@ def _value(file: str, place: str, found: Mapping[str, object], name: str) -> flo
 
 
 def _pairs(file: str, row: Row) -> list[list[list[float]]]:
-    """Return throughput and latency by pair and member; shape (6, 2, 2)."""
+    """Return measured throughput and latency of each pair of functions in a group.
+
+    The indices are pair, function of the pair, and quantity; the shape is (6, 2, 2).
+    """
     pairs = row.values.get("pairs")
     if not isinstance(pairs, list) or len(pairs) != len(PAIRS):
         raise InputError(file, f"{row.place}, pairs: is no list of {len(PAIRS)} measured pairs")

@@ -1,4 +1,4 @@
-"""Finds the knee of a throughput curve, which is the advised number of cores."""
+"""Finds the knee of a throughput curve: the number of cores beyond which more add little."""
 
 from typing import NamedTuple
 
@@ -16,11 +16,13 @@ _UNIT = 5.4
 
 
 def knees(throughput: Array) -> NDArray[np.int64]:
-    """Return the knees of curves; the last dimension of throughput is over CORES.
+    """Return the knee of each throughput curve, as a number of cores.
 
-    A unit is the throughput at 24 cores divided by 5.4. The knee is in the first step of six cores
-    whose gain is below 0.72 units; each 0.12 units of its gain add one core. Without such a step,
-    the knee is 60.
+    The last dimension of `throughput` has one value for each of the core counts in CORES (24 to 60,
+    in steps of six). The result has the shape of the other dimensions. Gains from one core count to
+    the next are measured in units of the throughput at 24 cores divided by 5.4. The knee is in the
+    first step of six cores whose gain is below 0.72 units; each 0.12 units of its gain add one
+    core. Without such a step, the knee is 60 cores.
     """
     gains = np.diff(throughput, axis=-1) / (throughput[..., :1] / _UNIT)
     small = gains < _FULL
@@ -34,7 +36,7 @@ def knees(throughput: Array) -> NDArray[np.int64]:
 
 
 class Advice(NamedTuple):
-    """Advised number of cores of each function, with the ends of its interval."""
+    """Advised numbers of cores, one per network function, with confidence intervals."""
 
     cores: NDArray[np.int64]  # shape (functions,)
     low: NDArray[np.int64]
@@ -42,7 +44,9 @@ class Advice(NamedTuple):
 
 
 def scattered(spread: Array, draws: int) -> Array:
-    """Draw random deviations log(measured / predicted) at CORES, shape (draws, 7).
+    """Draw random errors of predicted throughput curves, as log(measured / predicted).
+
+    The result has the shape (draws, 7), with a column for each of the seven core counts in CORES.
 
     Args:
         spread: covariance of log(measured / predicted) at CORES, shape (7, 7).
@@ -54,7 +58,12 @@ def scattered(spread: Array, draws: int) -> Array:
 
 
 def median_interval(found: NDArray[np.int64], confidence: float) -> Advice:
-    """Return the median of knees, shape (draws, functions), and the interval for a confidence."""
+    """Return the median and a confidence interval of the knees of random throughput curves.
+
+    Args:
+        found: knees as numbers of cores, shape (draws, functions).
+        confidence: probability that the interval contains a knee, between 0 and 1.
+    """
     tail = (1 - confidence) / 2
     at = (0.5, tail, 1 - tail)
     return Advice(*np.quantile(found, at, axis=0, method="closest_observation").astype(np.int64))
@@ -62,17 +71,18 @@ def median_interval(found: NDArray[np.int64], confidence: float) -> Advice:
 
 _DRAWS = 500
 _BLOCK = 256
-"""Number of functions that are processed at a time, to limit memory."""
+"""Number of functions that are processed at a time, to limit the use of memory."""
 
 
 def advise(throughput: Array, spread: Array, confidence: float) -> Advice:
-    """Return the median knee of random curves around the predicted curve, and an interval.
+    """Advise core counts: the median knee of random throughput curves, with an interval.
 
-    A knee jumps by several cores when a gain crosses a limit. So it is determined for many curves
-    that differ from the prediction as much as measured curves do.
+    A small change of the throughput can move the knee of a curve by several cores. So the knee is
+    determined for many random curves, which differ from the prediction as much as measured curves
+    do.
 
     Args:
-        throughput: predicted at CORES, shape (functions, 7).
+        throughput: predicted throughput at CORES, shape (functions, 7).
         spread: covariance of log(measured / predicted) at CORES, shape (7, 7).
         confidence: probability that the interval contains the measured knee, between 0 and 1.
     """

@@ -1,7 +1,8 @@
-"""Trains, saves and evaluates the model of throughput and latency curves.
+"""Trains, saves and evaluates the model of throughput and latency of functions by core count.
 
 Each member of the ensemble predicts functions that it was not trained with. These predictions
-determine the spread of measured curves around predictions, and the weights of latency terms.
+determine the spread of measured curves around predictions, and the weights of the terms of the
+latency model.
 """
 
 import json
@@ -24,7 +25,10 @@ _GIGA = 1e9
 
 
 class CoresModel(NamedTuple):
-    """An ensemble of network fits, each to a part of the functions; predictions are their mean."""
+    """An ensemble of queueing networks, each fitted to a subset of the measured network functions.
+
+    Predictions are the mean over the members of the ensemble.
+    """
 
     members: tuple[Array, ...]  # network parameters of each fit
     latency: Array  # weights of latency terms
@@ -33,14 +37,14 @@ class CoresModel(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Predictions for functions at several core counts."""
+    """Predicted throughput and latency of network functions, for each of several core counts."""
 
     throughput: Array  # packets/s, shape (functions, core counts)
     latency: Array  # cycles, shape (functions, core counts)
 
 
 def predict(model: CoresModel, functions: Functions, cores: tuple[int, ...]) -> Points:
-    """Predict throughput and latency at each number of cores."""
+    """Predict throughput and latency of functions at each number of cores."""
     count, many = functions.size, len(cores)
     places = np.repeat(np.arange(count), many)
     number = np.tile(np.array(cores, float), count)[:, None]
@@ -57,7 +61,7 @@ def predict(model: CoresModel, functions: Functions, cores: tuple[int, ...]) -> 
 def mean_throughput(
     members: tuple[Array, ...], functions: Functions, cores: tuple[int, ...]
 ) -> Array:
-    """Return the geometric mean of the members' throughputs in packets/s.
+    """Return the geometric mean of the members' predicted throughputs, in packets/s.
 
     The shape is (functions, core counts).
     """
@@ -69,7 +73,7 @@ def mean_throughput(
 
 
 class Advised(NamedTuple):
-    """Advice for functions, with predictions at the advised numbers of cores."""
+    """Advised core counts of functions, with predictions at these core counts."""
 
     advice: Advice
     throughput: Array  # packets/s, shape (functions,)
@@ -78,7 +82,7 @@ class Advised(NamedTuple):
 
 
 def advised(model: CoresModel, functions: Functions, confidence: float) -> Advised:
-    """Return the advised number of cores for each function."""
+    """Return the advised number of cores for each function, with a confidence interval."""
     core_counts = tuple(range(CORES[0], CORES[-1] + 1))
     points = predict(model, functions, core_counts)
     measured = [core_counts.index(cores) for cores in CORES]
@@ -90,11 +94,15 @@ def advised(model: CoresModel, functions: Functions, confidence: float) -> Advis
 
 MEMBERS = 5
 _INLIERS = 0.95
-"""Share of functions whose errors determine the spread: those with the smallest errors."""
+"""Share of functions from which the spread of errors is computed: those with the smallest
+errors."""
 
 
 class Crossed(NamedTuple):
-    """Trained members of an ensemble, and their predictions for functions held out from them."""
+    """Members of an ensemble after cross-validation, with predictions for held-out functions.
+
+    Each function is predicted by the one member that was not trained with it.
+    """
 
     members: tuple[Array, ...]
     throughput: Array  # packets/s at CORES, shape (functions, 7)
@@ -102,12 +110,18 @@ class Crossed(NamedTuple):
 
 
 def learn(curves: Curves, members: int = MEMBERS, seed: int = 0) -> CoresModel:
-    """Train the model; the same curves and seed always give the same model."""
+    """Train the model of throughput and latency from measured curves.
+
+    Equal curves and seeds give equal models.
+    """
     return model_of(curves, cross(curves, members, seed))
 
 
 def cross(curves: Curves, members: int, seed: int) -> Crossed:
-    """Train members, each without one part of the functions, and predict this part."""
+    """Cross-validate an ensemble.
+
+    Each member is trained without one subset of the functions, and then predicts this subset.
+    """
     count, many = len(curves.names), len(CORES)
     part = np.random.default_rng(seed).permutation(count) % members
     found = tuple(_fitted(curves, np.flatnonzero(part != one), one) for one in range(members))
@@ -125,7 +139,11 @@ def cross(curves: Curves, members: int, seed: int) -> Crossed:
 
 
 def model_of(curves: Curves, crossed: Crossed) -> CoresModel:
-    """Return the model: its members, the weights of latencies, and the spread of curves."""
+    """Return the model made of trained members.
+
+    Its latency weights and its spread of errors are computed from the predictions for held-out
+    functions.
+    """
     known = {
         name: np.repeat(one[:, None], len(CORES), 1)
         for name, one in works(curves.functions).items()
@@ -136,7 +154,10 @@ def model_of(curves: Curves, crossed: Crossed) -> CoresModel:
 
 
 def spread(errors: Array) -> Array:
-    """Return the covariance of `errors`, log(measured / predicted), without a few outliers."""
+    """Return the covariance of prediction errors between core counts, without a few outliers.
+
+    An error is log(measured / predicted). `errors` has the shape (functions, 7).
+    """
     largest = np.abs(errors).max(1)
     inliers = errors[largest <= np.quantile(largest, _INLIERS)]
     return np.asarray(inliers.T @ inliers / len(inliers))
@@ -149,7 +170,7 @@ def _fitted(curves: Curves, places: NDArray[np.intp], seed: int) -> Array:
 
 
 def _settings(functions: Functions) -> tuple[tuple[Array, ...], Array]:
-    """Return work and core counts for each function at each of CORES."""
+    """Return work per packet and number of cores for each function at each core count in CORES."""
     count = functions.size
     places = np.repeat(np.arange(count), len(CORES))
     work = select_amounts(amounts(works(functions)), (places,))
@@ -163,7 +184,7 @@ _FOLDER = Path(__file__).parent / "models"
 
 
 class SavedCores(TypedDict):
-    """Schema of a saved model of curves."""
+    """Schema of a saved model of throughput and latency curves."""
 
     functions: int
     members: list[SavedNetwork]
@@ -172,17 +193,17 @@ class SavedCores(TypedDict):
 
 
 def shipped_file(traffic: str) -> Path:
-    """Return the file of the shipped model for a kind of traffic."""
+    """Return the file of the shipped model for a kind of traffic, one of TRAFFIC."""
     return _FOLDER / f"{traffic}.json"
 
 
 def shipped(traffic: str) -> CoresModel:
-    """Return the shipped model for a kind of traffic."""
+    """Return the shipped model for a kind of traffic, one of TRAFFIC."""
     return read(json.loads(shipped_file(traffic).read_text()))
 
 
 def written(model: CoresModel) -> SavedCores:
-    """Return the model as a document."""
+    """Return the model as a JSON document."""
     return {
         "functions": model.functions,
         "members": [network.written(one) for one in model.members],
@@ -192,7 +213,7 @@ def written(model: CoresModel) -> SavedCores:
 
 
 def read(document: SavedCores) -> CoresModel:
-    """Return the model that a document contains."""
+    """Return the model that a JSON document contains."""
     return CoresModel(
         tuple(network.read(one) for one in document["members"]),
         network.read_latency(document["latency"]),

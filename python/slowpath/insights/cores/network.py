@@ -1,13 +1,15 @@
-"""Computes the work of functions and their latency from the parameters of the queueing network.
+"""Computes the work of functions, and predicts throughput and latency with a queueing network.
 
-The published measurements show that time depends on counts and on the state of the chain
-(docs/insights.md). The third compute and accelerator blocks use the counts of the first blocks.
-After an address rewriter, lookups are cheaper, because few flows remain. After the average counter,
-each slot costs more. `tcpdemux` finds its flow in the first slot if `tcpconn` fills the slots.
+A network function is a chain of elements, such as packet filters and hash table lookups. The
+published measurements show that a packet's time depends on the amounts of work and on the chain
+(docs/insights.md). The third compute and accelerator blocks have no loop counts of their own: they
+use those of the first blocks. After an address rewriter, lookups are cheaper, because few flows
+remain. After the average counter, each visited hash table slot costs more. `tcpdemux` finds its
+flow in the first slot if `tcpconn` fills the slots.
 
 The measurements also show the shared resources. The internal memory (IMEM) has filter rules and
-single records, the external memory (EMEM) has tables of flows. The line delivers packets. The
-interconnect of cores and memories slows down long before any resource is full.
+single records, the external memory (EMEM) has tables of flows. The network line delivers packets.
+The interconnect of cores and memories slows down long before any resource is full.
 
 The queue length factor c distinguishes resources that much common work uses. A memory bank serves
 requests at a uniform rate, so its queue stays short until it is nearly full. On the interconnect,
@@ -28,28 +30,27 @@ from slowpath.insights.cores.functions import ABSENT, COMPUTE, CRC, Array, Funct
 from slowpath.insights.cores.queueing import THREADS, Demands, busy, curvature, solve, wait_at
 
 ANY, AVERAGED, REWRITTEN, AS_SENT = "", " averaged", " rewritten", " as sent"
-"""States of the chain that change the time of a lookup.
-
-They are: any, after `avgcounter`, after `iprewriter`, or without `iprewriter`.
-"""
+"""States of a chain of elements that change the time of a lookup: any state, after the element
+`avgcounter`, after `iprewriter`, or without `iprewriter`."""
 
 LOOKUPS = ("rewriter", "control", "data", "webgen", "demux", "conn", "demux+conn")
-"""Names of the lookups in hash tables.
-
-`iprewriter` and `webgen` have one, `ftpportmapper` has two. There is one for `tcpdemux` alone, one
-for `tcpconn` alone, and one for both together.
-"""
+"""Names of lookups in hash tables. The elements `iprewriter` and `webgen` have one, `ftpportmapper`
+has two. There is one for `tcpdemux` alone, one for `tcpconn` alone, and one for both together."""
 
 LEVELS = (2, 3, 4, 5)
 
 
 def at_least(lookup: str, state: str, slots: int) -> str:
-    """Return the name of a kind of work: a lookup that may visit at least `slots` slots."""
+    """Return the name of a kind of work: a lookup that may visit `slots` or more hash table slots.
+
+    `state` describes the elements before the lookup, such as " rewritten" after an address
+    rewriter.
+    """
     return f"{lookup}{state} slots>={slots}"
 
 
 def works(functions: Functions) -> Mapping[str, Array]:
-    """Return the amount of each kind of work by name, shape (functions,)."""
+    """Return the amounts of each kind of work of a packet by name, shape (functions,)."""
     found = {"packet": np.ones(functions.size)}
     for at in ("1", "2"):
         present = functions.has(f"ipfilter{at}")
@@ -71,7 +72,11 @@ def works(functions: Functions) -> Mapping[str, Array]:
 
 
 def _blocks(functions: Functions, known: Mapping[str, str], kind: str) -> tuple[Array, Array]:
-    """Return the number of blocks of a kind, and the sum of their loop counts."""
+    """Return the number of compute or accelerator blocks by chain, and the sum of their loop counts.
+
+    `known` maps the name of each measured block to the column with its loop count. `kind` is the
+    name prefix of the blocks.
+    """
     blocks = {**known, **{name: count for name, count in ABSENT.items() if name.startswith(kind)}}
     present = {name: functions.columns[flag(name)] for name in blocks}
     rounds = [present[name] * functions.columns[count] for name, count in blocks.items()]
@@ -79,7 +84,10 @@ def _blocks(functions: Functions, known: Mapping[str, str], kind: str) -> tuple[
 
 
 def _lookups(functions: Functions) -> dict[str, tuple[Array, Array]]:
-    """Return for each lookup 1 if it is in the chain (else 0), and its maximum number of slots."""
+    """Return, for each kind of lookup, its presence in each chain (1 or 0) and its table slots.
+
+    The slots are the maximum number that a lookup may visit.
+    """
     slots = functions.columns
     demux, conn = functions.has("tcpdemux"), functions.has("tcpconn")
     mapper, flow = functions.has("ftpportmapper"), slots["tcpflow_slots"]
@@ -96,7 +104,11 @@ def _lookups(functions: Functions) -> dict[str, tuple[Array, Array]]:
 
 
 def _states(name: str, present: Array, slots: Array, functions: Functions) -> dict[str, Array]:
-    """Return the presence of a lookup and its slots after the first, by state of the chain."""
+    """Return the amounts of work of one kind of lookup, by name, for each state of the chain.
+
+    A state says which elements precede the lookup. The amounts are the lookup's presence (1 or 0),
+    the slots it may visit after the first, and one flag for each of LEVELS slots.
+    """
     rewritten = functions.has("iprewriter")
     states = {
         ANY: np.ones(functions.size),
@@ -115,7 +127,7 @@ def _states(name: str, present: Array, slots: Array, functions: Functions) -> di
 
 
 class Resource(NamedTuple):
-    """A resource of the card on which packets spend time."""
+    """A resource of the SmartNIC on which packets spend time, such as a memory."""
 
     name: str
     work: tuple[str, ...]  # kinds of work that take time on the resource
@@ -128,7 +140,10 @@ _REWRITER, *_OTHER_LOOKUPS = LOOKUPS
 
 
 def _in(states: tuple[str, ...], lookups: tuple[str, ...] = LOOKUPS) -> tuple[str, ...]:
-    """Return the kinds of work of lookups in these states: presence and slots."""
+    """Return the names of the kinds of work of `lookups` after the elements that `states` describe.
+
+    Each lookup has up to two kinds of work: its presence, and the hash table slots after the first.
+    """
     found = list[str]()
     for name in lookups:
         for state in states:
@@ -181,42 +196,44 @@ SHARED = (
     ),
 )
 LINE = 2
-"""Index of the line among shared resources."""
+"""Index of the line among the shared resources."""
 RESOURCES = (COMPUTING, WAITING, *SHARED)
 
 
 SIZES = tuple(len(one.work) for one in RESOURCES)
 TIMES = sum(SIZES)
-"""Number of parameters that are times; the others are logarithms of c, one per shared resource."""
+"""Number of network parameters that are times. The others are logarithms of the queue length factor
+c, one per shared resource."""
 COUNT = TIMES + len(SHARED)
 _ENDS = tuple(np.cumsum((0, *SIZES)))
 _LEAST = np.array([1.0, 1.0, *(1e-6 for _ in SHARED)])
-"""Minimum demand on each resource, ns."""
+"""Minimum demand of a packet on each resource, in ns."""
 _OTHERS = (THREADS - 1) / THREADS
 
 Amounts = tuple[Array, ...]
-"""Amounts of each kind of work for each resource, shape (settings, classes, kinds of work)."""
+"""Amounts of each kind of work, with an array for each resource, shape (settings, classes, kinds of
+work). A class is one of the functions that share the SmartNIC in a setting."""
 
 
 def amounts(works: Mapping[str, Array]) -> Amounts:
-    """Return the amounts of each function alone, shape (functions, 1, kinds of work)."""
+    """Return the amounts of work of each function alone, shape (functions, 1, kinds of work)."""
     return tuple(
         np.stack([works[name] for name in resource.work], -1)[:, None, :] for resource in RESOURCES
     )
 
 
 def select_amounts(many: Amounts, places: Sequence[Array] | Sequence[np.ndarray]) -> Amounts:
-    """Return the amounts for settings in which several functions (classes) share the card.
+    """Return the amounts of work in settings in which several functions share the SmartNIC.
 
     Args:
         many: amounts of each function alone.
-        places: for each class, the index of its function in each setting.
+        places: for each of the sharing functions (classes), its index in `many` by setting.
     """
     return tuple(np.concatenate([one[place] for place in places], 1) for one in many)
 
 
 def demands(parameters: Array, work: Amounts) -> Demands:
-    """Return the demands of a packet of each class in each setting."""
+    """Return the demands on resources of a packet of each class in each setting, in ns."""
     times = [
         np.maximum(one @ parameters[first:end], least)
         for one, first, end, least in zip(work, _ENDS[:-1], _ENDS[1:], _LEAST, strict=True)
@@ -226,7 +243,7 @@ def demands(parameters: Array, work: Amounts) -> Demands:
 
 
 class Sensitivity(NamedTuple):
-    """Throughputs and their derivatives by the parameters."""
+    """Throughputs in the queueing network, with derivatives by its parameters."""
 
     throughput: Array  # packets/ns, shape (settings, classes)
     slopes: Array  # derivatives of log throughput, shape (settings, classes, parameters)
@@ -235,7 +252,11 @@ class Sensitivity(NamedTuple):
 def throughput(parameters: Array, work: Amounts, cores: Array, near: Array | None = None) -> Array:
     """Return the throughput of each class in packets/ns, shape (settings, classes).
 
-    `near` are approximate throughputs, if known.
+    Args:
+        parameters: parameters of the queueing network.
+        work: amounts of work.
+        cores: number of cores of each class, shape (settings, classes).
+        near: approximate throughputs from which the iteration starts, if known.
     """
     return solve(demands(parameters, work), cores, near)
 
@@ -243,7 +264,11 @@ def throughput(parameters: Array, work: Amounts, cores: Array, near: Array | Non
 def sensitivity(
     parameters: Array, work: Amounts, cores: Array, near: Array | None = None
 ) -> Sensitivity:
-    """Return throughputs with derivatives, from the implicit function theorem."""
+    """Return throughputs and their derivatives by the network parameters.
+
+    The derivatives follow from the implicit function theorem. `near` has approximate throughputs
+    from which the iteration starts, if known.
+    """
     needed = demands(parameters, work)
     found = solve(needed, cores, near)
     state = busy(needed, cores, found)
@@ -272,22 +297,22 @@ _PARTS = (
     *("webgen", "demux", "conn", "demux+conn"),
 )
 _CARD = 60
-"""Number of cores of the card."""
+"""Number of cores of the SmartNIC."""
 _FEWEST = 0.4
-"""Smallest number of cores that was measured, as a share of the card's cores."""
+"""Smallest number of cores that was measured, as a share of the SmartNIC's cores."""
 _ROUNDS = 10
 _OUTLIER = 0.02
 _RIDGE = 1e-3
 _SMALLEST = 1e-3
 NAMES = ("time", "cores", "time by cores", *_PARTS)
-"""Names of the latency terms."""
+"""Names of the terms of the linear latency model."""
 LATENCY_COUNT = len(NAMES)
 LEAST = 16.0
-"""Minimum latency in cycles: the period of the clock."""
+"""Minimum latency in cycles: the period of the clock that measured latencies."""
 
 
 class Times(NamedTuple):
-    """Times of packets in the network, on which latencies are based."""
+    """Times of packets in the queueing network, from which latencies are computed."""
 
     packet: Array  # time of a packet in ns, shape (settings, classes)
     line: Array  # part of it that the packet waits for the line, in ns
@@ -295,7 +320,16 @@ class Times(NamedTuple):
 
 
 def times(members: Sequence[Array], work: Amounts, cores: Array, throughput: Array) -> Times:
-    """Return the times of packets at throughputs (packets/ns), averaged over networks `members`."""
+    """Return the times of packets at given throughputs.
+
+    The wait for the network line is the mean over several fitted queueing networks.
+
+    Args:
+        members: parameters of the networks.
+        work: amounts of work.
+        cores: number of cores of each class, shape (settings, classes).
+        throughput: throughputs in packets/ns, shape (settings, classes).
+    """
     packet = THREADS * cores / throughput
     waits = [
         wait_at(demands(one, work), cores, _below(one, work, throughput), LINE) for one in members
@@ -305,9 +339,10 @@ def times(members: Sequence[Array], work: Amounts, cores: Array, throughput: Arr
 
 
 def _below(parameters: Array, work: Amounts, throughput: Array) -> Array:
-    """Reduce throughputs so that the line stays below its capacity in one network.
+    """Reduce throughputs so that the network line (the port) stays below its capacity.
 
-    `throughput` is a mean over networks, so it may exceed the capacity in one of them.
+    `throughput` is a mean over several fitted queueing networks, so it may exceed the capacity in
+    the network with these `parameters`.
     """
     shared = demands(parameters, work).shared
     used = np.einsum("sj,sj->s", throughput, shared[:, :, LINE])
@@ -315,7 +350,7 @@ def _below(parameters: Array, work: Amounts, throughput: Array) -> Array:
 
 
 def _columns(works: Mapping[str, Array], found: Times) -> Array:
-    """Return the latency terms, shape (settings, classes, LATENCY_COUNT).
+    """Return the regressors of the linear latency model, shape (settings, classes, LATENCY_COUNT).
 
     The arrays in `works` have the shape (settings, classes).
     """
@@ -326,11 +361,11 @@ def _columns(works: Mapping[str, Array], found: Times) -> Array:
 
 
 def fit(works: Mapping[str, Array], found: Times, cycles: Array) -> Array:
-    """Fit the weights of latency terms, shape (LATENCY_COUNT,).
+    """Fit the weights of the terms of the latency model, shape (LATENCY_COUNT,).
 
     Args:
         works: amounts by kind of work, shape (settings, classes).
-        found: times of packets.
+        found: times of packets in the network.
         cycles: measured latencies, shape (settings, classes).
     """
     columns = _columns(works, found).reshape(-1, LATENCY_COUNT)
@@ -348,7 +383,7 @@ def fit(works: Mapping[str, Array], found: Times, cycles: Array) -> Array:
 
 
 def latency(weights: Array, works: Mapping[str, Array], found: Times) -> Array:
-    """Return the latencies in cycles, shape (settings, classes)."""
+    """Return predicted latencies in cycles, shape (settings, classes)."""
     return np.maximum(_columns(works, found) @ weights, LEAST)
 
 
@@ -356,14 +391,14 @@ _TINY = 1e-9
 
 
 class SavedNetwork(TypedDict):
-    """Schema of saved network parameters."""
+    """Schema of the saved parameters of a queueing network."""
 
     times: Mapping[str, Mapping[str, float]]  # ns, by resource and kind of work
     queues: Mapping[str, float]  # c, by resource
 
 
 def written(parameters: Array) -> SavedNetwork:
-    """Return the parameters as a document."""
+    """Return network parameters as a JSON document."""
     times, at = dict[str, dict[str, float]](), 0
     for resource in RESOURCES:
         part = parameters[at : at + len(resource.work)]
@@ -376,7 +411,7 @@ def written(parameters: Array) -> SavedNetwork:
 
 
 def read(document: SavedNetwork) -> Array:
-    """Return the parameters that a document contains."""
+    """Return the network parameters that a JSON document contains."""
     found, at = np.zeros(COUNT), 0
     for resource in RESOURCES:
         times = document["times"][resource.name]
@@ -388,15 +423,15 @@ def read(document: SavedNetwork) -> Array:
 
 
 def written_latency(weights: Array) -> dict[str, float]:
-    """Return the weights of latency terms by name."""
+    """Return the weights of the latency terms by name."""
     return {name: rounded(one) for name, one in zip(NAMES, weights, strict=True)}
 
 
 def read_latency(document: Mapping[str, float]) -> Array:
-    """Return the weights that a document contains."""
+    """Return the weights of the latency terms that a JSON document contains."""
     return np.array([document[name] for name in NAMES])
 
 
 def rounded(number: float) -> float:
-    """Round to significant digits; tiny values become 0."""
+    """Round a number to a few significant digits; tiny values become 0."""
     return output.rounded(number) if abs(number) > _TINY else 0.0

@@ -1,7 +1,8 @@
 """Fits the parameters of the queueing network to measured throughput.
 
 The objective is the sum of squared relative errors and of squared parameters in typical units. The
-second part keeps those parameters small that measurements do not determine. Times are not negative.
+second part keeps parameters small that the measurements do not determine. Times are not negative.
+
 The method is Levenberg-Marquardt with projection on the bounds: Moré, The Levenberg-Marquardt
 Algorithm, 1978; Kanzow et al., 2004.
 """
@@ -25,20 +26,20 @@ from slowpath.insights.cores.queueing import Array
 _RIDGE = 1e-3
 _RIDGE_QUEUES = 1e-2
 _QUEUES = np.log([one.queueing for one in SHARED]).T
-"""Lower and upper bounds of log c, by shared resource."""
+"""Lower and upper bounds of the logarithm of the queue length factor c, by shared resource."""
 _STARTS = 2
 _ROUNDS = 100
 _ENOUGH = 1e-4
-"""A round of the fit is useful if it reduces the objective by at least this share."""
+"""Minimum share by which a useful round of the fit reduces the objective."""
 _IDLE = 4
-"""The fit ends after this number of consecutive rounds without a useful gain."""
+"""Number of consecutive rounds without a useful gain after which the fit ends."""
 _DAMPED = 1e8
 _SMALLEST = 0.1
 _TINY = 1e-12
 
 
 class Measured(NamedTuple):
-    """Measured settings, all with the same number of classes."""
+    """Measured throughputs in several settings, all with the same number of functions (classes)."""
 
     work: Amounts
     cores: Array  # shape (settings, classes)
@@ -58,10 +59,10 @@ class _Point(NamedTuple):
 
 
 def fit(sets: Sequence[Measured], seed: int) -> Array:
-    """Fit the parameters.
+    """Fit the parameters of the queueing network to measured throughputs.
 
     Args:
-        sets: settings, by number of classes.
+        sets: measured settings; each entry has another number of classes.
         seed: seed of the start points. Several are tried, because some fits end in a bad optimum
             that leaves a resource unused.
     """
@@ -71,7 +72,7 @@ def fit(sets: Sequence[Measured], seed: int) -> Array:
 
 
 def _fitted(sets: Sequence[Measured], start: Array) -> _Fitted:
-    """Fit the parameters from one start point."""
+    """Fit the parameters of the network from one start point."""
     unit = _units(sets[0].work)
     low, high = np.zeros(COUNT), np.full(COUNT, np.inf)
     low[TIMES:], high[TIMES:] = _QUEUES
@@ -110,7 +111,7 @@ def _fitted(sets: Sequence[Measured], start: Array) -> _Fitted:
 
 
 def _units(work: Amounts) -> Array:
-    """Return a typical value of each parameter."""
+    """Return a typical value of each parameter of the network."""
     found = []
     for resource, amount in zip(RESOURCES, work, strict=True):
         flat = np.abs(amount).reshape(-1, amount.shape[-1])

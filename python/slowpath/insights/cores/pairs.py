@@ -1,8 +1,9 @@
-"""Trains, saves and evaluates the model of pairs of functions that share a card.
+"""Trains, saves and evaluates the model of pairs of functions that share a SmartNIC.
 
-Both members have equal equations, so swapping them swaps their results and keeps all scores. If a
-function was measured alone, its own times are scaled until the network predicts its solo
-throughput. So unexplained properties of a function also affect its pairs.
+Both members of a pair have equal equations, so swapping them swaps their results and keeps all
+scores. If a function was measured alone, its times without contention are scaled until the queueing
+network predicts the measured solo throughput. So properties of a function that the model does not
+explain also affect its pairs.
 
 In the published pairs, a function is slightly faster as the first member than as the second
 (docs/insights.md). This artefact of the measurement is removed.
@@ -36,13 +37,14 @@ _GIGA = 1e9
 _ROUNDS = 12
 _SMALL = 1e-3
 _FLATTEST = -0.2
-"""Largest slope that the search assumes; slopes are nearly zero if a shared resource is full."""
+"""Largest slope of log throughput that the search assumes. Slopes are nearly zero if a shared
+resource is full."""
 _FARTHEST = 0.4
-"""Largest absolute logarithm of the factor by which a function's own times are scaled."""
+"""Maximum absolute logarithm of the factor by which a function's own times are scaled."""
 
 
 class PairsModel(NamedTuple):
-    """The fitted network of pairs."""
+    """The queueing network fitted to measured pairs of functions, with weights for latencies."""
 
     parameters: Array
     latency: Array  # weights of latency terms
@@ -50,7 +52,10 @@ class PairsModel(NamedTuple):
 
 
 class Sharing(NamedTuple):
-    """Throughput and latency of functions alone and in pairs."""
+    """Throughput and latency of functions that run alone, and in pairs on one SmartNIC.
+
+    Functions come in groups of four. The four functions of a group form six pairs.
+    """
 
     alone: Array  # packets/s, shape (groups, 4)
     alone_latency: Array  # cycles, shape (groups, 4)
@@ -59,12 +64,18 @@ class Sharing(NamedTuple):
 
 
 def alone_places(groups: int) -> tuple[np.ndarray]:
-    """Return the index of each function, as settings with one class."""
+    """Return the index of each function, for queueing network settings with one function each.
+
+    A group has four functions.
+    """
     return (np.arange(groups * FUNCTIONS),)
 
 
 def pair_places(groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of the first and the second members of all pairs."""
+    """Return the function indices of the first members, and of the second members, of all pairs.
+
+    Each group of four functions forms six pairs.
+    """
     first = np.arange(groups)[:, None] * FUNCTIONS
     return (first + FIRST).ravel(), (first + SECOND).ravel()
 
@@ -106,12 +117,12 @@ def shared(model: PairsModel, groups: Groups) -> Sharing:
 
 
 def _correction(measured: Array, predicted: Array) -> Array:
-    """Return measured / predicted; 1 where there is no measurement."""
+    """Return the correction factor measured / predicted; it is 1 without a measurement (NaN)."""
     return np.where(np.isnan(measured), 1.0, measured / predicted)
 
 
 def surprising(model: PairsModel, groups: Groups) -> NDArray[np.bool_]:
-    """Return true for functions whose solo throughput is far from its prediction.
+    """Return, for each function, true if its measured solo throughput is far from the prediction.
 
     The shape is (groups, 4).
     """
@@ -121,13 +132,13 @@ def surprising(model: PairsModel, groups: Groups) -> NDArray[np.bool_]:
 
 
 def predicted(model: PairsModel, groups: Groups) -> Scores:
-    """Return the predicted scores of all pairs."""
+    """Return the predicted scores of all pairs of functions in each group."""
     found = shared(model, groups)
     return scores(found.alone, found.alone_latency, found.pairs, found.pairs_latency)
 
 
 class _Setting:
-    """Functions that run alone or together, with the solution of the network for them."""
+    """Functions alone or in pairs, with the throughputs that solve their queueing network."""
 
     def __init__(self, model: PairsModel, work: Amounts, needed: Demands) -> None:
         self.model, self.work = model, work
@@ -144,9 +155,10 @@ def _scaled(needed: Demands, scale: Array) -> Demands:
 
 
 def _scales(needed: Demands, groups: Groups) -> Array:
-    """Return the factors of own times with which the network predicts solo throughputs.
+    """Return, for each function, the factor on its times without contention.
 
-    The shape is (functions,); functions without measurements have the factor 1.
+    With these factors, the queueing network predicts the measured solo throughputs. The shape is
+    (functions,); functions without measurements have the factor 1.
     """
     measured = groups.alone.throughput.reshape(-1, 1) / _GIGA
     known = ~np.isnan(measured)
@@ -165,7 +177,10 @@ def _scales(needed: Demands, groups: Groups) -> Array:
 
 
 def learn(groups: Groups, pairs: Paired, seed: int = 0) -> PairsModel:
-    """Train the model; the same groups and seed always give the same model."""
+    """Train the model of pairs from measurements of functions alone and in pairs.
+
+    Equal measurements and seeds give equal models.
+    """
     count = groups.size
     known = works(groups.functions)
     one = amounts(known)
@@ -184,7 +199,10 @@ def learn(groups: Groups, pairs: Paired, seed: int = 0) -> PairsModel:
 
 
 def position_bias(groups: Groups, pairs: Paired) -> Array:
-    """Return the logarithms of the advantage of each position in a pair: +d and -d, shape (2,)."""
+    """Return the bias of measured throughput by position in a pair, as logarithms +d and -d.
+
+    The first member of a pair was measured slightly faster than the second. The shape is (2,).
+    """
     alone = groups.alone.throughput
     advantage = np.log(pairs.throughput) - np.log(np.stack([alone[:, FIRST], alone[:, SECOND]], -1))
     half = float((advantage[..., 0] - advantage[..., 1]).mean()) / 2
@@ -194,7 +212,7 @@ def position_bias(groups: Groups, pairs: Paired) -> Array:
 def _latency(
     parameters: Array, alone: Measured, known: Mapping[str, Array], groups: Groups
 ) -> Array:
-    """Return the weights of latency terms, fitted to solo measurements."""
+    """Return the weights of the latency terms, fitted to solo measurements."""
     rates = throughput(parameters, alone.work, alone.cores)
     times = delays.times((parameters,), alone.work, alone.cores, rates)
     settings = {name: amount[:, None] for name, amount in known.items()}
@@ -213,12 +231,12 @@ class SavedPairs(TypedDict):
 
 
 def shipped() -> PairsModel:
-    """Return the shipped model."""
+    """Return the shipped model of pairs."""
     return read(json.loads(SHIPPED.read_text()))
 
 
 def written(model: PairsModel) -> SavedPairs:
-    """Return the model as a document."""
+    """Return the model of pairs as a JSON document."""
     return {
         "groups": model.groups,
         "network": network.written(model.parameters),
@@ -227,6 +245,6 @@ def written(model: PairsModel) -> SavedPairs:
 
 
 def read(document: SavedPairs) -> PairsModel:
-    """Return the model that a document contains."""
+    """Return the model of pairs that a JSON document contains."""
     parameters = network.read(document["network"])
     return PairsModel(parameters, network.read_latency(document["latency"]), document["groups"])

@@ -1,8 +1,8 @@
 """Solves a closed queueing network of cores, with four threads each, and shared resources.
 
-Every thread processes packets one by one. A packet of class j takes C_j ns of computation, M_j ns
-of waiting without contention, and D_jk ns of service by the shared resource k. The throughputs T_j
-solve, for each class,
+Every thread processes packets one by one. A packet of class j (the class is the network function
+that processes it) takes C_j ns of computation, M_j ns of waiting without contention, and D_jk ns of
+service by the shared resource k. The throughputs T_j solve, for each class,
 
     M_j + C_j / (1 - 3/4 u_j) + sum_k D_jk c_k r_k / (1 - r_k) = N_j / T_j
 
@@ -47,23 +47,23 @@ class Demands(NamedTuple):
 
 
 class State(NamedTuple):
-    """Utilisations of resources and cores at given throughputs."""
+    """Utilisations (0 to 1) of shared resources and cores at given throughputs."""
 
     resources: Array  # r: utilisation of resources, shape (settings, resources)
     cores: Array  # u: utilisation of cores, shape (settings, classes)
 
 
 def busy(demands: Demands, cores: Array, throughput: Array) -> State:
-    """Return the utilisations of resources and cores; throughput is in packets/ns."""
+    """Return the utilisations of resources and cores at a throughput in packets/ns."""
     used = np.asarray(np.einsum("sj,sjk->sk", throughput, demands.shared))
     return State(used, throughput * demands.computing / cores)
 
 
 def solve(demands: Demands, cores: Array, near: Array | None = None) -> Array:
-    """Return the throughput of each class, packets/ns, shape (settings, classes).
+    """Return the throughput of each class in packets/ns, shape (settings, classes).
 
     Args:
-        demands: demands of packets.
+        demands: demands of packets on cores and resources.
         cores: number of cores of each class, shape (settings, classes).
         near: approximate throughputs from which the iteration starts, if known.
     """
@@ -86,7 +86,7 @@ def solve(demands: Demands, cores: Array, near: Array | None = None) -> Array:
 
 
 def _inside(demands: Demands, cores: Array, near: Array | None) -> Array:
-    """Return start values for the throughputs at which all utilisations are below 1."""
+    """Return start values of Newton's method: throughputs with all utilisations below 1."""
     alone = THREADS * cores / (demands.waiting + demands.computing)
     throughput = alone if near is None else near
     state = busy(demands, cores, throughput)
@@ -95,7 +95,10 @@ def _inside(demands: Demands, cores: Array, near: Array | None) -> Array:
 
 
 def _step(demands: Demands, cores: Array, throughput: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the step of Newton's method within the bounds, and which settings have converged."""
+    """Return the step of Newton's method, and true for each setting that has converged.
+
+    The step is shortened where it would leave the range of valid throughputs and utilisations.
+    """
     state = busy(demands, cores, throughput)
     room = 1 - state.resources
     queues = demands.queueing * state.resources / room
@@ -120,7 +123,7 @@ def _step(demands: Demands, cores: Array, throughput: Array) -> tuple[Array, NDA
 
 
 def curvature(demands: Demands, cores: Array, throughput: Array, state: State) -> Array:
-    """Return the second derivatives of the convex function (see the module's description).
+    """Return the second derivatives of the convex function in the description of this module.
 
     The shape is (settings, classes, classes).
     """
@@ -133,7 +136,7 @@ def curvature(demands: Demands, cores: Array, throughput: Array, state: State) -
 
 
 def wait_at(demands: Demands, cores: Array, throughput: Array, resource: int) -> Array:
-    """Return the waiting time of a packet at a resource, ns, shape (settings, classes)."""
+    """Return the waiting time of a packet at a resource in ns, shape (settings, classes)."""
     used = busy(demands, cores, throughput).resources[:, resource]
     queue = demands.queueing[resource] * used / (1 - used)
     return np.asarray(demands.shared[:, :, resource] * queue[:, None])

@@ -1,4 +1,4 @@
-"""Runs the commands `slowpath insights cores` and `colocation`."""
+"""Runs the commands `slowpath insights cores` and `slowpath insights colocation`."""
 
 from argparse import Namespace
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ from slowpath.insights.source.unit import require_numpy
 
 
 def run_cores(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Run the command `cores`.
+    """Run the command `slowpath insights cores`.
 
     Raises:
         InputError: if a file cannot be read, used or written.
@@ -69,7 +69,7 @@ def run_cores(given: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def _warn(query: Query, report: CoresReport) -> None:
-    """Warn about values outside the measured range."""
+    """Warn about core counts and functions outside of the range of the published measurements."""
     extrapolated = sorted({one["cores"] for one in report["points"] if one["outside"]})
     if extrapolated:
         cores = first_few([str(one) for one in extrapolated], SHOWN)
@@ -84,7 +84,7 @@ _MEGA = 1e6
 
 
 def cores_csv(report: CoresReport) -> Iterator[Line | str]:
-    """Yield a header line, and a line for each row of the query."""
+    """Yield a CSV header line, and a line for each row of the query."""
     knees = {one["function"]: one["knee_cores"] for one in report["functions"]}
     yield csv_line(COLUMNS)
     for one in report["points"]:
@@ -93,7 +93,7 @@ def cores_csv(report: CoresReport) -> Iterator[Line | str]:
 
 
 def cores_text(report: CoresReport) -> Iterator[Line | str]:
-    """Yield the advice for each function; the points of its curve are only in CSV and JSON."""
+    """Yield the advised core count for each function as lines of text, without the full curves."""
     yield Line(one_line(f"{report['query']}: {_learnt(report)}"), "bold")
     yield Line("")
     columns = ("function", "cores", "interval", "Mpps there", "of the most", "latency", "unusual")
@@ -126,7 +126,7 @@ def _learnt(report: CoresReport) -> str:
 
 
 def run_colocation(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Run the command `colocation`.
+    """Run the command `slowpath insights colocation`.
 
     Raises:
         InputError: if a file cannot be read, used or written.
@@ -152,11 +152,12 @@ def run_colocation(given: Namespace, reporter: Reporter) -> ExitCode:
 
 
 _EQUAL = 0.01
-"""A pair is as good as the best pair if its score differs by at most this share."""
+"""Maximum share by which the score of a pair is below the best score if both count as equally
+good."""
 
 
 def colocation_csv(report: ColocationReport) -> Iterator[Line | str]:
-    """Yield a header line, and a line for each pair in the order of its members."""
+    """Yield a CSV header line, and a line for each pair of functions."""
     yield csv_line(("group", "first", "second", *SCORES))
     for group in report["groups"]:
         for pair in group["pairs"]:
@@ -166,7 +167,7 @@ def colocation_csv(report: ColocationReport) -> Iterator[Line | str]:
 
 
 def colocation_text(report: ColocationReport) -> Iterator[Line | str]:
-    """Yield the best pair of each group, equally good pairs, and the worst pair."""
+    """Yield, for each group of functions, its best, equally good, and worst pairs as text."""
     yield Line(one_line(f"{report['query']}: {_learnt_pairs(report)}"), "bold")
     yield Line("")
     columns = ("group", "alone", "share the card", "keep", "as good", "keep the least", "")

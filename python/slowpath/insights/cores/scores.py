@@ -1,4 +1,4 @@
-"""Computes how much throughput the functions of a pair keep."""
+"""Computes how much of their solo throughput and latency the functions of a pair keep."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ SECOND = np.array([second for _, second in PAIRS])
 
 
 class Scores(NamedTuple):
-    """Scores of all pairs, shape (groups, 6); see `totals`."""
+    """Four scores of each pair of functions, shape (groups, 6); `totals` defines them."""
 
     throughput_total: Array
     throughput_average: Array
@@ -26,8 +26,9 @@ NAMES = Scores._fields
 def totals(alone: Array, pairs: Array) -> tuple[Array, Array]:
     """Return two scores of throughput (high is better), or of latency (low is better).
 
-    Total: sum of both members' values in the pair, divided by the sum of their solo values.
-    Average: sum of both members' ratios of the value in the pair to the solo value.
+    The first score is the sum of both members' values in the pair, divided by the sum of their solo
+    values. The second score is the sum of both members' ratios of the value in the pair to the solo
+    value.
 
     Args:
         alone: solo values, shape (groups, 4).
@@ -41,5 +42,5 @@ def totals(alone: Array, pairs: Array) -> tuple[Array, Array]:
 def scores(
     alone_throughput: Array, alone_latency: Array, throughput: Array, latency: Array
 ) -> Scores:
-    """Return all four scores."""
+    """Return all four scores of each pair of functions."""
     return Scores(*totals(alone_throughput, throughput), *totals(alone_latency, latency))

@@ -1,1 +1,1 @@
-"""Demands of a source on the card: cores and co-located functions."""
+"""Predicts how a source would run on a SmartNIC: useful cores, and effect of other functions."""

@@ -1,4 +1,4 @@
-"""Assesses a function on the card from its work per packet."""
+"""Assesses how well a network function would run on a SmartNIC, from its work per packet."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -30,7 +30,7 @@ _ITSELF = "itself"
 
 
 class Card(NamedTuple):
-    """Properties of the card from published tables."""
+    """Properties of the SmartNIC, such as prices of operations, from published measurements."""
 
     alone: Prices  # prices from fits to curves, for both kinds of traffic
     noise: Array  # covariance of measured curves around the network's predictions
@@ -39,18 +39,21 @@ class Card(NamedTuple):
 
 
 def card() -> Card:
-    """Return the card as the shipped models describe it."""
+    """Return the SmartNIC's properties, derived from the fitted models in the package."""
     fits, parameters = shipped_fits(), pairs.shipped().parameters
     return Card(prices_of(fits.parameters), fits.noise, prices_of([parameters]), parameters)
 
 
 def assess(known: Card, work: CardWork, others: Sequence[Neighbour] = ()) -> CardUse:
-    """Assess a function: useful number of cores, and throughput next to neighbours.
+    """Assess a function: useful number of cores, and throughput next to other functions.
+
+    The other functions are a typical one for each bottleneck, a copy of the assessed function, and
+    `others`.
 
     Args:
-        known: the card.
+        known: properties of the SmartNIC.
         work: work of a packet.
-        others: neighbours in addition to typical functions and the function itself.
+        others: additional neighbours, such as functions that the user names.
     """
     packets = packets_of(work)
     own = drawn(known.paired, packets)
@@ -67,7 +70,7 @@ def assess(known: Card, work: CardWork, others: Sequence[Neighbour] = ()) -> Car
 
 
 def neighbour_of(known: Card, name: str, about: str, work: CardWork) -> Neighbour:
-    """Return a function with this work per packet as a neighbour."""
+    """Return a function with the given work per packet, as a neighbour of the assessed function."""
     # With another seed, its prices are independent of the assessed function's prices.
     return Neighbour(name, about, False, drawn(known.paired, packets_of(work), seed=1))
 

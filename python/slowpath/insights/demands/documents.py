@@ -1,82 +1,85 @@
-"""Schema of assessments."""
+"""Types of the JSON document of an assessment."""
 
 from typing import Literal, TypedDict
 
 
 class CardPart(TypedDict):
-    """A data structure, with the accesses of a packet to it."""
+    """A data structure of the assessed function, with the accesses of a packet to it."""
 
     structure: str
-    """Name of the structure."""
+    """Name of the data structure."""
     memory: Literal["imem", "emem"]
-    """Assumed location, according to the placement."""
+    """Memory that is assumed to contain the structure, according to the placement."""
     fewest: float
     """Accesses per packet, if one access fetches all touched bytes of a 16-byte window."""
     most: float
-    """Accesses per packet, if each access in the source is an access on the card."""
+    """Accesses per packet, if each access in the source is an access on the SmartNIC."""
 
 
 class CardWork(TypedDict):
-    """Work of a packet on the card."""
+    """Work of a packet on the SmartNIC."""
 
     instructions: float
     """Instructions of LLVM's intermediate language per packet."""
     parts: list[CardPart]
-    """Data structures; packets and local variables are excluded, as they are in registers."""
+    """Data structures in memory. Packets and local variables are excluded, as they are in
+    registers."""
 
 
 class CardPrice(TypedDict):
-    """Price of an operation, learnt from published elements."""
+    """Price of an operation on the SmartNIC, learnt from published measurements of elements."""
 
     what: str
     """The operation, such as an instruction or an access."""
     ns: float
-    """Median over elements, mean over fits."""
+    """Price in ns: the median over the published elements, and the mean over fitted models."""
     spread: float
-    """Root mean square deviation of elements and fits from the price, as a share of it."""
+    """Root mean square deviation of elements and fitted models from the price, as a share of the
+    price."""
 
 
 class CardPoint(TypedDict):
-    """Prediction at a number of cores."""
+    """Predicted throughput at a number of cores."""
 
     cores: int
     """Number of cores, with four threads each."""
     throughput_pps: float
-    """Median throughput."""
+    """Median throughput, in packets per second."""
     low_pps: float
-    """Lower end of the interval of the throughput."""
+    """Lower end of the confidence interval of the throughput, in packets per second."""
     high_pps: float
-    """Upper end of the interval of the throughput."""
+    """Upper end of the confidence interval of the throughput, in packets per second."""
     outside: bool
     """True if no function was measured on so few cores."""
 
 
 class CardLimit(TypedDict):
-    """A possible bottleneck of the function on all cores."""
+    """A resource that may limit the throughput of the function on all 60 cores."""
 
     limit: str
-    """`computation`, `IMEM`, `EMEM` or `line`; `waiting for memory` if none of these is full."""
+    """Name of the bottleneck: `computation`, `IMEM`, `EMEM` or `line`; `waiting for memory` if no
+    resource is full."""
     share: float
-    """Share of the price draws with this bottleneck."""
+    """Share of the random draws of prices with this bottleneck."""
 
 
 class CardCores(TypedDict):
-    """Advised number of cores for the function."""
+    """Advised number of cores for the assessed function."""
 
     knee_cores: int
     """Advised number of cores."""
     knee_low: int
-    """Lower end of the interval of the advised number."""
+    """Lower end of the confidence interval of the advised number."""
     knee_high: int
-    """Upper end of the interval of the advised number."""
+    """Upper end of the confidence interval of the advised number."""
     throughput_pps: float
-    """Median throughput at the advised number."""
+    """Median throughput at the advised number of cores, in packets per second."""
     low_pps: float
-    """Lower end of the interval of the throughput."""
+    """Lower end of the confidence interval of the throughput, in packets per second."""
     high_pps: float
-    """Upper end of the interval of the throughput."""
+    """Upper end of the confidence interval of the throughput, in packets per second."""
     share: float
-    """Median throughput as a share of that on all 60 cores."""
+    """Median throughput as a share of the median throughput on all 60 cores."""
     limits: list[CardLimit]
     """Possible bottlenecks, the likeliest first."""
     points: list[CardPoint]
@@ -84,35 +87,35 @@ class CardCores(TypedDict):
 
 
 class CardNeighbour(TypedDict):
-    """Another function on the same card; each has 30 cores."""
+    """Another function on the same SmartNIC; both functions have 30 cores."""
 
     neighbour: str
-    """Name of the function, or its kind."""
+    """Name of the other function, or its kind."""
     about: str
-    """Description of its elements or its source."""
+    """Description of the other function's elements or its source."""
     typical: bool
-    """True for a typical function of its kind; false for a function of `--beside`, or the function
-    itself."""
+    """True for a typical function of its kind; false for a function of `--beside`, or a second copy
+    of the assessed function."""
     kept: float
-    """Median share of its solo throughput that the function keeps."""
+    """Median share of its solo throughput that the assessed function keeps."""
     low: float
-    """Lower end of the interval of `kept`."""
+    """Lower end of the confidence interval of `kept`."""
     high: float
-    """Upper end of the interval of `kept`."""
+    """Upper end of the confidence interval of `kept`."""
     others: float
-    """Median share of its own solo throughput that the neighbour keeps."""
+    """Median share of its own solo throughput that the other function keeps."""
 
 
 class CardUse(TypedDict):
-    """Assessment of a function on the card; all values are predicted."""
+    """Assessment of a function on the SmartNIC; all values are predicted."""
 
     work: CardWork
-    """Work of a packet, counted on the trace."""
+    """Work of a packet, counted while the function processed the trace."""
     prices: list[CardPrice]
-    """Prices of this work."""
+    """Prices of the operations in `work`."""
     confidence: float
-    """Confidence of all intervals."""
+    """Confidence level of all intervals, between 0 and 1."""
     cores: CardCores
-    """Advised number of cores for the function alone."""
+    """Advised number of cores for the function if it runs alone."""
     neighbours: list[CardNeighbour]
     """Predictions beside other functions, ordered by the share that the function keeps."""

@@ -1,11 +1,11 @@
-"""Draws random prices, from which the intervals of predictions follow.
+"""Draws random prices (times in ns) of operations, to compute confidence intervals of predictions.
 
-Each part of a function has its own prices of accesses, like published elements. Prices have gamma
-distributions around the median of elements, with the elements' relative spread times WIDER. In each
-draw, all instructions have one price, because a compiler translates all parts in one way. The share
-of accesses that are fetched together is uniform from 0 to 1. Draws use the network fits in turn.
-
-Draws do not depend on counts, so more work costs more in each draw.
+A function consists of parts: its data structures, or published elements. Each part has its own
+prices of memory accesses. Prices have gamma distributions around the median over published
+elements, with the elements' relative spread times WIDER. In each draw, all instructions have one
+price, because a compiler translates all parts in one way. The share of accesses that are merged
+with neighbouring ones is uniform from 0 to 1. Draws use the fitted queueing networks in turn. Draws
+do not depend on numbers of operations, so more work costs more in each draw.
 """
 
 from typing import NamedTuple
@@ -20,21 +20,21 @@ from slowpath.insights.demands.published import Packets
 
 DRAWS = 400
 WIDER = 0.5
-"""Spread of prices, as a share of the elements' spread. It is calibrated so that intervals have the
-stated coverage for published functions without filters. Functions with filters are the hardest to
-predict (docs/insights.md)."""
+"""Spread of random prices, as a share of the elements' spread. It is calibrated so that intervals
+have the stated coverage for published functions without filters. Functions with filters are the
+hardest to predict (docs/insights.md)."""
 _SHARP = 1e-3
 """Minimum relative spread of prices, to avoid a division by zero."""
 _PACKING = 1 << 20
-"""Used in seeds, in place of the number of a part, for draws that concern all parts."""
+"""Part number in the seeds of random draws that concern all parts of a function."""
 
 
 PLACES = ("computation", "IMEM", "EMEM", "line")
-"""Names of the resources that may be bottlenecks, in the order of `used`."""
+"""Names of the resources that may be bottlenecks, in the order of the result of `used`."""
 
 
 class Draws(NamedTuple):
-    """The demands of functions on the network in each random draw; times are in ns."""
+    """Random draws of the demands of functions on the queueing network; times are in ns."""
 
     fit: NDArray[np.intp]  # index of the network fit, shape (draws,)
     waiting: Array  # waiting without contention, shape (draws, functions)
@@ -46,14 +46,21 @@ class Draws(NamedTuple):
 def drawn(
     prices: Prices, packets: Packets, seed: int = 0, draws: int = DRAWS, wider: float = WIDER
 ) -> Draws:
-    """Draw the demands of functions: the base of a packet, plus counts times prices."""
+    """Draw random demands: a base demand per packet, plus operations times random prices.
+
+    Args:
+        prices: prices of operations.
+        packets: work of a packet of each function.
+        seed: seed of the random numbers.
+        draws: number of draws.
+        wider: factor on the spread of prices.
+    """
     # Import SciPy here, because the process that forks workers for accelerators must not load it.
     from scipy.special import gammaincinv
 
     base = prices.base
 
     def price(random: np.random.Generator, one: Price) -> Array:
-        """Return a random price for each draw, shape (draws, 1)."""
         shape = 1 / max(wider * one.spread, _SHARP) ** 2
         return np.asarray(
             (one.each[fit] * gammaincinv(shape, _even(random, draws)) / shape)[:, None]
@@ -79,12 +86,15 @@ def drawn(
 
 
 def _even(random: np.random.Generator, draws: int) -> Array:
-    """Return evenly spaced numbers from 0 to 1 in random order: they vary less than random ones."""
+    """Return evenly spaced numbers between 0 and 1 in random order (stratified sampling).
+
+    Independent random numbers would vary more from seed to seed.
+    """
     return np.asarray((random.permutation(draws) + 0.5) / draws)
 
 
 def repeated(one: Draws, draws: int) -> Draws:
-    """Repeat a single draw `draws` times, for functions whose demands are not random."""
+    """Repeat the demands `one` for each of `draws` draws, as these demands are not random."""
     return Draws(
         np.repeat(one.fit, draws),
         np.repeat(one.waiting, draws, 0),
@@ -95,7 +105,7 @@ def repeated(one: Draws, draws: int) -> Draws:
 
 
 def one_of(draws: Draws, at: int) -> Draws:
-    """Return the draws of the function with the index `at`."""
+    """Return the draws of the function with the index `at` only."""
     part = slice(at, at + 1)
     return draws._replace(
         waiting=draws.waiting[:, part],
@@ -105,15 +115,16 @@ def one_of(draws: Draws, at: int) -> Draws:
 
 
 def _accesses(fewest: Array, most: Array, apart: Array) -> Array:
-    """Return the access counts if the share `apart` is not fetched together.
+    """Return numbers of memory accesses if the share `apart` of mergeable accesses is not merged.
 
-    The shape is (draws, functions).
+    `fewest` and `most` are the numbers with all and with no accesses merged. The shape is (draws,
+    functions).
     """
     return np.asarray(fewest + apart * (most - fewest))
 
 
 def throughput(draws: Draws, cores: tuple[int, ...]) -> Array:
-    """Return the throughput of functions alone in packets/ns.
+    """Return the throughput of functions that run alone, in packets/ns.
 
     The shape is (draws, functions, core counts).
     """
@@ -130,7 +141,13 @@ def throughput(draws: Draws, cores: tuple[int, ...]) -> Array:
 
 
 def _settings(draws: Draws, selected: NDArray[np.intp], times: int) -> Demands:
-    """Return the draws `these`, which have a common fit, as settings; repeat each `times` times."""
+    """Return the demands of draws that use the same fitted network, as settings of that network.
+
+    Args:
+        draws: demands of functions.
+        selected: indices of the draws; all use the same fitted network.
+        times: number of repetitions of each draw.
+    """
 
     def flat(part: Array) -> Array:
         return np.repeat(part[selected].reshape(-1, 1), times, 0)
@@ -142,9 +159,14 @@ def _settings(draws: Draws, selected: NDArray[np.intp], times: int) -> Demands:
 
 
 def used(draws: Draws, cores: float, rates: Array) -> Array:
-    """Return the utilisation of each of PLACES, shape (draws, functions, 4).
+    """Return the utilisation (0 to 1) of cores, internal and external memory, and network line.
 
-    `rates` are the throughputs in packets/ns, shape (draws, functions).
+    The shape is (draws, functions, 4), in the order of PLACES.
+
+    Args:
+        draws: demands of functions.
+        cores: number of cores of each function.
+        rates: throughputs in packets/ns, shape (draws, functions).
     """
     needed = Demands(
         draws.waiting.reshape(-1, 1),
@@ -158,7 +180,7 @@ def used(draws: Draws, cores: float, rates: Array) -> Array:
 
 
 def interval(of_draws: Array, confidence: float) -> tuple[Array, Array, Array]:
-    """Return lower end, median and upper end of the interval over draws."""
+    """Return lower end, median and upper end of a confidence interval over random draws."""
     tail = (1 - confidence) / 2
     low, middle, high = np.quantile(of_draws, (tail, 0.5, 1 - tail), axis=0)
     return low, middle, high

@@ -1,8 +1,9 @@
 """Chooses functions that run next to the assessed function: typical ones, and those of the user.
 
-Candidates for typical functions are all chains of published elements with the largest measured
-parameters, and the chain without elements. The typical function of a resource has the largest
-difference of two utilisations while running alone: of this resource, and of all others.
+There is one typical function for each resource, such as a memory. Candidates are all chains of
+published elements with the largest measured parameters, and the chain without elements. The typical
+function is the chain that uses its resource much and other resources little: the difference of the
+two utilisations is largest.
 """
 
 from itertools import product
@@ -30,7 +31,7 @@ _CALLED = {"line": "the line"}
 
 
 class Neighbour(NamedTuple):
-    """A function with which the assessed function may share the card."""
+    """A function with which the assessed function may share the SmartNIC."""
 
     name: str
     about: str
@@ -39,7 +40,10 @@ class Neighbour(NamedTuple):
 
 
 def typical(parameters: Array, draws: int) -> list[Neighbour]:
-    """Return a typical function for each of PLACES."""
+    """Return a typical function for each resource in PLACES: one that this resource limits.
+
+    `draws` is the number of times that its demands, which are not random, are repeated.
+    """
     rows = _chains()
     every = of_columns(parameters, functions_of(rows))
     (busy,) = used(every, float(GROUP_CORES), throughput(every, (GROUP_CORES,))[..., 0])
@@ -54,7 +58,10 @@ def typical(parameters: Array, draws: int) -> list[Neighbour]:
 
 
 def of_columns(parameters: Array, functions: Functions) -> Draws:
-    """Return the demands of functions that columns describe; they are not random, so one draw."""
+    """Return the demands of functions that are made of published elements, as a single draw.
+
+    The demands are not random.
+    """
     needed = demands(parameters, amounts(works(functions)))
     return Draws(
         np.zeros(1, np.intp),
@@ -66,7 +73,10 @@ def of_columns(parameters: Array, functions: Functions) -> Draws:
 
 
 def _chains() -> list[dict[str, int]]:
-    """Return all chains with the largest parameters, with and without blocks of computation."""
+    """Return all chains of published elements, each with and without its compute blocks.
+
+    Parameters, such as hash table slots, have the largest measured values.
+    """
     parameters = {name: largest for name, (_, largest) in USUAL.items()}
     found = []
     for present in product((0, 1), repeat=len(ELEMENTS)):

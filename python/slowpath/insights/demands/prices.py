@@ -1,9 +1,9 @@
-"""Derives prices of instructions and accesses from the fitted parameters of the network.
+"""Derives prices of instructions and accesses from the fitted parameters of the queueing network.
 
-An element adds core time, waiting and service by shared resources to a chain. Divided by published
-counts of the element, they give its prices. An access takes longer in some elements than in others.
-A price is the median over elements. The elements' relative spread is the uncertainty of the price
-for an unknown function.
+An element adds core time, waiting and service by shared resources to a chain of elements. Divided
+by published counts of the element's operations, the added times give its prices. An access takes
+longer in some elements than in others. A price is the median over elements. The elements' relative
+spread is the uncertainty of the price for an unknown function.
 """
 
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ from slowpath.insights.cores.queueing import Demands
 from slowpath.insights.demands.published import ELEMENTS, published
 
 IMEM, EMEM, LINE, WAY = range(len(SHARED))
-"""Indices of shared resources."""
+"""Indices of shared resources in the queueing network."""
 
 
 class _Probe(NamedTuple):
-    """An element whose demands are the difference between chains with and without it."""
+    """A published element, measured as the difference between chains with and without it."""
 
     element: str
     flag: str
@@ -66,8 +66,8 @@ _PROBES = (
         for behind in (_SENT, _AVERAGED, _REWRITTEN, _AVERAGED + _REWRITTEN)
     ),
 )
-"""Probes of all elements. Lookups have further probes after elements that leave few flows, or that
-fill the cache, because the demands of lookups change there."""
+"""Elements whose demands are determined. Lookups are also determined after elements that leave few
+flows, or that fill the cache, because the demands of lookups change there."""
 
 
 _ENDS = (0, 1)
@@ -75,28 +75,28 @@ _ENDS = (0, 1)
 
 
 class Fits(NamedTuple):
-    """The parameters of several networks that were fitted to published curves."""
+    """Parameters of the queueing networks that were fitted to published throughput curves."""
 
     parameters: tuple[Array, ...]
     noise: Array  # covariance of measured curves around the network's predictions
 
 
 def shipped_fits() -> Fits:
-    """Return the shipped fits for both kinds of traffic."""
+    """Return the fitted networks that the package contains, for both kinds of traffic."""
     models = [shipped(traffic) for traffic in TRAFFIC]
     parameters = tuple(one for model in models for one in model.members)
     return Fits(parameters, np.mean([model.spread for model in models], 0))
 
 
 class Price(NamedTuple):
-    """The price of one operation, with its uncertainty."""
+    """The price of one operation on the SmartNIC, with its uncertainty."""
 
     each: Array  # price in ns by fit, shape (fits,)
     spread: float  # root mean square deviation of elements, as a share of the price
 
 
 class Prices(NamedTuple):
-    """Prices of all operations."""
+    """Prices of all operations on the SmartNIC."""
 
     base: Demands  # demands of a chain without elements, by fit (first dimension)
     instruction: Price
@@ -106,7 +106,10 @@ class Prices(NamedTuple):
 
 
 def chain(**values: int) -> dict[str, int]:
-    """Return a function with these flags and parameters; others are 0 or have the minimum."""
+    """Return a chain of elements, as columns of the table that describes functions.
+
+    Columns that are not in `values` are 0, or the minimum of a parameter.
+    """
     found = dict.fromkeys((*NEEDED, *OPTIONAL), 0)
     found |= {name: least for name, (least, _) in USUAL.items()}
     for name, value in values.items():
@@ -115,11 +118,11 @@ def chain(**values: int) -> dict[str, int]:
 
 
 def prices_of(fits: Sequence[Array], without: str | None = None) -> Prices:
-    """Derive the prices.
+    """Derive the prices of operations from fitted networks.
 
     Args:
-        fits: parameters of networks.
-        without: element to exclude, as if it had not been measured.
+        fits: parameters of the networks.
+        without: element to exclude, as if it had not been measured; None to use all elements.
     """
     probes = [one for one in _PROBES if one.element != without]
     rows = [chain()]
@@ -154,10 +157,9 @@ def prices_of(fits: Sequence[Array], without: str | None = None) -> Prices:
 
 
 def needed(fits: Sequence[Array], functions: Functions) -> Demands:
-    """Return the demands of functions with each fit.
+    """Return the demands of functions according to each fitted network.
 
-    Shapes are (fits, functions) and, with resources, (fits, functions, resources) or (fits,
-    resources).
+    The first dimension of each array is over fitted networks; then come functions, then resources.
     """
     work = amounts(works(functions))
     each = [demands(one, work) for one in fits]
@@ -170,22 +172,25 @@ def needed(fits: Sequence[Array], functions: Functions) -> Demands:
 
 
 def _added(of_chains: Array) -> Array:
-    """Return the differences that probes make; the last dimension is over chains."""
+    """Return the differences between chains with and without an element.
+
+    The last dimension of `of_chains` is over chains: after a first one, pairs without and with it.
+    """
     return np.asarray(of_chains[..., 2::2] - of_chains[..., 1::2])
 
 
 class _Groups:
-    """Groups of chains; the chains of one probe form a group."""
+    """Chains of elements, grouped by the element whose operations they price."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.ends = np.cumsum((0, *sizes))
 
     def price(self, times: Array, counts: Array) -> Price:
-        """Return the price of an operation; groups without this operation are ignored.
+        """Return the price of an operation: the median over elements that execute it.
 
         Args:
-            times: time by fit and chain, in ns.
-            counts: number of operations by chain.
+            times: time in ns that an element adds, by fitted network and chain.
+            counts: number of operations that an element adds, by chain.
         """
         found = [
             np.maximum(times[:, first:end].sum(1) / counts[first:end].sum(), 0)

@@ -1,12 +1,11 @@
 """Describes the work per packet of sources and of published elements.
 
-A part has its own prices: it is a data structure of a source, or an element of a published chain.
-
-Accesses of elements are published (docs/insights.md): reads and writes of each memory, in windows
-of 16 bytes (a record of 24 bytes is two). Instructions are of LLVM's intermediate language, counted
-in re-implementations of the elements from their description (`tests/advice/elements.c`; a test
-counts them again). The load of the published tables is unknown, so a lookup that may visit several
-slots is assumed to visit half of the slots after the first.
+Each part of the work has its own prices. A part is a data structure of a source, or an element of a
+published chain. Accesses of elements are published (docs/insights.md): reads and writes of each
+memory, in windows of 16 bytes (a record of 24 bytes is two). Instructions are of LLVM's
+intermediate language, counted in re-implementations of the elements from their description
+(`tests/advice/elements.c`; a test counts them again). The load of the published tables is unknown,
+so a lookup that may visit several slots is assumed to visit half of the slots after the first.
 """
 
 from collections.abc import Mapping
@@ -20,7 +19,10 @@ from slowpath.insights.demands.documents import CardWork
 
 
 class Packets(NamedTuple):
-    """The work of packets; an access fetches up to about 16 bytes, as in published elements."""
+    """The work of a packet of each function: instructions, and accesses to memory.
+
+    An access fetches up to about 16 bytes.
+    """
 
     instructions: Array  # shape (functions,)
     imem: Array  # minimum accesses to internal memory, shape (functions, parts)
@@ -30,7 +32,7 @@ class Packets(NamedTuple):
 
 
 def packets_of(work: CardWork) -> Packets:
-    """Convert the work of a packet to arrays for one function."""
+    """Convert the work of a packet of one function to arrays."""
     memories = [
         np.array([[one[end] if one["memory"] == memory else 0.0 for one in work["parts"]]])
         for memory in ("imem", "emem")
@@ -44,7 +46,11 @@ HALF = 0.5
 
 
 class Element(NamedTuple):
-    """Work of an element for a packet, and for each unit of its amount (see `ELEMENTS`)."""
+    """Work of a published element for a packet.
+
+    The fields `each_…` are the additional work for each filter rule, loop iteration or visited
+    slot.
+    """
 
     instructions: float
     imem: float
@@ -53,7 +59,8 @@ class Element(NamedTuple):
     each_imem: float = 0.0
     each_emem: float = 0.0
     known: bool = True
-    """True if its computation is described in full; else instruction prices ignore it."""
+    """True if the element's computation is described in full. Otherwise, prices of instructions are
+    not derived from it."""
 
 
 ELEMENTS: Mapping[str, Element] = {
@@ -68,11 +75,15 @@ ELEMENTS: Mapping[str, Element] = {
     "demux": Element(27, 0, 1, 24.75, 0, 1),
     "conn": Element(21, 0, 2, 24.75, 0, 1),
 }
-"""Work by element. The amount counts rules, loop iterations, or visited slots after the first."""
+"""Work of published elements by name. The amount of an element counts rules, loop iterations, or
+visited slots after the first."""
 
 
 def published(functions: Functions) -> Packets:
-    """Return the work of a packet in published chains; each element is a part."""
+    """Return the work of a packet in chains of published elements.
+
+    Each element is a part, a column of the arrays of accesses.
+    """
     amounts = dict(_amounts(functions))
     instructions = np.zeros(functions.size)
     imem, emem = list[Array](), list[Array]()
@@ -86,7 +97,11 @@ def published(functions: Functions) -> Packets:
 
 
 def _amounts(functions: Functions) -> Mapping[str, tuple[Array, Array]]:
-    """Return the number of each element in a chain, and their total amount."""
+    """Return, by element, its number of occurrences and its repetitions in each chain.
+
+    Repetitions are rules, loop iterations, or hash table slots that a lookup visits after the
+    first.
+    """
     known, slots = works(functions), functions.columns
     mapper = functions.has("ftpportmapper")
     flows = np.maximum(slots["tcpflow_slots"] - 1, 0) * HALF

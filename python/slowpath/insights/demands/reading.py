@@ -1,4 +1,4 @@
-"""Reads descriptions of co-located functions."""
+"""Reads descriptions of functions that run next to the assessed function."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from slowpath.insights.demands.neighbours import Neighbour, of_columns
 from slowpath.insights.rows import read_json_lines
 
 _MOST = 100
-"""Maximum number of neighbours."""
+"""Maximum number of functions in a file."""
 _LARGEST = 1e9
 _CSV = (".csv", ".csv.gz")
 _ABOUT = "as {file} describes it"
 
 
 def read_neighbours(known: Card, file: str) -> list[Neighbour]:
-    """Read the functions in a file.
+    """Read the functions in a file as neighbours of the assessed function.
 
     A table (.csv) has the format of `slowpath insights cores --query`. Lines of JSON have the
     format of `slowpath insights colocation --query`, or are reports of `slowpath insights FILE`.
@@ -83,7 +83,7 @@ def _described(
 
 
 def _work(file: str, place: str, card: object) -> CardWork:
-    """Read the work per packet from the part `card` of a report."""
+    """Read the work per packet from the value of `card` in a report."""
     if card is None:
         reason = "the report says nothing of the card: it was made without a trace (make it again "
         reason += "with --traffic), or the function has what the card has not"

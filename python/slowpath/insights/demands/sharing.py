@@ -1,4 +1,4 @@
-"""Computes the useful number of cores, and the throughput that a function keeps next to another."""
+"""Computes the useful number of cores, and the throughput a function keeps beside another."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -15,31 +15,34 @@ ALL_CORES = CORES[-1]
 CORE_COUNTS = tuple(range(1, ALL_CORES + 1))
 _GIGA = 1e9
 _KNEES = 2.73
-"""Exponent on the confidence of knee intervals. Around the median, knees of draws spread more than
-measured knees. So a 90 % interval is the inner 75 % of draws, 0.9 to this power
+"""Exponent on the confidence level of knee intervals. Around the median, knees of random draws
+spread more than measured knees. So a 90 % interval is the inner 75 % of draws, 0.9 to this power
 (docs/insights.md)."""
 _FULL = 0.8
 """Utilisation from which on a resource counts as a bottleneck."""
 WAITING = "waiting for memory"
 LIMITS = (*PLACES, WAITING)
-"""Possible bottlenecks on 60 cores: the busiest resource, or WAITING if none is nearly full."""
+"""Possible bottlenecks on 60 cores: the busiest resource, or WAITING if no resource is nearly
+full."""
 
 
 class Scaled(NamedTuple):
-    """The advised number of cores and the bottlenecks of functions."""
+    """Advised numbers of cores for functions, with the resources that limit them on all cores."""
 
     advice: Advice
     limits: list[Mapping[str, float]]  # share of draws by bottleneck
 
 
 def advise(draws: Draws, noise: Array, confidence: float) -> Scaled:
-    """Return the median knee of all draws, with an interval.
+    """Return the median knee of the throughput curves in all random draws, with an interval.
+
+    The knee is the number of cores beyond which more cores add little throughput.
 
     Args:
         draws: demands of packets.
         noise: error of the network for known demands: covariance of log(measured / predicted) at
             CORES, shape (7, 7).
-        confidence: probability that the interval contains the measured knee.
+        confidence: probability that the interval contains the measured knee, between 0 and 1.
     """
     rates = throughput(draws, CORES)
     found = knees(rates * np.exp(scattered(noise, len(rates)))[:, None, :])
@@ -47,9 +50,9 @@ def advise(draws: Draws, noise: Array, confidence: float) -> Scaled:
 
 
 def limits_of(draws: Draws, rates: Array) -> list[Mapping[str, float]]:
-    """Return the share of draws by bottleneck, for each function on 60 cores.
+    """Return, for each function on 60 cores, the share of random draws with each bottleneck.
 
-    `rates` are throughputs there, shape (draws, functions).
+    `rates` are the throughputs on 60 cores in packets/ns, shape (draws, functions).
     """
     busy = used(draws, float(ALL_CORES), rates)
     bottlenecks = np.where(busy.max(-1) >= _FULL, busy.argmax(-1), len(PLACES))
@@ -60,7 +63,10 @@ def limits_of(draws: Draws, rates: Array) -> list[Mapping[str, float]]:
 
 
 def curve(draws: Draws, confidence: float) -> Array:
-    """Return packets/s at each of CORE_COUNTS: low, median, high, shape (3, functions, 60)."""
+    """Return the throughput at 1 to 60 cores in packets/s: low, median and high.
+
+    Low and high are the ends of the confidence interval. The shape is (3, functions, 60).
+    """
     return np.stack(interval(throughput(draws, CORE_COUNTS), confidence)) * _GIGA
 
 
@@ -72,9 +78,10 @@ class Kept(NamedTuple):
 
 
 def beside(own: Draws, others: Draws) -> Kept:
-    """Return the shares that functions and their neighbours keep, with 30 cores each.
+    """Return the shares of solo throughput that pairs of functions keep, with 30 cores each.
 
-    Function i runs next to neighbour i; both have equal fits in each draw.
+    Function i of `own` runs next to function i of `others`. In each draw, both use the same fitted
+    queueing network.
     """
     alone = [_rates([one])[..., 0] for one in (own, others)]
     both = _rates([own, others])
@@ -82,7 +89,10 @@ def beside(own: Draws, others: Draws) -> Kept:
 
 
 def _rates(classes: list[Draws]) -> Array:
-    """Return the throughput of co-located functions, shape (draws, functions, classes)."""
+    """Return the throughputs of functions that share the SmartNIC, in packets/ns.
+
+    Function i of all entries of `classes` run together. The shape is (draws, functions, classes).
+    """
     first = classes[0]
     found = np.zeros((*first.waiting.shape, len(classes)))
     for one, queueing in enumerate(first.queueing):

@@ -1,43 +1,44 @@
-"""Types of the documents of layouts."""
+"""Types of the JSON document of the command `slowpath insights coalescing`."""
 
 from typing import Literal, TypedDict
 
 
 class Member(TypedDict):
-    """A variable as a member of the struct."""
+    """A variable as a member of the struct, with its position."""
 
     variable: str
     """Name of the variable."""
     offset: int
     """Offset from the start of the struct, in bytes."""
     size_bytes: int
-    """Size of the variable."""
+    """Size of the variable in bytes."""
 
 
 class Pack(TypedDict):
-    """A window that one access fetches: `width` bytes, aligned to `width`."""
+    """A window of the struct that one access fetches: `width` bytes, aligned to `width`."""
 
     offset: int
-    """Offset of the window, in bytes."""
+    """Offset of the window from the start of the struct, in bytes."""
     fetch_bytes: int
-    """Bytes up to the end of the last variable that a block touches; 0 if no block touches any."""
+    """Bytes of the window up to the end of the last variable that a block touches; 0 if no block
+    touches any."""
     variables: list[str]
-    """Variables that are at least partly in the window."""
+    """Names of variables that are at least partly in the window."""
     blocks: list[str]
-    """Blocks that fetch the window."""
+    """Names of code blocks that fetch the window."""
 
 
 class TouchedBlock(TypedDict):
-    """A block of code, with its accesses."""
+    """A block of code, with its memory accesses."""
 
     block: str
     """Name of the block, or `block N` with its position in the file."""
     weight: float
-    """Runs of the block for each packet."""
+    """Runs of the block per packet."""
     accesses: int
-    """Accesses of one run with the advised order."""
+    """Memory accesses of one run with the advised order of variables."""
     before: int
-    """Accesses of one run with the order of the source."""
+    """Memory accesses of one run with the source's order of variables."""
 
 
 class ComparedLayout(TypedDict):
@@ -47,33 +48,33 @@ class ComparedLayout(TypedDict):
     """Origin of the order: `source`, `clusters` (the published method, computed by slowpath), or
     `published`."""
     accesses: float
-    """Accesses for each packet."""
+    """Memory accesses per packet with this order."""
     saved: float | None
-    """Share of these accesses that the advised order saves; null if there are none."""
+    """Share of `accesses` that the advised order saves; null if `accesses` is 0."""
     order: list[str]
-    """Variables in this order."""
+    """Names of the variables in this order."""
 
 
 class ElementLayout(TypedDict):
-    """Layout of an element of the file."""
+    """Advised layout of the variables of one element (a function) of the file."""
 
     element: str
     """Name of the element."""
     verdict: Literal["optimal", "stopped"]
-    """`optimal`: no order takes fewer accesses; `stopped`: the search reached its limit, `bound` is
-    what may be possible."""
+    """`optimal`: no order takes fewer accesses; `stopped`: the search reached its limit, and
+    `bound` states what may be possible."""
     accesses: float
-    """Accesses for each packet: the sum over blocks of accesses times runs."""
+    """Memory accesses per packet: the sum over blocks of accesses times runs."""
     accesses_per_block: float | None
-    """`accesses` divided by the sum of weights; null if no block runs."""
+    """`accesses` divided by the sum of the blocks' weights; null if no block runs."""
     bound: float
-    """Lower bound of the accesses of any order."""
+    """Lower bound of the accesses per packet of any order."""
     size_bytes: int
-    """Size of the struct."""
+    """Size of the struct in bytes, with padding."""
     members: list[Member]
-    """Variables in the advised order."""
+    """Variables in the advised order, with their offsets."""
     packs: list[Pack]
-    """Windows that accesses fetch."""
+    """Windows of the struct that accesses fetch."""
     blocks: list[TouchedBlock]
     """Blocks in the order of the file."""
     compared: list[ComparedLayout]
@@ -90,6 +91,6 @@ class CoalescingReport(TypedDict):
     file: str
     """Name of the file, as the user gave it."""
     width: int
-    """Bytes that an access fetches."""
+    """Number of bytes that an access fetches."""
     elements: list[ElementLayout]
     """Elements in the order of the file."""

@@ -24,17 +24,16 @@ with many blocks, it counts as several steps."""
 _BLOCKS = 16  # number of blocks whose work equals the rest of a step
 
 _State = tuple[int, int, int]
-"""Three numbers that describe a partial order of variables.
-
-They are the number of remaining variables of each kind (as digits), the end of the last variable,
-and a bit mask of the blocks that have fetched the last window.
-"""
+"""Three numbers that describe a partial order of variables: the number of remaining variables of
+each kind (as digits), the end of the last variable, and a bit mask of the blocks that have fetched
+the last window."""
 _Cost = tuple[int, int]
-"""The number of accesses, and the number of bytes up to the end of the last variable."""
+"""Cost of an order: the number of accesses, and the number of bytes up to the end of the last
+variable."""
 
 
 class Found(NamedTuple):
-    """Result of a search."""
+    """Result of the search for the best order of variables."""
 
     order: Order | None
     """Best order; None if the known order is optimal, or if the search reached its limit."""
@@ -45,7 +44,7 @@ class Found(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """Variables that are interchangeable: equal size, alignment and blocks."""
+    """Interchangeable variables: of equal size and alignment, and used by the same blocks."""
 
     members: Sequence[int]
     size: int
@@ -61,7 +60,7 @@ def best_order(element: MergedElement, known: _Cost, max_steps: int = MAX_STEPS)
 
     Args:
         element: variables to order.
-        known: cost of a known order; the search is for better orders.
+        known: cost of a known order; only better orders are searched.
         max_steps: maximum number of steps.
     """
     return _Search(element, known).run(max_steps)
@@ -109,7 +108,11 @@ class _Search:
         return Found(None, self.known[0], proven=True)
 
     def _reach(self, state: _State, cost: _Cost, at: int, number: int) -> None:
-        """Record the state that is reached when a variable of a kind is appended to a state."""
+        """Record the state that results from appending a variable to a partial order.
+
+        `at` is the index of the variable's kind. `number` orders states with equal bounds in the
+        queue.
+        """
         kind, width = self.kinds[at], self.element.width
         remaining, end, fetched = state
         begin = -(-end // kind.align) * kind.align
@@ -139,7 +142,10 @@ class _Search:
         heappush(self.open, (bound, (size, number), other, total_cost))
 
     def _remaining(self, remaining: int, kind: _Kind) -> tuple[Sequence[int], int]:
-        """Return the remaining bytes, by block and in total, after placing a variable of a kind."""
+        """Return the bytes of unplaced variables, by block and in total, after placing a variable.
+
+        `remaining` encodes the unplaced variables before this step.
+        """
         after = remaining - kind.digit
         if after not in self.remaining:
             needs, size = self.remaining[remaining]
@@ -152,7 +158,10 @@ class _Search:
 
     @staticmethod
     def _relevant(mask: int, needs: Sequence[int]) -> int:
-        """Return those blocks in a mask that touch remaining variables."""
+        """Return the blocks in the bit mask that still have unplaced variables, as a bit mask.
+
+        `needs` has the bytes of unplaced variables by block.
+        """
         found, rest = 0, mask
         while rest:
             lowest = rest & -rest
@@ -162,9 +171,10 @@ class _Search:
         return found
 
     def _lower_bound(self, needs: Sequence[int], mask: int, room: int) -> int:
-        """Return a lower bound of the accesses to remaining variables.
+        """Return a lower bound of the accesses to variables that are not placed yet.
 
-        `room` is the number of free bytes in the last window, which the blocks in `mask` fetched.
+        `needs` has the bytes of these variables by block of code. `room` is the number of free
+        bytes in the last window. The blocks in `mask` have already fetched this window.
         """
         total, width = 0, self.element.width
         for block, need in enumerate(needs):
@@ -175,7 +185,10 @@ class _Search:
         return total
 
     def _order(self, state: _State) -> Order:
-        """Return the order that leads to a state; variables of one kind keep the source's order."""
+        """Return the order of variables that leads to a state of the search.
+
+        Interchangeable variables keep the order of the source.
+        """
         kinds = list[int]()
         while state in self.predecessor:
             state, at = self.predecessor[state]

@@ -1,4 +1,4 @@
-"""Searches for good orders of variables: local search, and the published clustering.
+"""Searches for good orders of variables: by local search, and by the published clustering.
 
 The search limits the number of examined orders, not the time, and has a fixed seed. So equal
 variables always yield equal orders.
@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from slowpath.insights.layout.problem import Element, MergedElement, Order, accesses
 
 STARTS = 8
-"""Number of random starts."""
+"""Number of random start orders of the local search."""
 MAX_WORK = 2_000_000
-"""Maximum total work, in examined orders times variables; it takes seconds."""
+"""Maximum total work of the local search, in examined orders times variables; it takes seconds."""
 
 
 def cost(element: MergedElement, order: Order) -> tuple[int, int]:
@@ -29,7 +29,10 @@ def cost(element: MergedElement, order: Order) -> tuple[int, int]:
 
 
 def good_order(element: MergedElement, starts: Sequence[Order], max_work: int = MAX_WORK) -> Order:
-    """Return an order that is no worse than any start; at least one start is required."""
+    """Return an order from local search that is no worse than any start order.
+
+    `starts` must have at least one order. `max_work` limits the examined orders times variables.
+    """
     dice = random.Random(0)  # noqa: S311 - a fixed seed, no secret
     drawn = [[*starts[0]] for _ in range(STARTS)]
     for one in drawn:
@@ -71,7 +74,7 @@ def tidied(element: MergedElement, order: Order) -> Order:
 
 
 def _by_affinity(element: MergedElement) -> Order:
-    """Order variables greedily: next comes the one with the most runs of blocks in common."""
+    """Order variables greedily: each next one shares most block executions with its predecessor."""
     remaining = [*range(len(element.sizes))]
     order = (
         [max(remaining, key=lambda at: (element.weight(element.masks[at]), -at))]
@@ -110,10 +113,10 @@ Vector = tuple[float, ...]
 
 
 def access_vectors(element: Element, *, shares: bool = True) -> list[Vector]:
-    """Return the vector of each variable.
+    """Return a vector for each variable, with a coordinate for each block.
 
-    With `shares`, coordinates are shares of accesses, as in the paper. Otherwise, they are the
-    weights of the blocks that touch the variable, as in the published program.
+    With `shares`, coordinates are shares of the variable's accesses, as in the paper. Otherwise,
+    they are the weights of the blocks that touch the variable, as in the published program.
     """
     found = []
     for one in element.variables:
@@ -132,7 +135,7 @@ def access_vectors(element: Element, *, shares: bool = True) -> list[Vector]:
 
 
 def clusters(vectors: Sequence[Vector], k: int, seed: int = 0) -> list[int]:
-    """Return the cluster (0 to k - 1) of each vector, from the best of several starts.
+    """Return the cluster (0 to k - 1) of each vector, by k-means from the best of several starts.
 
     At least one vector is required.
     """
@@ -150,7 +153,10 @@ def clusters(vectors: Sequence[Vector], k: int, seed: int = 0) -> list[int]:
 
 
 def _start(vectors: Sequence[Vector], k: int, dice: random.Random) -> list[Vector]:
-    """Draw centres; probabilities are proportional to squared distances to earlier centres."""
+    """Draw centres as k-means++ does: probabilities are proportional to squared distances.
+
+    The distance of a vector is that to the nearest centre that was drawn before.
+    """
     centres = [vectors[int(dice.random() * len(vectors))]]
     distances = [math.inf] * len(vectors)
     while len(centres) < k:
@@ -191,6 +197,9 @@ def _distance(one: Vector, other: Vector) -> float:
 
 
 def clustered(labels: Sequence[int]) -> Order:
-    """Return an order in which clusters stay together; else the source's order is kept."""
+    """Return an order in which variables with equal labels are adjacent.
+
+    Clusters, and variables within a cluster, keep the order of the source.
+    """
     first = {label: labels.index(label) for label in labels}
     return sorted(range(len(labels)), key=lambda at: (first[labels[at]], at))

@@ -2,8 +2,9 @@
 
 A struct begins at a multiple of the access width. Members have the offsets of C: each is at the
 next multiple of its alignment. A window is a range as long as the access width, and aligned to it.
-A block needs one access for each window that it touches, even if it touches the window repeatedly.
-Accesses are weighted by the runs of blocks, in integers, so that equal costs compare as equal.
+A block of code needs one access for each window that it touches, even if it touches the window
+repeatedly. Accesses are weighted by the runs of blocks, in integers, so that equal costs compare as
+equal.
 """
 
 from collections.abc import Sequence
@@ -24,21 +25,21 @@ class Variable(NamedTuple):
     align: int
     """Alignment in bytes, a power of two."""
     type: str | None = None
-    """Type in C; None if unknown."""
+    """Type in C; None if it is unknown."""
 
 
 class Block(NamedTuple):
-    """A block of code."""
+    """A block of code that reads and writes variables."""
 
     name: str
     weight: float
-    """Runs of the block for each packet."""
+    """Runs of the block per packet."""
     touches: Sequence[str]
-    """Variables that the block reads or writes, repeated for each access."""
+    """Names of variables that the block reads or writes, repeated for each access."""
 
 
 class Element(NamedTuple):
-    """A function with its variables."""
+    """A network function with its variables and blocks of code."""
 
     name: str
     variables: Sequence[Variable]
@@ -56,7 +57,10 @@ Order = Sequence[int]
 
 
 class MergedElement(NamedTuple):
-    """An element for one access width, in which blocks that touch the same variables are merged."""
+    """An element's variables and code blocks, prepared for one access width.
+
+    Blocks that touch the same variables are merged.
+    """
 
     sizes: Sequence[int]
     aligns: Sequence[int]
@@ -68,10 +72,10 @@ class MergedElement(NamedTuple):
     width: int
 
     known: dict[int, int]
-    """Cache for the results of `weight`, by mask."""
+    """Cached results of `weight`, by mask."""
 
     def weight(self, mask: int) -> int:
-        """Return the total weight of the blocks in a mask."""
+        """Return the total weight of the blocks in a bit mask: their executions, times `unit`."""
         found = self.known.get(mask)
         if found is None:
             found = sum(one for at, one in enumerate(self.weights) if mask >> at & 1)
@@ -80,7 +84,7 @@ class MergedElement(NamedTuple):
 
 
 def weighted(element: Element, width: int) -> MergedElement:
-    """Merge blocks that touch equal variables, and drop blocks that never run."""
+    """Merge blocks of code that touch the same variables, and drop blocks that never run."""
     kinds = dict[frozenset[str], Fraction]()
     for block in element.blocks:
         touched = frozenset(block.touches)
@@ -103,7 +107,7 @@ def weighted(element: Element, width: int) -> MergedElement:
 
 
 def accesses(element: MergedElement, order: Order) -> int:
-    """Return the accesses per packet of an order, times `element.unit`."""
+    """Return the accesses per packet that an order of variables needs, times `element.unit`."""
     total, end, fetched, window = 0, 0, 0, 0
     sizes, aligns, masks, width, weight = (
         element.sizes,
@@ -130,7 +134,7 @@ def accesses(element: MergedElement, order: Order) -> int:
 
 
 def offsets(variables: Sequence[Variable]) -> list[int]:
-    """Return the offsets of the members of a C struct."""
+    """Return the offsets in bytes of the members of a C struct."""
     found, end = list[int](), 0
     for one in variables:
         found.append(-(-end // one.align) * one.align)
@@ -139,7 +143,7 @@ def offsets(variables: Sequence[Variable]) -> list[int]:
 
 
 def size_of(variables: Sequence[Variable]) -> int:
-    """Return the size of a C struct, with the padding after its last member."""
+    """Return the size of a C struct in bytes, with the padding after its last member."""
     if not variables:
         return 0
     align = max(one.align for one in variables)
@@ -147,7 +151,7 @@ def size_of(variables: Sequence[Variable]) -> int:
 
 
 def windows(variables: Sequence[Variable], width: int) -> list[range]:
-    """Return the indices of the windows that each member overlaps."""
+    """Return, for each member of a struct, the range of indices of the windows that it overlaps."""
     return [
         range(at // width, (at + one.size - 1) // width + 1)
         for at, one in zip(offsets(variables), variables, strict=True)

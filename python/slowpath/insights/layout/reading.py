@@ -1,4 +1,4 @@
-"""Reads elements, with their variables and blocks, from JSON files."""
+"""Reads elements (functions with variables and blocks of code) from JSON files."""
 
 import re
 from collections.abc import Sequence
@@ -17,17 +17,17 @@ _MAX_WEIGHT = 1e15
 
 
 class Described(NamedTuple):
-    """An element that a file describes, with published results to compare with."""
+    """An element (network function) from a file, with a published order to compare with."""
 
     element: Element
     clusters: int | None
     """Number of clusters for the published method; None to search for the best number."""
     published: Order | None
-    """Published order; None if the file has none."""
+    """Published order of the variables; None if the file has none."""
 
 
 class DescribedFile(NamedTuple):
-    """Content of a file."""
+    """Content of a file with elements to lay out."""
 
     width: int | None
     """Access width in bytes; None if the file does not state it."""
@@ -35,7 +35,7 @@ class DescribedFile(NamedTuple):
 
 
 def read_elements(file: str) -> DescribedFile:
-    """Read the elements of a file.
+    """Read a file with elements to lay out.
 
     Raises:
         InputError: when the file cannot be read or is invalid.
@@ -44,7 +44,7 @@ def read_elements(file: str) -> DescribedFile:
 
 
 def elements_of(file: str, content: str) -> DescribedFile:
-    """Read elements from a text; errors refer to `file`.
+    """Read elements from the text of a JSON file; error messages name `file`.
 
     Raises:
         InputError: when the text is invalid.
@@ -92,7 +92,7 @@ def _element(found: Spanned) -> Described:
 
 
 def _variable(found: Spanned, size: int | None) -> Variable:
-    """Read a variable; `size` is the default size in bytes, if any."""
+    """Read a variable of an element; `size` is the default size in bytes, if any."""
     if not isinstance(found.value, dict):
         if size is None:
             found.place.refuse("has no size; write {name, bytes}, or field_bytes for all")

@@ -1,4 +1,4 @@
-"""Prints layouts as text, CSV or C."""
+"""Prints advised layouts of structs as text, CSV or C."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,7 +18,15 @@ def c_struct(
     packs: Sequence[Pack],
     blocks: Sequence[TouchedBlock],
 ) -> str:
-    """Return a C struct with members at `offsets`; a static assertion checks its size."""
+    """Return the definition of a C struct, with a static assertion of its size.
+
+    Args:
+        element: element whose name the struct gets.
+        variables: members in the order of the struct.
+        width: bytes that an access fetches.
+        packs: windows of the struct, for comments.
+        blocks: blocks of code with their accesses, for comments.
+    """
     name = element.name
     word = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name)
     word = f"_{word}" if word[:1].isdigit() else word
@@ -65,9 +73,9 @@ COLUMNS = (
 
 
 def layout_csv(report: CoalescingReport) -> Iterator[str]:
-    """Yield a header line, and a line for each variable in the advised order.
+    """Yield a CSV header line, and a line for each variable in the advised order.
 
-    `pack` is the index of the first window of the variable.
+    The column `pack` is the index of the first window that the variable overlaps.
     """
     yield csv_line(COLUMNS)
     for element in report["elements"]:
@@ -78,7 +86,7 @@ def layout_csv(report: CoalescingReport) -> Iterator[str]:
 
 
 def layout_c(report: CoalescingReport) -> Iterator[Line]:
-    """Yield the structs in C."""
+    """Yield the definitions of the advised structs in C."""
     yield Line("#include <stdint.h>")
     for element in report["elements"]:
         yield Line("")
@@ -86,7 +94,7 @@ def layout_c(report: CoalescingReport) -> Iterator[Line]:
 
 
 def layout_text(report: CoalescingReport) -> Iterator[Line]:
-    """Yield the accesses of each element by order and by block, and its struct."""
+    """Yield, for each element, the accesses by order and by block, and the struct in C."""
     for at, element in enumerate(report["elements"]):
         if at:
             yield Line("")

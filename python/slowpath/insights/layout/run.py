@@ -40,17 +40,17 @@ from slowpath.insights.layout.reading import Described, read_elements
 from slowpath.insights.layout.report import c_struct
 
 _MOST_CLUSTERS = 16
-"""Maximum number of clusters to try if the file states none."""
+"""Maximum number of clusters to try if the file states no number."""
 
 
 class Layout(NamedTuple):
-    """An order of variables, with a lower bound for the accesses of any order."""
+    """The best order of variables that was found, with a lower bound for all orders."""
 
     order: Order
     accesses: Fraction
-    """Accesses for each packet."""
+    """Memory accesses per packet with this order."""
     bound: Fraction
-    """Lower bound of the accesses of any order."""
+    """Lower bound of the accesses per packet of any order."""
     proven: bool
 
 
@@ -60,9 +60,9 @@ def layout(
     """Return the order of variables with the fewest accesses.
 
     Args:
-        element: variables and blocks.
+        element: variables and blocks of code.
         width: bytes that an access fetches, and alignment of an access.
-        known: further orders; the result is no worse than any of them or the source's order.
+        known: orders to start from; the result is no worse than these and the source's order.
         max_steps: maximum number of steps of the exact search.
     """
     merged = weighted(element, width)
@@ -80,7 +80,10 @@ def layout(
 
 
 def by_clusters(element: Element, width: int, k: int | None = None) -> Order:
-    """Return the order of the published clustering, with `k` or the best number of clusters."""
+    """Return the order of the published clustering, with `k` clusters.
+
+    If `k` is None, the number of clusters with the fewest accesses is chosen.
+    """
     vectors = access_vectors(element)
     merged: MergedElement = weighted(element, width)
     cluster_counts = range(1, min(len(vectors), _MOST_CLUSTERS) + 1) if k is None else (k,)
@@ -93,7 +96,7 @@ WIDTH = 16
 
 
 def advise(described: Described, width: int) -> ElementLayout:
-    """Return the order with the fewest accesses, compared with other orders."""
+    """Return the order of variables with the fewest accesses, compared with other orders."""
     element = described.element
     others = {
         "source": [*range(len(element.variables))],
@@ -136,7 +139,7 @@ def advise(described: Described, width: int) -> ElementLayout:
 
 
 def _accesses_by_block(element: Element, variables: Sequence[Variable], width: int) -> list[int]:
-    """Return the number of windows that each block touches if variables have this order."""
+    """Return, for each block of code, the number of windows that it touches with this order."""
     windows_of = dict(zip((one.name for one in variables), windows(variables, width), strict=True))
     return [
         len({at for name in block.touches for at in windows_of[name]}) for block in element.blocks

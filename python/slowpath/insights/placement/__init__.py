@@ -1,1 +1,1 @@
-"""Decides which memory of a card each data structure should be in."""
+"""Decides which memory of a SmartNIC each data structure should be in."""

@@ -1,12 +1,13 @@
-"""Computes lower bounds of the cost of decisions, and fixes variables that the bounds decide.
+"""Computes lower bounds of the cost of placements, and fixes variables that the bounds decide.
 
-`least` replaces the capacity of each level by a price for each byte. Then only copies couple the
-decisions of units, and copies are few. Units are eliminated one by one; each leaves a table over
-the units with which it exchanges copies (Bertele and Brioschi, Nonserial Dynamic Programming, 1972;
-on trees, dynamic programming). A backward pass adds the least cost of all other units to each
-table. The result is the least cost of a solution for each unit and level, and for both levels of a
-copy. It is exact at these prices, and a lower bound with capacities. Reduced costs of the linear
-relaxation are weaker: they ignore the copies that a decision causes.
+A placement decides on which memory level the members of each unit are; a unit consists of equal
+parts of data structures. `least` replaces the capacity of each level by a price for each byte. Then
+only copies couple the decisions of units, and copies are few. Units are eliminated one by one; each
+leaves a table over the units with which it exchanges copies (Bertele and Brioschi, Nonserial
+Dynamic Programming, 1972; on trees, dynamic programming). A backward pass adds the least cost of
+all other units to each table. The result is the least cost of a solution for each unit and level,
+and for both levels of a copy. It is exact at these prices, and a lower bound with capacities.
+Reduced costs of the linear relaxation are weaker: they ignore the copies that a decision causes.
 
 `relaxed` solves the linear relaxation, which has a price for each row. For any prices, the cost of
 a solution is at least a bound, plus the reduced cost of each variable times its value (weak
@@ -33,7 +34,10 @@ _LARGEST = 200_000
 
 
 class Least(NamedTuple):
-    """For each decision, the least cost of solutions that contain it, at given prices per byte."""
+    """Minimum costs of solutions that contain a given decision, at given prices per byte.
+
+    A decision is the memory level of a unit, or the levels of two units with copies between them.
+    """
 
     alone: Floats
     """Least cost with a member of a unit on a level, by unit and level; infinite if impossible."""
@@ -42,25 +46,33 @@ class Least(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A unit to eliminate, and its remaining neighbours in the order of their elimination."""
+    """A step of the elimination: the unit to eliminate, and its neighbours that still remain.
+
+    Neighbours are in the order of their elimination.
+    """
 
     unit: int
     neighbours: tuple[int, ...]
 
 
 class _Tables(NamedTuple):
-    """The tables that remain of an eliminated unit."""
+    """Cost tables of an eliminated unit, over its own memory level and those of its neighbours."""
 
     table: Floats
-    """Cost of the unit and of earlier units that it represents, by levels of the unit and
-    neighbours.
-    """
+    """Cost of the unit and of the earlier units that it represents, by levels of the unit and of
+    its neighbours."""
     message: Floats
     """Minimum of `table` over the unit's level, by the levels of neighbours."""
 
 
 def least(found: Units, prices: Floats, capacity: Sequence[int]) -> Least | None:
-    """Return the least costs with a price per byte for each level; None if tables get too large."""
+    """Return the least costs of decisions, or None if tables get too large.
+
+    Args:
+        found: units to place.
+        prices: price per byte for each level, in place of the limited capacity.
+        capacity: capacity of each level in bytes.
+    """
     steps = _steps(found, len(prices))
     if steps is None:
         return None
@@ -91,7 +103,7 @@ def least(found: Units, prices: Floats, capacity: Sequence[int]) -> Least | None
 
 
 def _eliminated(found: Units, prices: Floats, steps: Sequence[_Step]) -> dict[int, _Tables]:
-    """Eliminate the units one by one, and return their tables."""
+    """Eliminate the units one by one, and return the cost tables of each unit."""
     tables = dict[int, _Tables]()
     arriving = dict[int, list[_Step]]()
     for step in steps:
@@ -111,7 +123,10 @@ def _eliminated(found: Units, prices: Floats, steps: Sequence[_Step]) -> dict[in
 
 
 def _completed(tables: _Tables, rest: Floats) -> Floats:
-    """Return a unit's table of total costs; `rest` has total costs by the neighbours' levels."""
+    """Return the table of total costs of a unit: its own table, plus the costs of all other units.
+
+    `rest` has the total costs by the levels of the unit's neighbours.
+    """
     known = np.isfinite(tables.message)
     rest_of_others = np.zeros_like(tables.message)
     rest_of_others[known] = rest[known] - tables.message[known]
@@ -119,10 +134,10 @@ def _completed(tables: _Tables, rest: Floats) -> Floats:
 
 
 def _steps(found: Units, levels: int) -> list[_Step] | None:
-    """Return the order of elimination; None if a table gets too large.
+    """Return the order in which units are eliminated; None if a table would get too large.
 
-    Units with several members come first, because a neighbour copies with all members. Then units
-    with few neighbours follow.
+    Units with several members come first, as a neighbour of theirs has copies with each member.
+    Then units with few neighbours follow.
     """
     graph: dict[int, set[int]] = {unit: set() for unit in range(len(found.units))}
     for one, other in found.pairs:
@@ -146,7 +161,10 @@ def _steps(found: Units, levels: int) -> list[_Step] | None:
 
 
 def _own_cost(found: Units, prices: Floats, step: _Step) -> Floats:
-    """Return the cost of one member with its copies, by levels of the unit and its neighbours."""
+    """Return the cost of one member of a unit, with its copies to and from neighbours.
+
+    The dimensions are the memory level of the unit, and of each neighbour.
+    """
     unit, neighbours = step
     levels = len(prices)
     cost = found.units[unit].cost + found.units[unit].size * prices
@@ -164,7 +182,7 @@ def _own_cost(found: Units, prices: Floats, step: _Step) -> Floats:
 
 
 def _spread(table: Floats, names: tuple[int, ...], axes: tuple[int, ...]) -> Floats:
-    """Reshape a table over the units `names` for all units in `axes`, by broadcasting."""
+    """Reshape a table over the units `names` so that it broadcasts over all units in `axes`."""
     levels = table.shape[0] if table.ndim else 1
     return table.reshape([levels if one in names else 1 for one in axes])
 
@@ -185,7 +203,7 @@ class Relaxed(NamedTuple):
 
 
 def relaxed(case: Case, found: Units, problem: IntegerProgram) -> Relaxed | None:
-    """Solve the relaxation of an integer program; None if it is infeasible or the solver fails."""
+    """Solve the linear relaxation of an integer program; None if it is infeasible or fails."""
     from scipy.optimize import linprog
 
     cost = np.zeros(len(problem.most))

@@ -1,10 +1,10 @@
-"""Computes the cost and the packet rate of a placement, and compares solutions.
+"""Computes the cost and the packet rate of a placement, and compares placements.
 
 Three limits determine the throughput: contexts (cores x threads) wait for the accesses of their
-packet, cores compute, and memories serve one access at a time. The model ignores
-queues at memories that are not saturated, so the throughput is an upper limit (the asymptotic
-bounds of closed queueing networks; Denning and Buzen, The Operational Analysis of Queueing Network
-Models, 1978, section on asymptotes).
+packet, cores compute, and memories serve one access at a time. The model ignores queues at memories
+that are not saturated, so the throughput is an upper limit (the asymptotic bounds of closed
+queueing networks; Denning and Buzen, The Operational Analysis of Queueing Network Models, 1978,
+section on asymptotes).
 """
 
 import math
@@ -23,11 +23,12 @@ from slowpath.insights.placement.problem import (
 WAITING = "waiting"
 COMPUTING = "computing"
 WANTED = "wanted"
-"""Names of the limits of throughput other than memories: contexts, cores, the requested rate."""
+"""Names of the limits of throughput other than memories: waiting contexts, computing cores, and the
+requested packet rate."""
 
 
 def price(card: Card, operation: str, level: str, *, free: bool) -> float:
-    """Return the price of an access that is not a copy.
+    """Return the price of an access that is not a copy, on a memory level.
 
     If the price is unknown, return 0 if `free`, else infinity.
     """
@@ -35,7 +36,7 @@ def price(card: Card, operation: str, level: str, *, free: bool) -> float:
 
 
 def copy_price(card: Card, read: str, written: str, *, free: bool) -> float:
-    """Return the price of a copy between two levels.
+    """Return the price of a copy from the memory level `read` to the level `written`.
 
     If the price is unknown, return 0 if `free`, else infinity.
     """
@@ -68,12 +69,15 @@ def costs(case: Case, spread: PartCounts, *, free: bool) -> list[float]:
 
 
 def _only(counts: Sequence[int]) -> int:
-    """Return the level on which an undivided structure is."""
+    """Return the index of the memory level that contains an undivided structure."""
     return next(at for at, count in enumerate(counts) if count)
 
 
 def busy(case: Case, spread: PartCounts, rates: ThroughputLimits) -> list[float]:
-    """Return how long a packet occupies each level, in seconds; a copy occupies both its levels."""
+    """Return the time in seconds for which one packet occupies each memory level.
+
+    A copy occupies both levels, the one that it reads and the one that it writes.
+    """
     found = [0.0] * len(case.card.levels)
     operations = accesses_by_structure(case)
     for one, counts, accesses in zip(case.structures, spread, operations, strict=True):
@@ -84,7 +88,7 @@ def busy(case: Case, spread: PartCounts, rates: ThroughputLimits) -> list[float]
 
 
 def accesses_by_structure(case: Case) -> list[dict[str, float]]:
-    """Return the accesses to each structure by operation; a copy counts for both structures."""
+    """Return the accesses to each structure, by operation; a copy counts for both structures."""
     found: list[dict[str, float]] = [{} for _ in case.structures]
     indices = {one.name: index for index, one in enumerate(case.structures)}
     for index, one in enumerate(case.structures):
@@ -97,20 +101,23 @@ def accesses_by_structure(case: Case) -> list[dict[str, float]]:
 
 
 def busy_seconds(rates: ThroughputLimits, level: str, accesses: dict[str, float]) -> float:
-    """Return how long these accesses occupy a level, in seconds; 0 for levels without bandwidth."""
+    """Return how long accesses occupy a level, in seconds; 0 for levels without bandwidth.
+
+    `accesses` contains numbers of accesses by operation.
+    """
     seconds = rates.busy.get(level, {})
     return math.fsum(seconds.get(operation, 0.0) * count for operation, count in accesses.items())
 
 
 class Throughput(NamedTuple):
-    """Throughput of a card, with its bottleneck."""
+    """Throughput of a SmartNIC with a placement, and its bottleneck."""
 
     seconds: float
     """Seconds between two packets."""
     limit: str
-    """The limit of the throughput: a level, `WAITING`, `COMPUTING` or `WANTED`."""
+    """The limit of the throughput: a memory level, `WAITING`, `COMPUTING` or `WANTED`."""
     busy: Sequence[float]
-    """Utilisation of each level at this rate, as a share of the time."""
+    """Utilisation of each memory level at this throughput, as a share of the time."""
 
     @property
     def rate(self) -> float:
@@ -119,7 +126,7 @@ class Throughput(NamedTuple):
 
 
 def throughput(case: Case, rates: ThroughputLimits, spread: PartCounts, cost: float) -> Throughput:
-    """Return the throughput of a placement; a packet's accesses cost `cost`."""
+    """Return the throughput of a placement; the accesses of a packet cost `cost`."""
     memories = busy(case, spread, rates)
     seconds = {WAITING: (cost + rates.compute) / rates.clock / rates.contexts}
     if rates.cores is not None:
@@ -139,9 +146,9 @@ THROUGHPUT: Objective = "throughput"
 
 
 class Value(NamedTuple):
-    """The value of a placement.
+    """The value of a placement, by which placements are compared; a smaller value is better.
 
-    Values are compared by `first`, then by `second`, and less is better.
+    `first` decides; if it is equal, `second` does.
     """
 
     first: float

@@ -1,8 +1,8 @@
 """Finds good placements without a solver and without a proof that they are optimal.
 
-`local_search` yields a start for the solver. A table by part and level has the costs of all moves,
-so that all moves and swaps of parts are compared at once. Random moves leave local optima; they are
-equal in every run.
+`local_search` yields a start for the solver. A table by part and memory level has the costs of all
+moves, so that all moves and swaps of parts are compared at once. Random moves leave local optima;
+they are equal in every run.
 
 `improved` limits the number of examined placements, not the time. The same start thus always leads
 to the same result.
@@ -23,16 +23,16 @@ from slowpath.insights.placement.units import Units, spread_of, units
 Floats = NDArray[np.float64]
 
 _MAX_PARTS = 300
-"""Maximum number of parts; the work for swaps grows with its square."""
+"""Maximum number of parts for local search; the work for swaps grows with its square."""
 _KICKS, _KICKED = 150, 6
 _STEPS = 1000
 _FORBIDDEN = 1e30
 _MIN_REDUCTION = 1e-9
-"""A step must reduce the cost by at least this share."""
+"""Minimum share by which a step of the local search must reduce the cost."""
 
 
 class _Parts(NamedTuple):
-    """Parts of all structures, with their costs."""
+    """The parts of all data structures as arrays, with the costs of accesses and copies."""
 
     found: Units
     sizes: Floats
@@ -41,15 +41,16 @@ class _Parts(NamedTuple):
     one: NDArray[np.int64]
     other: NDArray[np.int64]
     copies: Floats
-    """Cost of copies between two parts by their levels; each pair of parts occurs in both orders.
-    """
+    """Cost of copies between two parts by their levels; each pair of parts occurs in both
+    orders."""
     capacity: Floats
 
 
 def local_search(case: Case, start: PartCounts, *, free: bool) -> PartCounts | None:
-    """Return a placement that fits and is locally optimal, from `start`.
+    """Return a locally optimal placement that fits the capacities, found from `start`.
 
-    Return None if no placement that fits was found, or if there are too many parts.
+    Return None if no placement that fits was found, or if there are too many parts. Accesses
+    without a price are free if `free`, else forbidden.
     """
     parts = _parts(case, free=free)
     if len(parts.sizes) > _MAX_PARTS:
@@ -90,7 +91,7 @@ def _parts(case: Case, *, free: bool) -> _Parts:
 
 
 def _prices(parts: _Parts, places: NDArray[np.int64]) -> Floats:
-    """Return the cost of each part on each level while all other parts stay where they are."""
+    """Return the cost of each part on each memory level, given the levels of all other parts."""
     found = parts.cost.copy()
     copies = parts.copies[np.arange(len(parts.one)), :, places[parts.other]]
     np.add.at(found, parts.one, copies)
@@ -156,7 +157,10 @@ def _downhill(parts: _Parts, places: NDArray[np.int64]) -> tuple[NDArray[np.int6
 
 
 def _cost(parts: _Parts, places: NDArray[np.int64]) -> float:
-    """Return the cost of a placement; `_prices` counts a copy at both parts, so halve copies."""
+    """Return the cost of a placement.
+
+    `_prices` counts a copy at both parts, so the cost of copies is halved.
+    """
     every = np.arange(len(places))
     alone = parts.cost[every, places].sum()
     return float(alone + (_prices(parts, places)[every, places].sum() - alone) / 2)
@@ -166,12 +170,12 @@ _MAX_PLACEMENTS = 5000  # maximum number of examined placements
 
 
 def fits(case: Case, spread: PartCounts) -> bool:
-    """Return true if no level exceeds its capacity."""
+    """Return true if a placement exceeds the capacity of no memory level."""
     return all(room >= 0 for room in _free_room(case, spread))
 
 
 def _free_room(case: Case, spread: PartCounts) -> list[int]:
-    """Return the free bytes of each level, negative if it is overfull."""
+    """Return the free bytes on each memory level; the number is negative if a level is overfull."""
     room = [case.card.capacity[level] for level in case.card.levels]
     for one, counts in zip(case.structures, spread, strict=True):
         for level, count in enumerate(counts):
@@ -180,7 +184,10 @@ def _free_room(case: Case, spread: PartCounts) -> list[int]:
 
 
 def first_fit(case: Case, *, free: bool) -> PartCounts | None:
-    """Place each unit, largest first, on the cheapest level with room; None if one fits nowhere."""
+    """Place each unit, largest first, on the cheapest level with room.
+
+    Return None if a unit fits on no level.
+    """
     found = units(case, free=free, alike=False)
     room = [case.card.capacity[level] for level in case.card.levels]
     chosen = dict[int, int]()
@@ -206,7 +213,10 @@ def first_fit(case: Case, *, free: bool) -> PartCounts | None:
 
 
 def improved(case: Case, objective: Objective, start: PartCounts, *, free: bool) -> PartCounts:
-    """Return a placement that no move of a part, and no swap of two parts, improves."""
+    """Return a placement that no move of a part, and no swap of two parts, improves.
+
+    The number of examined placements is limited, so the result may still be improvable.
+    """
     best = [[*counts] for counts in start]
     known = value(case, objective, best, free=free)
     examined = 0

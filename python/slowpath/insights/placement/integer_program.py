@@ -1,20 +1,20 @@
-"""Writes a placement problem as an integer program, and solves it with HiGHS.
+"""Writes a placement problem as an integer program, and solves it with the solver HiGHS.
 
-n(u,l) members of unit u are on level l; the sum of n(u,l) over l is the number of members of u. The
-sizes on a level add up to at most its capacity. A copy between a member of u and the only member of
-v costs W(l,m) if u is on l and v on m, a product of two decisions. The cost is linear in y(l,m),
-the members of u on l while v is on m: sum over m of y(l,m) = n(u,l), sum over l of y(l,m) = members
-x n(v,m), y >= 0. For two decisions, this describes the convex hull (the transportation polytope;
-Balas and Martin's products by rows give a weaker relaxation). So pairs whose copies form no cycle
-need no branching.
+A unit u is a set of equal parts (members) of data structures. n(u,l) members of unit u are on
+memory level l; the sum of n(u,l) over l is the number of members of u. The sizes on a level add up
+to at most its capacity. A copy between a member of u and the only member of v costs W(l,m) if u is
+on l and v on m, a product of two decisions. The cost is linear in y(l,m), the members of u on l
+while v is on m: sum over m of y(l,m) = n(u,l), sum over l of y(l,m) = members x n(v,m), y >= 0. For
+two decisions, this describes the convex hull (the transportation polytope; Balas and Martin's
+products by rows give a weaker relaxation). So pairs whose copies form no cycle need no branching.
 
 Integer variables count the members of u on the smallest level, on the two smallest levels, and so
 on; the n(u,l) are their differences. The choice between two small levels often matters little, the
-choice between small and large levels much. So the solver should branch on the latter (as on special
-ordered sets; Beale and Tomlin, 1970). Further rows limit the members on the smallest levels
-together by the sum of capacities. They follow from the rows of the levels, and change neither
-solutions nor the linear relaxation. But only from them, the solver derives cover cuts over several
-levels.
+choice between small and large levels much. So the solver should branch on the choice between small
+and large levels (as on special ordered sets; Beale and Tomlin, 1970). Additional rows limit the
+members on the smallest levels together by the sum of capacities. They follow from the rows of the
+levels, and change neither solutions nor the linear relaxation. But only from them, the solver
+derives cover cuts over several levels.
 
 The time between packets is the maximum of several times: of waiting contexts, and of each memory. A
 variable that is no smaller than any of them makes the program linear, without a search over rates.
@@ -36,11 +36,11 @@ from slowpath.insights.placement.units import Units
 
 Floats = NDArray[np.float64]
 Terms = Mapping[int, float]
-"""The terms of a sum: a coefficient for each variable."""
+"""The terms of a linear sum: a coefficient for each variable, by index."""
 
 
 class Row(NamedTuple):
-    """A constraint: `least <= sum of terms <= most`."""
+    """A linear constraint: `least <= sum of terms <= most`."""
 
     terms: Terms
     least: float
@@ -48,20 +48,20 @@ class Row(NamedTuple):
 
 
 class IntegerProgram(NamedTuple):
-    """An integer program; all variables are at least 0."""
+    """An integer program for a placement problem; all variables are at least 0."""
 
     placed: Mapping[tuple[int, int], int]
     """Index of the variable n(u,l), by unit and level."""
     whole: Sequence[int]
-    """Variables that must be integers; all n(u,l) are integers then, too."""
+    """Indices of the variables that must be integers; all n(u,l) are integers then, too."""
     together: Mapping[tuple[int, int], Mapping[tuple[int, int], int]]
     """Index of the variable y(l,m), by pair of units, then by their levels."""
     room: Mapping[int, Sequence[int]]
-    """Levels that a capacity row limits, by index of the row."""
+    """Memory levels that a capacity row limits, by index of the row."""
     cost: Terms
     """The objective to minimise: the cost of accesses."""
     most: Sequence[float]
-    """Upper limits of variables."""
+    """Upper limits of the variables."""
     rows: Sequence[Row]
     times: Sequence[Terms]
     """Seconds for which a packet occupies the contexts, then each memory, without constants."""
@@ -69,7 +69,7 @@ class IntegerProgram(NamedTuple):
     """Constants to add to `times`; the last one is the minimum of the time between packets."""
 
     def counts(self, x: Floats, units: int, levels: int) -> list[list[int]]:
-        """Return the number of members of each unit on each level in a solution."""
+        """Return the number of members of each unit on each memory level in a solution."""
         found = [[0] * levels for _ in range(units)]
         for (unit, level), at in self.placed.items():
             found[unit][level] = round(x[at])
@@ -77,7 +77,10 @@ class IntegerProgram(NamedTuple):
 
 
 def build_integer_program(case: Case, found: Units) -> IntegerProgram:
-    """Return the integer program of a case; if a unit fits nowhere, one row has no terms."""
+    """Return the integer program of a placement problem.
+
+    If a unit fits on no memory level, a row of the program has no terms.
+    """
     builder = _Builder(found)
     for index in range(len(found.units)):
         builder.add_unit(index)
@@ -107,7 +110,7 @@ def build_integer_program(case: Case, found: Units) -> IntegerProgram:
 
 
 def matrix(rows: Sequence[Row], width: int) -> Any:  # noqa: ANN401 - scipy has no types
-    """Return the coefficients of rows for `width` variables, as a sparse array of scipy."""
+    """Return the coefficients of rows for `width` variables, as a sparse array of SciPy."""
     from scipy.sparse import csr_array
 
     counts = [len(row.terms) for row in rows]
@@ -122,8 +125,6 @@ def matrix(rows: Sequence[Row], width: int) -> Any:  # noqa: ANN401 - scipy has 
 
 
 class _Builder:
-    """An integer program under construction."""
-
     def __init__(self, found: Units) -> None:
         self.found = found
         self.placed: dict[tuple[int, int], int] = {}
@@ -141,7 +142,7 @@ class _Builder:
         return at
 
     def add_unit(self, index: int) -> None:
-        """Add variables for a unit's members on each allowed level."""
+        """Add variables for the number of a unit's members on each allowed level."""
         unit = self.found.units[index]
         members = float(len(unit.members))
         terms = dict[int, float]()
@@ -172,7 +173,7 @@ class _Builder:
             self.rows.append(Row(terms | {self.placed[other, to]: -members}, 0.0, 0.0))
 
     def add_counts(self, levels: Sequence[int]) -> None:
-        """Add an integer variable for each unit: the number of its members on all these levels."""
+        """Add an integer variable for each unit: the total number of its members on the levels."""
         for index, unit in enumerate(self.found.units):
             variables = self._variables_on(index, levels)
             if len(variables) == 1:
@@ -183,13 +184,13 @@ class _Builder:
                 self.rows.append(Row({**dict.fromkeys(variables, 1.0), at: -1.0}, 0.0, 0.0))
 
     def _variables_on(self, index: int, levels: Sequence[int]) -> tuple[int, ...]:
-        """Return the variables n(u,l) of a unit for those of the levels that it may use."""
+        """Return the variables n(u,l) of a unit u, for the given levels l that it may use."""
         return tuple(at for level in levels if (at := self.placed.get((index, level))) is not None)
 
     def add_capacity(self, levels: Sequence[int], capacity: int) -> None:
-        """Add a row for the total capacity of the levels, unless all units fit there.
+        """Add a row: the units on the given levels must not exceed their total capacity in bytes.
 
-        If there are several levels, call `add_counts` before.
+        No row is added if all units fit. For several levels, call `add_counts` first.
         """
         sizes = dict[int, int]()
         most = 0
@@ -202,7 +203,7 @@ class _Builder:
             self.rows.append(Row(sizes, 0.0, capacity))
 
     def times(self, rates: ThroughputLimits | None) -> tuple[list[Terms], list[float]]:
-        """Return `times` and `fixed` of `IntegerProgram`."""
+        """Return the fields `times` and `fixed` of `IntegerProgram`: packet times and constants."""
         if rates is None:
             return [], []
         waiting = 1 / rates.clock / rates.contexts
@@ -230,7 +231,7 @@ _OPTIMAL, _INFEASIBLE = 0, 2  # scipy's status codes
 
 
 class Solved(NamedTuple):
-    """Result of HiGHS for an integer program."""
+    """Result of the solver HiGHS for an integer program."""
 
     x: Floats | None
     """Values of the variables; None if HiGHS found no solution in time."""
@@ -243,9 +244,10 @@ class Solved(NamedTuple):
 def least_cost(
     problem: IntegerProgram, cuts: Sequence[Row], until: float, within: float | None = None
 ) -> Solved | None:
-    """Return the cheapest solution with a time between packets of at most `within`.
+    """Return the cheapest solution with a time between packets of at most `within` seconds.
 
-    Return None if the program is infeasible.
+    Return None if the program is infeasible. `cuts` are additional rows, and `until` is the
+    deadline.
     """
     scale = max((abs(one) for one in problem.cost.values()), default=0.0) / _LARGEST or 1.0
     c = np.zeros(len(problem.most))
@@ -256,7 +258,10 @@ def least_cost(
 
 
 def _timed(problem: IntegerProgram, most: float) -> list[Row]:
-    """Return rows that limit all times to `most`."""
+    """Return constraints that limit the time between packets to `most` seconds.
+
+    Each constraint is for one of the times: of waiting contexts, or of a memory.
+    """
     found = []
     for terms, fixed in zip(problem.times, problem.fixed, strict=False):
         scale = _TIMES / (most or max(terms.values(), default=1.0))
@@ -266,7 +271,10 @@ def _timed(problem: IntegerProgram, most: float) -> list[Row]:
 
 
 def least_time(problem: IntegerProgram, cuts: Sequence[Row], until: float) -> Solved | None:
-    """Return the solution with the least time between packets; None if infeasible."""
+    """Return the solution with the least time between packets; None if infeasible.
+
+    `cuts` are additional rows, and `until` is the deadline.
+    """
     largest = max((one for terms in problem.times for one in terms.values()), default=0.0)
     scale = (max(largest, *problem.fixed) or 1.0) / _TIMES
     at = len(problem.most)

@@ -35,11 +35,12 @@ _ACCESS_BYTES = 4
 _CARD_KEYS = ("cores", "threads", "compute", "rate")
 _RATES = ("clock_hz", "bandwidth", "bandwidth_unit")
 StatedLevels = dict[str, str]
-"""Present level by structure; structures without an entry are on the largest level."""
+"""Present memory level by name of the structure; structures without an entry are on the largest
+level."""
 
 
 class _Memories(NamedTuple):
-    """Memories that all cases of a file share."""
+    """The memories of a SmartNIC, which all cases of a file share."""
 
     levels: Sequence[str]
     scopes: dict[str, dict[str, int]]
@@ -50,7 +51,7 @@ class _Memories(NamedTuple):
 
 
 def read_cases(file: str) -> list[Described]:
-    """Read the cases of a file.
+    """Read the placement problems (cases) in a file.
 
     Raises:
         InputError: when the file cannot be read or is invalid.
@@ -59,7 +60,7 @@ def read_cases(file: str) -> list[Described]:
 
 
 def cases_of(file: str, content: str) -> list[Described]:
-    """Read cases from a text; errors refer to `file`.
+    """Read placement problems (cases) from the text of a JSON file; error messages name `file`.
 
     Raises:
         InputError: when the text is invalid.
@@ -135,9 +136,11 @@ def _prices(found: Spanned, levels: Sequence[str]) -> dict[str, float]:
 
 
 def _busy(found: Spanned, operations: Sequence[str], amount: float) -> dict[str, float]:
-    """Return the seconds for an access by operation, from a common or several bandwidths.
+    """Read bandwidths of a memory level, and return the seconds that an access occupies the level.
 
-    `amount` is what an access takes, in the unit of the bandwidth.
+    The file states one bandwidth for all operations, or one for each. The result is by operation.
+    `amount` is the amount of an access in the unit of the bandwidth: 1 access, or a number of
+    bytes.
     """
     if not isinstance(found.value, dict):
         return dict.fromkeys(operations, amount / decimal(found, 1e-9, _MAX_NUMBER))
@@ -213,7 +216,7 @@ def _access(found: Spanned, names: Sequence[str], card: Card) -> Access:
 
 
 def _levels(found: Spanned, names: Sequence[str], memories: _Memories) -> dict[str, str]:
-    """Read a level for every structure."""
+    """Read the memory level of each data structure; `names` are the names of the structures."""
     return {name: word(one, memories.levels) for name, one in table(found, names).items()}
 
 
@@ -243,7 +246,7 @@ def _count(found: Spanned) -> int:
 
 
 def _check_bandwidth(found: Spanned, memories: _Memories, structures: Sequence[Structure]) -> None:
-    """Check that a level with bandwidths has one for each used operation."""
+    """Check that each memory level with bandwidths has one for each used operation."""
     used = {access.operation for one in structures for access in one.accesses if access.times}
     for level, busy in memories.busy.items():
         lacking = sorted(used - busy.keys())
@@ -254,7 +257,7 @@ def _check_bandwidth(found: Spanned, memories: _Memories, structures: Sequence[S
 def read_stated_levels(
     file: str, sizes: Mapping[str, int], capacity: Mapping[str, int]
 ) -> StatedLevels:
-    """Read a table with the present levels of some structures.
+    """Read a JSON file with the present memory levels of some data structures.
 
     Raises:
         InputError: when the file is invalid, names an unknown structure or level, or exceeds the

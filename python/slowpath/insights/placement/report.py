@@ -1,4 +1,4 @@
-"""Prints placements as text or CSV."""
+"""Prints placements of data structures as text or CSV."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ _MILLION = 1e6
 
 
 def placement_csv(report: StatePlacement) -> Iterator[str]:
-    """Yield a header line, and a line for each structure and level that holds parts of it."""
+    """Yield a CSV header line, and a line for each structure and level that holds parts of it."""
     yield csv_line(COLUMNS)
     for case in report["cases"]:
         through = case["throughput"]

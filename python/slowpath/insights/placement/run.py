@@ -32,7 +32,10 @@ from slowpath.insights.source.unit import require_numpy
 
 
 def without_price(case: Case, spread: PartCounts) -> dict[str, set[str]]:
-    """Return the used operations without a price, by level; for a copy, the level that it reads."""
+    """Return, by memory level, the operations in a placement that have no price on this level.
+
+    A copy is listed under the level that it reads.
+    """
     found = dict[str, set[str]]()
     at = {one.name: index for index, one in enumerate(case.structures)}
     levels = case.card.levels
@@ -55,7 +58,7 @@ def without_price(case: Case, spread: PartCounts) -> dict[str, set[str]]:
 
 
 def _lacks_prices(case: Case) -> bool:
-    """Return true if a structure fits on a level without a price for one of its operations."""
+    """Return true if a structure fits on a memory level that lacks a price for its accesses."""
     card = case.card
     copies = any(
         math.isinf(copy_price(card, read, to, free=False))
@@ -77,7 +80,10 @@ def _lacks_prices(case: Case) -> bool:
 def best_unpriced(
     case: Case, objective: Objective, advised: Placement, seconds: float | None
 ) -> Unpriced | None:
-    """Return the best placement if accesses without a price are free; None if it is no better."""
+    """Return the best placement if accesses without a price are free.
+
+    Return None if this placement is no better than the advised one, or if none is found in time.
+    """
     if not _lacks_prices(case):
         return None
     try:
@@ -107,13 +113,17 @@ def best_unpriced(
 
 
 def _structures(case: Case, spread: PartCounts) -> list[str]:
-    """Return the structures that have accesses without a price."""
+    """Return the names of structures whose accesses lack a price in this placement."""
     each = costs(case, spread, free=False)
     return [one.name for one, cost in zip(case.structures, each, strict=True) if math.isinf(cost)]
 
 
 def reason_for_none(case: Case) -> str:
-    """Return why a case has no placement: a structure fits on no level, or room is lacking."""
+    """Return the reason why a case has no placement, as a text for the user.
+
+    Either a structure fits on no level with prices, or the structures together exceed the
+    capacities.
+    """
     card = case.card
     for one in case.structures:
         room = [level for level in card.levels if one.part_size <= card.capacity[level]]
@@ -144,19 +154,20 @@ def reason_for_none(case: Case) -> str:
 
 
 class _Advised(NamedTuple):
-    """A request, and the advised placement."""
+    """A placement problem with its objective, and the advised placement."""
 
     case: Case
     objective: Objective
     seconds: float | None
-    """Time limit of a search."""
+    """Time limit of a search in seconds; None for no limit."""
     advised: Placement
 
 
 def compared(result: _Advised, before: Sequence[StatedPlacement]) -> Iterator[ComparedPlacement]:
-    """Yield placements to compare with.
+    """Yield placements for comparison with the advised one.
 
-    These are stated placements, everything on the largest level, and the placement of least cost.
+    They are the stated placements, everything on the largest level, and the placement of least
+    cost.
     """
     case = result.case
     for one in before:
@@ -191,14 +202,14 @@ def _overfull(case: Case, spread: PartCounts) -> list[str]:
 
 
 def used(case: Case, spread: PartCounts, level: int) -> int:
-    """Return the bytes of a level that structures occupy."""
+    """Return the bytes of a memory level that structures occupy."""
     return sum(
         one.part_size * counts[level] for one, counts in zip(case.structures, spread, strict=True)
     )
 
 
 def throughput_document(found: Throughput) -> Through | None:
-    """Return the document of a throughput; None if packets take no time."""
+    """Return a throughput in the form of the JSON document; None if packets take no time."""
     if math.isinf(found.rate):
         return None
     return {"packetrate_pps": found.rate, "bottleneck": found.limit}
@@ -228,18 +239,18 @@ def _compared(
 
 
 class Rules(NamedTuple):
-    """Options of a placement."""
+    """Options of the search for a placement, such as its objective and its time limit."""
 
     free: bool = False
     """True if accesses without a price are free, false if they are forbidden."""
     objective: Objective | None = None
     """Objective; None for throughput in cases with cores, and cost in other cases."""
     seconds: float | None = None
-    """Time limit of each search, if any."""
+    """Time limit of each search in seconds; None for no limit."""
 
 
 def advise(file: str, described: Described, rules: Rules) -> PlacementCase:
-    """Return the best placement of a case, compared with others.
+    """Return the best placement of a case, compared with other placements.
 
     Raises:
         InputError: when no placement exists, or none was found in time.
@@ -306,7 +317,7 @@ def _parts(case: Case, spread: PartCounts, each: list[float], total: float) -> l
 
 
 def _of_parts(case: Case, spread: PartCounts, at: int, level: str) -> float:
-    """Return the cost of those parts of a structure that are on one level."""
+    """Return the cost of accesses to the parts of structure `at` that are on a memory level."""
     index = case.card.levels.index(level)
     counts = [count if other == index else 0 for other, count in enumerate(spread[at])]
     only = [[0] * len(counts) for _ in case.structures]
@@ -315,7 +326,7 @@ def _of_parts(case: Case, spread: PartCounts, at: int, level: str) -> float:
 
 
 def run(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Place the cases of a file, and report the placements.
+    """Place the data structures of all cases in a file, and report the placements.
 
     Raises:
         InputError: when the file is invalid, or a case has no placement.

@@ -1,9 +1,9 @@
 """Searches for the best placement, and bounds how far the result is from the optimum.
 
-HiGHS calculates with floating-point numbers: it accepts a count of 0.999999 as 1, so a level may
-exceed its capacity. Each solution is therefore checked in integers. If a level overflows, the
-problem is solved again with distinct parts, and overflowing combinations of parts are forbidden one
-by one.
+The solver HiGHS calculates with floating-point numbers: it accepts a count of 0.999999 as 1, so a
+level may exceed its capacity. Each solution is therefore checked in integers. If a level overflows,
+the problem is solved again with distinct parts, and overflowing combinations of parts are forbidden
+one by one.
 """
 
 import math
@@ -34,7 +34,7 @@ _SLACK = 1e-7
 
 
 class Placement(NamedTuple):
-    """A placement of structures, with its value and a bound."""
+    """A placement of data structures, with its value and a bound."""
 
     spread: PartCounts
     value: Value
@@ -49,7 +49,7 @@ class OutOfTime(Exception):  # noqa: N818 - not an error
 
 
 class _Request(NamedTuple):
-    """A request for a placement; `until` is its deadline."""
+    """A request for a placement; `until` is its deadline on the monotonic clock."""
 
     case: Case
     objective: Objective
@@ -61,7 +61,7 @@ class _Request(NamedTuple):
 
 
 class _Program(NamedTuple):
-    """An integer program for the units of a case."""
+    """An integer program for a placement problem, with the units (sets of equal parts) in it."""
 
     found: Units
     problem: IntegerProgram
@@ -71,7 +71,11 @@ class _Program(NamedTuple):
         return spread_of(case, self.found, counts)
 
     def rounded(self, case: Case, x: Floats) -> PartCounts:
-        """Round fractional counts: first down, then up on the levels with the largest fractions."""
+        """Round the numbers of parts per level in a solution to integers, and return the placement.
+
+        All numbers are rounded down, then those with the largest fractions up until all parts are
+        placed.
+        """
         levels = range(len(case.card.levels))
         counts = []
         for index, unit in enumerate(self.found.units):
@@ -91,7 +95,7 @@ class _Program(NamedTuple):
 def place(
     case: Case, objective: Objective, *, free: bool = False, seconds: float | None = None
 ) -> Placement | None:
-    """Return the best placement; None if structures do not fit on levels with prices.
+    """Return the best placement; None if the structures do not fit on levels with prices.
 
     Args:
         case: structures to place.
@@ -113,7 +117,10 @@ def place(
 
 
 def _placed(request: _Request, *, alike: bool) -> Placement | None:
-    """Return the best placement; with `alike`, equal parts form units, and levels may overflow."""
+    """Return the best placement; None if the structures do not fit.
+
+    With `alike`, equal parts form units; rounding in the solver may then overfill memory levels.
+    """
     found = units(request.case, free=request.free, alike=alike)
     program = _Program(found, build_integer_program(request.case, found))
     if not all(row.terms for row in program.problem.rows):
@@ -129,7 +136,10 @@ def _placed(request: _Request, *, alike: bool) -> Placement | None:
 
 
 def _known(request: _Request, program: _Program) -> tuple[PartCounts, IntegerProgram] | None:
-    """Return a good placement, and the program without more expensive placements, or None."""
+    """Return a good placement, and the program restricted to placements that cost no more.
+
+    Return None if no such placement is found.
+    """
     relaxation = relaxed(request.case, program.found, program.problem)
     if relaxation is None:
         return None
@@ -143,7 +153,10 @@ def _known(request: _Request, program: _Program) -> tuple[PartCounts, IntegerPro
 def _solved(
     request: _Request, program: _Program, known: PartCounts | None, *, alike: bool
 ) -> Placement | None:
-    """Return the best placement of a program, proved if time allows; `known` may be as good."""
+    """Return the best placement of a program, proved optimal if time allows.
+
+    `known` is a placement from which the program was restricted; it may be as good as the solution.
+    """
     cuts = list[Row]()
     while True:
         least = least_time if request.objective == THROUGHPUT else least_cost
@@ -166,7 +179,11 @@ def _solved(
 
 
 def _stopped(request: _Request, spread: PartCounts | None, solved: Solved) -> Placement:
-    """Return a local optimum from the best placement that was found within the time limit."""
+    """Improve the best placement that was found before the deadline, by local search.
+
+    Raises:
+        OutOfTime: if no placement is known.
+    """
     start = first_fit(request.case, free=request.free) if spread is None else spread
     if start is None:
         raise OutOfTime
@@ -178,7 +195,7 @@ def _stopped(request: _Request, spread: PartCounts | None, solved: Solved) -> Pl
 def _cheapest(
     request: _Request, program: _Program, best: PartCounts, cuts: list[Row]
 ) -> PartCounts:
-    """Return the cheapest placement with the throughput of `best`, if time is left."""
+    """Return the cheapest placement with the throughput of `best`, or `best` if none is found."""
     within = request.value(best).first * (1 + _SLACK)
     solved = least_cost(program.problem, cuts, request.until, within)
     if solved is None or solved.x is None:
@@ -190,7 +207,7 @@ def _cheapest(
 
 
 def _overfull(case: Case, program: _Program, x: Floats | None) -> list[Row]:
-    """Return rows that forbid the present combination of parts on each overfull level."""
+    """Return constraints that forbid the combination of parts in `x` on overfull memory levels."""
     rows = []
     for level, name in enumerate(case.card.levels):
         parts = {

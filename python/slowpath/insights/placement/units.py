@@ -1,8 +1,8 @@
-"""Groups equal structures into units, so that only their number on each level matters.
+"""Groups equal parts of data structures into units, so that only their number per level matters.
 
 If two equal structures have their own variables, every placement has a symmetric placement. A
 solver must refute both, so its time doubles with every pair. So structures that are equal in size,
-prices, use of memories and copies share one integer variable for each level.
+prices, use of memories and copies share one integer variable for each memory level.
 """
 
 import math
@@ -19,20 +19,20 @@ Floats = NDArray[np.float64]
 
 
 class Unit(NamedTuple):
-    """A group of equal parts, which are its members."""
+    """A group of equal parts of data structures, which are its members."""
 
     members: Sequence[int]
-    """Index of the structure of each part."""
+    """For each member, the index of its structure."""
     size: int
     """Size of one part in bytes."""
     cost: Floats
-    """Cost of one part by level; infinite if the part cannot be on the level."""
+    """Cost of one part by memory level; infinite if the part cannot be on the level."""
     busy: Floats
-    """Seconds for which accesses to one part occupy each level."""
+    """Seconds for which accesses to one part occupy each memory level."""
 
 
 class Units(NamedTuple):
-    """The structures of a case as units, with the copies between them."""
+    """The data structures of a case as units, with the copies between them."""
 
     units: Sequence[Unit]
     pairs: Mapping[tuple[int, int], Floats]
@@ -41,7 +41,11 @@ class Units(NamedTuple):
 
 
 def units(case: Case, *, free: bool, alike: bool) -> Units:
-    """Return the parts of all structures as units; with `alike`, merge equal parts."""
+    """Return the parts of all data structures as units.
+
+    With `alike`, equal parts form one unit; otherwise each part is a unit. Accesses without a price
+    are free if `free`, else forbidden.
+    """
     alone, pairs = _alone(case, free=free), _pairs(case, free=free)
     partners = dict[int, dict[int, Floats]]()
     for (first, second), cost in pairs.items():
@@ -73,7 +77,10 @@ def units(case: Case, *, free: bool, alike: bool) -> Units:
 
 
 def _alone(case: Case, *, free: bool) -> list[Unit]:
-    """Return a unit without members for each structure; it ignores copies between structures."""
+    """Return, for each structure, a unit that has its cost but no members yet.
+
+    Copies between different structures are ignored.
+    """
     found = []
     for one, accesses in zip(case.structures, accesses_by_structure(case), strict=True):
         size = one.part_size
@@ -103,7 +110,10 @@ def _alone(case: Case, *, free: bool) -> list[Unit]:
 
 
 def _pairs(case: Case, *, free: bool) -> dict[tuple[int, int], Floats]:
-    """Return the cost of all copies between two structures, by pair (smaller index first)."""
+    """Return the cost of all copies between two structures, by the levels of both.
+
+    The keys are the indices of two structures, the smaller one first.
+    """
     at = {one.name: index for index, one in enumerate(case.structures)}
     levels = case.card.levels
     copies = np.array(
@@ -121,7 +131,7 @@ def _pairs(case: Case, *, free: bool) -> dict[tuple[int, int], Floats]:
 
 
 def spread_of(case: Case, found: Units, counts: Sequence[Sequence[int]]) -> PartCounts:
-    """Return the placement for the number of members of each unit on each level."""
+    """Return the placement that follows from the number of members of each unit on each level."""
     spread = [[0] * len(case.card.levels) for _ in case.structures]
     for unit, level_counts in zip(found.units, counts, strict=True):
         members = iter(unit.members)

@@ -2,7 +2,8 @@
 
 The process gets limits on memory, CPU time, open files and file sizes, and a network namespace
 without devices. Where the kernel allows it, seccomp rejects all system calls except those for
-memory, signals and the results. Source: seccomp(2), unshare(2), the kernel's system call tables.
+memory, signals and sending results. Source: seccomp(2), unshare(2), the kernel's system call
+tables.
 """
 
 import ctypes
@@ -40,8 +41,8 @@ _CALLS = {
         },
     ),
 }
-"""For each machine, its audit number (`AUDIT_ARCH_*`) and the numbers of the allowed system calls.
-"""
+"""For each machine, its audit number (`AUDIT_ARCH_*`) and the numbers of the allowed system
+calls."""
 
 
 @cache
@@ -57,7 +58,7 @@ def leave_network() -> bool:
 def limit(seconds: int, memory: int) -> None:
     """Limit the CPU time to `seconds`, and forbid new files, processes and core dumps.
 
-    `memory` limits the address space in bytes beyond the present one.
+    `memory` limits the address space in bytes beyond its present size.
     """
     used = _address_space()
     for kind, value in (
@@ -75,7 +76,10 @@ def limit(seconds: int, memory: int) -> None:
 
 
 def refuse_calls() -> bool:
-    """Make the kernel reject all but the allowed system calls; return true if it agrees."""
+    """Install the seccomp filter that allows only a few system calls.
+
+    Return true if the kernel supports this.
+    """
     text = _filter(os.uname().machine)
     if text is None:
         return False
@@ -126,7 +130,7 @@ def _address_space() -> int:
 def can_refuse_calls() -> bool:
     """Return true if the kernel can reject system calls of a process.
 
-    A child process tests this.
+    The test runs in a child process.
     """
     # Fill the caches before the fork; all later children inherit them.
     _libc(), _filter(os.uname().machine)

@@ -1,7 +1,7 @@
-"""Replaces or defines the external symbols of a module, so that it can be linked.
+"""Replaces or defines the external symbols of a module of LLVM IR, so that it can be linked.
 
-Functions that are not allowed are renamed, so that the JIT does not bind them to symbols of this
-process. Variables of other files exist and are zero.
+Functions that are not allowed are renamed, so that the JIT compiler does not bind them to symbols
+of this process. Variables that other files define get memory with zeros.
 """
 
 import ctypes
@@ -90,14 +90,14 @@ _LARGEST = 1 << 26
 
 
 class ExternalVariable(NamedTuple):
-    """A variable that another file defines."""
+    """A variable that the compiled source declares but does not define, with the memory for it."""
 
     address: int
     size: int
 
 
 def is_allowed(name: str) -> bool:
-    """Return true if an external function may be called."""
+    """Return true if compiled code may call an external function."""
     known = name in _PRESENT or name in _SILENT or name in _RENAMED or name == _ONCE
     return name.startswith("llvm.") or known
 
@@ -105,7 +105,7 @@ def is_allowed(name: str) -> bool:
 def bind_externals(
     module: Module, replacements: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, ExternalVariable]:
-    """Bind all external symbols, and return the external variables by name.
+    """Bind all external symbols of a module, and return the external variables by name.
 
     The variables are zero. A function that is not allowed traps when it is called.
 
@@ -141,7 +141,10 @@ def bind_externals(
 
 @cache
 def _own() -> tuple[int, int, int]:
-    """Return the addresses of the functions that `_OWN` defines."""
+    """Return the addresses of three functions that replace external ones; `_OWN` defines them.
+
+    They are `refused` (for functions that are not allowed), `silent` and `once`.
+    """
     module = llvm.parse_assembly(_OWN)
     engine = llvm.create_mcjit_compiler(module, machine())
     engine.finalize_object()

@@ -1,8 +1,8 @@
 """Calls native code and survives its faults, such as invalid memory accesses.
 
 A signal handler jumps back to the caller if the fault is in JIT-compiled code, which holds no locks
-of the C library. Any other fault ends the process as usual. Faults may damage memory, so another
-process has to confirm later findings of a process that survived one. Source: sigaction(2),
+of the C library. Any other fault ends the process as usual. A fault may have damaged memory. So
+what a process finds after a fault must be confirmed by another process. Source: sigaction(2),
 setjmp(3), and `struct ucontext` of the kernel.
 """
 
@@ -21,7 +21,7 @@ ARGUMENTS = 8
 """Number of arguments that a guarded call passes; functions may take fewer."""
 FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 _COUNTER = {"x86_64": 168, "aarch64": 440}
-"""Offset of the program counter in the context of a signal handler, by machine."""
+"""Offset of the program counter in the context of a signal handler in bytes, by machine."""
 _RANGES = 64
 """Maximum number of address ranges of compiled code; faults in other ranges end the process."""
 _DETAILED, _NESTED = 4, 0x40000000  # SA_SIGINFO, SA_NODEFER
@@ -79,7 +79,7 @@ die:
 
 
 class FaultError(Exception):
-    """A fault in native code."""
+    """A fault in native code, such as an invalid memory access."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.strsignal(number))
@@ -87,7 +87,7 @@ class FaultError(Exception):
 
 
 class _Action(ctypes.Structure):
-    """`struct sigaction` of the C library."""
+    """The C library's `struct sigaction`."""
 
     _fields_ = (
         ("handler", ctypes.c_void_p),
@@ -98,7 +98,7 @@ class _Action(ctypes.Structure):
 
 
 class Guard:
-    """Machine code that calls other functions and survives their faults."""
+    """Machine code and signal handler with which calls of native functions survive faults."""
 
     def __init__(self, counter: int) -> None:
         parameters = ", ".join(f"i64 %{letter}" for letter in "abcdefgh"[:ARGUMENTS])
@@ -106,7 +106,8 @@ class Guard:
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine())
         self._engine.finalize_object()
         self.address = self._engine.get_function_address("guard")
-        """Address of the guard, which takes a function's address and arguments (`uint64_t`)."""
+        """Address of the guard code, which takes a function's address and arguments
+        (`uint64_t`)."""
         died = self._engine.get_global_value_address("died")
         self._died = ctypes.c_int32.from_address(died)
         ranges = self._engine.get_global_value_address("ranges")
@@ -117,12 +118,12 @@ class Guard:
             libc.sigaction(int(number), ctypes.byref(action), None)
 
     def renew(self) -> None:
-        """Look up the address ranges of compiled code again, after more was compiled."""
+        """Update the address ranges of JIT-compiled code, after more code was compiled."""
         for at, bound in enumerate(islice(chain(*_anonymous_code()), 2 * _RANGES)):
             self._ranges[at] = bound
 
     def check(self) -> None:
-        """Check that the last call returned.
+        """Check that the last guarded call returned without a fault.
 
         Raises:
             FaultError: when a fault ended the call.

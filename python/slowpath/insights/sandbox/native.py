@@ -1,4 +1,4 @@
-"""Compiles a module into this process (JIT), and provides guarded memory for its functions."""
+"""Compiles a module of LLVM IR into this process, and provides guarded memory for its functions."""
 
 import ctypes
 import mmap
@@ -15,15 +15,16 @@ from slowpath.insights.source.functions import Function
 from slowpath.insights.source.modules import Module, machine
 
 SIZE = 1 << 16
-"""Size of a region in bytes."""
+"""Size of a guarded memory region in bytes."""
 WINDOW = 1 << 13
-"""Number of bytes of a region that are compared; a function's state is assumed to be no larger."""
+"""Number of bytes of a region that are compared. The state of a function is assumed to be no
+larger."""
 _PAGE = mmap.PAGESIZE
 _NONE = 0  # PROT_NONE of mprotect(2)
 
 
 def protect_page(address: int) -> None:
-    """Make accesses to a page crash the process.
+    """Make accesses to a page of memory crash the process.
 
     Raises:
         MemoryError: when the kernel does not protect the page.
@@ -48,14 +49,14 @@ class Region:
         ctypes.memmove(self.address + offset, data, min(len(data), SIZE - offset))
 
     def read(self, size: int = WINDOW, offset: int = 0) -> bytes:
-        """Return `size` bytes from an offset."""
+        """Return `size` bytes of the region from an offset."""
         return ctypes.string_at(self.address + offset, size)
 
 
 def differing_ranges(before: bytes, after: bytes) -> list[tuple[int, int]]:
     """Return offset and size of each range in which two byte strings of equal length differ.
 
-    Ranges with fewer than `_GAP` equal bytes between them are merged.
+    Ranges with fewer than four equal bytes between them are merged.
     """
     found = list[tuple[int, int]]()
     if before == after:
@@ -72,24 +73,22 @@ def differing_ranges(before: bytes, after: bytes) -> list[tuple[int, int]]:
 
 
 _GAP = 4
-"""Ranges that differ are separate if at least this number of equal bytes lies between them.
-
-Fewer bytes may be equal by chance in random data.
-"""
+"""Minimum number of equal bytes between two ranges that differ. Fewer bytes may be equal by chance
+in random data."""
 
 
 CALL_SECONDS = 0.1
 """CPU time of one call in seconds; a longer call kills the process (SIGPROF)."""
 _MAX_RESTORED = 1 << 16
-"""Callers restore variables up to this size in bytes before each call."""
+"""Maximum size in bytes of variables that callers restore before each call."""
 _UNSIGNED = {1: ctypes.c_uint8, 8: ctypes.c_uint8, 16: ctypes.c_uint16, 32: ctypes.c_uint32}
 _SIGNED = {8: ctypes.c_int8, 16: ctypes.c_int16, 32: ctypes.c_int32}
 Native = Callable[[Sequence[int]], int]
-"""A native function: takes numbers and addresses, and returns a number (0 for `void`)."""
+"""A native function: it takes numbers and addresses, and returns a number (0 for `void`)."""
 
 
 class Variable(NamedTuple):
-    """A mutable global variable."""
+    """A mutable global variable of a compiled module, in the memory of this process."""
 
     address: int
     size: int
@@ -107,10 +106,11 @@ class CompiledModule:
         guarded: bool = False,
         instead: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """Take over and compile the module; `hasty` skips optimisation, for short runs.
+        """Compile a module of LLVM IR into this process; the object takes ownership of `module`.
 
-        With `guarded`, the process survives faults of functions, except on unknown machines.
-        `instead` has addresses of replacements for functions of the C library, by name.
+        `hasty` skips optimisation, for short runs. With `guarded`, the process survives faults of
+        functions, except on unknown machines. `instead` has addresses of replacements for functions
+        of the C library, by name.
         """
         self._outside = bind_externals(module, instead)
         self._module = module
@@ -149,7 +149,7 @@ class CompiledModule:
 
     @property
     def variables(self) -> Collection[Variable]:
-        """All mutable variables that are small enough to restore."""
+        """All mutable variables that are small enough to restore before each call."""
         return self._variables.values()
 
     def _found(self, name: str) -> Variable | None:
@@ -163,7 +163,7 @@ class CompiledModule:
         return Variable(address, size, name) if address else None
 
     def address(self, name: str) -> int:
-        """Return the address of a function or variable; 0 if it does not exist."""
+        """Return the address of a function or variable of the module; 0 if it does not exist."""
         outside = self._outside.get(f"slowpath.outside.{name}")
         if outside is not None:
             return outside.address
@@ -171,7 +171,10 @@ class CompiledModule:
         return found or int(self._engine.get_global_value_address(name))
 
     def outside(self) -> list[tuple[str, int, int]]:
-        """Return symbol, address and size in bytes of each variable that other files define."""
+        """Return symbol, address and size in bytes of each external variable.
+
+        The module declares these variables, but another source file defines them.
+        """
         return [
             (name.removeprefix("slowpath.outside."), one.address, one.size)
             for name, one in self._outside.items()
@@ -209,12 +212,12 @@ class CompiledModule:
 
 
 def has_callable_prototype(function: Function) -> bool:
-    """Return true if all parameters and the result are numbers or addresses."""
+    """Return true if all parameters and the result of a function are numbers or addresses."""
     return _types(function) is not None
 
 
 def _types(function: Function) -> tuple[Any, list[Any]] | None:
-    """Return the `ctypes` types of result and parameters; None if one is unsupported."""
+    """Return the `ctypes` types of result and parameters of a function; None if unsupported."""
     results: Mapping[str, Any] = {
         "void": None,
         "pointer": ctypes.c_uint64,

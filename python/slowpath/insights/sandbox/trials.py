@@ -1,4 +1,4 @@
-"""Runs attempts, which may crash, in forked and confined processes."""
+"""Runs attempts, such as calls of untrusted functions, in forked and confined processes."""
 
 import json
 import math
@@ -35,31 +35,38 @@ _DIED = frozenset(
 
 
 def nothing() -> None:
-    """Do nothing; the default preparation of a series."""
+    """Do nothing; the default for the preparation that runs before a series of attempts."""
 
 
 class CrashRecord:
-    """Remembers calls that killed a process, so that a series can skip equal calls."""
+    """A record of calls of untrusted functions that killed their process.
+
+    A series of attempts can skip calls that equal a recorded one.
+    """
 
     def __init__(self, calls: Mapping[Attempt, Hashable] | None = None) -> None:
-        """Take a key for the call of each attempt; attempts without a key are never skipped."""
+        """Create a record without entries.
+
+        `calls` maps an attempt to a key; attempts with equal keys make equal calls. Attempts
+        without a key are never skipped.
+        """
         self._calls = calls or {}
         self._dead = set[Hashable]()
 
     def died(self, attempt: Attempt) -> None:
-        """Record that an attempt killed its process."""
+        """Record that the call of an attempt killed its process."""
         if attempt in self._calls:
             self._dead.add(self._calls[attempt])
 
     def doomed(self, attempt: Attempt) -> bool:
-        """Return true if the call of this attempt killed the process of another attempt."""
+        """Return true if an equal call, in this or another attempt, killed its process."""
         return attempt in self._calls and self._calls[attempt] in self._dead
 
 
 class Series:
-    """Runs attempts one after the other, with a limit on their CPU time.
+    """A series of attempts that run one after the other, with a limit on their CPU time.
 
-    CPU time does not depend on other load of the machine.
+    CPU time does not depend on the load of the machine by other processes.
     """
 
     def __init__(
@@ -70,9 +77,10 @@ class Series:
         prepare: Callable[[], None] = nothing,
         fates: CrashRecord | None = None,
     ) -> None:
-        """Limit the CPU time to `seconds`, and the end to `until` on the monotonic clock.
+        """Create a series that uses at most `seconds` of CPU time, and ends at `until`.
 
-        `prepare` runs first in each process; `fates` records calls that kill processes.
+        `until` is on the monotonic clock. `prepare` runs first in each process; `fates` records
+        calls that kill processes.
         """
         self._attempts, self._prepare = attempts, prepare
         self._fates = fates or CrashRecord()
@@ -83,11 +91,14 @@ class Series:
         """Exit code of the last process, or the negative number of the signal that killed it."""
 
     def first(self) -> dict[str, Any] | None:
-        """Return the finding of the first attempt that succeeds; skip the remaining attempts."""
+        """Return the result of the first attempt that succeeds; None if none does.
+
+        The remaining attempts are skipped.
+        """
         return next((found for _, found in self.successes()), None)
 
     def successes(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield index and finding of each attempt that succeeds."""
+        """Yield index and result of each attempt that succeeds."""
         start, hanging, dead, left = 0, 0, 0, self._seconds
         while dead < _DEATHS:
             start = self._next(start)
@@ -123,7 +134,7 @@ class Series:
         self.given_up = True
 
     def _next(self, at: int) -> int:
-        """Return the index of the next attempt, starting at `at`, that is not expected to die."""
+        """Return the index of the next attempt, from `at` on, whose call has killed no process."""
         left = range(at, len(self._attempts))
         return next(
             (one for one in left if not self._fates.doomed(self._attempts[one])),
@@ -157,7 +168,7 @@ class _Fork:
         self.hung = self.code == -signal.SIGPROF
 
     def messages(self, end: float) -> Iterator[dict[str, Any]]:
-        """Yield the messages of the process until it exits or its time is up."""
+        """Yield the messages of the child process until it exits or its time is up."""
         poll = select.poll()
         poll.register(self._child.output, select.POLLIN)
         buffer = b""
@@ -173,10 +184,10 @@ class _Fork:
                 yield json.loads(line)
 
     def _try(self, answers: int) -> int:
-        """Run the attempts in the child process.
+        """Run the attempts in the child process, and report them through file descriptor `answers`.
 
-        After a fault, memory may be damaged. So a finding then only asks for a retry in a new
-        process.
+        After a fault, memory may be damaged. So an attempt that then succeeds is only reported for
+        a retry in a new process.
         """
         (attempts, fates), at = self._attempts, self._start
         try:

@@ -1,12 +1,12 @@
 """Compiles C or C++ to BPF and keeps each stage: LLVM IR, assembler, object.
 
-Assembler and object come from the LLVM IR without further passes, so all three have the same
+Assembler and object come from the LLVM IR without additional passes, so all three have the same
 blocks. The object equals the one that clang makes in a single step
 (`tests/insights/test_insights_blocks.py`).
 
-Functions that are not BPF programs are read for this machine, as in `slowpath insights counts`, so
-that clang finds the headers that they need. Both machines are little-endian with 64-bit pointers,
-so the LLVM IR is also valid for BPF. The optimisation passes then run for BPF.
+Functions that are not BPF programs are first compiled for this machine, as in `slowpath insights
+counts`, so that clang finds the headers that they need. Both machines are little-endian with 64-bit
+pointers, so the LLVM IR is also valid for BPF. The optimisation passes then run for BPF.
 """
 
 import re
@@ -30,7 +30,7 @@ LAYOUT = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128"
 NAMES = "-fno-discard-value-names"
 NO_PASSES = ("-Xclang", "-disable-llvm-passes")
 AS_IT_IS = (*OBJECT.flags, "-w", *NO_PASSES)
-"""Options with which clang compiles LLVM IR for BPF without further passes."""
+"""Options with which clang compiles LLVM IR for BPF without additional passes."""
 _ORDERED = ("-Xclang", "-emit-llvm-uselists")
 """Options that keep the order of uses, on which LLVM's loop strength reduction depends."""
 _LLVM = Form(
@@ -46,15 +46,15 @@ OPTIMISED = Form(
 )
 """Output form of clang: LLVM IR for BPF after the passes, made from LLVM IR before them."""
 _GLOBAL_USES = re.compile(r"^uselistorder.*\n", re.MULTILINE)
-"""Order of uses across functions; it becomes wrong as soon as a program is removed."""
+"""Order of uses across functions; it becomes wrong when a BPF program is removed from the text."""
 _BODY = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _UNNAMED = re.compile(r"(%|^(?=\d+:))(\d+)\b", re.MULTILINE)
-"""Pattern for values and blocks that have a number instead of a name."""
+"""Pattern for values and basic blocks that have a number instead of a name."""
 _LABEL = re.compile(r'^(?:"(?:[^"\\]|\\.)*"|[-\w.$]+):')
 _NUMBERED = re.compile(r"%\d+$")
 _PROGRAM = re.compile(r'^define [^@\n]*@("[^"]*"|[\w.$-]+)\([^\n]*\bsection "[^\n]*$', re.MULTILINE)
 USED = re.compile(r"^@llvm\.(?:compiler\.)?used = .*\n", re.MULTILINE)
-"""Name of the list of symbols that passes must keep; it is removed after the last pass."""
+"""Pattern for the list of symbols that passes must keep; it is removed after the last pass."""
 
 
 class Steps(NamedTuple):
@@ -66,7 +66,7 @@ class Steps(NamedTuple):
 
 
 def compile_to_ir(file: str, clang: Clang) -> str:
-    """Compile a source to LLVM IR for BPF, after the passes.
+    """Compile a source to LLVM IR for BPF, after the optimisation passes.
 
     Raises:
         InputError: if the source does not compile.
@@ -76,7 +76,7 @@ def compile_to_ir(file: str, clang: Clang) -> str:
 
 
 def named(text: str) -> str:
-    """Return the text with a name for each block, as the assembly omits blocks without a name.
+    """Give each basic block in LLVM IR a name, because assembly omits blocks without a name.
 
     Names begin with `n.`, or with more dots if the function already has values `n.1` and so on.
     """
@@ -91,7 +91,7 @@ def _body_named(body: str) -> str:
 
 
 def _with_entries(text: str) -> str:
-    """Add the labels of numbered entry blocks, which LLVM omits."""
+    """Add labels to entry blocks in LLVM IR that have a number; LLVM omits these labels."""
     lines = list[str]()
     for line in text.splitlines():
         before = lines[-1] if lines else ""
@@ -104,12 +104,12 @@ def _with_entries(text: str) -> str:
 
 
 def programs(text: str) -> list[str]:
-    """Return the names of the BPF programs: functions that declare a section."""
+    """Return the names of the BPF programs in LLVM IR: functions that declare a section."""
     return [one.strip('"') for one in _PROGRAM.findall(text)]
 
 
 def without_other_programs(text: str, program: str) -> str:
-    """Return the text with only one of its programs; other functions stay."""
+    """Remove all BPF programs from LLVM IR except `program`; other functions stay."""
 
     def kept(body: re.Match[str]) -> str:
         name = _PROGRAM.match(body[0])
@@ -122,7 +122,7 @@ def lowered(file: str, llvm: str, clang: Clang) -> Steps:
     """Compile LLVM IR to assembly and to an object; `file` names the source in messages.
 
     Raises:
-        InputError: if clang cannot compile it for BPF, for example a call through a pointer.
+        InputError: if clang cannot compile the code for BPF, for example a call through a pointer.
         StoppedError: if the deadline passes first.
     """
     assembler = from_llvm(file, llvm, clang, _ASSEMBLER).decode(errors="replace")
@@ -130,10 +130,10 @@ def lowered(file: str, llvm: str, clang: Clang) -> Steps:
 
 
 def from_llvm(file: str, llvm: str, clang: Clang, form: Form) -> bytes:
-    """Compile LLVM IR with clang, without the user's flags; messages name `file`.
+    """Compile LLVM IR with clang, without the user's flags; error messages name `file`.
 
     Raises:
-        InputError: if clang cannot compile it.
+        InputError: if clang cannot compile the LLVM IR.
         StoppedError: if the deadline passes first.
     """
     with tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
@@ -162,7 +162,7 @@ _READ = Form(
 _BITCODE = Form((*AS_IT_IS, "-emit-llvm", "-x", "ir"), "bc", "bitcode", kernel=False)
 _TARGET = re.compile(r'^target (?:triple|datalayout) = ".*"\n', re.MULTILINE)
 TARGET_ATTRIBUTES = re.compile(r' "(?:target-cpu|target-features|tune-cpu)"="[^"]*"')
-"""Attributes of functions that name the target machine."""
+"""Pattern for attributes of functions that name the target machine."""
 _DEFINE = re.compile(r'^define ([^@\n]*)(@("[^"]*"|[\w.$-]+)\(.*)$', re.MULTILINE)
 _LINKAGE = re.compile(
     r"\b(?:internal|private|linkonce_odr|linkonce|weak_odr|weak|hidden|protected|dso_local|"
@@ -177,7 +177,7 @@ _PASSED = re.compile(
 
 
 def read(file: str, clang: Clang) -> str:
-    """Compile a source to LLVM IR before any pass, with BPF as the target of the IR.
+    """Compile a source to LLVM IR for BPF, before any optimisation pass.
 
     Raises:
         InputError: if the source does not compile.
@@ -189,13 +189,14 @@ def read(file: str, clang: Clang) -> str:
 
 
 def optimise_for_bpf(file: str, text: str, roots: Iterable[str], clang: Clang) -> str:
-    """Run the passes for BPF on LLVM IR.
+    """Run the optimisation passes for BPF on LLVM IR.
 
-    The functions in `roots` and the support functions of the headers stay separate functions.
-    Variables that the module never reads stay too: a control plane may read them.
+    The functions in `roots` and the support functions of slowpath's headers stay separate
+    functions. Variables that the module never reads stay too: a control plane may read the
+    variables.
 
     Raises:
-        InputError: if clang cannot compile it.
+        InputError: if clang cannot compile the LLVM IR.
         StoppedError: if the deadline passes first.
     """
     symbols = frozenset(roots)
@@ -208,22 +209,22 @@ def packed(file: str, text: str, clang: Clang) -> bytes:
     """Convert text of LLVM IR to bitcode, which other versions of LLVM also read.
 
     Raises:
-        InputError: if clang cannot read it.
+        InputError: if clang cannot read the text.
         StoppedError: if the deadline passes first.
     """
     return from_llvm(file, text, clang, _BITCODE)
 
 
 def for_host(text: str) -> str:
-    """Convert optimised LLVM IR for BPF to IR that runs on this machine, with the same blocks."""
+    """Convert optimised LLVM IR for BPF to IR for this machine, with the same basic blocks."""
     return _PASSED.sub(r"freeze \g<1>\g<2>", _TARGET.sub("", text))
 
 
 def _linked(head: re.Match[str], external: frozenset[str]) -> str:
-    """Return the head of a function with external or internal linkage.
+    """Return the first line of a function definition in LLVM IR, with its linkage changed.
 
-    Functions in `external` become external. Other functions become internal, but support functions
-    of the headers stay as they are.
+    Functions in `external` get external linkage. All others get internal linkage, except support
+    functions of slowpath's headers, which stay as they are.
     """
     symbol = head[3].strip('"')
     if symbol not in external and is_support(symbol, ""):

@@ -1,4 +1,4 @@
-"""Builds the call graph of a module."""
+"""Builds and examines the call graph of a module of LLVM IR."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -18,13 +18,13 @@ _CALLED_BACK = frozenset(
         _UNSENT,
     }
 )
-"""Functions of DPDK that register a callback for packets. The callback of `_UNSENT` gets packets
-that could not be sent."""
+"""Functions of DPDK that register a callback for packets. The callback that `_UNSENT` registers
+gets packets that could not be sent."""
 _NAMED = re.compile(r'@("[^"]*"|[\w.$-]+)')
 
 
 def reachable_functions(functions: Mapping[str, Function], entry: str) -> set[str]:
-    """Return the entry and the functions with bodies that it may call, also indirectly."""
+    """Return the entry and all functions with bodies that it may call, directly or indirectly."""
     found, left = {entry}, [entry]
     while left:
         new = {name for name in functions[left.pop()].calls if name in functions} - found
@@ -55,7 +55,7 @@ def reachable_from(
     """Return the entries and the functions with bodies that they reach, except through `excluded`.
 
     `calls` maps each function with a body to the functions that it calls; `pointed` maps a function
-    to those that it may call through pointers.
+    to the functions that it may call through pointers.
     """
     found = {name for name in entries if name in calls}
     left = list(found)
@@ -93,7 +93,7 @@ def dpdk_callbacks(functions: Mapping[str, Function]) -> dict[str, bool]:
 
 
 def recursive(functions: Mapping[str, Function]) -> set[str]:
-    """Return the functions that may call themselves, directly or through others."""
+    """Return the functions that may call themselves, directly or through other functions."""
     left = _reaching_cycles(functions)
     return {
         name
@@ -103,7 +103,7 @@ def recursive(functions: Mapping[str, Function]) -> set[str]:
 
 
 def _reaching_cycles(functions: Mapping[str, Function]) -> dict[str, Function]:
-    """Return the functions that reach a call cycle.
+    """Return the functions from which a cycle of calls can be reached.
 
     Most sources have no cycles, so that `recursive` has nothing to search.
     """
@@ -125,7 +125,7 @@ def _reaching_cycles(functions: Mapping[str, Function]) -> dict[str, Function]:
 
 
 def source_functions(functions: Mapping[str, Function]) -> list[str]:
-    """Return the symbols of the functions in the source file; if none, those in user headers."""
+    """Return the symbols of the functions in the source file, or else in the user's headers."""
     users = [name for name, one in functions.items() if not one.supports]
     return [name for name in users if functions[name].own] or users
 
@@ -153,7 +153,7 @@ def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
     """Return the symbol of the function that the user calls `entry`: its source name or symbol.
 
     Raises:
-        InputError: if there is none, there are several, or it reaches inline assembly or recursion.
+        InputError: if there is no function or several, or it reaches inline assembly or recursion.
     """
     named = [
         name

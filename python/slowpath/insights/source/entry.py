@@ -35,12 +35,10 @@ Role = Literal[
     "time",
     "pointer",
 ]
-"""Purpose of a parameter.
-
-`mbuf` is one DPDK packet, `burst` an array of pointers to DPDK packets, `count` the length of that
-array, and `time` the arrival time of the packets. `pointer` is any other pointer parameter of a
-function for DPDK packets; `pointer_parameters.py` finds memory for it.
-"""
+"""Purpose of a parameter of a function that gets packets. `mbuf` is one DPDK packet, `burst` an
+array of pointers to DPDK packets, `count` the length of that array, and `time` the arrival time of
+the packets. `pointer` is any other pointer parameter of a function for DPDK packets;
+`pointer_parameters.py` finds memory for it."""
 _DESCRIPTORS = ("xdp_md", "__sk_buff", "sk_buff", "xdp_buff")
 _BURST = "rte_mbuf *"
 _ROLES: dict[str, Role] = {
@@ -52,7 +50,7 @@ _ROLES: dict[str, Role] = {
 }
 """Role of a parameter with packets, by the name of the type that it points to."""
 _ARRIVE = "slowpath_dpdk_arrive"
-"""Name of a function that exists if a source uses the DPDK headers of slowpath."""
+"""Name of a function that exists if a source uses slowpath's headers in place of DPDK's."""
 _CONTEXT = "xdp_md"
 _HELPERS = "slowpath_xdp_move"
 """Name of a function that exists if a source uses kernel helpers (`headers/nic/xdp.c`)."""
@@ -67,7 +65,7 @@ _TIMES = re.compile(
 _TIME_BITS = 64
 _METHODS = ("push", "simple_action", "pull", "push_batch", "simple_action_batch")
 _ROOTS = ("Element", "BatchElement")
-"""Base classes of all elements, whose methods only pass packets on."""
+"""Base classes of all Click elements, whose methods only pass packets on."""
 ACCEPTED_SIGNATURES = (
     "methods of a Click element take packets (Packet *) and ports (int); C functions take the "
     "packet's first byte (a pointer), its length (an integer) or, named end, its end; functions of "
@@ -84,7 +82,7 @@ class Entry(NamedTuple):
     element: str | None  # symbol of the element, if the function is its method
     result: Literal["packet", "number", "nothing"]
     targets: tuple[PointerTarget, ...] = ()
-    """Targets of the parameters with role `pointer`; `with_pointer_targets` sets them."""
+    """Targets of the parameters with the role `pointer`; `with_pointer_targets` sets them."""
     receives: bool = False
     """True if the function takes no packets, but receives them from DPDK ports."""
 
@@ -110,13 +108,13 @@ def choose_entry(
     named: str | None,
     tail_called: Collection[str] = (),
 ) -> Entry:
-    """Choose the function `named`; by default, the packet method of an element, or the only root.
+    """Choose the function for packets: `named`; by default, an element's method, or the only root.
 
     A root is a function that no other function of the source calls. `tail_called` has the symbols
     of XDP programs that program arrays hold; such a program is chosen only if there is no other.
 
     Raises:
-        InputError: if there is none, it cannot be called with packets, or it reaches inline
+        InputError: if no function is found, it cannot be called with packets, or it reaches inline
             assembly or recursion.
     """
     elements = _elements(functions)
@@ -173,10 +171,16 @@ def choose_entry(
 def with_pointer_targets(
     file: str, text: str, functions: Mapping[str, Function], entry: Entry
 ) -> Entry:
-    """Return the entry with `targets`; `text` is the module of the functions as LLVM writes it.
+    """Return the entry function with the variables to which its pointer parameters point.
+
+    Args:
+        file: name of the source, for error messages.
+        text: LLVM IR of the module, as LLVM writes it.
+        functions: functions of the module, by symbol.
+        entry: function that gets packets.
 
     Raises:
-        InputError: if there is no target for a parameter.
+        InputError: if no variable is found for a parameter.
     """
     indices = [index for index, role in enumerate(entry.roles) if role == "pointer"]
     if not indices:
@@ -186,15 +190,15 @@ def with_pointer_targets(
 
 
 def uses_dpdk(symbols: Iterable[str]) -> bool:
-    """Return true if the symbols show that the source uses the DPDK headers of slowpath."""
+    """Return true if the symbols show that the source uses slowpath's headers for DPDK."""
     return _ARRIVE in symbols
 
 
 def pointer_target_variables(file: str, text: str, functions: Mapping[str, Function]) -> set[str]:
-    """Return the symbols of variables that parameters with role `pointer` may point to.
+    """Return the symbols of variables that parameters with the role `pointer` may point to.
 
-    `text` is the module of the functions before the passes, which would remove variables that only
-    such parameters use.
+    `text` is the module of the functions before the optimisation passes, which would remove
+    variables that only `pointer` parameters use.
     """
     parameters = [
         (function, at)
@@ -220,7 +224,7 @@ def packet_functions(file: str, functions: Mapping[str, Function], named: str | 
     """Return the symbols of functions for packets: the named one, or those that take packets.
 
     Raises:
-        InputError: if there is none.
+        InputError: if there is no function for packets.
     """
     if named is not None:
         return [find_entry(file, functions, named)]
@@ -237,7 +241,10 @@ def packet_functions(file: str, functions: Mapping[str, Function], named: str | 
 
 
 def choice_note(functions: Mapping[str, Function], chosen: Entry, named: str | None) -> str | None:
-    """Return a note for the user if slowpath chose among several functions; None if it did not."""
+    """Return a note that explains why slowpath chose this function to get the packets.
+
+    Return None if the user named the function, or there was no choice.
+    """
     shown = chosen.function.shown
     if chosen.xdp and named is None and len(programs_of(functions)) > 1:
         return f"{shown} got the packets, as no array of programs has it; --entry names another one"
@@ -269,7 +276,7 @@ _NUMBERS = ("i1", "i8", "i16", "i32", "i64")
 
 
 def _elements(functions: Mapping[str, Function]) -> list[str]:
-    """Return the element classes that the source exports."""
+    """Return the names of the Click element classes that the source exports (`EXPORT_ELEMENT`)."""
     start = "slowpath_click_start_"
     return [name.removeprefix(start) for name in functions if name.startswith(start)]
 
@@ -280,7 +287,11 @@ def _takes_context(function: Function) -> bool:
 
 
 def _program(file: str, functions: Mapping[str, Function], tail_called: Collection[str]) -> str:
-    """Return the only XDP program, or the only one that is not the target of a tail call."""
+    """Return the only XDP program, or the only one that is not the target of a tail call.
+
+    Raises:
+        InputError: if there is no such program, or several.
+    """
     found = programs_of(functions)
     first = [one for one in found if one.name not in tail_called] or found
     if len(first) == 1:
@@ -299,7 +310,10 @@ def programs_of(functions: Mapping[str, Function]) -> list[Function]:
 
 
 def _named_as(file: str, elements: list[str]) -> str | None:
-    """Return the only element of a source, or the element that is named like the file."""
+    """Return the only Click element of a source, or the one whose name is that of the file.
+
+    Return None if there is no such element.
+    """
     stem = Path(file).stem.replace("_", "").lower()
     alike = elements if len(elements) == 1 else [one for one in elements if one.lower() == stem]
     return next(iter(alike), None)
@@ -308,7 +322,7 @@ def _named_as(file: str, elements: list[str]) -> str | None:
 def _default_name(
     file: str, functions: Mapping[str, Function], elements: list[str], alone: str | None
 ) -> str:
-    """Return the symbol of the function for packets if the user names none.
+    """Return the symbol of the function that gets the packets if the user names none.
 
     `alone` is the element that gets the packets; None if it is unclear or the source has none.
     """
@@ -347,7 +361,7 @@ def _default_name(
 
 
 def _inherited(functions: Mapping[str, Function], element: str) -> str | None:
-    """Return the method with which an element takes packets, if it inherits it; else None.
+    """Return the inherited method with which an element takes packets; None if it inherits none.
 
     Base classes are those whose constructor the element's constructor calls.
     """
@@ -367,7 +381,7 @@ def _inherited(functions: Mapping[str, Function], element: str) -> str | None:
 
 
 def dpdk_functions(functions: Mapping[str, Function]) -> list[str]:
-    """Return the functions that take DPDK packets and that no other such function calls."""
+    """Return the functions that take DPDK packets and that no other function of this kind calls."""
     if _ARRIVE not in functions:
         return []
     takes = _matching(functions, lambda name: _takes_mbufs(functions[name]))
@@ -378,9 +392,9 @@ def dpdk_functions(functions: Mapping[str, Function]) -> list[str]:
 
 
 def _matching(functions: Mapping[str, Function], predicate: Callable[[str], bool]) -> list[str]:
-    """Return the source's functions that match, or those of its headers if none does.
+    """Return the symbols of functions that match: those of the source, or else of its headers.
 
-    Inlined functions are avoided.
+    Inlined functions are only returned if no other function matches.
     """
     users = [name for name, one in functions.items() if not one.supports]
     found = list(filter(predicate, source_functions(functions))) or list(filter(predicate, users))
@@ -390,10 +404,10 @@ def _matching(functions: Mapping[str, Function], predicate: Callable[[str], bool
 def _ranked(functions: Mapping[str, Function]) -> list[str]:
     """Return the functions that most likely do the work on DPDK packets.
 
-    Candidates are the functions that `_handed` returns, else all functions that take DPDK packets.
-    Of these, functions that are not callbacks are preferred, because a callback gets only a part of
-    the packets. The next choice is callbacks and receive loops. Callbacks for packets that could
-    not be sent are the last choice.
+    Candidates are the function to which the receive loop hands its packets, or else all functions
+    that take DPDK packets. Functions that are not callbacks are preferred, because a callback gets
+    only a part of the packets. The next choice is callbacks and receive loops. Callbacks for
+    packets that could not be sent are the last choice.
     """
     takes, callbacks = dpdk_functions(functions), dpdk_callbacks(functions)
     takes = _handed(functions) or takes
@@ -404,7 +418,7 @@ def _ranked(functions: Mapping[str, Function]) -> list[str]:
 
 
 def _handed(functions: Mapping[str, Function]) -> list[str]:
-    """Return the only function to which the receive loop hands its packets.
+    """Return the only function to which the receive loop hands its packets, as a list.
 
     If there are several such functions, return the loop. The list is empty if there are several
     loops, or the loop hands packets to no function.
@@ -430,14 +444,14 @@ def _receives(functions: Mapping[str, Function], name: str) -> bool:
 
 
 def _loops(functions: Mapping[str, Function]) -> list[str]:
-    """Return the functions that receive packets and call no other function that receives them."""
+    """Return the functions that receive from DPDK ports, and call no other function that does."""
     own = _matching(functions, lambda name: _receives(functions, name))
     own = [name for name in own if functions[name].shown != "main"] or own
     return [name for name in own if not {*own} & (reachable_functions(functions, name) - {name})]
 
 
 def _of_loop(file: str, function: Function, one: Parameter) -> Role:
-    """Return the role of a parameter of a function that receives its packets itself."""
+    """Return the role of a parameter of a function that receives packets from DPDK ports itself."""
     if one.kind == "pointer" and one.plain:
         return "pointer"
     if one.kind == "integer":
@@ -451,7 +465,7 @@ def _takes_mbufs(function: Function) -> bool:
 
 
 def _takes_bytes(function: Function) -> bool:
-    """Return true if a pointer parameter may be a packet: it points to bytes, void or a header."""
+    """Return true if a parameter may point to packet bytes: to bytes, void or a protocol header."""
     return any(
         one.kind == "pointer"
         and (
@@ -462,7 +476,11 @@ def _takes_bytes(function: Function) -> bool:
 
 
 def _only(file: str, function: Function, owner: str, elements: list[str]) -> str:
-    """Return the only element; else raise an error that names the method `function`."""
+    """Return the only exported element, for the method `function` of a class that is not exported.
+
+    Raises:
+        InputError: if there are several elements, or none.
+    """
     if len(elements) == 1:  # a method inherited from a base class
         return elements[0]
     has = f"the source exports {', '.join(elements)}" if elements else "nothing is exported"
@@ -516,7 +534,7 @@ def _integer_role(function: Function, one: Parameter) -> Role | None:
 def _count_parameter(function: Function) -> Parameter | None:
     """Return the parameter with the length of the packet array; None without such an array.
 
-    A parameter whose name suggests a count is preferred, then one after the array.
+    Parameters whose names suggest a count are preferred, then parameters after the array.
     """
     at = [index for index, one in enumerate(function.parameters) if _is_burst(one)]
     if not at:
@@ -533,7 +551,10 @@ def _is_burst(one: Parameter) -> bool:
 
 
 def _is_second(function: Function, one: Parameter) -> bool:
-    """Return true for packet arrays except the first one, which contains the packets."""
+    """Return true if a parameter is an array of packets, but not the function's first one.
+
+    The first array contains the packets to process.
+    """
     before = function.parameters[: _index(function, one)]
     return _is_burst(one) and any(map(_is_burst, before))
 

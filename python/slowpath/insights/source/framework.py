@@ -1,4 +1,4 @@
-"""Provides headers in place of those of Click and DPDK, and knows the code that they define."""
+"""Provides headers in place of those of Click and DPDK, and identifies the code in them."""
 
 import os
 import re
@@ -8,13 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 
 HEADERS = Path(__file__).parent / "headers"
-"""Folder of the headers, such as `click/element.hh`."""
+"""Folder with slowpath's headers, such as `click/element.hh`."""
 SUPPORT = ("slowpath_click_", "slowpath_dpdk_", "slowpath_xdp_", "slowpath_setup_")
-"""Prefixes of symbols of code that supplies packets or counts, and would not run on a card."""
+"""Prefixes of symbols of code that supplies packets or counts, and would not run on a SmartNIC."""
 SETUP = "slowpath_setup_code"
-"""Function with the user's set-up code (`headers/nic/setup.c`)."""
+"""Function that contains the user's set-up code (`headers/nic/setup.c`)."""
 ELEMENT = "slowpath_element_"
-"""Prefix of the symbol of an element, before the name of its class."""
+"""Prefix of the symbol of a Click element, before the name of its class."""
 _OURS = "/slowpath/insights/source/headers/"
 _KERNEL = f"{_OURS}nic/xdp.c"
 _ENGINE = re.compile(r"(_ZL\d+)?nic_engine_")
@@ -34,16 +34,16 @@ _ROOT = "elements"
 COMPANION = "-DSLOWPATH_COMPANION"
 """Flag of clang for the source of another element, whose objects are created only on request."""
 FIND = ("-isystem", str(HEADERS), "-isystem", str(HEADERS / "dpdk"))
-"""Flags with which clang finds the headers, for C and C++."""
+"""Flags with which clang finds slowpath's headers, for C and C++."""
 FLAGS = (
     *(*FIND, "-std=gnu++17", "-fno-exceptions", "-fno-rtti"),
     *("-fno-threadsafe-statics", "-fno-c++-static-destructors"),
 )
-"""Flags for C++: language features that cards lack (exceptions, RTTI) become errors."""
+"""Flags for C++. Language features that SmartNICs lack (exceptions, RTTI) become errors."""
 
 
 def aliases(source: bytes) -> tuple[str, ...]:
-    """Return the flags for an element with a second name, `EXPORT_ELEMENT(Class Class-Name)`.
+    """Return the clang flags for an element with a second name, `EXPORT_ELEMENT(Class Class-Name)`.
 
     A macro cannot extract the first of two words, so a flag passes it.
     """
@@ -54,11 +54,11 @@ def aliases(source: bytes) -> tuple[str, ...]:
 
 
 def address_form(file: str, source: bytes, flags: Sequence[str]) -> tuple[str, ...]:
-    """Return the flags for a source that uses the IPv6 addresses of DPDK 24.11.
+    """Return clang flags for a source that uses the IPv6 addresses of DPDK 24.11; else none.
 
-    In DPDK 24.11 they are a structure, also in packet headers; in 22.11 they are byte arrays. Names
-    in the source, or in headers that it includes in quotes, show the release. Such headers are
-    found in the source's folder or by `-I`.
+    In DPDK 24.11, IPv6 addresses are a structure, also in packet headers; in 22.11, they are byte
+    arrays. Names in the source, or in headers that it includes in quotes, show the release. Headers
+    in quotes are found in the source's folder or by `-I`.
     """
     named = _include_folders(flags)
     texts = [(Path(file).parent, source)]
@@ -77,15 +77,15 @@ def address_form(file: str, source: bytes, flags: Sequence[str]) -> tuple[str, .
 
 
 def _include_folders(flags: Sequence[str]) -> list[Path]:
-    """Return the folders of `-I` flags."""
+    """Return the folders that `-I` flags name."""
     joined = [Path(flag[2:]) for flag in flags if flag.startswith("-I") and flag != "-I"]
     return joined + [Path(word) for flag, word in pairwise(flags) if flag == "-I"]
 
 
 def missing_header(reason: str) -> str:
-    """Return a hint if clang does not find a header of DPDK; else an empty string.
+    """Return advice if clang does not find a header of DPDK; else an empty string.
 
-    `reason` is clang's error.
+    `reason` is clang's error message.
     """
     found = _MISSING.search(reason)
     if found is None:
@@ -103,15 +103,15 @@ def is_ours(file: str) -> bool:
 
 
 def is_engine(symbol: str, file: str) -> bool:
-    """Return true if a hardware engine of the card does the work of a function (`nic/engine.h`)."""
+    """Return true if a hardware engine of the SmartNIC does a function's work (`nic/engine.h`)."""
     return is_ours(file) and _ENGINE.match(symbol) is not None
 
 
 def is_support(symbol: str, file: str, *, own: bool = False) -> bool:
-    """Return true if a function belongs to the headers, a library or the compiler.
+    """Return true if a function belongs to slowpath's headers, a library or the compiler.
 
-    `own` is true for a function of the compiled file. Such a function is support only if that file
-    is slowpath's stand-in for the kernel.
+    `own` is true for a function of the compiled file. A function of the compiled file counts only
+    if that file is slowpath's stand-in for the kernel.
     """
     if symbol.startswith((*SUPPORT, "_GLOBAL__", "__cxx_global_var_init")):
         return True
@@ -121,13 +121,13 @@ def is_support(symbol: str, file: str, *, own: bool = False) -> bool:
 
 
 def package_flags(file: str) -> tuple[str, ...]:
-    """Return the flags that find `elements/...`, if the source is below such a folder."""
+    """Return clang flags that find `elements/...`, if the source is below a folder `elements`."""
     root = next((one.parent for one in Path(file).resolve().parents if one.name == _ROOT), None)
     return () if root is None else ("-idirafter", str(root))
 
 
 def companions(file: str, source: bytes, flags: Sequence[str]) -> list[Path]:
-    """Return the sources that an element's source needs, each after the sources that it needs.
+    """Return the other sources that an element's source needs, in the order of their dependence.
 
     An element may have a base class with its own methods, or find another element by name. Click
     sources then include a header: the source of `path/other.hh` is `path/other.cc`. `flags` are the
@@ -137,7 +137,7 @@ def companions(file: str, source: bytes, flags: Sequence[str]) -> list[Path]:
 
 
 class _Companions:
-    """A search through included headers, and for the sources with the same names."""
+    """A search for source files that belong to included headers: `x.cc` next to `x.hh`."""
 
     def __init__(self, file: str, flags: Sequence[str]) -> None:
         self._file = Path(file)
@@ -148,7 +148,7 @@ class _Companions:
         self._found = list[Path]()
 
     def of(self, source: bytes) -> list[Path]:
-        """Return the sources that a source needs; none if there are too many."""
+        """Return the other sources that a source needs; none if there are too many."""
         for name in self._named:
             self._follow(Path(), b'#include "' + os.fsencode(name) + b'"')
         self._follow(self._file.parent, source)
@@ -156,7 +156,10 @@ class _Companions:
         return needed if len(needed) <= _MAX_COMPANIONS else []
 
     def _follow(self, folder: Path, text: bytes) -> None:
-        """Follow the includes of a source; clang reports files that cannot be read."""
+        """Follow the `#include` lines of a source text, and collect sources next to the headers.
+
+        Files that cannot be read are skipped, as clang reports them.
+        """
         for quote, name in _INCLUDES.findall(text):
             path = self._path(folder, quote, os.fsdecode(name))
             if path is None:

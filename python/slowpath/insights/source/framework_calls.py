@@ -1,4 +1,4 @@
-"""Replaces the bodies of framework functions by calls, because a card provides these functions."""
+"""Replaces bodies of framework functions by calls, because a SmartNIC provides these functions."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ RECEIVE = "slowpath_click_receive"
 """Function that fills in the metadata of a packet; part of slowpath, not of the framework."""
 RECEIVING = frozenset({RECEIVE})
 FETCHED = "_ZN7Element7fetchedEv"
-"""Function from which a `pull` method gets a packet."""
+"""Function from which a `pull` method of a Click element gets a packet."""
 _CALLED = {
     "Packet::kill": "Packet::kill",
     "Element::sent": "Element::Port::push",
@@ -30,7 +30,7 @@ _CALLED = {
     "rte_hash_take_slot": "rte_hash_add_key",
 }
 _OURS = ("slowpath_click_", "slowpath_dpdk_")
-"""Prefixes of the symbols of functions that the framework of a card provides."""
+"""Prefixes of the symbols of functions that the framework of a SmartNIC provides."""
 _NOW = re.compile(r"@slowpath_(?:click|dpdk)_now\b")
 _TOTALS = re.compile(r"@slowpath_(?:click|dpdk)_totals\b")
 _CLOCK = "slowpath_click_clock"
@@ -39,15 +39,13 @@ _ALIGNED = re.compile(r"\balign (\d+)")
 _MADE = re.compile(r"^( *%\S+ = )load (\w+), ")
 _DIVIDES = re.compile(r"^( *%\S+ = )s(div|rem) ")
 _MAX_STORES = 128
-"""Maximum number of stores to which clang expands a copy for BPF.
-
-A longer copy is a call, which BPF lacks.
-"""
+"""Maximum number of stores to which clang expands a copy for BPF. A longer copy is a call, which
+BPF lacks."""
 _MAX_STORE_BYTES = 8
 
 
 class Line(NamedTuple):
-    """A line of a function after rewriting."""
+    """A line of a function in LLVM IR after rewriting."""
 
     text: str | None  # None: the line is removed
     calls: tuple[str, str] | None = None  # function called instead: symbol, name in reports
@@ -55,7 +53,7 @@ class Line(NamedTuple):
 
 
 def framework(functions: Mapping[str, Function]) -> dict[str, str]:
-    """Map the symbols of the framework's functions to the names that the source uses."""
+    """Map the symbols of framework functions to the names by which the source calls them."""
     return {
         name: _CALLED.get(function.shown, _CALLED.get(name, name))
         for name, function in functions.items()
@@ -66,9 +64,9 @@ def framework(functions: Mapping[str, Function]) -> dict[str, str]:
 
 
 def rewrite_line(line: str) -> Line:
-    """Rewrite a line of a function to call functions of the framework or a library.
+    """Rewrite a line of LLVM IR that does framework work inline, so that it calls a function.
 
-    The counters of slowpath's headers are removed.
+    Updates of counters that slowpath's headers maintain are removed.
     """
     if _NOW.search(line) or _TOTALS.search(line):
         return _without_counters(line)
@@ -85,7 +83,7 @@ def rewrite_line(line: str) -> Line:
 
 
 def _without_counters(line: str) -> Line:
-    """Rewrite a line that reads the clock or a counter of slowpath's headers."""
+    """Rewrite a line of LLVM IR that reads the clock, or uses a counter of slowpath's headers."""
     made = _MADE.match(line)
     if made and _NOW.search(line):
         text = f"{made[1]}call {made[2]} @{_CLOCK}()"
@@ -98,7 +96,7 @@ def _without_counters(line: str) -> Line:
 
 
 def _is_inlined(copy: str) -> bool:
-    """Return true if clang expands a copy to loads and stores."""
+    """Return true if clang expands a call that copies or fills memory to loads and stores."""
     to, from_, length = arguments(copy.strip())[:3]
     size = value(length) or ""
     if not size.isdigit():

@@ -1,4 +1,4 @@
-"""Parses the functions of a module: parameters, blocks, dominators, loops.
+"""Parses the functions of an LLVM module: parameters, basic blocks, dominators and loops.
 
 Source: Cooper, Harvey and Kennedy, A Simple, Fast Dominance Algorithm (2001).
 
@@ -30,7 +30,7 @@ _INTEGER = re.compile(r"i(\d+)$")
 
 
 class Parameter(NamedTuple):
-    """A parameter of a function."""
+    """A parameter of a function: LLVM type, attributes, and declaration in the source."""
 
     kind: str  # `integer`, `pointer` or the type as LLVM writes it
     bits: int  # width of an integer
@@ -42,7 +42,7 @@ class Parameter(NamedTuple):
 
 
 class Instruction(NamedTuple):
-    """An LLVM instruction."""
+    """An LLVM instruction of a basic block."""
 
     opcode: str
     text: str  # as LLVM writes it, without metadata
@@ -50,7 +50,7 @@ class Instruction(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A basic block."""
+    """A basic block of a function, with its instructions and successors."""
 
     name: str
     instructions: tuple[Instruction, ...]
@@ -58,7 +58,7 @@ class Block(NamedTuple):
 
 
 class Function(NamedTuple):
-    """A function with a body."""
+    """A function of an LLVM module that has a body."""
 
     name: str  # the symbol
     shown: str  # name in the source, with its class
@@ -81,12 +81,12 @@ class Function(NamedTuple):
 
     @property
     def engine(self) -> bool:
-        """Return true if an engine of the card does this function's work instead of a core."""
+        """Return true if a hardware engine of the SmartNIC executes the function, not a core."""
         return is_engine(self.name, self.line.file if self.line else "")
 
     @property
     def supports(self) -> bool:
-        """Return true if the function belongs to the headers, a library or the compiler."""
+        """Return true if the function belongs to slowpath's headers, a library or the compiler."""
         return is_support(self.name, self.line.file if self.line else "", own=self.own)
 
 
@@ -206,7 +206,7 @@ def _bodies(text: str) -> Iterator[tuple[str, _Body]]:
 
 
 def _blocks(lines: Iterator[str]) -> Iterator[Block]:
-    """Yield the blocks up to the end of the function."""
+    """Yield the basic blocks of a function; `lines` begins with the body of the function."""
     name, inside = "", list[str]()
     started = False
     for line in lines:
@@ -246,14 +246,14 @@ def _instruction(line: str) -> Instruction:
 
 
 def unquoted(name: str) -> str:
-    """Return a name of LLVM without quotation marks and escapes."""
+    """Return an LLVM name without quotation marks and escapes."""
     if not name.startswith('"'):
         return name
     return re.sub(r"\\([0-9A-Fa-f]{2})", lambda code: chr(int(code[1], 16)), name[1:-1])
 
 
 class Loop(NamedTuple):
-    """A natural loop."""
+    """A natural loop of a function's control-flow graph."""
 
     header: str
     blocks: frozenset[str]
@@ -307,7 +307,7 @@ def _predecessors(
 
 
 def _dominators(order: Sequence[str], successors: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the immediate dominator of each block, and the entry for itself."""
+    """Return the immediate dominator of each block; the entry block is its own dominator."""
     number = {block: at for at, block in enumerate(order)}
     before = _predecessors(order, successors)
     above = {order[0]: order[0]}
@@ -325,7 +325,10 @@ def _dominators(order: Sequence[str], successors: Mapping[str, Sequence[str]]) -
 
 
 def _meet(one: str, other: str, above: Mapping[str, str], number: Mapping[str, int]) -> str:
-    """Return the closest common dominator of two blocks; `above` has immediate dominators."""
+    """Return the closest common dominator of two blocks.
+
+    `above` maps each block to its immediate dominator, and `number` to its position in the order.
+    """
     while one != other:
         while number[one] > number[other]:
             one = above[one]
@@ -346,7 +349,7 @@ def _dominates(one: str, other: str, above: Mapping[str, str]) -> bool:
 def _body(header: str, end: str, before: Mapping[str, Sequence[str]]) -> set[str]:
     """Return the blocks of the loop with a back edge from `end` to `header`.
 
-    These are the header and all blocks that reach `end` without passing the header.
+    These are the header and all blocks from which `end` can be reached without passing the header.
     """
     body, left = {header, end}, [end]
     while left:

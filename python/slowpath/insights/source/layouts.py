@@ -1,4 +1,4 @@
-"""Reads the layout of variables from debug information.
+"""Reads the layout of variables in memory from debug information.
 
 Source: LLVM's language reference, Specialized Metadata Nodes; DWARF 5, section 5.
 """
@@ -20,7 +20,7 @@ _GLOBAL = re.compile(r'^@("(?:[^"\\]|\\.)*"|[\w.$-]+) = .*!dbg !(\d+)', re.MULTI
 
 
 class Field(NamedTuple):
-    """A member of a structure."""
+    """A member of a structure, with its offset and type."""
 
     name: str
     offset: int  # bytes
@@ -29,7 +29,7 @@ class Field(NamedTuple):
 
 
 class Type(NamedTuple):
-    """A type without typedefs and qualifiers."""
+    """A type of the source, without typedefs and qualifiers."""
 
     name: str  # name in the source: the outermost typedef
     size: int  # bytes
@@ -51,7 +51,7 @@ class Type(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """A global variable."""
+    """A global variable, with its type and its line in the source."""
 
     name: str  # name in the source
     type: Type
@@ -77,7 +77,7 @@ _OUTSIDE = re.compile(
 class Layouts:
     """The layouts of a module's global variables and types.
 
-    Numbers of types and variables are the numbers of metadata nodes.
+    Types and variables are identified by the numbers of their metadata nodes.
     """
 
     def __init__(self, text: str, metadata: Metadata) -> None:
@@ -94,7 +94,10 @@ class Layouts:
         return list(self._globals)
 
     def node(self, symbol: str) -> int | None:
-        """Return the node of a global variable's type; None for a split-off part of a variable."""
+        """Return the number of the metadata node that describes a global variable's type.
+
+        Return None if LLVM split the variable and `symbol` names only a part of it.
+        """
         number = self._globals.get(symbol)
         node, found = self._metadata.node(number), self._metadata.follow(number, "var")
         if node is None or found is None or _FRAGMENT.search(node.fields.get("expr", "")):
@@ -104,7 +107,8 @@ class Layouts:
     def variable(self, symbol: str) -> Variable | None:
         """Return a global variable by its symbol; None without debug information.
 
-        If LLVM split the variable, the name of a part is the member's expression in C.
+        If LLVM split the variable into parts, the name of a part is an expression in C, such as
+        `a.b`.
         """
         number = self._globals.get(symbol)
         node, found = self._metadata.node(number), self._metadata.follow(number, "var")
@@ -120,7 +124,10 @@ class Layouts:
         return Variable(name, kind, self._line(found))
 
     def outside_of(self, name: str) -> list[str]:
-        """Return the variables of other files that are this structure or an array of it."""
+        """Return the symbols of variables of a structure type that other files define.
+
+        `name` is the name of the structure. Arrays of the structure count, too.
+        """
         return [symbol for symbol, (kind, _) in self._outside.items() if kind == name]
 
     def outside(self, symbol: str) -> Variable | None:
@@ -224,7 +231,11 @@ class Layouts:
         return Type(name, size, tuple(fields), ours=ours, line=line)
 
     def _bits(self, member: Node, before: list[Field]) -> Field:
-        """Merge adjacent bit-fields into one member, because they are accessed together."""
+        """Return the field for a bit-field, merged with bit-fields directly before it.
+
+        Adjacent bit-fields are accessed together, so they become one field. If `before` ends with a
+        bit-field, this field is removed from it.
+        """
         first, size = member.number("offset"), member.number("size")
         start, end = first // 8, -(-(first + size) // 8)
         name, line = f"{member.text('name')}:{size}", self._line(member)
@@ -235,9 +246,10 @@ class Layouts:
 
 
 def locate(kind: Type, offset: int, size: int) -> list[Spot]:
-    """Return the members of a type that an access touches, in order, or else the whole type.
+    """Return the members of a type that a memory access touches, in order.
 
-    `offset` and `size` of the access are in bytes.
+    `offset` and `size` of the access are in bytes. If the type has no members, or the access
+    touches none of them, the result is the whole type.
     """
     return _within(kind, offset, max(1, size), (), ())[:_MAX_SPOTS]
 
@@ -274,7 +286,7 @@ def _within(
 
 
 def _part(kind: Type, offset: int, size: int) -> tuple[str, Type] | None:
-    """Return the expression in C and the type of the member or element at an offset.
+    """Return the member or element of a type at an offset: its expression in C, and its type.
 
     `offset` and `size` are in bytes; the result is None if no member or element has that size.
     """

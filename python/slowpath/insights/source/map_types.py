@@ -1,8 +1,8 @@
-"""Replaces map types that the card lacks.
+"""Replaces types of BPF maps that the SmartNIC lacks.
 
-The lookup becomes a call of the framework, whatever the type; code that uses the element stays.
-Sources: libbpf's definitions of maps by types (`__uint(type, N)` is a pointer to an array of N
-elements) and by `struct bpf_map_def`.
+A look-up in a map becomes a call of the SmartNIC's framework, whatever the type of the map. Code
+that uses the element found stays unchanged. Sources: libbpf's definitions of maps by types
+(`__uint(type, N)` is a pointer to an array of N elements) and by `struct bpf_map_def`.
 """
 
 import re
@@ -29,14 +29,14 @@ OLD = re.compile(
 
 
 class ReplacedMaps(NamedTuple):
-    """A module after the map types that the card lacks were replaced."""
+    """A module after the map types that the SmartNIC lacks were replaced."""
 
     text: str
     reasons: dict[str, str]  # by map name, a note on the original type or flags
 
 
 def with_known_maps(text: str) -> ReplacedMaps:
-    """Replace map types that the card lacks by hash maps or arrays, and remove map flags."""
+    """Replace map types that the SmartNIC lacks by hash maps or arrays, and remove map flags."""
     reasons = dict[str, str]()
 
     def old(one: re.Match[str]) -> str:
@@ -75,16 +75,19 @@ def _reason(name: str, kind: int, flags: int) -> str:
 
 
 def members(metadata: Metadata, expression: int) -> list[tuple[int, Node]]:
-    """Return the members of a map's definition with their node numbers.
+    """Return the members of a map's definition, each with the number of its metadata node.
 
-    `expression` is the number in the `!dbg` of the map's variable.
+    `expression` is the number of the debug-information node (`!dbg`) of the map's variable.
     """
     variable = metadata.follow(expression, "var")
     return [] if variable is None else parts_of(metadata, variable.reference("type"))
 
 
 def parts_of(metadata: Metadata, structure: int | None) -> list[tuple[int, Node]]:
-    """Return the members of a structure with their node numbers; `structure` is its node number."""
+    """Return the members of a structure, each with the number of its metadata node.
+
+    `structure` is the number of the structure's own node.
+    """
     elements = metadata.follow(structure, "elements")
     if elements is None:
         return []
@@ -103,7 +106,10 @@ def value(metadata: Metadata, number: int) -> int | None:
 
 
 class _Nodes:
-    """Creates metadata nodes for pointers to arrays."""
+    """Creates metadata nodes for pointers to arrays.
+
+    Map definitions encode a number as such a pointer: the number is the length of the array.
+    """
 
     def __init__(self, first: int, metadata: Metadata) -> None:
         self._next = first
@@ -112,7 +118,10 @@ class _Nodes:
         self._metadata = metadata
 
     def pointer(self, count: int) -> int:
-        """Return the node number of a pointer to an array of `count` numbers; add missing nodes."""
+        """Return the node number of a pointer to an array of `count` integers.
+
+        Create the nodes if they do not exist yet.
+        """
         if count not in self._known:
             pointer = self._next
             array, ranges, range_, number = (pointer + more for more in range(1, 5))

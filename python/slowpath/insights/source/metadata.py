@@ -1,4 +1,4 @@
-"""Reads the debug information of a module: source lines and types.
+"""Reads the debug information of an LLVM module: source lines and types.
 
 Source: LLVM's language reference, Specialized Metadata Nodes.
 """
@@ -18,14 +18,14 @@ instruction."""
 
 
 class Node(NamedTuple):
-    """A metadata node of a module, with its text."""
+    """A metadata node of an LLVM module, parsed from its text."""
 
     kind: str  # such as DILocation; empty: a list
     fields: Mapping[str, str]
     items: tuple[int | None, ...]  # node numbers of a list
 
     def text(self, name: str) -> str:
-        """Return a text field without its quotes."""
+        """Return a text field of the node without its quotes."""
         found = self.fields.get(name, "").strip('"')
         if "\\" not in found:
             return found
@@ -37,25 +37,25 @@ class Node(NamedTuple):
         return frozenset(self.fields.get("flags", "").split(" | "))
 
     def number(self, name: str) -> int:
-        """Return a numeric field; 0 if it is missing or not a number."""
+        """Return a numeric field of the node; 0 if it is missing or not a number."""
         value = self.fields.get(name, "0")
         return int(value) if value.lstrip("-").isdigit() else 0
 
     def reference(self, name: str) -> int | None:
-        """Return the node number in a field; None if the field has none."""
+        """Return the number of the node that a field refers to; None without a reference."""
         value = self.fields.get(name, "")
         return int(value[1:]) if re.fullmatch(r"!\d+", value) else None
 
 
 class Line(NamedTuple):
-    """A line of a source file."""
+    """A line of a source file, given by the file's path and the line number."""
 
     file: str
     line: int
 
 
 class Member(NamedTuple):
-    """A member of a structure."""
+    """A member of a structure, with its offset and size."""
 
     name: str
     offset: int  # bytes
@@ -98,7 +98,7 @@ class Metadata:
                 self._arguments.setdefault(scope, {})[node.number("arg")] = node
 
     def node(self, number: int | None) -> Node | None:
-        """Return a node by its number; None if it is missing or not understood."""
+        """Return a node by its number; None if it is missing or its text is not understood."""
         if number is None:
             return None
         if number not in self._nodes:
@@ -106,7 +106,7 @@ class Metadata:
         return self._nodes[number]
 
     def follow(self, number: int | None, *fields: str) -> Node | None:
-        """Return the node at the end of a chain of references; None if one is missing."""
+        """Return the node at the end of a chain of references; None if the chain is broken."""
         node = self.node(number)
         for name in fields:
             node = None if node is None else self.node(node.reference(name))
@@ -127,7 +127,7 @@ class Metadata:
         return next((one for one in found if one.reference("elements") is not None), None)
 
     def line(self, location: int) -> Line | None:
-        """Return the line of a debug location; for inlined code, the line in the callee."""
+        """Return the line of a debug location; for inlined code, a line of the inlined function."""
         node = self.node(location)
         if node is None or node.kind != "DILocation" or not node.number("line"):
             return None
@@ -160,7 +160,10 @@ class Metadata:
         return found - {""}
 
     def qualified(self, function: int) -> str:
-        """Return the name of a function with its classes and namespaces, by node number."""
+        """Return the qualified name of a function, such as `namespace::Class::method`.
+
+        `function` is the number of the function's metadata node.
+        """
         node = self.node(function)
         if node is None:
             return ""
@@ -192,7 +195,7 @@ class Metadata:
         return name if folder in ("", self._folder) else str(Path(folder, name))
 
     def is_own(self, function: int) -> bool:
-        """Return true if a function is in the compiled file, or if its file is unknown."""
+        """Return true if a function is in the compiled file, or in an unknown file."""
         node, unit = self.node(function), self.follow(function, "unit")
         if node is None or unit is None:
             return True
@@ -270,7 +273,7 @@ class Metadata:
 
 
 def _written(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each node."""
+    """Yield the number and the text of each metadata node."""
     for line in text.splitlines():
         if line.startswith("!"):
             number, _, written = line[1:].partition(" = ")
@@ -279,7 +282,7 @@ def _written(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _node(written: str) -> Node | None:
-    """Parse the text of a node; return None if it is not one."""
+    """Parse the text of a metadata node; return None for other text."""
     read = _NODE.fullmatch(written)
     if read is None:
         return None

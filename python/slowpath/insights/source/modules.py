@@ -53,7 +53,7 @@ def read_module(source: Source) -> Module:
     """Parse the module of a source, and link the other modules that it needs.
 
     Raises:
-        InputError: if LLVM cannot read it, or it is for another machine.
+        InputError: if LLVM cannot read the module, or the module is for another machine.
     """
     here = machine()
     try:
@@ -80,7 +80,7 @@ def read_module(source: Source) -> Module:
 
 
 def _add(module: Module, bitcode: bytes) -> None:
-    """Link the module of another element, unless both modules define the same symbol."""
+    """Link the module of another Click element, unless both modules define the same symbol."""
     other = llvm.parse_bitcode(bitcode)
     other.triple, other.data_layout = module.triple, module.data_layout
     if not _defined(module) & _defined(other):
@@ -112,7 +112,7 @@ def _link(source: Source, module: Module) -> None:
 
 
 def optimise(module: Module, *, compiled: bool, kept: Collection[str] = ()) -> None:
-    """Run the passes of -O1 without inlining, vectorisation and unrolling, which blur the source.
+    """Run the passes of -O1 except inlining, vectorisation and unrolling, which obscure the source.
 
     Static functions become external first, so that passes do not adapt their parameters to callers.
     If slowpath did not compile the module (`compiled`), no pass runs. `kept` are the symbols of
@@ -134,8 +134,8 @@ def optimise(module: Module, *, compiled: bool, kept: Collection[str] = ()) -> N
 def prevent_inlining(module: Module, separate: Callable[[str], bool]) -> None:
     """Make all functions external, and prevent the inlining of some.
 
-    `separate` returns true for the symbol of a function that must not be inlined; attributes of the
-    source that demand inlining take precedence.
+    `separate` returns true for the symbol of a function that must not be inlined. Functions that
+    the source marks as always inlined are still inlined.
     """
     for function in module.functions:
         if function.is_declaration:
@@ -150,7 +150,7 @@ def prevent_inlining(module: Module, separate: Callable[[str], bool]) -> None:
 def keep_crc_loops(*, keep: bool = True) -> None:
     """Choose whether later passes of this process keep loops that compute a CRC bit by bit.
 
-    LLVM 22 replaces such loops by table lookups, unlike a card's compiler.
+    LLVM 22 replaces these loops by table look-ups, unlike a SmartNIC's compiler.
     """
     if llvm.llvm_version_info[0] >= _HASH_RECOGNISED_SINCE:
         llvm.set_option("", f"-disable-loop-idiom-hashrecognize={str(keep).lower()}")

@@ -38,7 +38,7 @@ Argument 2 is the size.
 
 
 class Access(NamedTuple):
-    """A memory access that the text of an instruction states."""
+    """A memory access, as the text of an LLVM instruction states it."""
 
     kind: Kind
     pointer: str  # the operand as written
@@ -108,7 +108,7 @@ def _without_metadata(text: str) -> str:
 
 
 def _without(text: str, opcode: str) -> str:
-    """Return an instruction without its opcode and the modifiers next to it."""
+    """Return an instruction without its opcode and modifiers such as `volatile` or `atomic`."""
     words = text.split()
     while words and (words[0] == opcode or words[0] in _WORDS):
         words.pop(0)
@@ -165,7 +165,7 @@ def parts(text: str) -> list[str]:
 
 
 def value(part: str) -> str | None:
-    """Return the value at the end of an operand: `%name`, `@name` or a constant; else None.
+    """Return the value at the end of an operand: `%name`, `@name` or a constant; None without one.
 
     For a constant expression, this is the first variable that it names.
     """
@@ -188,7 +188,7 @@ def pointer(opcode: str, text: str) -> str | None:
 
 
 def width(kind: str) -> int:
-    """Return the width in bits of a type of integers, vectors or pointers; 0 for other types."""
+    """Return the width in bits of an integer, vector or pointer type; 0 for other types."""
     words = [word for word in kind.split() if word not in _FLAGS]
     first = words[0] if words else ""
     if first.startswith("ptr"):

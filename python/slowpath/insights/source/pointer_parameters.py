@@ -66,7 +66,7 @@ class PointerTarget(NamedTuple):
 
     @property
     def maker(self) -> str:
-        """Name of the function that creates the target; empty if zeros are a valid target."""
+        """DPDK function that creates objects of the pointee type; empty if zeros suffice."""
         return "" if self.type is None or not self.type.ours else _MADE.get(self.type.name, "")
 
 
@@ -80,10 +80,10 @@ class TargetFinder:
         self._layouts = Layouts(text, self._metadata)
 
     def target(self, function: Function, place: int) -> PointerTarget:
-        """Return the target of the pointer parameter with index `place`.
+        """Return the memory to which the pointer parameter with index `place` can point.
 
         Raises:
-            InputError: if its pointee type is unknown, or slowpath cannot supply such memory.
+            InputError: if the pointee type is unknown, or slowpath cannot supply memory for it.
         """
         described = function.parameters[place].described
         name = "" if described is None else described.name
@@ -139,9 +139,10 @@ class TargetFinder:
         return kind
 
     def _converted(self, function: Function, place: int) -> tuple[bool, int | None]:
-        """Return whether a `void *` parameter is used, and the type to which it is converted.
+        """Return whether a `void *` parameter is used, and to which type the function converts it.
 
-        The type is the node number of the pointee of the first pointer that holds the parameter.
+        The type is the metadata node number of the pointee of the first typed pointer variable that
+        holds the parameter; None if there is none.
         """
         parameters, body = _body(self._text, function.name)
         values, slots = set(parameters[place : place + 1]), set[str]()
@@ -152,7 +153,10 @@ class TargetFinder:
     def _follow(
         self, body: Sequence[str], values: set[str], slots: set[str]
     ) -> tuple[bool, int | None]:
-        """Return the results of `_converted`; add to the values and stack slots that hold it."""
+        """Make one pass over a function's body; return the same results as `_converted`.
+
+        Add the LLVM values and stack slots that hold the parameter to `values` and `slots`.
+        """
         used, kinds = False, list[int]()
         for line in body:
             debug = _DEBUG.search(line)
@@ -171,7 +175,10 @@ class TargetFinder:
         return used, next(iter(kinds), None)
 
     def _pointed(self, variable: int) -> Iterator[int]:
-        """Yield the node number of a pointer's pointee; nothing for `void *` or other variables."""
+        """Yield the node number of the type that a pointer points to.
+
+        Yield nothing for `void *` and for variables that are not pointers.
+        """
         node = self._metadata.node(variable)
         kind = None if node is None else self._metadata.bare(node.reference("type"))
         if kind is not None and kind.text("tag") == _POINTER:
@@ -180,7 +187,10 @@ class TargetFinder:
                 yield pointee
 
     def _passed(self, line: str, values: set[str]) -> Iterator[int]:
-        """Yield the pointee types of parameters for which a call passes one of the values."""
+        """Yield pointee types of the callee's parameters to which a call passes one of the values.
+
+        Types are given by the numbers of their metadata nodes.
+        """
         called = _CALLED.search(line)
         known = None if called is None else self._functions.get(called[1].strip('"'))
         if called is None or known is None:
@@ -192,7 +202,7 @@ class TargetFinder:
                 yield from () if described.points is None else (described.points,)
 
     def _element(self, number: int | None) -> Node | None:
-        """Return a type without qualifiers; for an array, the type of its elements."""
+        """Return the node of a type without qualifiers; for an array, of the element type."""
         node = self._metadata.bare(number)
         if node is not None and node.text("tag") == _ARRAY:
             node = self._metadata.bare(node.reference("baseType"))
@@ -200,7 +210,7 @@ class TargetFinder:
 
 
 def _body(text: str, symbol: str) -> tuple[list[str], list[str]]:
-    """Return the values of a function's parameters, and the lines of its body."""
+    """Return the names of a function's parameters in LLVM's text, and the lines of its body."""
     lines = iter(text.splitlines())
     head = re.compile(rf'^define [^@]*@"?{re.escape(symbol)}"?(?=\()')
     for line in lines:

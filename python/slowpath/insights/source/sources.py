@@ -1,4 +1,4 @@
-"""Recognises kinds of source files, and compiles them to LLVM IR with clang."""
+"""Recognises the kinds of source files, and compiles sources to LLVM IR with clang."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
 class Source(NamedTuple):
-    """A source file as LLVM IR."""
+    """A source file, as it was read or compiled to LLVM IR."""
 
     file: str
     data: bytes
@@ -48,12 +48,12 @@ def is_source(file: str) -> bool:
 
 
 def setup_flags(code: Sequence[str]) -> tuple[str, ...]:
-    """Return the flags that append a function with the user's set-up code to a source."""
+    """Return the clang flags that append the code of `--setup` to a source, as a function."""
     return (_CODE + "; ".join(code),) if code else ()
 
 
 def compiler_for(file: str, data: bytes, clang: Clang) -> Clang:
-    """Return the compiler with flags for the source's language, headers, and element names.
+    """Return the compiler with flags for the language, headers, and names of Click elements.
 
     The user's flags take precedence.
     """
@@ -65,11 +65,11 @@ def compiler_for(file: str, data: bytes, clang: Clang) -> Clang:
 
 
 def compile_source(file: str, data: bytes, clang: Clang, form: Form = BITCODE) -> bytes:
-    """Compile C or C++ together with the code of `--setup`.
+    """Compile C or C++ source, together with the code of `--setup`.
 
     Raises:
         InputError: if the source does not compile.
-        StoppedError: if no time is left to compile it.
+        StoppedError: if no time is left to compile the source.
     """
     compiler = compiler_for(file, data, clang)
     if any(flag.startswith(_CODE) for flag in clang.flags):
@@ -78,7 +78,7 @@ def compile_source(file: str, data: bytes, clang: Clang, form: Form = BITCODE) -
 
 
 def _others(needed: Sequence[Path], clang: Clang) -> Iterator[bytes]:
-    """Yield bitcode of the sources that an element needs; skip sources that do not compile."""
+    """Yield bitcode of the sources that a Click element needs; skip those that do not compile."""
     flags = tuple(flag for flag in clang.flags if not flag.startswith(_CODE))
     for one in needed:
         # An error in another source is reported where the element calls it.
@@ -101,8 +101,8 @@ def load_source(file: str, clang: Clang) -> Source:
     """Read a file, and compile it if it is C or C++.
 
     Raises:
-        InputError: if it cannot be read or compiled, or is neither a source nor LLVM IR.
-        StoppedError: if no time is left to compile it.
+        InputError: if the file cannot be read or compiled, or is neither a source nor LLVM IR.
+        StoppedError: if no time is left to compile the file.
     """
     data = read_program(file)
     known = advice_for(file, data)
@@ -156,7 +156,7 @@ def is_xdp(file: str) -> bool:
     The result is false for a loader of programs, even if it includes their code.
 
     Raises:
-        InputError: if it cannot be read.
+        InputError: if the file cannot be read.
     """
     code = _kernel_code(file)
     section = _MACRO.search(code) or _ATTRIBUTE.search(code)
@@ -164,7 +164,7 @@ def is_xdp(file: str) -> bool:
 
 
 def _kernel_code(file: str) -> bytes:
-    """Return the code of a C source and of its local files; nothing for a loader of programs."""
+    """Return the code of a C source and of its local files; empty for a loader of programs."""
     if Path(file).suffix != ".c" or _USER.search(_code(file)):
         return b""
     return _all_code(file)
@@ -174,20 +174,21 @@ def may_have_programs(file: str) -> bool:
     """Return true if a source seems to contain BPF programs, so that it should compile for BPF.
 
     Raises:
-        InputError: if it cannot be read.
+        InputError: if the file cannot be read.
     """
     code = _code(file)
     return any(one.search(code) for one in (_MACRO, _CONTEXT, _HELPERS))
 
 
 def is_for_kernel(file: str) -> bool:
-    """Return true if a C source that does not compile for this machine is for the kernel.
+    """Return true if a C source looks like kernel code, such as an XDP program.
 
-    The source need not contain a program: if it ends before its first program, errors of clang for
-    this machine would mislead.
+    This is asked about sources that do not compile for this machine. Kernel code need not contain a
+    program: clang's errors for this machine would also mislead if a file ends before its first
+    program.
 
     Raises:
-        InputError: if it cannot be read.
+        InputError: if the file cannot be read.
     """
     code = _kernel_code(file)
     return any(one.search(code) for one in (_KERNEL, _HELPERS)) or is_xdp(file)
@@ -206,5 +207,5 @@ def _all_code(file: str) -> bytes:
 
 
 def _code(file: str) -> bytes:
-    """Return a source without comments."""
+    """Return the code of a source file without comments."""
     return _COMMENT.sub(rb" \1", read_program(file))

@@ -1,4 +1,4 @@
-"""Compiles a source, runs the optimisation passes, and finds its functions.
+"""Compiles a source, runs the optimisation passes, and finds the functions of the source.
 
 Sources are untrusted, so this code runs in a worker process that may crash.
 """
@@ -29,7 +29,7 @@ _STATE = re.compile(
 
 
 class CompiledUnit:
-    """A compiled source with its module after the passes, metadata, layouts and functions.
+    """A compiled source: its LLVM module after the passes, with metadata, layouts and functions.
 
     Each property is computed at its first use, which raises `InputError` if LLVM cannot read the
     source.
@@ -52,14 +52,17 @@ class CompiledUnit:
         self._kept: set[str] | None = None
 
     def variant(self, before: Callable[[Module], None], *, crc_loops: bool) -> "CompiledUnit":
-        """Return a unit of the same source whose module is changed before the passes."""
+        """Return a unit of the same source whose module `before` changes before the passes.
+
+        Without `crc_loops`, the passes may replace loops that compute a CRC.
+        """
         other = CompiledUnit(self.source, before=before, crc_loops=crc_loops)
         other._kept = self._kept
         return other
 
     @cached_property
     def module(self) -> Module:
-        """The module after the passes."""
+        """The LLVM module of the source after the optimisation passes."""
         module = read_module(self.source)
         self._before(module)
         if self._kept is None:
@@ -70,7 +73,7 @@ class CompiledUnit:
 
     @cached_property
     def text(self) -> str:
-        """The module as LLVM writes it."""
+        """The text of the module, as LLVM writes it."""
         return str(self.module)
 
     @cached_property
@@ -85,14 +88,14 @@ class CompiledUnit:
 
     @cached_property
     def functions(self) -> dict[str, Function]:
-        """The functions with bodies by symbol, in the order of the module."""
+        """The functions of the module that have bodies, by symbol, in the module's order."""
         return functions_of(self.module, self.text, self.metadata)
 
     def find_entry(self, name: str | None) -> str | None:
-        """Return the symbol of a function by its source name or symbol; None for None.
+        """Return the symbol of a function by its source name or symbol; None if `name` is None.
 
         Raises:
-            InputError: when it does not exist, or reaches inline assembly or recursion.
+            InputError: when the function does not exist, or reaches inline assembly or recursion.
         """
         return None if name is None else find_entry(self.file, self.functions, name)
 
@@ -125,7 +128,11 @@ class UnitWorker:
     """Runs several pieces of work on one source in a worker process."""
 
     def __init__(self, file: str, memory: int | None, stopping: Stopping, *works: Work) -> None:
-        """Prepare the process; `memory` is its limit in bytes, and `works` all possible work."""
+        """Prepare a worker process for the source `file`.
+
+        `memory` is the limit of the process in bytes; None for no limit. `works` are the functions
+        that the process will be able to run.
+        """
         self._file, self._stopping = file, stopping
         self._works, self._job = works, IsolatedJob(memory, *works)
 
@@ -138,9 +145,11 @@ class UnitWorker:
     def run(
         self, work: Work, seconds: float | None, take: Callable[[Message], None], *arguments: object
     ) -> str | None:
-        """Do one piece of work; return the reason if it ended early, else None.
+        """Run the function `work` in the worker process.
 
-        `take` receives the messages of the work; `arguments` are passed to the work.
+        Return the reason if it ended early, else None.
+
+        `work` gets `arguments`, and `take` receives its messages. `seconds` is the time limit.
 
         Raises:
             InputError: when the work fails, or a defect of slowpath ends it.
@@ -149,7 +158,7 @@ class UnitWorker:
         return self.wait(seconds, take)
 
     def start(self, work: Work, seconds: float | None, *arguments: object) -> None:
-        """Start a piece of work; the caller then has to `wait`."""
+        """Start the function `work` in the worker process; the caller must then `wait`."""
         self._job.start(self._works.index(work), seconds, *arguments)
 
     def wait(self, seconds: float | None, take: Callable[[Message], None]) -> str | None:

@@ -1,4 +1,4 @@
-"""Finds calls that allocate memory in a source, and the types of the allocated objects."""
+"""Finds the calls of a source that allocate memory, and the types of the allocated objects."""
 
 import re
 from collections.abc import Iterator
@@ -37,13 +37,18 @@ class Allocations:
         """Functions that return allocated memory as `void *`; their callers choose its type."""
 
     def allocates(self, caller: str, callee: str) -> bool:
-        """Return true if a call allocates memory whose type `caller` chooses."""
+        """Return true if a call of `callee` in `caller` allocates memory for an object.
+
+        The result is false inside wrappers of allocators: there, the caller of the wrapper
+        determines the type of the object.
+        """
         return caller not in self.wrappers and (callee in ALLOCATORS or callee in self.wrappers)
 
     def at(self, caller: str, result: str, place: int | None) -> Allocation:
-        """Return the allocation of a call in `caller`.
+        """Return the allocation that a call in `caller` makes.
 
-        `result` is the LLVM variable that holds the result, and `place` the debug location.
+        `result` is the LLVM variable that holds the result, and `place` the number of the debug
+        location.
         """
         function = self._functions[caller]
         kind = self._pointee(self._bound.get((caller, result)))
@@ -64,7 +69,7 @@ class Allocations:
                         yield self.at(name, result_of(one.text), one.place)
 
     def _read(self, text: str) -> None:
-        """Read the debug nodes of functions, and the types of variables that hold call results."""
+        """Read the functions' debug nodes, and the types of variables that hold call results."""
         now, made = "", set[str]()
         for line in text.splitlines():
             if line.startswith("define "):
@@ -94,9 +99,10 @@ class Allocations:
         return kind if kind is not None and (kind.fields or kind.flat) and kind.name else None
 
     def _wrapping(self) -> frozenset[str]:
-        """Return the functions that return `void *` and directly or indirectly call an allocator.
+        """Return the wrappers of allocators: functions that return `void *` and call an allocator.
 
-        If the call is indirect, each function in between also returns `void *`.
+        If a function calls the allocator indirectly, each function in between also returns `void
+        *`.
         """
         found = set[str]()
         while True:
@@ -119,5 +125,5 @@ class Allocations:
 
 
 def result_of(text: str) -> str:
-    """Return the LLVM variable that holds the result of an instruction; empty if none."""
+    """Return the LLVM variable that holds the result of an instruction; empty if there is none."""
     return text.partition(" = ")[0].strip() if " = " in text else ""

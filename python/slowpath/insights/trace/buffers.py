@@ -30,7 +30,7 @@ _UNREFERENCED, _REFERENCED, _LATER_SEGMENT = 0, 1, 2
 
 
 class Buffers:
-    """The array of `rte_mbuf` in slowpath's headers.
+    """The array of DPDK packet buffers (`rte_mbuf`) in slowpath's headers.
 
     The first `turns` buffers are for arriving packets, the others for packets that the function
     allocates.
@@ -54,17 +54,17 @@ class Buffers:
         return set(np.flatnonzero(used).tolist())
 
     def by_structure(self) -> list[tuple[int, set[int]]]:
-        """Return each structure's number with the indices of buffers that it points to."""
+        """Return each data structure's number with the indices of buffers it points to."""
         return [
             (one.structure, set(self._pointed(one.start, one.size, exact=True).tolist()))
             for one in self._areas
         ]
 
     def seek(self, to: int) -> int:
-        """Write the state of each buffer, a byte, to the address `to`. Return 1.
+        """Write one byte per buffer, its state, to the address `to`; return 1.
 
-        A buffer is referenced if a structure, or the `rte_mbuf` of a referenced buffer, contains an
-        address within its own `rte_mbuf`.
+        The state tells whether a buffer is referenced: whether a data structure, or the `rte_mbuf`
+        of another referenced buffer, contains an address within this buffer's `rte_mbuf`.
         """
         words = self._mbuf_words()
         referenced = np.zeros(self._count, bool)
@@ -89,7 +89,11 @@ class Buffers:
         return _words(self._first, self._count * _MBUF_BYTES // _WORD).reshape(self._count, -1)
 
     def _pointed(self, start: int, size: int, *, exact: bool) -> "npt.NDArray[np.int64]":
-        """Return the indices of buffers that the words of a memory area point to."""
+        """Return the indices of buffers to which pointers in a memory area point.
+
+        `start` is the address of the area and `size` its bytes. With `exact`, only pointers to the
+        start of an `rte_mbuf` count.
+        """
         begin = -(-start // _WORD) * _WORD
         count = (start + size - begin) // _WORD
         if count <= 0:
@@ -132,7 +136,10 @@ class ParameterMemory:
     def __init__(
         self, file: str, entry: Entry, layouts: Layouts, address: Callable[[str], int]
     ) -> None:
-        """Allocate memory for parameters that point to no variable; `address` resolves symbols."""
+        """Allocate memory for pointer parameters for which the source has no variable.
+
+        `address` returns the address of a symbol.
+        """
         self._file, self._entry, self._layouts, self._address = file, entry, layouts, address
         self._rooms = {
             one.place: _Zeros(one.type.size)
@@ -153,7 +160,7 @@ class ParameterMemory:
 
     @property
     def zeros(self) -> list[str]:
-        """Descriptions of parameters whose memory is zero until code of the source runs."""
+        """Descriptions of parameters whose memory is zero until the source's own code runs."""
         return [
             self._is(one, _of_zeros(one))
             for one in self._entry.targets
@@ -167,7 +174,7 @@ class ParameterMemory:
     def addresses(self) -> tuple[dict[int, int], list[str]]:
         """Return the value of each pointer parameter by its index, and notes on these values.
 
-        The constructors must have run before.
+        The constructors of the source must have run before.
 
         Raises:
             InputError: when a parameter needs an object that no code has created.
@@ -186,7 +193,7 @@ class ParameterMemory:
         return one.name or f"parameter {one.place + 1}"
 
     def _target(self, one: PointerTarget) -> tuple[int, str]:
-        """Return the address for a parameter, and a description of the memory there."""
+        """Return the address to pass for a parameter, and a description of the memory there."""
         if one.type is None:
             return 0, ""
         pointed = [(symbol, self._value(symbol)) for symbol in one.pointers]
@@ -229,7 +236,7 @@ class ParameterMemory:
         return int(ctypes.c_uint64.from_address(self._address(symbol)).value)
 
     def _shown(self, symbol: str, one: PointerTarget | None) -> str:
-        """Return a variable's name in the source, with `[0]` if it is an array."""
+        """Return a variable's name in the source, followed by `[0]` if it is an array."""
         found = self._layouts.variable(symbol)
         if found is None:
             return symbol

@@ -1,4 +1,4 @@
-"""Sums up the counts of a run by function, block, structure and member."""
+"""Sums up the counts of an instrumented run by function, basic block, structure and member."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -50,7 +50,7 @@ _KINDS = ("packet", "metadata", "local", "constant", "other")
 
 
 class Counted:
-    """Counts of a run, reported by function, block, structure and member."""
+    """Counts of an instrumented run, reported by function, basic block, structure and member."""
 
     def __init__(
         self,
@@ -70,7 +70,11 @@ class Counted:
     def report(
         self, file: str, traffic: str, packets: Sequence[Captured], *, more: bool
     ) -> CountsReport:
-        """Return the report; `packets` are those that ran, and `more` is true if others did not."""
+        """Return the report of the run.
+
+        `packets` are the packets that ran. `more` is true if the trace has further packets that did
+        not run.
+        """
         of_trace: Traffic = {
             "file": traffic,
             "packets": len(packets),
@@ -115,7 +119,7 @@ class Counted:
         }
 
     def _ran(self) -> list[int]:
-        """Return the numbers of the blocks that ran."""
+        """Return the numbers of the basic blocks that ran."""
         return [at for at, runs in enumerate(self.outcome.tally.runs) if runs]
 
     def _counted_functions(self) -> list[CountedFunction]:
@@ -288,7 +292,7 @@ class Counted:
         return found
 
     def _left(self, fate: Fate) -> list[str]:
-        """Return notes on packets that could not be made, or were neither sent nor killed."""
+        """Return notes on packets without a free buffer, and on those neither sent nor killed."""
         found = list[str]()
         if fate["unmade"]:
             found.append(
@@ -308,7 +312,7 @@ class Counted:
         return found
 
     def _engines(self, packets: int) -> list[str]:
-        """Return notes on calls that a hardware engine of the card would execute."""
+        """Return notes on calls that a hardware engine of the SmartNIC would execute."""
         return [
             f"{self._functions[name].shown} is what an engine does, {count / packets:g} times for "
             "each packet; what that takes is in no number"
@@ -346,7 +350,10 @@ def _member(structure: Structure, path: tuple[str, ...], reads: int, writes: int
 
 
 def shown(path: Sequence[str]) -> str:
-    """Format the path of a member, without internal members of the headers' tables."""
+    """Format the path of a structure member, such as `table[].value`.
+
+    Internal members of tables that slowpath's headers define are left out.
+    """
     text = ""
     for name in path:
         if name == "[]":
@@ -357,7 +364,7 @@ def shown(path: Sequence[str]) -> str:
 
 
 def _order(structure: Structure, path: tuple[str, ...]) -> list[int]:
-    """Return a key that sorts members as the source does: their index at each level."""
+    """Return a key that sorts members in the order of the source: their index at each level."""
     kind, found = structure.type, list[int]()
     for name in path:
         if kind is None:

@@ -4,7 +4,7 @@ from typing import NotRequired, TypedDict
 
 
 class CountedFunction(TypedDict):
-    """A function that ran."""
+    """A function that ran, with its number of calls."""
 
     function: str
     """Name in the source."""
@@ -44,7 +44,7 @@ class CountedBlock(TypedDict):
 
 
 class CountedCall(TypedDict):
-    """A line of the source with a call of a function that other lines call, too."""
+    """A call in the source, given by its line, of a function that is called from several lines."""
 
     function: str
     """Callee, by its name in the source."""
@@ -67,7 +67,7 @@ class CountedCall(TypedDict):
 
 
 class CountedMember(TypedDict):
-    """A member of a structure, or of its entries."""
+    """A member of a structure or of the entries of a table, with its accesses."""
 
     member: str
     """Path to the member; `[]` is an entry of an array. Empty for a structure without members."""
@@ -82,7 +82,7 @@ class CountedMember(TypedDict):
 
 
 class CountedStructure(TypedDict):
-    """State that persists between packets: a variable, or a member of an element."""
+    """Accesses to a variable, or a member of a Click element, that persists between packets."""
 
     structure: str
     """Name in the source."""
@@ -109,7 +109,7 @@ class CountedStructure(TypedDict):
 
 
 class CountedElsewhere(TypedDict):
-    """Accesses to memory that is not state."""
+    """Accesses to memory other than the state that persists between packets."""
 
     what: str
     """`packet`: bytes of packets; `metadata`: data kept beside a packet; `local`: variables of
@@ -130,7 +130,7 @@ class CountedOutput(TypedDict):
 
 
 class CountedResult(TypedDict):
-    """Packets with the same number as result of the function."""
+    """Packets for which the function returned the same number."""
 
     result: int
     """Returned number."""
@@ -141,7 +141,7 @@ class CountedResult(TypedDict):
 
 
 class Traffic(TypedDict):
-    """The trace."""
+    """The packet trace on which the function ran."""
 
     file: str
     """Name of the file, as the user gave it."""
@@ -156,7 +156,7 @@ class Traffic(TypedDict):
 
 
 class Fate(TypedDict):
-    """Fate of packets and of table entries."""
+    """Numbers of packets and of table entries, by outcome, such as sent, killed or evicted."""
 
     outputs: list[CountedOutput]
     """Packets by output."""
@@ -190,7 +190,7 @@ class CountsReport(TypedDict):
     entry: str
     """Function that received the packets."""
     traffic: Traffic
-    """The trace."""
+    """The packet trace on which the function ran."""
     functions: list[CountedFunction]
     """Functions that ran, in the order of the module."""
     blocks: list[CountedBlock]
@@ -200,8 +200,8 @@ class CountsReport(TypedDict):
     structures: list[CountedStructure]
     """Structures that were accessed, in the order of their addresses."""
     elsewhere: list[CountedElsewhere]
-    """Accesses to memory that is not state."""
+    """Accesses to memory other than the state that persists between packets."""
     fate: Fate
-    """Fate of the packets."""
+    """Numbers of packets and of table entries, by what happened to them."""
     notes: list[str]
     """Limits of the counts, functions that a card lacks, and assumptions."""

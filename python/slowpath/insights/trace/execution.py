@@ -208,7 +208,7 @@ class Execution:
         ]
 
     def line(self, block: int) -> Line | None:
-        """Return the source line where a block begins, by the block's number."""
+        """Return the source line where a basic block begins, by the block's number."""
         return self._ending.line(block)
 
     def own_line(self, place: int | None) -> Line | None:
@@ -330,7 +330,10 @@ class Execution:
         }
 
     def _extend(self, recorder: Recorder) -> None:
-        """Add the memory allocated since the last call to the recorder and to `memory`."""
+        """Add the memory that the run has allocated since the last call of this method.
+
+        It is added to the recorder and to `self.memory`.
+        """
         chunks = [
             (Area(one.start, one.size, "state", self._first + one.purpose), one.type)
             for one in self._heap.chunks()
@@ -340,7 +343,11 @@ class Execution:
         self.memory = self.memory._replace(areas=areas)
 
     def _firsts(self) -> list[int]:
-        """Return the first blocks of functions that run without being called by the source."""
+        """Return the first basic blocks of functions that the source itself never calls.
+
+        These functions are the entry, and functions in a section of their own, such as XDP
+        programs. Blocks are given by their numbers.
+        """
         return [
             at
             for at, one in enumerate(self.instrumented.blocks)
@@ -351,7 +358,8 @@ class Execution:
     def _turns(self, recorder: Recorder, fuel: int, last: float) -> PacketCallbacks:
         """Return the callbacks for packet delivery.
 
-        `last` is the deadline on the monotonic clock.
+        `fuel` is the limit of basic blocks per packet or burst, and `last` the deadline on the
+        monotonic clock.
         """
 
         def start() -> None:
@@ -408,7 +416,7 @@ class Execution:
         return self._filling.fill()
 
     def _set_up(self, setting: RunSettings) -> None:
-        """Call the functions of `--setup`, with zeros as arguments."""
+        """Call the functions that `--setup` names, with zeros as arguments."""
         for name in setting.setup:
             function = self._functions[find_entry(self._file, self._functions, name)]
             self._set_stage(SETUP)
@@ -418,7 +426,7 @@ class Execution:
             prototype(self._code.address(function.name))(*zeros)
 
     def _start(self, setting: RunSettings) -> str | None:
-        """Configure the element; return its error, or None if there is none."""
+        """Configure the Click element; return its error text, or None if it has no error."""
         if self._entry.element is None:
             return None
         name = self._entry.element.removeprefix(ELEMENT)
@@ -437,7 +445,7 @@ class Execution:
         return LoadedEntry(self._entry, self._code.address, setting, self._support)
 
     def _packet(self, setting: RunSettings) -> Packet:
-        """Return the function that processes one packet."""
+        """Return a function that runs the entry on one packet."""
         ready = self._ready(setting)
         if self.arena is not None:
             return of_xdp(ready, self.arena)
@@ -450,7 +458,11 @@ class Execution:
         return framework_delivery(ready, targets)
 
     def _totals(self, *, reset: bool) -> list[int]:
-        """Return the counters of the headers: packets by output, then the counters in `_KEYS`."""
+        """Return the counters that slowpath's headers keep during a run.
+
+        These are the numbers of packets by output, then the counters of `_KEYS`. With `reset`, they
+        become zero.
+        """
         if self.arena is not None:
             lost = self._code.address("slowpath_xdp_totals")
             refused, evicted = (ctypes.c_uint64 * 2).from_address(lost)
@@ -464,7 +476,7 @@ class Execution:
         return list(numbers)[: _PORTS + len(_KEYS)]
 
     def _gone_twice(self) -> list[str]:
-        """Return a note on DPDK packets that were sent or freed twice; none if none were."""
+        """Return notes on DPDK packets that were sent or freed twice; empty if there are none."""
         if not self._entry.dpdk:
             return []
         behind = 8 * (_PORTS + len(_KEYS) + 1)
@@ -524,13 +536,15 @@ class Execution:
         struct.pack_into("<ii", self._shared, 16, -1, 0)
 
     def _set_stage(self, packet: int, count: int = 1) -> None:
-        """Store the current packets or stage for error messages after a crash."""
+        """Store which packets are being processed, for error messages after a crash.
+
+        `packet` is the index of the first of `count` packets; if negative, a stage before them.
+        """
         struct.pack_into("<qq", self._shared, 24, packet, count)
 
     # --- after the confined process has ended ----------------------------------------------------
 
     def _last(self) -> LastState:
-        """Return the last state that the process stored."""
         _, fuel, block, outside, packet, count = struct.unpack_from("<qqiiqq", self._shared, 0)
         return LastState(fuel, block, outside, packet, count)
 
@@ -539,7 +553,7 @@ class Execution:
 
 
 def _with_stack(areas: Sequence[Area], here: int) -> list[Area]:
-    """Return the areas, with an area for local variables around the stack address `here`."""
+    """Return the areas, and one more for the local variables near the stack address `here`."""
     below = max((one.start + one.size for one in areas if one.start < here), default=0)
     above = min((one.start for one in areas if one.start >= here), default=here + _STACK)
     start, end = max(here - _STACK, below), min(here + _STACK // 4, above)

@@ -1,4 +1,4 @@
-"""Explains crashes of the confined process, and notes reads of uninitialised state."""
+"""Explains crashes of the confined process, and finds reads of uninitialised state."""
 
 import ctypes
 import signal
@@ -27,9 +27,10 @@ def uninitialised_notes(
     functions: Mapping[str, Function],
     address: Callable[[str], int],
 ) -> list[str]:
-    """Return a note on variables that are zero and that the run read but never wrote; else none.
+    """Return a note on variables that are zero and that the run read but never wrote.
 
-    `address` returns the address of a variable by its symbol.
+    Return an empty list if there are no such variables. `address` returns the address of a variable
+    by its symbol.
     """
     found = dict[str, int]()
     for structure, start in _zero(memory, tally, instrumented):
@@ -108,7 +109,7 @@ _UNSET = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGFPE)
 
 
 class LastState(NamedTuple):
-    """The last state that a process stored before it ended."""
+    """The state of a run that a process had stored last when it ended, for error messages."""
 
     fuel: int
     """Number of blocks that could still run within the limit."""
@@ -123,7 +124,7 @@ class LastState(NamedTuple):
 
 
 class FailureReport:
-    """Writes error messages for a module that crashed or was stopped."""
+    """Writes error messages for a module whose run crashed or was stopped."""
 
     def __init__(
         self,
@@ -135,15 +136,17 @@ class FailureReport:
     ) -> None:
         """Create the report.
 
-        `zeros` returns descriptions of memory that is zero when the run starts.
+        `zeros` returns descriptions of memory that is zero at the start of the run, as possible
+        causes.
         """
         self._instrumented, self._functions, self._metadata = instrumented, functions, metadata
         self._entry, self._zeros = entry, zeros
 
     def why(self, code: int, last: LastState, readying: int) -> str:
-        """Return the reason for the end, with its line in the source.
+        """Return the reason why the process ended, with its line in the source.
 
-        `readying` is the limit of blocks before a function receives its first packet itself.
+        `code` is the exit code. `readying` is the maximum number of basic blocks until a function
+        with its own receive loop requests its first packet.
         """
         known_block = 0 <= last.block < len(self._instrumented.blocks)
         line = self.line(last.block) if known_block else None
@@ -188,7 +191,7 @@ class FailureReport:
         return f"; {'; '.join(found)}; {_ENDING_REMEDY}" if found else ""
 
     def line(self, block: int) -> Line | None:
-        """Return the source line where a block begins."""
+        """Return the source line where a basic block begins, by the block's number."""
         place = self._instrumented.blocks[block]
         function = self._functions[place.function]
         for instruction in self._inside(place):

@@ -33,7 +33,7 @@ _LABEL = re.compile(r'^("(?:[^"\\]|\\.)*"|[\w.$-]+):')
 
 
 class AccessSite(NamedTuple):
-    """An instruction that accesses memory."""
+    """An instruction that accesses memory, with its basic block."""
 
     block: int
     kind: Kind
@@ -41,14 +41,14 @@ class AccessSite(NamedTuple):
 
 
 class BlockId(NamedTuple):
-    """A block of a function."""
+    """A basic block, given by its function and its index."""
 
     function: str
     number: int  # index in the function
 
 
 class Call(NamedTuple):
-    """A call of a function that the source calls more than once."""
+    """A call of a function that the source calls in several places."""
 
     block: int
     function: str  # symbol of the callee
@@ -56,7 +56,7 @@ class Call(NamedTuple):
 
 
 class Instrumented(NamedTuple):
-    """An instrumented module, with the meaning of the numbers in its records."""
+    """An instrumented module, and tables that explain the numbers in the records of its runs."""
 
     text: str
     blocks: list[BlockId]
@@ -69,7 +69,7 @@ class Instrumented(NamedTuple):
 
 
 class Addresses(NamedTuple):
-    """Addresses that an instrumented module writes or calls."""
+    """Addresses of counters, buffers and functions that an instrumented module uses."""
 
     records: int
     room: int  # capacity in records
@@ -89,9 +89,10 @@ def instrument(  # noqa: PLR0913, PLR0917 - inputs of the instrumentation
     allowed: Callable[[str], bool],
     addresses: Addresses,
 ) -> Instrumented:
-    """Instrument the text of a module; functions for which `skipped` is true stay unchanged.
+    """Insert code into the text of a module that records its basic blocks and memory accesses.
 
-    Before a call of an external function that is not `allowed`, code stores the function's number.
+    Functions for which `skipped` is true stay unchanged. Before a call of an external function for
+    which `allowed` is false, the code stores the function's number, because the call ends the run.
     """
     instrumented = Instrumented("", [], [], [], [], [])
     recorded = _in_several_places(functions)
@@ -119,7 +120,7 @@ def instrument(  # noqa: PLR0913, PLR0917 - inputs of the instrumentation
 
 
 def _in_several_places(functions: Mapping[str, Function]) -> frozenset[str]:
-    """Return the symbols of functions that the source calls more than once."""
+    """Return the symbols of functions that the source calls in several places."""
     found = Counter[str](
         callee_of(one.text) or ""
         for function in functions.values()
@@ -132,13 +133,13 @@ def _in_several_places(functions: Mapping[str, Function]) -> frozenset[str]:
 
 
 class _Allocating:
-    """Inserts code that stores the number of the current allocation for the heap."""
+    """Inserts code before allocating calls: it tells the heap the number of the allocation."""
 
     def __init__(self, allocations: Allocations, found: list[Allocation], site: int) -> None:
         self._allocations, self._found, self._site = allocations, found, site
 
     def before(self, function: Function, one: Instruction) -> list[str]:
-        """Return the code to insert before a call."""
+        """Return the code to insert before a call; an empty list if it does not allocate memory."""
         callee = callee_of(one.text)
         if callee is None or not self._allocations.allocates(function.name, callee):
             return []
@@ -165,7 +166,8 @@ class _Body:
     ) -> None:
         """Create the instrumentation of a function.
 
-        `around` has the functions whose calls are recorded, and the inserter for allocations.
+        `around` consists of the functions whose calls are recorded, and the object that instruments
+        allocating calls.
         """
         recorded, self._allocating = around
         self._recorded = frozenset[str]() if function.supports else recorded
@@ -179,7 +181,7 @@ class _Body:
         self._inside = False
 
     def before(self, line: str) -> list[str]:
-        """Return the code to insert before a line."""
+        """Return the code to insert before a line of the module's text."""
         if _LABEL.match(line):
             self._begins = True
             return []
@@ -216,7 +218,7 @@ class _Body:
         return code
 
     def _around(self, name: str, place: int | None) -> list[str]:
-        """Return code that records a call; the next instruction will be preceded by its return."""
+        """Return code that records a call; keep the code that records its return for later."""
         number = len(self._instrumented.calls)
         self._instrumented.calls.append(Call(self._first + self._block, name, place))
         record = '  call void @"slowpath.append"(i64 0, i32 {}, i32 0)'
@@ -224,7 +226,7 @@ class _Body:
         return [record.format(CALLS + number)]
 
     def _continues(self, line: str, stripped: str) -> bool:
-        """Return true if a line continues an instruction (switch, invoke, landingpad)."""
+        """Return true if a line continues the previous instruction (switch, invoke, landingpad)."""
         return line.startswith("    ") or stripped == "]" or stripped.startswith("],")
 
     def _ends(self, name: str) -> bool:
@@ -238,7 +240,7 @@ class _Body:
 
 
 def _runtime(at: Addresses) -> str:
-    """Return functions for inserted code: they append records, and trap if no fuel is left."""
+    """Return functions for inserted code: they append records, and trap at the limit of blocks."""
 
     def pointer(address: int) -> str:
         return f"inttoptr (i64 {address} to ptr)"

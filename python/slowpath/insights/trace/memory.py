@@ -38,7 +38,7 @@ _CONSTANTS = (
 
 
 class Structure(NamedTuple):
-    """A data structure that a card keeps between packets."""
+    """A data structure that the SmartNIC keeps between packets."""
 
     name: str
     type: Type | None  # None: unknown
@@ -48,7 +48,7 @@ class Structure(NamedTuple):
 
 
 class Area(NamedTuple):
-    """A memory range of one kind."""
+    """A range of memory that contains data of one kind."""
 
     start: int
     size: int
@@ -68,8 +68,8 @@ def memory_map(
 ) -> MemoryMap:
     """Return the areas and structures of variables, and the areas of `others`.
 
-    `symbols` has the symbol, address, size in bytes and layout of each variable. Each member of an
-    element becomes a separate structure, because a card can place each in another memory.
+    `symbols` has the symbol, address, size in bytes and layout of each variable. Each member of a
+    Click element becomes a separate structure, because a SmartNIC can place each in another memory.
     """
     areas, structures = list(others), list[Structure]()
 
@@ -144,7 +144,8 @@ class Heap:
     def __init__(self, allocations: Sequence[Allocation], site: int) -> None:
         """Create an empty heap.
 
-        `site` is the address of the current allocation's number (i32, from 1; 0 means untracked).
+        `site` is the address of a 32-bit integer. The instrumented code stores there the number of
+        the current allocation, from 1; 0 means that the allocation is not tracked.
         """
         self._site = ctypes.c_int32.from_address(site)
         names = list(dict.fromkeys(one.name for one in allocations))
@@ -181,7 +182,7 @@ class Heap:
         }
 
     def chunks(self) -> list[Chunk]:
-        """Return the chunks created since the last call."""
+        """Return the chunks of memory that were created since the last call."""
         found, self._chunks = self._chunks, []
         return found
 
@@ -202,7 +203,7 @@ class Heap:
         return address
 
     def _fresh(self, purpose: int, room: int) -> int:
-        """Return an unused block; 0 if no memory is left."""
+        """Return the address of an unused block; 0 if no memory is left."""
         at, end = self._next.get((purpose, room), (0, 0))
         if at == end:
             size = max(room, _CHUNK // room * room)
@@ -244,15 +245,15 @@ class Heap:
 
 
 def _listed(kind: Type | None) -> Type | None:
-    """Return an array type with one element of type `kind`."""
+    """Return an array type with one element of type `kind`; None if `kind` is None."""
     return None if kind is None else Type(kind.name, kind.size, element=kind, length=1)
 
 
 def _row(kind: Type | None, room: int, size: int) -> Type | None:
-    """Return the type of a chunk: an array of blocks that contain one or more objects.
+    """Return the type of a chunk of the heap: an array of blocks that contain one or more objects.
 
-    `room` and `size` are the bytes of a block and of the chunk. The result is None if the type of
-    the objects is unknown or does not fit into a block.
+    `kind` is the type of the objects, and `room` and `size` are the bytes of a block and of the
+    chunk. The result is None if the type is unknown or does not fit into a block.
     """
     if kind is None or not kind.size or kind.size > room:
         return None

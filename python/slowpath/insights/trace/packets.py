@@ -21,7 +21,7 @@ from slowpath.insights.trace.xdp_memory import Arena
 
 
 class PacketCallbacks(NamedTuple):
-    """Callbacks that are called before packets."""
+    """Callbacks around the delivery of packets."""
 
     start: Callable[[], None]
     """Called once before the first packet; discards the counts of the set-up."""
@@ -32,7 +32,7 @@ class PacketCallbacks(NamedTuple):
 
 
 class PacketFate(NamedTuple):
-    """Numbers of packets that arrived, and of packets with each fate."""
+    """Numbers of packets that arrived, and of packets by what happened to them."""
 
     packets: int
     """Number of packets that arrived."""
@@ -79,7 +79,7 @@ class LoadedEntry(NamedTuple):
     """Prefix of the symbols in the headers that deliver packets."""
 
     def arrive(self) -> Arrive:
-        """Return a function that delivers a packet as an object of the framework."""
+        """Return a function that delivers a packet as an object of Click or DPDK."""
         parameters = (ctypes.c_char_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64)
         kind = ctypes.CFUNCTYPE(ctypes.c_uint64, *parameters, ctypes.c_uint32)
         deliver = kind(self.address(f"{self.support}arrive"))
@@ -92,7 +92,7 @@ class LoadedEntry(NamedTuple):
         return arrive
 
     def left(self) -> Callable[[], int]:
-        """Return a function that counts packets neither sent, killed nor returned."""
+        """Return a function that counts packets neither sent, killed nor returned by the entry."""
         left: Callable[[], int] = ctypes.CFUNCTYPE(ctypes.c_uint32)(
             self.address(f"{self.support}left")
         )
@@ -104,7 +104,7 @@ class LoadedEntry(NamedTuple):
 
 
 def one_by_one(packet: Packet, packets: Sequence[Captured], turns: PacketCallbacks) -> PacketFate:
-    """Process packets one by one, until the last or until the time is over."""
+    """Process packets one by one, until the last packet or until the time is over."""
     ran, kept, results = 0, 0, Counter[int]()
     turns.start()
     for number, one in enumerate(packets):
@@ -119,9 +119,9 @@ def one_by_one(packet: Packet, packets: Sequence[Captured], turns: PacketCallbac
 
 
 def framework_delivery(ready: LoadedEntry, targets: Mapping[int, int]) -> Packet:
-    """Return a function that processes packets as objects of Click or DPDK.
+    """Return a function that passes packets to the entry as objects of Click or DPDK.
 
-    `targets` has the values of other pointer parameters by index.
+    `targets` maps the indices of the entry's other pointer parameters to their values.
     """
     entry, address = ready.entry, ready.address
     function, arrive, left = ready.function(), ready.arrive(), ready.left()
@@ -178,7 +178,10 @@ def of_xdp(ready: LoadedEntry, arena: Arena) -> Packet:
 
 
 def arrival_time(number: int, one: Captured) -> int:
-    """Return the arrival time in nanoseconds; without a timestamp, `number` microseconds."""
+    """Return a packet's arrival time in nanoseconds.
+
+    Packets without a timestamp arrive one microsecond apart; `number` is the index of the packet.
+    """
     return 1000 * number if one.nanoseconds is None else one.nanoseconds
 
 
@@ -188,7 +191,7 @@ def _whole(one: Captured) -> bytes:
 
 
 def _prototype(entry: Entry) -> Callable[[int], Callable[..., int]]:
-    """Return a function that makes a callable from the address of the entry."""
+    """Return a function that converts the address of the entry to a callable."""
     results: dict[str, object] = {
         "void": None,
         "pointer": ctypes.c_uint64,
@@ -214,7 +217,9 @@ class Receiving:
     """Delivers packets to a function that receives them in its own loop."""
 
     def __init__(self, file: str, ready: LoadedEntry, targets: Mapping[int, int]) -> None:
-        """Prepare the delivery; `targets` has pointer parameters by index, others are 0.
+        """Prepare the delivery.
+
+        `targets` maps the indices of pointer parameters to their values; other parameters are 0.
 
         Raises:
             InputError: when the function has too many parameters.
@@ -236,7 +241,7 @@ class Receiving:
         self._problem: BaseException | None = None
 
     def run(self, packets: Sequence[Captured], turns: PacketCallbacks) -> PacketFate:
-        """Call the function, which receives packets until the last or until the time is over."""
+        """Call the function, which receives packets until the trace or the time is over."""
         self._packets, self._turns = packets, turns
         poll = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint32)(self._poll)
         callback = ctypes.c_void_p.from_address(self._ready.address("slowpath_dpdk_poll"))
@@ -252,7 +257,10 @@ class Receiving:
         return PacketFate(self._ran, self._kept, Counter(), returned=not was_left)
 
     def _poll(self, to: int, limit: int) -> int:
-        """Write the addresses of up to `limit` packets to `to`; return how many, or `_USED_UP`."""
+        """Write the addresses of up to `limit` packets to the address `to`; return their number.
+
+        Return `_USED_UP` if no packet or no time is left, or if an error occurred.
+        """
         try:
             return self._next(to, limit)
         except Exception as problem:  # noqa: BLE001 - `run` raises it after the function
@@ -296,10 +304,10 @@ NONE = Waiting(0, [], 0)
 
 
 def waiting(memory: MemoryMap, address: Callable[[str], int]) -> Waiting:
-    """Count the packets that are left at the end; `address` returns a variable's address.
+    """Count the packets that are neither sent nor freed at the end; `address` resolves symbols.
 
-    Arrived packets that no structure refers to count as returned by the function. A packet with
-    several segments counts once.
+    Packets of the trace that no data structure refers to count as returned by the function instead.
+    A packet with several segments counts once.
     """
     buffers = Buffers(memory, address)
     left = buffers.heads()
@@ -314,7 +322,7 @@ def waiting(memory: MemoryMap, address: Callable[[str], int]) -> Waiting:
 
 
 def waiting_note(packets: int, where: Sequence[str]) -> list[str]:
-    """Return a note on packets that wait in the structures `where`; none without packets."""
+    """Return a note on packets left in the data structures `where`; an empty list for 0 packets."""
     if not packets:
         return []
     what = f"{packets:,} packet{'s wait' if packets != 1 else ' waits'} in {', '.join(where)}"

@@ -1,8 +1,8 @@
 """Converts the counts of a run to inputs of `slowpath insights placement` and `coalescing`.
 
-The variables to reorder are the plain members of elements, plain variables, and the members of
-structures that the source declares. A block of code appears once for each set of variables that it
-accessed together; the weight is the number of runs of the block with this set, per packet.
+The variables to reorder are the plain members of Click elements, plain variables, and the members
+of structures that the source declares. A basic block appears in the input once for each set of
+variables that a run of it accessed. The weight is the number of such runs per packet.
 """
 
 import re
@@ -24,7 +24,7 @@ _COSTS = {"cls": 30, "ctm": 80, "imem": 200, "emem": 300}
 
 
 def placement_problem(report: CountsReport) -> dict[str, object]:
-    """Return the structures of a run with their sizes and accesses per packet."""
+    """Return the input of `slowpath insights placement`: structures with sizes and accesses."""
     structures = [
         {
             "name": one["structure"],
@@ -60,14 +60,18 @@ _LARGEST = 1 << 20
 
 
 class _Record(NamedTuple):
-    """A group of variables whose order within the group can change."""
+    """A group of variables whose order in memory can change within the group."""
 
     name: str
     variables: dict[str, Type]  # by name
 
 
 def coalescing_problem(counted: Counted, report: CountsReport) -> dict[str, object] | None:
-    """Return the records with several accessed variables, and their blocks; None without any."""
+    """Return the input of `slowpath insights coalescing`; None if no order of variables can change.
+
+    The input has each record (group of variables) with several accessed variables, and the blocks
+    that access them.
+    """
     finder = _Finder(counted)
     packets = report["traffic"]["packets"]
     touched = dict[str, Counter[tuple[int, frozenset[str]]]]()
@@ -126,7 +130,7 @@ def _variable(name: str, kind: Type) -> dict[str, object]:
 
 
 class _Finder:
-    """The records of a run, in which the variable that contains a member can be looked up."""
+    """Finds the record (group of variables) and the variable that contain an accessed member."""
 
     def __init__(self, counted: Counted) -> None:
         self._structures = counted.structures
@@ -143,9 +147,10 @@ class _Finder:
                 self._plain[at] = owner, name
 
     def find(self, structure: int, path: tuple[str, ...]) -> tuple[str, str] | None:
-        """Return the names of the record and the variable that contain a member; None if none do.
+        """Return the record (group of variables) and the variable that contain a member, by name.
 
-        `structure` is the number of a structure, and `path` leads to the member.
+        `structure` is the number of a data structure, and `path` leads to the member. The result is
+        None if no record contains the member.
         """
         if structure in self._plain:
             return self._plain[structure]
@@ -162,9 +167,10 @@ class _Finder:
     def _own(
         self, structure: int, kind: Type, above: tuple[str, ...], below: tuple[str, ...]
     ) -> tuple[str, str] | None:
-        """Return the result of `find` for a member of a structure that the source declares.
+        """Return the result of `find` for a member of a structure type that the source declares.
 
-        `kind` is the structure, `above` the path to it, and `below` the path within it.
+        `kind` is this type. `above` leads from the data structure to it, and `below` from it to the
+        member.
         """
         if not below or not _is_natural(kind):
             return None
@@ -178,7 +184,7 @@ class _Finder:
 
 
 def _may_move(record: _Record, touched: set[str]) -> bool:
-    """Return true if the run accesses several variables, and one access can fetch each of them."""
+    """Return true if several variables are accessed, each small enough for one access."""
     return len(touched) > 1 and all(record.variables[one].size <= _WIDTH for one in touched)
 
 

@@ -28,16 +28,17 @@ _PLACES = 1 << 42
 
 
 class StructurePart(NamedTuple):
-    """The members of a structure that one access covers."""
+    """The target of a memory access: a data structure, and the members that the access covers."""
 
     structure: int
     members: tuple[tuple[str, ...], ...]
 
 
 class Tally(NamedTuple):
-    """The counts of a run.
+    """The counts of an instrumented run.
 
-    Sites, blocks, calls and structures are numbers, and parts are indices.
+    Access sites, basic blocks, calls and data structures are given by their numbers. Targets of
+    accesses are given by their indices in `parts`.
     """
 
     runs: list[int]
@@ -57,7 +58,7 @@ class Tally(NamedTuple):
 
 
 def tally_of(saved: dict[str, Any]) -> Tally:
-    """Return a tally from its JSON form."""
+    """Return a tally from the object into which it was converted for JSON."""
     parts = [
         StructurePart(structure, tuple(map(tuple, members)))
         for structure, members in saved["parts"]
@@ -66,7 +67,7 @@ def tally_of(saved: dict[str, Any]) -> Tally:
 
 
 class Recorder:
-    """Adds up records batch by batch."""
+    """Adds up the records of an instrumented run, batch by batch."""
 
     def __init__(
         self,
@@ -77,7 +78,8 @@ class Recorder:
     ) -> None:
         """Create a recorder.
 
-        `firsts` are blocks that never run inside a call of the source, so they end all calls.
+        `firsts` are the first blocks of functions that the source itself never calls. When such a
+        block runs, all calls recorded so far have ended.
         """
         self._memory = memory
         self._nested = _Nested(blocks, firsts)
@@ -104,7 +106,10 @@ class Recorder:
         self._marks = np.zeros(0, np.uint64)
 
     def extend(self, areas: Sequence[tuple[Area, Type | None]]) -> None:
-        """Add memory areas; a type replaces the type of the area's structure."""
+        """Add known memory areas, each with the type of its content.
+
+        If the type is None, the area has the type of its data structure.
+        """
         offsets = list[int]()
         for area, kind in areas:
             if area.structure < 0:
@@ -157,7 +162,7 @@ class Recorder:
         self._group(np.flatnonzero(begins), blocks, order, self._blocks_of[sites], parts)
 
     def tally(self) -> Tally:
-        """Return all counts."""
+        """Return all counts of the records so far."""
         return Tally(
             self._runs.tolist(),
             self._parts,
@@ -175,7 +180,10 @@ class Recorder:
         )
 
     def _places(self, addresses: npt.NDArray[np.uint64]) -> Whole:
-        """Return the place of each address."""
+        """Return, for each address, the number of the place in memory.
+
+        Each byte of a variable is a place of its own; each other kind of memory is a single place.
+        """
         if not len(self._starts):
             return np.full(len(addresses), _SORTS.index("other"), np.int64)
         area = np.searchsorted(self._starts, addresses, side="right").astype(np.int64) - 1
@@ -185,7 +193,11 @@ class Recorder:
         return np.where(inside, places, _SORTS.index("other"))
 
     def _part(self, key: int) -> int:
-        """Return the index of the part for a key: a place, a size, and a bit for writes."""
+        """Return the index in `_parts` of the structure and members that an access covers.
+
+        `key` encodes the place in memory (`_places`), the size of the access, and whether it
+        writes.
+        """
         found = self._known.get(key)
         if found is not None:
             return found
@@ -207,10 +219,11 @@ class Recorder:
     def _group(
         self, begins: Whole, blocks: Whole, order: Whole, owners: Whole, parts: Whole
     ) -> None:
-        """Count the sets of parts that runs accessed.
+        """Count, for each basic block, the sets of structure parts that single runs of it accessed.
 
-        An access belongs to the last preceding start of its block. `begins` and `order` are the
-        indices of the records of starts and accesses; `blocks` and `owners` are their blocks.
+        An access belongs to the run of its block that began last. `begins` and `order` are the
+        indices of the records of block starts and of accesses; `blocks` and `owners` are the blocks
+        of both.
         """
         if not len(parts):
             return
@@ -234,7 +247,7 @@ class Recorder:
 
 
 class _Nested:
-    """Counts runs of blocks by the chain of nested calls in which they ran."""
+    """Counts runs of basic blocks by the chain of nested calls in which they ran."""
 
     def __init__(self, blocks: int, firsts: Sequence[int]) -> None:
         self._blocks = max(blocks, 1)
@@ -245,7 +258,7 @@ class _Nested:
         self._counts = Counter[int]()
 
     def take(self, numbers: Whole) -> None:
-        """Count the blocks of a batch of records by their chain of calls."""
+        """Count runs of basic blocks in a batch of records, by the nested calls around them."""
         begins = numbers >= BEGINS
         changes = (numbers >= CALLS) & ~begins
         if self._now or changes.any():
@@ -264,7 +277,11 @@ class _Nested:
             self._counts[int(key)] += int(count)
 
     def _after(self, number: int) -> int:
-        """Return the number of the chain after a record of a call, a return or a first block."""
+        """Return the number of the chain of nested calls after a record with this number.
+
+        The record is of a call, a return, or the first block of a function that the source never
+        calls.
+        """
         if number >= BEGINS:
             return 0
         chain = self._chains[self._now]

@@ -1,4 +1,4 @@
-"""The settings of a run: function, delivery of packets, limits on time and memory."""
+"""The settings of an instrumented run: function, delivery of packets, limits."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ MAX_CONFIG_BYTES = 4095
 
 
 class RunSettings(NamedTuple):
-    """The function to run, and the delivery of packets to it."""
+    """The function to run, and the way in which packets are delivered to it."""
 
     entry: str | None = None
     """Name in the source (`NAT::push`). None selects the packet method of the only element, else

@@ -18,7 +18,7 @@ from slowpath.insights.trace.documents import CountsReport
 
 
 def run(options: Namespace, reporter: Reporter) -> ExitCode:
-    """Run the function over the trace and print the report.
+    """Run the function over the trace of packets, and print the report.
 
     Raises:
         InputError: when a file cannot be read, compiled or used, or the function does not end.
@@ -58,7 +58,7 @@ def _check(options: Namespace) -> None:
     """Check that output files do not replace input files or each other.
 
     Raises:
-        OptionError: when one would.
+        OptionError: when an output file would replace another file.
     """
     outputs = {"--placement-out": options.placement_out, "--coalescing-out": options.coalescing_out}
     for name, file in outputs.items():
@@ -193,7 +193,7 @@ def _blocks(report: CountsReport, _packets: int) -> Iterator[Line]:
 
 
 def _support(report: CountsReport, packets: int) -> Iterator[Line]:
-    """Yield a table of the headers' functions that ran; nothing if none did."""
+    """Yield a table of the functions of slowpath's headers that ran; nothing if none ran."""
     called = [one for one in report["functions"] if one["support"]]
     if not called:
         return
@@ -247,7 +247,7 @@ def _fate(report: CountsReport) -> str:
 
 
 def _each(count: int, packets: int) -> str:
-    """Format a count per packet."""
+    """Format a count, divided by the number of packets."""
     return number(round(count / packets, 4))
 
 

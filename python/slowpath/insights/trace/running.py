@@ -75,7 +75,9 @@ def run_source(
 def counted(
     file: str, worker: UnitWorker, work: Work, seconds: float | None, *arguments: object
 ) -> Run:
-    """Return the result of `work`, a call of `run_unit`, in a worker.
+    """Run `work`, a call of `run_unit`, in a worker process, and return its result.
+
+    `seconds` is the time limit; None for no limit.
 
     Raises:
         InputError: as for `run`.
@@ -101,7 +103,7 @@ def run_unit(
     seconds: float | None,
     _stopping: Stopping,
 ) -> Iterator[Message]:
-    """Run a function of a unit over the packets of a capture file, in the worker process."""
+    """Run a function over the packets of a capture file, in the worker process."""
     from slowpath.insights.source.entry import choice_note, choose_entry
     from slowpath.insights.trace.counting import Counted
     from slowpath.insights.trace.execution import Execution
@@ -133,7 +135,10 @@ def run_unit(
 
 
 def _short(packets: Sequence[Captured], strip: int) -> list[str]:
-    """Return a note on packets that `--strip` leaves empty; none if there are none."""
+    """Return a note on packets without bytes after the first `strip` ones, which `--strip` removes.
+
+    Return an empty list if there are none.
+    """
     short = sum(one.length <= strip for one in packets) if strip else 0
     if not short:
         return []
@@ -141,7 +146,7 @@ def _short(packets: Sequence[Captured], strip: int) -> list[str]:
 
 
 def _packets(traffic: str, limit: int) -> tuple[list[Captured], bool]:
-    """Return at most `limit` packets of a trace, and true if it has more."""
+    """Return at most `limit` packets of a trace, and true if the trace has more."""
     found, size = list[Captured](), 0
     packets = captured(traffic)
     for packet in islice(packets, limit):

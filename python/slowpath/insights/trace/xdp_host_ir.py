@@ -41,7 +41,7 @@ def name_of(number: int) -> str:
 
 
 def known() -> str:
-    """Return the names of the supported helpers, for messages."""
+    """Return the names of the supported helpers, for error messages."""
     text = (HEADERS / "nic" / "xdp.c").read_text()
     defined = {*re.findall(r"^WORK [^(\n]*\b(bpf_\w+)\(", text, re.MULTILINE)}
     return ", ".join(one.removeprefix("bpf_") for one in HELPER_NUMBERS if one in defined)
@@ -70,7 +70,10 @@ declare i32 @slowpath_xdp_mark(ptr) returns_twice
 
 
 def with_returns(text: str) -> str:
-    """Return a module in which the target of a tail call in a function returns to its caller."""
+    """Make tail calls in functions return to their callers, as in the kernel.
+
+    The result is the module's text with a wrapper around each function that makes tail calls.
+    """
     heads = dict(_with_tail_calls(text))
     if not heads:
         return text
@@ -81,7 +84,7 @@ def with_returns(text: str) -> str:
 
 
 def _with_tail_calls(text: str) -> Iterator[tuple[str, str]]:
-    """Yield name and first line of each function with tail calls that is not a program."""
+    """Yield name and first line of each function with tail calls that is not itself a program."""
     for body in _BODY.findall(text):
         head = body.partition("\n")[0]
         name = _HEAD.match(head)
@@ -94,7 +97,7 @@ def _wrapper_name(name: str) -> str:
 
 
 def _wrapper(name: str, head: str) -> str:
-    """Return the wrapper of a function with this name and first line."""
+    """Return the wrapper of a function, given by its name and its first line."""
     before, _, rest = _RANGE.sub("", head).partition(f"@{name}(")
     words = [one for one in before.removeprefix(_DEFINITION).split() if one not in _LINKAGE]
     parameters = bracketed_prefix(f"({rest}")
@@ -121,7 +124,7 @@ slowpath.next:
 
 
 def _converted_result(kind: str) -> str:
-    """Return code that returns a program's result as the type `kind` of the function's result."""
+    """Return code that returns a program's 32-bit result, converted to the type `kind`."""
     if kind == "void":
         return "  ret void"
     if kind == "i32":
@@ -192,7 +195,10 @@ def rewrite_for_host(text: str) -> str:
 
 
 def _described(one: re.Match[str]) -> str:
-    """Return the definition of a map, large enough for the description that helpers read."""
+    """Return the LLVM definition of a map, enlarged so that it has room for the map's description.
+
+    Helpers read the description at the address of the map.
+    """
     words = _WORDS.search(one[2])
     if words is None:
         return f"{one[1]}global [{DESCRIPTOR_BYTES} x i8] zeroinitializer{one[3]}"
@@ -202,7 +208,10 @@ def _described(one: re.Match[str]) -> str:
 
 
 def _called(number: int, kind: int | None, map_: str) -> str:
-    """Return the name of a helper's function; for an unsupported map type, a description of it."""
+    """Return the name of a called helper, for error messages.
+
+    For a map type that the helper does not support, the result also names the map and its type.
+    """
     name = name_of(number)
     if name in _SUPPORTED and kind is not None and KINDS.get(kind) not in _SUPPORTED[name]:
         return f"{name} of a map of type {kind} ({map_})"

@@ -1,4 +1,4 @@
-"""Reads the initial content of BPF maps."""
+"""Reads the initial content of BPF maps, and fills the maps with it before a run."""
 
 import ctypes
 import struct
@@ -40,7 +40,7 @@ Each has a `key` with a `value`, `program` or `map`; or the number of synthetic 
 
 
 class InitialContent(NamedTuple):
-    """Sources of the content of maps before the first packet: the object, and the user."""
+    """Origins of the content of maps before the first packet: object file and `--maps`."""
 
     object: bytes = b""
     """The object file; empty if clang cannot make one, or if no map needs it."""
@@ -55,7 +55,7 @@ NOTHING = InitialContent()
 
 
 class Contents(NamedTuple):
-    """Content of the maps of a source before the first packet."""
+    """Content of a source's maps before the first packet."""
 
     entries: Mapping[str, Entries]
     """Entries by name of the map."""
@@ -112,7 +112,7 @@ def contents_of(file: str, start: InitialContent, tables: Sequence[Table]) -> Co
 
 
 def inner_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list[Table]:
-    """Return tables for inner maps that `--maps` names and the source does not define.
+    """Return tables for inner maps that `--maps` names and that the source does not define.
 
     Raises:
         InputError: when the source does not describe the inner maps of a map of maps.
@@ -198,7 +198,7 @@ class Filling:
         return frozenset(self._contents.entries)
 
     def fill(self) -> list[str]:
-        """Fill all maps except program arrays by calls of helpers; return notes on the content."""
+        """Fill all maps except program arrays by calling helpers; return notes on the content."""
         maps_file, notes = self._contents.file, list[str]()
         totals = (ctypes.c_uint64 * 2).from_address(self._address("slowpath_xdp_totals"))
         if maps_file is not None:
@@ -240,7 +240,7 @@ class Filling:
     def _put(self, table: Table, key: bytes, map_: bytes) -> int:
         """Put an inner map into a map of maps; return a negative number if no slot is free.
 
-        `map_` is the address of the inner map's description as 8 bytes.
+        `map_` consists of 8 bytes: the address of the description of the inner map.
         """
         if table.kind == ARRAY_OF_MAPS:
             self._store.write(table, int.from_bytes(key, "little") * table.stride, map_)
@@ -265,14 +265,14 @@ class Filling:
         return found
 
     def _refuse(self, table: Table, reason: str) -> NoReturn:
-        """Raise an error about the content of a map."""
+        """Raise an error that names a map and the reason why it cannot have its content."""
         where = table.map.line
         place = f"{where.file}:{where.line}: " if where and self._contents.file is None else ""
         named = self._contents.file or self._file
         raise InputError(named, f"{place}map {table.map.name}: {reason}")
 
     def _helper(self, name: str, pointers: int) -> Callable[..., int]:
-        """Return a helper that takes a map, some pointers, and flags (which it may ignore)."""
+        """Return a helper as a callable: it takes a map, `pointers` byte strings, and flags."""
         kinds = (ctypes.c_uint64, *[ctypes.c_char_p] * pointers, ctypes.c_uint64)
         return ctypes.CFUNCTYPE(ctypes.c_long, *kinds)(self._address(name))
 
@@ -335,7 +335,7 @@ def _wrong_within(table: Table, key: bytes, inner: Table) -> str:
 
 
 def _too_long(table: Table, entries: Entries) -> str | None:
-    """Return an error about a prefix longer than the addresses of its trie; None without one."""
+    """Return an error text if a prefix is longer than the addresses of its trie, else None."""
     limit = 8 * (table.map.key - _LENGTH)
     for number, one in enumerate(entries, 1):
         if "key" in one and (bits := _prefix(bytes.fromhex(str(one["key"])))) > limit:
@@ -344,12 +344,12 @@ def _too_long(table: Table, entries: Entries) -> str | None:
 
 
 def _size(entries: Entries) -> int:
-    """Return the number of entries, including the synthetic ones (`others`)."""
+    """Return the number of entries; an item with `others` stands for that many synthetic ones."""
     return sum(int(one.get("others", 1)) for one in entries)
 
 
 def _queued(table: Table, entries: Entries) -> Iterator[bytes]:
-    """Yield the values of a queue, stack or bloom filter in the order in which they leave it.
+    """Yield the values of a queue, stack or bloom filter, in the order of removal.
 
     Synthetic values come last; those of a bloom filter differ from each other.
     """
@@ -363,7 +363,7 @@ def _queued(table: Table, entries: Entries) -> Iterator[bytes]:
 
 
 def _elements(table: Table, entries: Entries) -> Iterator[tuple[bytes, bytes]]:
-    """Yield keys with values, synthetic entries last."""
+    """Yield the keys and values of a map's entries, synthetic entries last."""
     known = set[bytes]()
     for one in entries:
         if "value" in one:
@@ -394,7 +394,7 @@ def _synthetic_value(table: Table) -> bytes:
 
 
 def _looked_for(table: Table, key: bytes) -> bytes:
-    """Return the part of a key that identifies its entry; for a prefix, its length and bits."""
+    """Return the bytes that identify an entry; in a trie, the prefix length and the prefix only."""
     if table.kind != LPM:
         return key
     length, address = key[:_LENGTH], key[_LENGTH:]

@@ -1,4 +1,4 @@
-"""Finds the BPF maps of a source, and describes their layout as tables on a card.
+"""Finds the BPF maps of a source, and describes their layout as tables on a SmartNIC.
 
 Sources: libbpf's definitions of maps, by types and by `struct bpf_map_def`;
 kernel/bpf/bloom_filter.c. In definitions by types, `__uint(type, ...)` is a pointer to an array
@@ -43,7 +43,7 @@ _ALL = re.compile(r'^@(\S+) = [^\n]*section "\.?maps"', re.MULTILINE)
 
 
 class Map(NamedTuple):
-    """A map, as the source defines it."""
+    """A BPF map, as the source defines it."""
 
     name: str
     kind: int
@@ -67,7 +67,7 @@ class Map(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Layout of a map on a card: an array of slots, with offsets and sizes in bytes."""
+    """Layout of a BPF map on a SmartNIC: an array of slots, with offsets and sizes in bytes."""
 
     map: Map
     buckets: int
@@ -85,12 +85,12 @@ class Table(NamedTuple):
 
     @property
     def kind(self) -> int:
-        """Kind of table, a value of `KINDS`."""
+        """Kind of the table: a value of `KINDS`, or the BPF map type if this has none."""
         return KINDS.get(self.map.kind, self.map.kind)
 
     @property
     def size(self) -> int:
-        """Size in bytes."""
+        """Size of the table in bytes."""
         return self.layout.size
 
     @property
@@ -135,7 +135,7 @@ def maps_of(text: str, metadata: Metadata, layouts: Layouts) -> list[Map]:
 
 
 def _defined(name: str, parts: list[tuple[int, Node]], metadata: Metadata, layouts: Layouts) -> Map:
-    """Return the map that a definition by types describes; `parts` are its members."""
+    """Return the map that a definition by types describes; `parts` are the definition's members."""
     values, types, inner = dict[str, int](), dict[str, Type | None](), None
     for number, node in parts:
         length = value(metadata, number)
@@ -166,7 +166,7 @@ def _defined(name: str, parts: list[tuple[int, Node]], metadata: Metadata, layou
 
 
 def tables_of(file: str, text: str, metadata: Metadata, layouts: Layouts) -> list[Table]:
-    """Return the tables of a module's maps.
+    """Return the tables (layouts on a SmartNIC) of the maps that a module defines.
 
     Raises:
         InputError: when a table is larger than 4 GiB.
@@ -175,7 +175,7 @@ def tables_of(file: str, text: str, metadata: Metadata, layouts: Layouts) -> lis
 
 
 def table_of(file: str, one: Map) -> Table:
-    """Return the table of a map.
+    """Return the table (layout on a SmartNIC) of a map.
 
     Raises:
         InputError: when the table is larger than 4 GiB.

@@ -27,7 +27,7 @@ _LOOKED = struct.Struct("<QQ")
 
 
 class Arena:
-    """Memory of a context and a packet; accesses beyond the packet's end crash."""
+    """Memory for a context and a packet; accesses beyond the packet's end crash."""
 
     def __init__(self) -> None:
         """Allocate memory with addresses below 4 GiB, as the context has 32-bit pointers.
@@ -77,12 +77,12 @@ def _low(size: int) -> int:
 
 
 class Store:
-    """Memory of all tables, initially zeros that take no space."""
+    """Memory of all maps' tables, initially zero; the system allocates pages at their first use."""
 
     def __init__(self, tables: Sequence[Table], added: Sequence[Table] = ()) -> None:
         """Allocate memory for the tables.
 
-        `added` are those of inner maps that only `--maps` names.
+        `added` are the tables of inner maps that only the file of `--maps` defines.
         """
         self._own = {one.map.name: ctypes.create_string_buffer(DESCRIPTOR_BYTES) for one in added}
         self.at = dict[str, int]()
@@ -110,7 +110,7 @@ class Store:
             ctypes.memmove(at, description, min(len(description), DESCRIPTOR_BYTES))
 
     def looked(self) -> dict[str, LookupCounts]:
-        """Return the counts of lookups by name of the map."""
+        """Return the numbers of successful and failed look-ups in each map, by the map's name."""
         end = DESCRIPTOR_BYTES - _LOOKED.size
         counts = {
             name: LookupCounts(*_LOOKED.unpack(ctypes.string_at(start + end, _LOOKED.size)))
@@ -123,11 +123,11 @@ class Store:
         return counts
 
     def write(self, table: Table, at: int, data: bytes) -> None:
-        """Write bytes into a table at an offset."""
+        """Write bytes into a map's table at an offset."""
         self._memory[self.tables.index(table)][at : at + len(data)] = data
 
     def entries(self, name: str) -> dict[bytes, bytes]:
-        """Return the entries of a hash table or an array, values by key."""
+        """Return the entries of a hash table or an array: values by key."""
         number = next(at for at, one in enumerate(self.tables) if one.map.name == name)
         one, found = self.tables[number], dict[bytes, bytes]()
         data = self._memory[number]
@@ -143,6 +143,6 @@ class Store:
 
 
 def _ones(bits: mmap.mmap) -> int:
-    """Return the number of set bits; count piece by piece, to save memory."""
+    """Return the number of set bits; count in pieces, so that no large copy is in memory."""
     pieces = (bits[at : at + _PIECE] for at in range(0, len(bits), _PIECE))
     return sum(int.from_bytes(piece, "little").bit_count() for piece in pieces)

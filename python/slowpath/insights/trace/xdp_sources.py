@@ -86,14 +86,14 @@ def _load_here(file: str, clang: Clang) -> Source | None:
 
 
 def load_examined(file: str, clang: Clang) -> Source:
-    """Load a source to call its functions one by one, with made-up arguments.
+    """Load a source so that its functions can be called one by one, with made-up arguments.
 
     A kernel source that does not compile for this machine compiles for BPF. Each function stays
     callable, even if its callers inline it. Kernel helpers are not available.
 
     Raises:
         InputError: when the source cannot be read or compiled.
-        StoppedError: when no time is left to compile it.
+        StoppedError: when no time is left to compile the source.
     """
     source = _load_here(file, clang)
     if source is not None:
@@ -114,7 +114,8 @@ def unfilled_maps(
 ) -> list[str]:
     """Return notes on maps in which all lookups missed, and on random hits of bloom filters.
 
-    `looked` has the counts of lookups by map; maps in `held` had entries at some time.
+    `looked` has the counts of lookups by name of the map. `held` has the names of maps that
+    contained an entry at some time.
     """
     notes = list[str]()
     for table in tables:

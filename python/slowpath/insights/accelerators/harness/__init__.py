@@ -1,1 +1,1 @@
-"""Calls functions of a module with chosen arguments, to compare them with reference algorithms."""
+"""Calls compiled functions of a module to compare their results with reference algorithms."""

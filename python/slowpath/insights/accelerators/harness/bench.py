@@ -1,4 +1,4 @@
-"""Calls functions of a module. Supplies memory for arguments, and restores changed variables."""
+"""Calls functions of a module; supplies memory for arguments, and restores global variables."""
 
 import ctypes
 import random
@@ -36,7 +36,7 @@ class Bench:
     """The compiled functions of a module, and memory regions for their arguments."""
 
     def __init__(self, module: Module, functions: Mapping[str, Function]) -> None:
-        """Compile the module."""
+        """Compile the module, and allocate memory regions that can be passed as arguments."""
         self.functions = functions
         self.code = CompiledModule(module, guarded=True)
         self.regions = [Region() for _ in range(REGIONS)]
@@ -52,7 +52,7 @@ class Bench:
         """Content of variables before any preparation, by address."""
 
     def prepare(self, before: Sequence[str] = ()) -> None:
-        """Run the functions `before`, which fill variables.
+        """Run the functions `before`, which fill global variables; save all variables.
 
         Call this method first in each process.
         """
@@ -72,7 +72,7 @@ class Bench:
         return self._natives[name]
 
     def changeable(self, name: str) -> set[str]:
-        """Return the names of variables that a function or its callees may change.
+        """Return the names of global variables that a function or its callees may change.
 
         This includes variables that are too large to be restored.
         """
@@ -91,13 +91,13 @@ class Bench:
         )
 
     def variables(self, name: str) -> list[Variable]:
-        """Return the restorable variables that a function or its callees may change."""
+        """Return the global variables that a function or its callees may change, if restorable."""
         found = [self.code.variable(one) for one in sorted(self.changeable(name))]
         return [one for one in found if one is not None][:_MOST_VARIABLES]
 
 
 class Memory:
-    """Memory that a call may write: a region that a parameter points to, or a variable."""
+    """Memory that a call may write: a region that a parameter points to, or a global variable."""
 
     def __init__(self, address: int, size: int, parameter: int | None, variable: str = "") -> None:
         self.address, self.size = address, size
@@ -105,7 +105,7 @@ class Memory:
         self.variable = variable  # name; empty for a region
 
     def read(self, size: int | None = None, offset: int = 0) -> bytes:
-        """Return `size` bytes from an offset (default: the size of the memory)."""
+        """Return `size` bytes from an offset; by default as many as the memory has."""
         return ctypes.string_at(self.address + offset, self.size if size is None else size)
 
     def write(self, text: bytes, offset: int = 0) -> None:
@@ -114,29 +114,32 @@ class Memory:
 
 
 class State:
-    """Selected variables of a module, whose content can be restored between calls."""
+    """Selected global variables of a module, whose content can be restored between calls."""
 
     def __init__(self, bench: Bench, variables: Sequence[Variable], *, fresh: bool = False) -> None:
-        """Select variables.
+        """Select the variables to restore.
 
-        With `fresh`, `restore` sets them to their content before the preparation.
+        With `fresh`, `restore` sets them to their content before `Bench.prepare` ran any function.
         """
         self._bench, self._fresh = bench, fresh
         self._variables = variables
 
     def now(self) -> bytes:
-        """Return the content of the variables."""
+        """Return the current content of the variables, joined."""
         return b"".join(ctypes.string_at(one.address, one.size) for one in self._variables)
 
     def restore(self) -> None:
-        """Restore the variables."""
+        """Set the variables to the content that they have before each call.
+
+        This is the content after `Bench.prepare`, or with `fresh` before it ran any function.
+        """
         image = self._bench.fresh if self._fresh else self._bench.image
         for one in self._variables:
             ctypes.memmove(one.address, image[one.address], one.size)
 
 
 class InitialBytes(NamedTuple):
-    """Initial bytes of a memory for one call."""
+    """Bytes that are written to a memory before a call of a function."""
 
     memory: Memory
     offset: int
@@ -144,7 +147,7 @@ class InitialBytes(NamedTuple):
 
 
 class BoundFunction:
-    """A callable function whose arguments have roles."""
+    """A compiled function whose parameters have roles, such as data, length or key."""
 
     def __init__(
         self,
@@ -155,12 +158,12 @@ class BoundFunction:
         blank: bool = False,
         fresh: bool = False,
     ) -> None:
-        """Assign roles to the arguments of a function.
+        """Assign the roles of `binding` to the parameters of the function `name`.
 
-        Before each call, its memories are filled with noise.
-
-        With `blank`, memories that it writes hold zeros instead. With `fresh`, variables have their
-        content from before the preparation.
+        Before each call, the memory regions that its key and result parameters point to are
+        filled with random bytes. With `blank`, regions that it writes are filled with zeros
+        instead. With `fresh`, global variables are reset to their content before `Bench.prepare`
+        ran any function.
         """
         native = bench.native(name)
         if native is None:
@@ -194,8 +197,9 @@ class BoundFunction:
     ) -> int:
         """Restore memories and variables, call the function, and return its result.
 
-        `numbers` replaces numeric arguments, by index; `given` replaces initial bytes of memories.
-        `shift` is the offset of the data from the start of a page in bytes.
+        `data` is written to the memory region of the data parameter, `shift` bytes after the
+        start of a page, and `length` is its length argument. `numbers` has numeric arguments by
+        parameter index, and `given` initial bytes of memory regions; both replace defaults.
         """
         self._state.restore()
         arguments = list(self._plain)
@@ -217,13 +221,13 @@ class BoundFunction:
         return self.again(arguments, numbers or {})
 
     def again(self, arguments: list[int], numbers: Mapping[int, int]) -> int:
-        """Call the function without restoring memories and variables first, as `call` does."""
+        """Call the function as `call` does, but without restoring memories and variables first."""
         for at, value in numbers.items():
             arguments[at] = value
         return self._native(arguments)
 
     def addresses(self) -> list[int]:
-        """Return arguments to pass to `again`: addresses of memories, and default numbers."""
+        """Return arguments for `again`: addresses of memory regions, and default numbers."""
         arguments = list(self._plain)
         for at, region in self._regions.items():
             arguments[at] = region.address
@@ -237,7 +241,7 @@ _WINDOW = 2048
 
 
 class SharedMemoryRun:
-    """Functions that run one after another on shared regions and variables."""
+    """Calls of several functions, one after another, on the same memory regions and variables."""
 
     def __init__(self, bench: Bench, names: Sequence[str]) -> None:
         variables = dict[int, Variable]()
@@ -260,27 +264,34 @@ class SharedMemoryRun:
                 region.write(contents[at])
 
     def variables(self) -> bytes:
-        """Return the content of the variables, joined."""
+        """Return the current content of all variables that the functions may change, joined."""
         return self._state.now()
 
     def call(self, name: str, arguments: Sequence[int]) -> int:
-        """Call a function by name; `kinds` says whether it can be called."""
+        """Call the function `name` of the module.
+
+        Raises:
+            ValueError: if it cannot be called.
+        """
         native = self._bench.native(name)
         if native is None:
             raise ValueError(f"{name} cannot be called")
         return native(arguments)
 
     def address(self, region: int) -> int:
-        """Return the address of a region."""
+        """Return the address of the memory region with this index."""
         return self.regions[region].address
 
     def read(self, region: int, size: int = _WINDOW, offset: int = 0) -> bytes:
-        """Return bytes of a region."""
+        """Return `size` bytes from an offset of the memory region with this index."""
         return self.regions[region].read(size, offset)
 
 
 def kinds(bench: Bench, name: str) -> str:
-    """Return a pattern with p (pointer) or i (integer) for each parameter; empty if uncallable."""
+    """Return the kinds of a function's parameters, one letter each: p (pointer) or i (integer).
+
+    The text is empty if the function cannot be called.
+    """
     function = bench.functions[name]
     if bench.native(name) is None:
         return ""
@@ -288,7 +299,7 @@ def kinds(bench: Bench, name: str) -> str:
 
 
 def filled(pattern: str, pointers: Sequence[int], numbers: Sequence[int]) -> list[int]:
-    """Return arguments for a pattern of `kinds`.
+    """Return arguments for a function whose parameters `kinds` described as `pattern`.
 
     Each p takes the next of `pointers`, and each i the next of `numbers`.
     """

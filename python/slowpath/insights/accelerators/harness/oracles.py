@@ -21,7 +21,7 @@ _CONTENTS = 2
 
 
 class Oracle(Protocol):
-    """A function that maps bytes, and perhaps a seed, to a number."""
+    """A wrapped function that maps bytes, and perhaps a seed, to a number, as checksums do."""
 
     bits: int
     """Width of the result in bits."""
@@ -46,7 +46,7 @@ class Oracle(Protocol):
     """Describes where the function stores its result; empty if it returns the result."""
 
     def value(self, data: bytes, seed: int = 0) -> int:
-        """Return the result for data and a seed."""
+        """Return the function's result for `data` and `seed`."""
 
 
 class ResultLocation(NamedTuple):
@@ -57,7 +57,7 @@ class ResultLocation(NamedTuple):
     offset: int = 0
 
     def read(self, result: int) -> int:
-        """Return the result of the last call, whose return value was `result`."""
+        """Return the number at this location after a call whose return value was `result`."""
         if self.memory is None:
             return result
         return int.from_bytes(self.memory.read(self.bits // 8, self.offset), "little")
@@ -73,7 +73,7 @@ class SeedLocation(NamedTuple):
 
 
 class DigestOracle:
-    """An oracle that calls a function with data in memory."""
+    """An oracle that calls a function with a pointer to the data."""
 
     def __init__(  # noqa: PLR0913 - facts about one function
         self,
@@ -99,7 +99,7 @@ class DigestOracle:
         self.most = fixed or _longest(bound, unit_bits)
 
     def value(self, data: bytes, seed: int = 0) -> int:
-        """Return the result for data and a seed."""
+        """Return the function's result for `data` and `seed`."""
         length = 8 * len(data) // self._unit_bits
         written = data + b"\0" if self.text else data
         numbers, given = seed_arguments(self._seed, seed)
@@ -119,19 +119,19 @@ def seed_arguments(
 
 
 def seed_name(bound: BoundFunction, seed: SeedLocation) -> str:
-    """Return the name of a seed in the source."""
+    """Return the name that a seed has in the source code."""
     if seed.memory is None:
         return name_of(bound, seed.parameter or 0)
     return memory_name(bound, seed.memory, seed.offset)
 
 
 def result_name(bound: BoundFunction, place: ResultLocation) -> str:
-    """Describe the location of a result with names of the source; empty for the return value."""
+    """Describe the location of a result by names in the source code; empty for the return value."""
     return "" if place.memory is None else f"in {memory_name(bound, place.memory, place.offset)}"
 
 
 def memory_name(bound: BoundFunction, memory: Memory, offset: int) -> str:
-    """Describe an offset in a memory with names of the source."""
+    """Describe the byte at an offset in a memory by names in the source code."""
     if memory.parameter is None:
         named = f"the variable {memory.variable}"
         return named if not offset else f"{named} + {offset}"
@@ -140,7 +140,10 @@ def memory_name(bound: BoundFunction, memory: Memory, offset: int) -> str:
 
 
 def digest_oracles(bound: BoundFunction, reading: Interpretation) -> Iterator[DigestOracle]:
-    """Yield oracles for a function of data; none if its result does not depend on the data."""
+    """Yield oracles for a function whose parameters include data.
+
+    `reading` assigns roles to the parameters. Nothing is yielded if no result depends on the data.
+    """
     extent = _extent(bound, reading)
     if extent is None:
         return
@@ -166,11 +169,12 @@ def outcomes(bound: BoundFunction, data: bytes, length: int) -> tuple[int, list[
 def _extent(  # noqa: PLR0911 - one for each way in which data can end
     bound: BoundFunction, reading: Interpretation
 ) -> tuple[int, int | None] | None:
-    """Return the unit of the length argument, in bits, and the only possible length in bytes.
+    """Return the unit in which the function counts its data's length, and a fixed length.
 
-    The length is None if several lengths are possible.
+    The unit is in bits, such as 8 if the length argument is in bytes. The fixed length is in bytes,
+    for a function that always reads the same amount; None if it takes several lengths.
 
-    Return None if the result does not depend on the data.
+    Return None instead of the pair if the result does not depend on the data.
     """
     noise = noise_of(7)
     data = bytearray(noise.randrange(1, 256) for _ in range(256))
@@ -211,7 +215,7 @@ def _extent(  # noqa: PLR0911 - one for each way in which data can end
 def _result_locations(
     bound: BoundFunction, reading: Interpretation, unit_bits: int, fixed: int | None
 ) -> Iterator[ResultLocation]:
-    """Yield locations whose content after a call depends on the data."""
+    """Yield the locations, in memory or the return value, of results that depend on the data."""
     noise = noise_of(11)
     size = fixed or max(1, _PROBE * unit_bits // 8)
     length = 8 * size // unit_bits
@@ -226,8 +230,8 @@ def result_locations(
     """Yield locations whose content differs between `calls`, which pass different data.
 
     The return value comes first, because callers regard it as the result. But memory comes first if
-    the return value depends on the earlier content of written memory. Such memory is a register
-    that a call continues.
+    the return value depends on what the written memory held before the call. This memory then
+    holds the state of a computation that each call continues.
     """
     seen = list[tuple[int, list[bytes]]]()
     for call in calls:
@@ -262,7 +266,10 @@ def varying(texts: Sequence[bytes]) -> list[tuple[int, int]]:
 
 
 def integer_locations(memory: Memory, offset: int, width: int) -> Iterator[ResultLocation]:
-    """Yield the locations of integers that a range of memory may hold."""
+    """Yield the locations of aligned integers that may contain these bytes of a memory.
+
+    The bytes are the `width` bytes from `offset`.
+    """
     for size in (1, 2, 4, 8):
         start = offset // size * size
         if start + size >= offset + width and (size == 1 or width > size // 2):
@@ -283,7 +290,7 @@ def _longest(bound: BoundFunction, unit_bits: int) -> int:
 
 
 def name_of(bound: BoundFunction, at: int) -> str:
-    """Return the name of a parameter in the source."""
+    """Return the name that a parameter has in the source code, or `argument N`."""
     described = bound.function.parameters[at].described
     return described.name if described and described.name else f"argument {at + 1}"
 
@@ -300,7 +307,7 @@ class WholeWordOracle:
     unit = 2
 
     def __init__(self, oracle: Oracle) -> None:
-        """Wrap an oracle that accepts data of any length."""
+        """Wrap `oracle`, which accepts data of any length."""
         self._oracle = oracle
         self.bits, self.most, self.text = oracle.bits, oracle.most, oracle.text
         self.seed_bits, self.seed_name = oracle.seed_bits, oracle.seed_name
@@ -308,6 +315,6 @@ class WholeWordOracle:
         self.shift = 0
 
     def value(self, data: bytes, seed: int = 0) -> int:
-        """Return the result for data and a seed."""
+        """Return the function's result for `data` and `seed`."""
         self._oracle.shift = self.shift
         return self._oracle.value(data, seed)

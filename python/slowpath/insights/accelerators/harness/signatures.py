@@ -27,7 +27,7 @@ _MOST_POINTERS = 4
 
 
 class Slot(NamedTuple):
-    """Role of an argument."""
+    """Role of an argument in calls of a function, such as data or length."""
 
     role: Role
     value: int = 0  # default of a number
@@ -111,11 +111,10 @@ def _slot(parameter: Parameter, at: int, data: int, extent: int | None, value: i
 
 
 def number_for(parameter: Parameter, value: int, choice: int = 0) -> int:
-    """Return a polynomial if the parameter's name says that it takes one.
+    """Return the number to pass for a parameter.
 
-    Otherwise return `value`.
-
-    `choice` is the index of the polynomial in `POLYNOMIALS`.
+    It is the generator polynomial of a CRC, at index `choice` of `POLYNOMIALS` for its width, if
+    the parameter's name says that it takes one. Otherwise it is `value`.
     """
     if _POLYNOMIAL.search(_name(parameter)) and parameter.bits in POLYNOMIALS:
         return POLYNOMIALS[parameter.bits][choice]
@@ -123,7 +122,7 @@ def number_for(parameter: Parameter, value: int, choice: int = 0) -> int:
 
 
 def polynomials(function: Function) -> list[int]:
-    """Return the indices of parameters whose names say that they take a polynomial."""
+    """Return the indices of parameters whose names say that they take the polynomial of a CRC."""
     return [
         at
         for at, one in enumerate(function.parameters)

@@ -61,7 +61,7 @@ class StepOracle(Plain):
         self.result = result_name(bound, place)
 
     def value(self, data: bytes, seed: int = 0) -> int:
-        """Return the state after all data, with one call for each piece."""
+        """Return the state after all data; the function is called once for each piece."""
         pieces = [
             int.from_bytes(data[at : at + self.unit], "little")
             for at in range(0, len(data), self.unit)
@@ -122,7 +122,7 @@ class WordsOracle(Plain):
 
 
 class TableOracle(Plain):
-    """An oracle for a function that fills a table; it maps a byte to the table's entry."""
+    """An oracle from a table that a function filled; it maps a byte to the table's entry."""
 
     fixed: int | None = 1
     most = 1
@@ -206,8 +206,9 @@ def words_oracles(bench: Bench, name: str) -> Iterator[WordsOracle]:
 def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:
     """Yield tables of 256 numbers that a function fills, in an argument's memory or in variables.
 
-    Another function may already have filled a variable, so the variable holds noise in the first
-    run. Some functions fill a table only once, so the second run has unprepared variables.
+    Another function may already have filled a variable, so the variable holds random bytes in the
+    first run. Some functions fill a table only once. So in the second run, variables have the
+    content that they had before any function ran.
     """
     function = bench.functions[name]
     kinds = [one.kind for one in function.parameters]
@@ -232,7 +233,7 @@ def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:
 
 
 def _tables(before: bytes, after: bytes) -> Iterator[TableOracle]:
-    """Yield tables at the start of `after`, if most of their entries differ from `before`."""
+    """Yield oracles for a table in `after`, if most of its entries differ from `before`."""
     for size in (4, 2, 1, 8):
         entries = _entries(after, size)
         kept = sum(one == other for one, other in zip(entries, _entries(before, size), strict=True))

@@ -1,1 +1,1 @@
-"""Shows, by calls with chosen inputs, that a function computes the algorithm of an accelerator."""
+"""Tests whether functions compute the algorithms of accelerators, by calls with chosen inputs."""

@@ -62,7 +62,10 @@ class Cipher(NamedTuple):
 
 @cache
 def known_ciphers() -> tuple[Cipher, ...]:
-    """Return all ciphers that functions are compared with."""
+    """Return all combinations of cipher, key size, direction and byte order.
+
+    Functions are compared with each of them.
+    """
     found = list[Cipher]()
     plain = (
         *(("AES", AES_SIZE, key, aes_encrypt, aes_decrypt) for key in AES_KEY_SIZES),
@@ -107,7 +110,7 @@ class Case(NamedTuple):
 
 @cache
 def _known() -> tuple[Case, dict[bytes, Cipher]]:
-    """Return one key and block, and the ciphers by their output for it."""
+    """Return one random key and block, and a map from the output for them to the cipher."""
     noise = noise_of(29)
     case = Case(noise.randbytes(_KEY_BYTES), noise.randbytes(AES_SIZE))
     return case, {
@@ -116,13 +119,13 @@ def _known() -> tuple[Case, dict[bytes, Cipher]]:
 
 
 def prepare() -> None:
-    """Fill the caches that all attempts use, before processes for attempts are forked."""
+    """Fill the caches of known cipher outputs, before processes that call functions are forked."""
     _known()
     schedule(bytes(16))
 
 
 def direct_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts on a function that takes addresses of key and block."""
+    """Yield attempts to recognise a cipher in a function that takes addresses of key and block."""
     pattern = kinds(bench, name)
     if pattern.count("p") not in (2, 3) or len(pattern) > 6:  # noqa: PLR2004
         return
@@ -137,7 +140,7 @@ def direct_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
 
 
 def number_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts on a function that takes key and block as numbers of 64 bits."""
+    """Yield attempts to recognise a cipher in a function whose key and block are 64-bit numbers."""
     function = bench.functions[name]
     wide = [at for at, one in enumerate(function.parameters) if one.bits == 64]  # noqa: PLR2004
     others = [at for at, one in enumerate(function.parameters) if 1 < one.bits < 64]  # noqa: PLR2004
@@ -176,7 +179,10 @@ def _numbers(count: int) -> Iterator[tuple[int, ...]]:
 
 
 def start_attempts(bench: Bench, begin: str) -> Iterator[Attempt]:
-    """Yield attempts to call a key set-up; each successful attempt returns its arguments."""
+    """Yield attempts to call a function that may set up a key.
+
+    A successful attempt returns the arguments of the call.
+    """
     return _keyed(bench, begin, _started)
 
 
@@ -185,7 +191,10 @@ def _keyed(
     name: str,
     tried: Callable[[SharedMemoryRun, str, list[int]], dict[str, Any] | None],
 ) -> Iterator[Attempt]:
-    """Yield an attempt `tried` for each argument list with a key, and perhaps an output."""
+    """Yield one attempt for each list of arguments with which the function `name` may take a key.
+
+    An attempt is a call of `tried` with the shared memory, the function's name and the arguments.
+    """
     pattern = kinds(bench, name)
     if pattern.count("p") not in (1, 2) or len(pattern) > 4:  # noqa: PLR2004
         return
@@ -195,7 +204,11 @@ def _keyed(
 
 
 def _started(stage: SharedMemoryRun, begin: str, start: list[int]) -> dict[str, Any] | None:
-    """Return the arguments, and a checksum of the call's effect; None if the key has no effect."""
+    """Call a function that may set up a key, with two different keys.
+
+    Return the arguments and a checksum of the memory that the first call wrote. Return None if both
+    keys have the same effect.
+    """
     images = []
     for key in (_known()[0].key, bytes(_KEY_BYTES)):
         stage.start({KEY: key}, zero=(CONTEXT, OUT))
@@ -205,7 +218,7 @@ def _started(stage: SharedMemoryRun, begin: str, start: list[int]) -> dict[str, 
 
 
 def distinct(found: Iterable[dict[str, Any]]) -> list[list[int]]:
-    """Return argument lists for a key set-up, one for each different effect of the call."""
+    """Return argument lists for a key set-up, one for each different effect on memory."""
     by_image = dict[int, list[int]]()
     for one in found:
         by_image.setdefault(one["image"], one["start"])
@@ -215,7 +228,10 @@ def distinct(found: Iterable[dict[str, Any]]) -> list[list[int]]:
 def pair_attempts(
     bench: Bench, begin: str, work: str, starts: Sequence[Sequence[int]]
 ) -> Iterator[Attempt]:
-    """Yield attempts on two functions: `begin` sets up a key, and `work` uses it on a block."""
+    """Yield attempts to recognise a cipher in a pair of functions.
+
+    The function `begin` sets up a key, and the function `work` uses it on a block.
+    """
     pattern = kinds(bench, work)
     if pattern.count("p") not in (1, 2, 3) or len(pattern) > 5:  # noqa: PLR2004
         return
@@ -257,9 +273,10 @@ def _work_arguments(stage: SharedMemoryRun, pattern: str) -> Iterator[list[int]]
 def _identified(
     stage: SharedMemoryRun, run: Callable[[Case], None], again: Callable[[Case], None] | None = None
 ) -> dict[str, Any] | None:
-    """Return the finding for the cipher that `run` computes; None if it computes none.
+    """Return a description of the cipher that `run` computes for a key and block; None without one.
 
-    `again`, if it is not None, must compute the same cipher.
+    If `again` is given, it must compute the same cipher. It stands for a second way to call the
+    function.
     """
     case, known = _known()
     run(case)
@@ -290,7 +307,7 @@ def _agrees(
 
 
 def schedule_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts on a function that writes the round keys of AES to memory."""
+    """Yield attempts to recognise a function that writes the round keys of AES to memory."""
     return _keyed(bench, name, _scheduled)
 
 

@@ -21,9 +21,9 @@ _MOST_FREE = 8
 
 
 def kernel_and_solution(images: Sequence[int], target: int) -> list[int] | None:
-    """Return all sets of images whose xor is `target`; None if there are none or too many.
+    """Return all subsets of `images` whose xor is `target`; None if there are none or too many.
 
-    Bit n of a set says whether it contains `images[n]`.
+    Each subset is a number: bit n says whether the subset contains `images[n]`.
     """
     basis = dict[int, tuple[int, int]]()  # by highest bit: an xor, and the set of its images
     kernel = list[int]()
@@ -67,7 +67,7 @@ A mismatch at a longer message is taken for the function's length limit.
 
 
 class Layout(NamedTuple):
-    """Location and form of the CRC register in the result."""
+    """Location and form of the CRC register in the result of a function."""
 
     width: int
     at: int  # lowest bit of the register
@@ -75,7 +75,7 @@ class Layout(NamedTuple):
     reflected: bool
 
     def read(self, value: int) -> int:
-        """Extract the register, not reflected, from a result."""
+        """Return the CRC register in a function's result, with the bit order not reflected."""
         value = value >> self.at & ((1 << self.width) - 1)
         if self.swapped:
             value = int.from_bytes(value.to_bytes(self.width // 8, "little"), "big")
@@ -83,7 +83,7 @@ class Layout(NamedTuple):
 
 
 class Recovered(NamedTuple):
-    """A CRC, and how a function passes its operands and its result."""
+    """A CRC, and the form in which a function takes its operands and returns its result."""
 
     crc: Crc  # with a seed of zero
     layout: Layout
@@ -93,7 +93,10 @@ class Recovered(NamedTuple):
 
 
 def prove_crc(oracle: Oracle) -> dict[str, Any] | None:
-    """Return the finding for a CRC that agrees with the oracle on many inputs, or None."""
+    """Return a description of the CRC that a function computes; None if it computes none.
+
+    The function is given as an oracle: calls with chosen data and seeds return its results.
+    """
     found = recover(oracle)
     if found is None:
         return None
@@ -102,9 +105,9 @@ def prove_crc(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def recover(oracle: Oracle) -> Recovered | None:
-    """Return the CRC that would explain the oracle's results.
+    """Return the CRC that fits a function's results on a few inputs; None if there is none.
 
-    It is not yet checked on other inputs.
+    The caller must check the CRC on other inputs.
     """
     size = oracle.fixed or -(-_MESSAGE // oracle.unit) * oracle.unit
     if size > oracle.most or not _affine(oracle, size):
@@ -158,7 +161,10 @@ def _swapped_index(at: int, word: int) -> int:
 
 
 def _layouts(oracle: Oracle, mask: int, bits: int) -> list[Layout]:
-    """Return possible layouts of the register if the bits in `mask` depend on the message."""
+    """Return possible layouts of the CRC register in the result of a function.
+
+    Only the result bits in `mask` depend on the message.
+    """
     at = (mask & -mask).bit_length() - 1
     span = (mask >> at).bit_length()
     places = set[tuple[int, int]]()
@@ -178,10 +184,10 @@ def _layouts(oracle: Oracle, mask: int, bits: int) -> list[Layout]:
 def _polynomial(
     rows: Sequence[Sequence[int]], layout: Layout, *, reflected_in: bool, augmented: bool
 ) -> int | None:
-    """Return the polynomial that explains all differences, or None.
+    """Return the CRC polynomial that fits all differences of results; None if there is none.
 
-    `rows` has the difference for each bit of each byte. With `augmented`, zero bits follow the
-    message.
+    `rows` has one difference for each flipped bit of each message byte. With `augmented`, zero bits
+    follow the message.
     """
     bits = range(7, -1, -1) if reflected_in else range(8)
     effects = [layout.read(row[bit]) for row in reversed(rows) for bit in bits]
@@ -205,7 +211,11 @@ def _polynomial(
 
 
 def _constants(oracle: Oracle, found: Recovered, base: bytes) -> Recovered | None:
-    """Return `found` with its initial value, final xor and effect of the seed; None if none fit."""
+    """Complete a CRC with its initial value, final xor and effect of the seed argument.
+
+    `found` has the other parameters of the CRC, and `base` is a message. Return None if no values
+    fit the function's results.
+    """
     crc = found.crc
     sizes = [oracle.fixed] if oracle.fixed is not None else _sizes(oracle)
     rests = {}  # by length: the result without the message's contribution
@@ -239,10 +249,11 @@ def _sizes(oracle: Oracle) -> list[int]:
 
 
 def _initial_and_final(crc: Crc, rests: dict[int, int]) -> tuple[int, int] | None:
-    """Return the initial register and the final xor, both not reflected; prefer usual values.
+    """Solve for the initial register and the final xor of a CRC; prefer the usual 0 and all ones.
 
-    For each message length, `rests` has (initial register times x to the power of the bits) xor
-    (final xor).
+    `rests` maps each message length in bytes to the result without the message's contribution. This
+    is (initial register times x to the power of the message bits) xor (final xor). Neither value is
+    reflected. Return None if no values fit.
     """
     ones = (1 << crc.width) - 1
     (first, one), *others = rests.items()
@@ -274,7 +285,7 @@ def _unusualness(pair: tuple[int, int], ones: int) -> tuple[int, int, int]:
 
 
 def _shifted(crc: Crc, register: int, bits: int) -> int:
-    """Return a register times x to the power of `bits`, which may be negative."""
+    """Return a CRC register multiplied by x to the power of `bits`, which may be negative."""
     for _ in range(bits):
         register = times_x(register, crc.polynomial, crc.width)
     for _ in range(-bits):
@@ -302,11 +313,10 @@ def _seeds(oracle: Oracle, found: Recovered, sizes: Sequence[int]) -> tuple[int,
 
 
 def _agreement(oracle: Oracle, found: Recovered) -> tuple[int, int, int] | None:
-    """Return the number of inputs on which results agree, with their least and largest length.
+    """Return the number of inputs on which function and CRC agree, and their length range in bytes.
 
-    Return None if results disagree.
-
-    A function with a buffer of limited size is a CRC up to this size: longer inputs may disagree.
+    Return None if results disagree. A function with a buffer of limited size is a CRC up to this
+    size: longer inputs may disagree.
     """
     crc, layout = found.crc, found.layout
     rest: int | None = None

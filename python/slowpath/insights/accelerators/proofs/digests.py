@@ -32,7 +32,11 @@ _FIRST = 40
 
 
 def prove_whole(bound: BoundFunction, reading: Interpretation) -> dict[str, Any] | None:
-    """Return the finding for a function that writes the digest of a message to memory, or None."""
+    """Return a description of the digest (such as SHA-1) that a function writes to memory.
+
+    `reading` says how the function takes its data. Return None if the function computes no known
+    digest.
+    """
     if reading.extent not in ("length", "end", "text") or not bound.memories:
         return None
     noise = noise_of(17)
@@ -57,7 +61,10 @@ def prove_whole(bound: BoundFunction, reading: Interpretation) -> dict[str, Any]
 
 
 def block_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts on a compression function with a state and a block in memory."""
+    """Yield attempts to recognise the compression function of a digest.
+
+    State and block are in memory.
+    """
     pattern = kinds(bench, name)
     if pattern.count("p") not in (1, 2, 3) or len(pattern) > 4:  # noqa: PLR2004
         return
@@ -133,7 +140,7 @@ def _compressed(  # noqa: PLR0913, PLR0917 - state and block, each with an offse
 def _confirmed(
     stage: SharedMemoryRun, name: str, arguments: Sequence[int], operands: Operands, noise: Noise
 ) -> int:
-    """Return the number of compared blocks if all agree, else 0."""
+    """Return the number of compared blocks if function and digest agree on all of them, else 0."""
     digest, state, at, region, offset, order = operands
     size = digest.words * digest.word
     for _ in range(_BLOCKS):
@@ -147,7 +154,7 @@ def _confirmed(
 
 
 def stream_attempts(bench: Bench, begin: str, more: str, end: str) -> Iterator[Attempt]:
-    """Yield attempts on functions that begin, continue and end a digest."""
+    """Yield attempts to recognise a digest in three functions that begin, continue and end it."""
     stage = SharedMemoryRun(bench, [begin, more, end])
     patterns = [kinds(bench, one) for one in (begin, more, end)]
     if not all(patterns[1:]) or (not patterns[0] and bench.functions[begin].parameters):

@@ -48,7 +48,7 @@ _COMMON_SEEDS = (
 
 
 def prove_hash(oracle: Oracle, constants: Iterable[int]) -> dict[str, Any] | None:
-    """Return the finding for a hash that agrees with the oracle, or None.
+    """Return a description of the known hash that a function computes; None if there is none.
 
     `constants` are numbers in the program that may be seeds.
     """
@@ -75,7 +75,10 @@ def prove_hash(oracle: Oracle, constants: Iterable[int]) -> dict[str, Any] | Non
 def _seeded(
     oracle: Oracle, reference: Hash, few: list[Sample], inputs: list[Sample]
 ) -> dict[str, Any] | None:
-    """Prove a hash whose seed is an argument."""
+    """Return a description of the hash `reference` if the function takes its seed as an argument.
+
+    Return None if the results differ.
+    """
     if oracle.seed_bits < reference.bits:
         return None
     mask = (1 << reference.bits) - 1
@@ -94,7 +97,10 @@ def _constant(  # noqa: PLR0913, PLR0917 - values computed before
     inputs: list[Sample],
     seeds: tuple[int, ...],
 ) -> dict[str, Any] | None:
-    """Prove a hash whose seed is constant. If the function has a seed argument, it is 0."""
+    """Return a description of the hash `reference` if the function uses it with a constant seed.
+
+    If the function has a seed argument, the argument is 0. Return None if the results differ.
+    """
     starts = (reference.start, *seeds) if reference.start is not None else seeds
     if reference.stepwise and oracle.fixed is None:
         starts = (*starts, oracle.value(b""))  # the hash of empty data is the seed
@@ -149,7 +155,7 @@ Call = Callable[[bytes, bytes], int]
 
 
 def keyed_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts on a function of data, its length, and a key."""
+    """Yield attempts to recognise a keyed hash in a function of data, length and key."""
     pattern = kinds(bench, name)
     result = bench.functions[name].result
     if not 1 <= pattern.count("p") <= 3 or len(pattern) > 6:  # noqa: PLR2004
@@ -163,7 +169,7 @@ def keyed_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
 def _calls(
     stage: SharedMemoryRun, name: str, pattern: str, result: str
 ) -> Iterator[tuple[Call, int]]:
-    """Yield pairs of a function of data and key, and the width of its result in bits."""
+    """Yield ways to call a function as a keyed hash, each with the width of the result in bits."""
     regions: dict[int, list[tuple[int, ...]]] = {
         1: [(DATA,)],
         2: [(DATA, KEY), (DATA, OUT)],

@@ -1,4 +1,4 @@
-"""Inputs on which functions are compared with references, and the results of the comparisons."""
+"""Generates inputs on which functions are compared with known algorithms, and describes results."""
 
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ _SHORT_REPETITIONS = 3
 
 
 class Sample(NamedTuple):
-    """An input of a function."""
+    """An input for a function: data, seed, and distance by which the data is moved in memory."""
 
     data: bytes
     seed: int
@@ -23,7 +23,7 @@ class Sample(NamedTuple):
 
 
 def samples(oracle: Oracle, *, seeds: bool = True) -> Iterator[Sample]:
-    """Yield random inputs, short inputs first; with `seeds`, they have random seeds."""
+    """Yield random inputs for a function, short inputs first; with `seeds`, also random seeds."""
     noise = noise_of(_SEED)
     sizes = [oracle.fixed] * _FIXED if oracle.fixed is not None else _sizes(oracle, noise)
     for size in sizes:
@@ -42,7 +42,10 @@ def evaluate(oracle: Oracle, sample: Sample) -> int:
 def finding(
     kind: str, name: str, parameters: dict[str, str], count: int, lengths: Collection[int]
 ) -> dict[str, Any]:
-    """Return the finding for a function that agreed on `count` inputs with these lengths."""
+    """Return the description of an algorithm with which a function agreed on `count` inputs.
+
+    `lengths` are the lengths of these inputs in bytes.
+    """
     return {
         "kind": kind,
         "algorithm": name,

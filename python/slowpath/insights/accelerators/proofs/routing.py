@@ -1,4 +1,7 @@
-"""Recognises longest prefix match over arrays of entries, and calls routing tables."""
+"""Recognises longest prefix match over arrays of routes, and guesses how to call table functions.
+
+Functions that add or look up routes take prefix, length, mask and next hop in different orders.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -65,9 +68,9 @@ def some_addresses(noise: Noise, routes: list[Route]) -> list[int]:
 
 
 def agreement(routes: list[Route], addresses: list[int], answer: Answer) -> int | None:
-    """Return the number of lookups if `answer` agrees with the reference on all of them, else None.
+    """Return the number of addresses if `answer` gives the right next hop for all, else None.
 
-    Addresses without a route must all give one number.
+    For addresses without a route, `answer` must always give the same number.
     """
     missed = set[int]()
     hops = set[int]()
@@ -85,11 +88,11 @@ def agreement(routes: list[Route], addresses: list[int], answer: Answer) -> int 
 
 
 def agreed(routes: list[Route], addresses: list[int], answer: Answer) -> tuple[int, int] | None:
-    """Return the number of correct lookups and the longest supported prefix.
+    """Compare the lookups of a routing table with longest prefix match.
 
-    Return None if lookups are wrong.
-
-    Some tables ignore routes to single addresses, because their loop over bits ends one bit early.
+    Return the number of correct lookups and the length in bits of the longest prefix that the table
+    supports. Some tables ignore routes to single addresses, because their loop over bits ends one
+    bit early. Return None if other lookups are wrong.
     """
     answers = {one: answer(one) for one in addresses}
     for longest in (BITS, BITS - 1):
@@ -101,7 +104,7 @@ def agreed(routes: list[Route], addresses: list[int], answer: Answer) -> tuple[i
 
 
 def lpm_finding(count: int, routes: int, parameters: dict[str, str]) -> dict[str, Any]:
-    """Return the finding for a longest prefix match."""
+    """Return the description of a function that does longest prefix match."""
     parameters = {"routes": str(routes), **parameters}
     return finding("lpm", "longest prefix match (IPv4)", parameters, count, [4])
 
@@ -124,7 +127,7 @@ class Layout(NamedTuple):
 
 
 def entries_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts on a function that takes an array of entries and an address."""
+    """Yield attempts to recognise longest prefix match in a function of an array of routes."""
     function, pattern = bench.functions[name], kinds(bench, name)
     if pattern.count("i") not in (1, 2, 3) or not 1 <= pattern.count("p") <= 2:  # noqa: PLR2004
         return
@@ -136,7 +139,7 @@ def entries_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
 
 
 def layouts(function: Function) -> Iterator[Layout]:
-    """Yield possible layouts of the entries that a function takes, according to member names."""
+    """Yield possible layouts of the routes that a function takes, guessed from member names."""
     for parameter in function.parameters:
         described = parameter.described
         if described is None or not described.members:
@@ -265,7 +268,10 @@ _LOGARITHM = 20
 
 
 class Roles(NamedTuple):
-    """The functions of a routing table; only `add` and `look` are required."""
+    """Names of functions that make, initialise, fill (`add`) and search (`look`) a routing table.
+
+    The first two are None if the program has no such function.
+    """
 
     make: str | None  # returns a new table
     begin: str | None  # initialises a table in given memory
@@ -289,7 +295,7 @@ class TableCalls(NamedTuple):
 
 
 def table_calls(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
-    """Yield all ways to call the functions of a routing table, likely ones first."""
+    """Yield possible ways to call the functions of a routing table, likely ones first."""
     layout = entry_layout(bench.functions[roles.add])
     found = (
         _by_entry(bench, roles, layout)
@@ -322,7 +328,7 @@ def _by_entry(bench: Bench, roles: Roles, layout: Layout) -> Iterator[TableCalls
 
 
 def _by_number(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
-    """Yield ways to call the functions if prefixes and addresses are passed as numbers."""
+    """Yield ways to call a routing table whose prefixes and addresses are passed as numbers."""
     add, look = kinds(bench, roles.add), kinds(bench, roles.look)
     if not 2 <= add.count("i") <= 4 or not 1 <= look.count("i") <= 2:  # noqa: PLR2004
         return
@@ -338,7 +344,7 @@ def _by_number(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
 
 
 def _by_address(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
-    """Yield ways to call the functions if prefixes and addresses are passed in memory."""
+    """Yield ways to call a routing table whose prefixes and addresses are passed in memory."""
     add, look = kinds(bench, roles.add), kinds(bench, roles.look)
     numbers = {0: ((),), 1: (("four",), ("bits",), ("zero",))}
     look_numbers: tuple[tuple[str, ...], ...] = numbers.get(look.count("i"), ())
@@ -358,9 +364,10 @@ def _by_address(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
 
 
 def _add_numbers(count: int, *, hop_pointer: bool) -> Sequence[tuple[str, ...]]:
-    """Return meanings of the numbers that `add` takes in addition to an address in memory.
+    """Return possible orders of the numbers that `add` takes: prefix length, next hop and others.
 
-    With `hop_pointer`, the next hop is passed as a pointer, not as a number.
+    The function `add` inserts a route; the prefix is in memory. `count` is the number of the
+    numbers. With `hop_pointer`, the next hop is passed as a pointer, not as a number.
     """
     if hop_pointer:
         names = {1: ("length",), 2: ("four", "length"), 3: ("four", "length", "zero")}
@@ -370,7 +377,10 @@ def _add_numbers(count: int, *, hop_pointer: bool) -> Sequence[tuple[str, ...]]:
 
 
 def _roots(bench: Bench, roles: Roles, pointer: bool) -> list[str]:
-    """Return where the table may be; `pointer` says if `add` may take a pointer to it."""
+    """Return possible locations of the routing table, as in `TableCalls.root`.
+
+    `pointer` is true if `add` may take a pointer to the table.
+    """
     if roles.make:
         return ["made"] if pointer else []
     found = ["memory"] if pointer else ["nowhere"]
@@ -383,7 +393,10 @@ def _roots(bench: Bench, roles: Roles, pointer: bool) -> list[str]:
 
 
 def _results(bench: Bench, roles: Roles, *, before: int) -> list[str]:
-    """Return where a lookup may store the next hop; the first `before` pointers have other uses."""
+    """Return possible locations of the next hop after a lookup, as in `TableCalls.result`.
+
+    The first `before` pointers of the lookup function have other uses.
+    """
     function = bench.functions[roles.look]
     results = ["value"] if function.result.startswith("i") else []
     results += ["memory"] if kinds(bench, roles.look).count("p") > before else []
@@ -391,5 +404,8 @@ def _results(bench: Bench, roles: Roles, *, before: int) -> list[str]:
 
 
 def _prefix_first(order: Sequence[str]) -> bool:
-    """Return true if the prefix precedes the length, as in all known routing tables."""
+    """Return true if the prefix comes before the prefix length in `order`, or there is no length.
+
+    `order` has the meanings of a function's arguments.
+    """
     return order.index("prefix") < order.index("length") if "length" in order else True

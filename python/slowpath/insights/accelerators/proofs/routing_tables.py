@@ -47,9 +47,10 @@ _CALLS = ("value", "memory")
 
 
 def lookup_attempts(bench: Bench, roles: Roles) -> tuple[list[Attempt], CrashRecord]:
-    """Return attempts on a routing table, and a crash record of the calls that attempts share.
+    """Return attempts to recognise a routing table, and a crash record of calls that they share.
 
-    If variables are not restored, each attempt needs a process of its own.
+    Each attempt tries other meanings of the functions' arguments. If the program's variables are
+    not restored after an attempt, the next one needs a process of its own.
     """
     attempts: dict[Attempt, TableCalls] = {
         partial(_tried, bench, roles, calls): calls for calls in table_calls(bench, roles)
@@ -67,7 +68,7 @@ def lookup_attempts(bench: Bench, roles: Roles) -> tuple[list[Attempt], CrashRec
 
 @cache
 def _inputs(*, ascending: bool) -> tuple[list[Route], list[int]]:
-    """Return routes in the order of their insertion, and addresses to look up."""
+    """Return random routes in the order of their insertion, and addresses to look up."""
     noise = noise_of(83)
     routes = some_routes(noise)
     if ascending:
@@ -114,13 +115,16 @@ def _tried(bench: Bench, roles: Roles, calls: TableCalls) -> dict[str, Any] | No
 
 
 def _size(bench: Bench, name: str) -> int:
-    """Return the size in bytes of the largest structure that a function takes."""
+    """Return the size in bytes of the largest structure that a function takes, at most `SIZE`."""
     described = [one.described for one in bench.functions[name].parameters]
     return min(SIZE, max((one.size for one in described if one is not None), default=0))
 
 
 def _table(bench: Bench, stage: SharedMemoryRun, roles: Roles, calls: TableCalls) -> int | None:
-    """Return the address of the table; 0 if `add` returns it, None if no table was created."""
+    """Create a routing table with the program's functions, and return its address in memory.
+
+    Return 0 if `add` will return the address, and None if no table was created.
+    """
     if roles.make is not None:
         pattern = kinds(bench, roles.make)
         if "p" in pattern:
@@ -193,17 +197,16 @@ def _looked(  # noqa: PLR0913, PLR0917 - a way to call
 
 
 def _byte_swapped(number: int) -> int:
-    """Reverse the bytes of a 4-byte number."""
     return int.from_bytes(number.to_bytes(4), "little")
 
 
 def _bytes(calls: TableCalls, address: int) -> bytes:
-    """Return an address as bytes in memory."""
+    """Return the bytes of an IPv4 address in memory, followed by zeros."""
     return address.to_bytes(4, "big" if calls.swapped else "little") + bytes(_SLOT - 4)
 
 
 def _written(stage: SharedMemoryRun, region: int, text: bytes, at: int) -> int:
-    """Write bytes to a region at an offset, and return their address."""
+    """Write bytes to a region of memory at an offset, and return their address."""
     stage.regions[region].write(text, at)
     return stage.address(region) + at
 
@@ -217,7 +220,8 @@ def _field(
 ) -> Callable[[int], int] | None:
     """Return a function that looks up an address and reads its next hop from memory.
 
-    The next hop is in an output, or near the returned address; it may be the return value itself.
+    The next hop is in memory that the lookup function writes, or near the address that it returns.
+    It may also be the return value itself.
 
     Return None if the next hop is not found.
     """

@@ -1,7 +1,7 @@
 """Recognises functions that compute the stream ciphers ChaCha, Salsa20 or RC4.
 
-The output of a function for known memory is looked up among the ciphers' outputs for each part of
-this memory.
+A function is run on memory with random content. Its output is looked up among the ciphers' outputs
+for each section of this content.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -47,13 +47,13 @@ def _texts() -> tuple[bytes, ...]:
 
 
 def _some_text(noise: Noise) -> bytes:
-    """Return a random state, words with the number of rounds (20), and a random message."""
+    """Return a random cipher state, words with the number 20 (rounds), and a random message."""
     return noise.randbytes(_BEHIND) + b"\x14\0\0\0" * _BEHIND + noise.randbytes(_MESSAGE)
 
 
 @cache
 def _known() -> dict[bytes, tuple[int, Label]]:
-    """Map outputs to the index of the input text and the cipher."""
+    """Return a map from each output of a cipher to the index of its input text and the cipher."""
     return {
         _core(label, text): (at, label)
         for at, text in enumerate(_texts())
@@ -62,7 +62,7 @@ def _known() -> dict[bytes, tuple[int, Label]]:
 
 
 def prepare() -> None:
-    """Fill the caches that all attempts use, before processes for attempts are forked."""
+    """Fill the caches of known cipher outputs, before processes that call functions are forked."""
     _known()
     for key in (5, 16, 32):
         _rc4_known(key)
@@ -75,7 +75,7 @@ def _core(label: Label, text: bytes) -> bytes:
 
 
 def core_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts on a function that computes a block of key stream, or encrypts with it."""
+    """Yield attempts to recognise a function that computes or applies a block of key stream."""
     pattern = kinds(bench, name)
     pointers = pattern.count("p")
     if pointers not in (1, 2, 3) or len(pattern) > 5:  # noqa: PLR2004
@@ -133,7 +133,7 @@ def _xored(one: bytes, other: bytes) -> bytes:
 
 @cache
 def _direct_known() -> tuple[bytes, bytes, dict[bytes, tuple[str, int, int]]]:
-    """Return key, nonce, and a map of key streams to cipher, nonce size and first counter."""
+    """Return a key, a nonce, and a map from key streams to cipher, nonce size and first counter."""
     noise = noise_of(47)
     key, nonce = noise.randbytes(32), noise.randbytes(16)
     found = {}
@@ -146,7 +146,7 @@ def _direct_known() -> tuple[bytes, bytes, dict[bytes, tuple[str, int, int]]]:
 
 
 def cipher_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts on a function that takes key, nonce and message in any order."""
+    """Yield attempts to recognise a cipher in a function of key, nonce and message in any order."""
     pattern = kinds(bench, name)
     pointers = pattern.count("p")
     if pointers not in (3, 4) or len(pattern) > 7 or pattern.count("i") == 0:  # noqa: PLR2004
@@ -199,7 +199,10 @@ def _rc4_known(size: int) -> tuple[bytes, bytes]:
 
 
 def rc4_attempts(bench: Bench, begin: str, work: str) -> Iterator[Attempt]:
-    """Yield attempts on RC4: key set-up `begin` and key stream `work`, or one function for both."""
+    """Yield attempts to recognise RC4: key set-up `begin` and key stream `work`.
+
+    Both can be the same function.
+    """
     patterns = kinds(bench, begin), kinds(bench, work)
     if patterns[0].count("p") not in (1, 2, 3) or max(map(len, patterns)) > 5:  # noqa: PLR2004
         return
@@ -225,7 +228,11 @@ def rc4_attempts(bench: Bench, begin: str, work: str) -> Iterator[Attempt]:
 
 
 def _rc4(outcome: Callable[[bytes, bytes], bytes], size: int) -> dict[str, Any] | None:
-    """Prove that a function encrypts a message with RC4, or overwrites it by the key stream."""
+    """Return a description of RC4 if `outcome` computes it for a key and a message.
+
+    `outcome` may encrypt the message, or return the key stream. Keys have `size` bytes. Return None
+    for other functions.
+    """
     key, expected = _rc4_known(size)
     if outcome(key, bytes(_MESSAGE)) != expected:
         return None

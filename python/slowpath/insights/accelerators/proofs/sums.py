@@ -38,7 +38,7 @@ _LEAST = 4
 
 
 def prove_sum(oracle: Oracle) -> dict[str, Any] | None:
-    """Return the finding for the checksum that an oracle computes; None for other functions."""
+    """Return a description of the checksum that a function computes; None for other functions."""
     for prove in (_internet, _adler, _fletcher, _even_internet):
         found = prove(oracle)
         if found is not None:
@@ -47,7 +47,7 @@ def prove_sum(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def _internet(oracle: Oracle) -> dict[str, Any] | None:
-    """Prove that a function computes the internet checksum (RFC 1071).
+    """Return a description if a function computes the internet checksum (RFC 1071), else None.
 
     Results are compared modulo 65535, so 0 equals 65535.
     """
@@ -93,9 +93,9 @@ def _internet(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def _even_internet(oracle: Oracle) -> dict[str, Any] | None:
-    """Prove the internet checksum (RFC 1071) for even lengths only.
+    """Return a description if a function computes the internet checksum for even lengths only.
 
-    Many functions handle an odd last byte in their own way.
+    Many functions handle an odd last byte in their own way. Return None for other functions.
     """
     if oracle.unit > 1 or oracle.fixed is not None:
         return None
@@ -123,7 +123,7 @@ def _parameters(  # noqa: PLR0913 - properties of a checksum
 def _seed_factor(
     oracle: Oracle, few: list[Sample], start: int, rest: Callable[[Sample], int]
 ) -> int | None:
-    """Return the factor by which the seed enters the sum; None if the effect is not linear."""
+    """Return the factor by which the seed enters a sum; None if its effect is not linear."""
     if not oracle.seed_bits:
         return 0
     for factor in (0, 1, -1, 256, -256):
@@ -199,13 +199,13 @@ def _fletcher(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def _few(oracle: Oracle) -> list[Sample]:
-    """Return a few inputs that distinguish most functions."""
+    """Return a few inputs on which most functions give different results."""
     found = [one for one in samples(oracle) if len(one.data) >= min(8, oracle.fixed or 8)]
     return found[:: max(1, len(found) // _FEW)]
 
 
 def _agreeing(oracle: Oracle, agrees: Callable[[Sample], bool]) -> Iterator[Sample]:
-    """Yield inputs before the first input on which a function disagrees."""
+    """Yield all inputs before the first one on which a function disagrees with the reference."""
     for sample in samples(oracle):
         if not agrees(sample):
             return
@@ -213,7 +213,10 @@ def _agreeing(oracle: Oracle, agrees: Callable[[Sample], bool]) -> Iterator[Samp
 
 
 def _required(oracle: Oracle) -> int:
-    """Return how many inputs must agree: all, or 120 if the function may limit the length."""
+    """Return the number of inputs on which function and reference must agree.
+
+    These are all inputs, or 120 if the function may take data only up to a limited length.
+    """
     every = sum(1 for _ in samples(oracle))
     return every if oracle.fixed is not None else min(every, 120)
 
@@ -228,7 +231,7 @@ _TRIALS = 256
 
 
 def prove_update(bench: Bench, name: str) -> dict[str, Any] | None:
-    """Return the finding for a sum of numbers or an update of a checksum; None if it is neither."""
+    """Return a description of a sum or an update of a checksum; None if it is neither."""
     function = bench.functions[name]
     numbers = [at for at, one in enumerate(function.parameters) if one.kind == "integer"]
     if not 1 <= len(numbers) <= 6:  # noqa: PLR2004 - words of a header

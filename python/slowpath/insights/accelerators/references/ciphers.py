@@ -27,7 +27,7 @@ def _times(one: int, other: int) -> int:
 
 @cache
 def _boxes() -> tuple[bytes, bytes]:
-    """Return the S-box and its inverse."""
+    """Return the substitution box (S-box) of AES and its inverse."""
     # Every number except 0 is a power of 3, and the inverse of 3 ** n is 3 ** (255 - n).
     powers = list(accumulate(range(254), lambda one, _: one ^ _double(one), initial=1))
     inverses = dict(zip(powers, [1, *powers[:0:-1]], strict=True))
@@ -89,7 +89,7 @@ _ROWS_BACK = tuple((at - 4 * (at % 4)) % AES_SIZE for at in range(AES_SIZE))
 
 
 def aes_encrypt(block: bytes, key: bytes) -> bytes:
-    """Encrypt a block of 16 bytes with AES."""
+    """Encrypt a block of 16 bytes with AES; the key has 16, 24 or 32 bytes."""
     box, _ = _boxes()
     keys, rounds = schedule(key), _ROUNDS[len(key)]
     block = _added(block, keys, 0)
@@ -102,7 +102,7 @@ def aes_encrypt(block: bytes, key: bytes) -> bytes:
 
 
 def aes_decrypt(block: bytes, key: bytes) -> bytes:
-    """Decrypt a block of 16 bytes with AES."""
+    """Decrypt a block of 16 bytes with AES; the key has 16, 24 or 32 bytes."""
     _, box = _boxes()
     keys, rounds = schedule(key), _ROUNDS[len(key)]
     for turn in range(rounds, 0, -1):
@@ -314,7 +314,7 @@ def chacha_core(state: bytes, rounds: int = 20, *, add: bool = True) -> bytes:
 
 
 def salsa_core(state: bytes, rounds: int = 20, *, add: bool = True) -> bytes:
-    """Return 64 bytes of Salsa20 key stream from a state of 64 bytes; `add` as in `chacha_core`."""
+    """Return 64 bytes of Salsa20 key stream from a state of 64 bytes; see `chacha_core`."""
     return _core(state, rounds, _SALSA, add=add, chacha=False)
 
 

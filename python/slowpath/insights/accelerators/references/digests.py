@@ -1,4 +1,4 @@
-"""Reference implementations of MD5, SHA-1 and SHA-2; digests of `hashlib`."""
+"""Reference implementations of MD5, SHA-1 and SHA-2, and all digests of `hashlib`."""
 
 import hashlib
 import math
@@ -11,7 +11,7 @@ Order = Literal["little", "big"]
 
 
 class Digest(NamedTuple):
-    """A digest, described by its compression function, which adds a block to a state."""
+    """A digest, described by its compression function, which updates a state with a block."""
 
     name: str
     compress: Callable[[Sequence[int], Sequence[int]], list[int]]  # state, 16 words of a block
@@ -81,7 +81,7 @@ def _primes(count: int) -> list[int]:
 
 
 def _root(number: int, power: int) -> int:
-    """Return the integer part of the root with degree `power`."""
+    """Return the integer part of the root of `number` with degree `power`."""
     low, high = 0, 1 << (number.bit_length() // power + 1)
     while low < high:
         middle = (low + high + 1) // 2

@@ -11,7 +11,7 @@ from slowpath.insights.accelerators.references.sums import U32, U64, rotate_left
 
 
 class Hash(NamedTuple):
-    """A hash function of data and a seed."""
+    """A hash function of data and a seed, with its properties."""
 
     name: str
     bits: int  # width of hash and seed
@@ -350,7 +350,7 @@ BITS = 32
 
 
 class Route(NamedTuple):
-    """An IPv4 prefix and its next hop."""
+    """A route: an IPv4 prefix and its next hop."""
 
     prefix: int
     length: int

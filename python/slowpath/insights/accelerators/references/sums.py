@@ -31,7 +31,7 @@ def adler32(data: bytes, start: int = 1) -> int:
 
 
 class Fletcher(NamedTuple):
-    """A variant of Fletcher's checksum."""
+    """A variant of Fletcher's checksum, given by word size, modulus and start value."""
 
     bits: int  # width of a word; the checksum has two words
     modulus: int
@@ -39,7 +39,7 @@ class Fletcher(NamedTuple):
     start: int  # initial value of both sums
 
     def of(self, data: bytes) -> tuple[int, int]:
-        """Return both sums of the data modulo `modulus`; zeros pad the last word."""
+        """Return both sums of Fletcher's checksum modulo `modulus`; zeros pad the last word."""
         size = self.bits // 8
         data += bytes(-len(data) % size)
         low = high = self.start
@@ -75,9 +75,9 @@ class Crc(NamedTuple):
         return self.outcome(self.run(self.initial, data))
 
     def run(self, register: int, data: bytes) -> int:
-        """Return the register after processing `data`, starting from `register`.
+        """Return the CRC register after processing `data`, starting from `register`.
 
-        Both are not reflected.
+        The bits of both registers are in their usual order, not reflected.
         """
         width, mask = self.width, (1 << self.width) - 1
         if not self.augmented:
@@ -96,13 +96,13 @@ class Crc(NamedTuple):
         return register
 
     def outcome(self, register: int) -> int:
-        """Return the CRC for a final register."""
+        """Return the CRC of a message, given the register after processing the message."""
         if self.reflected_out:
             register = reverse(register, self.width)
         return register ^ self.final
 
     def _divided(self, register: int, data: bytes) -> int:
-        """Return the remainder of the message if no zero bits are appended to it."""
+        """Return the CRC register after a message to which no zero bits are appended."""
         top = 1 << (self.width - 1)
         mask = (1 << self.width) - 1
         for byte in data:
