@@ -59,7 +59,7 @@ def with_packet(length: int, body: bytes) -> bytes:
 
 
 def shifts(count: int) -> bytes:
-    """Return a program that compares a hash with a number; it hashes by `count` shifts and XORs."""
+    """Return a program that hashes by `count` shifts and XORs, and tests the hash."""
     body = load(8, 0, 6, 0)
     for step in range(count):
         shift = alu(LSH if step % 2 else RSH, 1, 1 + step % 13)
@@ -68,7 +68,10 @@ def shifts(count: int) -> bytes:
 
 
 def hashes(count: int) -> bytes:
-    """Return a program that compares `count` multiplicative hashes of packet words with numbers."""
+    """Return a program that compares `count` hashes of packet words with constants.
+
+    The hashes are multiplicative.
+    """
     body = mov(9, 0)
     for step in range(count):
         body += load(4, 1, 6, step * 4 % 60) + alu(MUL, 1, 0x9E3779B1) + copy(2, 1)

@@ -25,7 +25,6 @@ LIMITS = Limits(0.05, 0.3, None)
 
 
 def bed_of(name: str) -> TestBed:
-    """Return the test bed with this name."""
     bed: TestBed = load(TESTBEDS[name])
     return bed
 

@@ -40,7 +40,7 @@ sys.path.append(str(ROOT / "bench"))
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_calibration(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Hide this machine's calibration from all tests."""
+    """Hide calibration files of this machine from all tests, by another `XDG_DATA_HOME`."""
     os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
 
 
@@ -61,9 +61,9 @@ def with_clang() -> None:
 
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
-    """Yield the address of a cluster of two workers with one thread each.
+    """Yield the address of a Dask cluster of two workers with one thread each.
 
-    Dead workers are replaced.
+    Workers that die are replaced.
     """
     path = os.pathsep.join(one for one in sys.path if one)  # workers import modules of tests
     with subprocess.Popen(

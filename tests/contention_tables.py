@@ -1,4 +1,4 @@
-"""Writes tables of a made-up network function. Its throughput is a formula with a little noise."""
+"""Writes tables of a made-up network function, whose throughput is a formula with some noise."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ MEMORY = ("flow_count", "packet_size_bytes", *COUNTERS, "throughput")
 
 
 def columns(rows: int, seed: int = 0) -> dict[str, Floats]:
-    """Return columns with random traffic and random competitors."""
+    """Return columns of a profile with random traffic and random competitors."""
     draw = np.random.default_rng(seed)
     ipc = draw.uniform(0.4, 1.4, rows)
     reads = np.exp(draw.uniform(np.log(3e6), np.log(3e8), rows))
@@ -33,9 +33,9 @@ def columns(rows: int, seed: int = 0) -> dict[str, Floats]:
 
 
 def throughput(of: Mapping[str, Floats], noise: float = 0.01, seed: int = 0) -> Floats:
-    """Return the throughput for these columns.
+    """Return the throughput of the made-up function for rows of a profile.
 
-    It falls with flows, and with cache misses of competitors.
+    It falls with the number of flows, and with cache misses of competitors.
     """
     missed = (of["l2crd"] + of["l2cwr"]) * np.clip(1 - 3 / of["wss_mb"], 0, 1)
     time = 1 + 0.1 * np.log(of["flow_count"] / 200) + 0.3 * np.log1p(missed / 1e8)
@@ -44,7 +44,7 @@ def throughput(of: Mapping[str, Floats], noise: float = 0.01, seed: int = 0) -> 
 
 
 def profile(rows: int = 30, seed: int = 0, noise: float = 0.01) -> MemoryProfile:
-    """Return a memory profile of the function with `rows` rows."""
+    """Return a memory profile of the made-up function with `rows` rows."""
     of = columns(rows, seed)
     names = tuple(f"m{row}" for row in range(rows))
     origin = Origin(("memory.csv",), "nf", "device", "kpps", None, 6.0)
@@ -57,7 +57,7 @@ def write(
     rows: Sequence[Sequence[object]],
     remarks: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write a table to a CSV file, below lines with remarks. Return the file."""
+    """Write a CSV table, below comment lines with remarks. Return the file."""
     with path.open("w", newline="") as file:
         for key, value in (remarks or {}).items():
             file.write(f"# {key}: {value}\n")
@@ -66,7 +66,7 @@ def write(
 
 
 def write_memory(path: Path, of: MemoryProfile, remarks: Mapping[str, str] | None = None) -> Path:
-    """Write a memory profile to a file and return the file."""
+    """Write a memory profile as a table, and return the file."""
     values = [*(of.columns[name] for name in MEMORY[:-1]), of.throughput]
     rows = [
         (name, *(float(value) for value in row))
@@ -76,7 +76,7 @@ def write_memory(path: Path, of: MemoryProfile, remarks: Mapping[str, str] | Non
 
 
 def write_regex(path: Path, remarks: Mapping[str, str] | None = None) -> Path:
-    """Write request times at an accelerator to a file: 0.0002 + 0.000002 x matches.
+    """Write a table of accelerator request times, which are 0.0002 + 0.000002 x matches.
 
     Return the file.
     """
@@ -85,7 +85,7 @@ def write_regex(path: Path, remarks: Mapping[str, str] | None = None) -> Path:
 
 
 def write_query(path: Path, of: MemoryProfile, mtbr: float, queued: float) -> Path:
-    """Write a query for the rows of a profile to a file and return the file."""
+    """Write a table with a query for the rows of a profile, and return the file."""
     header = ("row", "mtbr", "inverse_throughput_sum", *MEMORY[:-1])
     values = np.column_stack([of.columns[name] for name in MEMORY[:-1]])
     rows = [
@@ -96,7 +96,7 @@ def write_query(path: Path, of: MemoryProfile, mtbr: float, queued: float) -> Pa
 
 
 def write_own(path: Path, remarks: Mapping[str, str] | None = None) -> Path:
-    """Write the counters of a function by traffic, which describe it as a competitor.
+    """Write a table of a function's counters by traffic, which describe it as a competitor.
 
     Return the file.
     """

@@ -1,6 +1,7 @@
-"""Reports of comparisons with oracles, for the table at the end of `make test`.
+"""Reports comparisons with oracles, for the table at the end of `make test`.
 
-`crates/oracle` explains the names of oracles and the environment variables.
+An oracle is an independent source of expected results, such as the kernel. `crates/oracle` explains
+the names of oracles and the environment variables.
 """
 
 import os
@@ -29,7 +30,7 @@ def missing(oracle: str, reason: str) -> NoReturn:
 
 
 def folder(oracle: str, variable: str, what: str) -> Path:
-    """Return the folder with published data that an environment variable names, or skip."""
+    """Return the folder of published data in an environment variable. Skip the test without it."""
     if variable not in os.environ:
         missing(oracle, f"{variable} names no folder with {what}")
     return Path(os.environ[variable])

@@ -33,7 +33,7 @@ def paths_of(document: Any) -> Iterator[Any]:
 
 
 def held() -> Held:
-    """Return the objects that the kernel holds now."""
+    """Return the BPF programs, maps, links and network namespaces that exist in the kernel."""
     spaces = set()
     for process in Path("/proc").iterdir():
         try:
@@ -48,7 +48,7 @@ def held() -> Held:
 
 
 def _of_another_worker(process: int) -> bool:
-    """Return true if another process of this test session started a process.
+    """Return true if another worker of this test session started the process.
 
     Raises:
         OSError: if the process has ended.
@@ -67,7 +67,7 @@ def _of_another_worker(process: int) -> bool:
 
 
 def stayed(before: Held) -> list[int]:
-    """Return how many objects of each kind were added since `before` and stay for a while."""
+    """Return how many kernel objects of each kind were added since `before` and stay."""
     for _ in range(100):
         programs, maps, links, spaces = held()
         added = [len(programs - before[0]), len(maps - before[1]), len(links - before[2])]

@@ -40,7 +40,7 @@ CAMPAIGN = int(os.environ.get("SLOWPATH_CAMPAIGN", "1"))
 def slowpath(
     *arguments: str | os.PathLike[str], cwd: Path = ROOT, timeout: float = 180
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user would, with a fixed width and without a terminal."""
+    """Run `slowpath` as a user would, with a fixed width and without a terminal."""
     environment = os.environ | {"COLUMNS": "80", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
     words = [os.fspath(one) for one in arguments]
     # A memory limit counts imported modules. In `contention`, the option names a table.
@@ -81,7 +81,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 
 def remembered(*arguments: str | os.PathLike[str]) -> str:
-    """Return the output of a successful run; a session runs the same command only once."""
+    """Return the output of a successful command, which a test session runs only once."""
     words = [os.fspath(one) for one in arguments]
     digest = hashlib.sha256()
     for word in words:
@@ -99,13 +99,13 @@ def remembered(*arguments: str | os.PathLike[str]) -> str:
 
 
 def _forks_itself(words: list[str]) -> bool:
-    """Return true if the command forks many times, which is fast only with few imported modules."""
+    """Return true if the command forks often, which is slower in processes with many modules."""
     first = "".join(words[1:2])
     return words[:1] == ["insights"] and (first == "accelerators" or bool(Path(first).suffix))
 
 
 def refuses_pictures(*words: str | Path) -> bool:
-    """Return true if a command that draws reports a missing matplotlib before any work."""
+    """Return true if a command that draws pictures reports a missing matplotlib at once."""
     script = (
         "import sys; sys.modules['matplotlib'] = None; "
         f"sys.argv = {['slowpath', *map(str, words)]!r}\n"
@@ -119,7 +119,7 @@ def refuses_pictures(*words: str | Path) -> bool:
 
 
 def heed_interrupts() -> None:
-    """Restore the handler of SIGINT, which shells let background jobs ignore."""
+    """Restore Python's handler of SIGINT, as shells make background jobs ignore this signal."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -131,9 +131,9 @@ _COMPILERS = re.compile(r"\n\ncompiled by [^\n]*$|(?<=, )\"compiler\": \"[^\"]*\
 
 
 def check_golden(path: Path, actual: str) -> None:
-    """Compare a text with an expected output, except for compiler versions; or renew the output.
+    """Compare a text with a file of expected output, or write the file with `make bless`.
 
-    `make bless` renews outputs.
+    Compiler versions are not compared.
     """
     actual = _COMPILERS.sub("", actual)
     if BLESS:
@@ -145,7 +145,7 @@ def check_golden(path: Path, actual: str) -> None:
 
 
 def rows(value: Any, indent: str = "\n") -> str:
-    """Write a value as JSON: one line for each part of up to 200 characters, or without parts."""
+    """Format a value as JSON in which short parts, of up to 200 characters, are on one line."""
     line = json.dumps(value, allow_nan=False)
     inner, parts = f"{indent} ", value.values() if isinstance(value, dict) else value
     if len(line) <= 200 or not any(isinstance(one, dict | list) for one in parts):
@@ -157,12 +157,12 @@ def rows(value: Any, indent: str = "\n") -> str:
 
 
 def without_progress(text: str) -> str:
-    """Return the lines of standard error except reports of progress."""
+    """Return the lines of standard error without reports of progress."""
     return re.sub(r"(?m)^note: [^\n]*: \d+ s so far, [^\n]*\n", "", text)
 
 
 def make_bound(**changes: Any) -> Bound:
-    """Return a bound by the processing cores."""
+    """Return a sample guarantee, which the processing cores limit."""
     bound: Bound = {
         "bitrate_bps": 24_708_860_759.4937,
         "packetrate_pps": 50_632_911.3924,
@@ -186,7 +186,7 @@ def make_bound(**changes: Any) -> Bound:
 
 
 def make_path(**changes: Any) -> PathResult:
-    """Return a satisfiable path whose packet is UDP over IPv4."""
+    """Return a sample path that packets can take; its packet is UDP over IPv4."""
     path: PathResult = {
         "cost": {"processing": 790, "dram": 4.052463035413383},
         "min_packet_size": 61,
@@ -209,7 +209,7 @@ def make_path(**changes: Any) -> PathResult:
 
 
 def make_profile(**changes: Any) -> Profile:
-    """Return the costs of a path by line: two lines of one function."""
+    """Return the sample costs of a path by source line: two lines of one function."""
     line: ProfileLine = {
         "file": "./a.c",
         "line": 7,
@@ -242,7 +242,7 @@ def make_profile(**changes: Any) -> Profile:
 
 
 def make_result(**changes: Any) -> Result:
-    """Return the result of a program with one path."""
+    """Return a sample analysis result of a program with one path."""
     result: Result = {
         "file": "sample.asm",
         "section": None,
@@ -275,7 +275,7 @@ def make_result(**changes: Any) -> Result:
 
 
 def save_results(folder: Path) -> list[str]:
-    """Write results before and after a change; return both files.
+    """Write sample results before and after a change; return both files.
 
     The change removes the program `lost`, adds `added`, and makes `slower` 10 % slower.
     """

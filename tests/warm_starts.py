@@ -52,14 +52,14 @@ _ONE_SERVER = threading.Lock()
 def run_forked(
     words: list[str], cwd: Path, environment: dict[str, str], memory: int, timeout: float
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command in a fork of the server and return the result.
+    """Run `slowpath` in a fork of the server process and return the result.
 
     Args:
         words: Arguments of the command.
         cwd: Working directory.
         environment: All environment variables.
         memory: Maximum address space in bytes.
-        timeout: Seconds.
+        timeout: Time limit in seconds.
 
     Raises:
         subprocess.TimeoutExpired: after `timeout`; the process is killed.
@@ -91,9 +91,9 @@ def run_forked(
 
 @cache
 def _server(*, numeric: bool) -> socket.socket:
-    """Start a server, which lives as long as this process; return the socket for requests.
+    """Start a server process, which lives as long as this one; return the socket for requests.
 
-    A numeric server has imported everything.
+    A numeric server has also imported the modules that use numpy.
     """
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     words = [sys.executable, __file__, str(its.fileno()), *(["numeric"] if numeric else [])]
@@ -153,7 +153,10 @@ def _tell(asker: int, number: int) -> None:
 
 
 def _import_all(*, numeric: bool) -> None:
-    """Import the modules of slowpath; `numeric` adds those that use numpy, and `IMPORTED`."""
+    """Import the modules of slowpath.
+
+    If `numeric`, import `IMPORTED` and the modules that use numpy, too.
+    """
     package = importlib.import_module("slowpath")
     folders = [one.name for one in pkgutil.iter_modules(package.__path__)]
     for name in IMPORTED if numeric else ():
@@ -173,7 +176,7 @@ def _import(name: str) -> None:
 
 
 def _run(request: dict[str, object], files: list[int]) -> None:
-    """Run the command in this process, and exit with its exit code."""
+    """Run `slowpath` with the request's arguments in this process, and exit with its exit code."""
     for stream, file in enumerate(files[:2], 1):
         os.dup2(file, stream)
     os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])

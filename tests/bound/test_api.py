@@ -21,7 +21,7 @@ LOOP = ROOT / "examples/path_explosion.bpf.o"
 
 
 def timeless(document: str) -> object:
-    """Return a document of results without times and statistics, which differ between runs."""
+    """Return the results in a document, without times and statistics, which differ between runs."""
     read = json.loads(document)
     for result in read["results"]:
         del result["stats"]

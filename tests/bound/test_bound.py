@@ -122,7 +122,7 @@ def test_interrupt_while_waiting_for_a_file(tmp_path: Path) -> None:
 
 
 def open_when_read(pipe: Path, process: subprocess.Popen[str]) -> int:
-    """Open a pipe for writing as soon as the process has opened it for reading."""
+    """Open a named pipe for writing as soon as the process has opened it for reading."""
     while process.poll() is None:
         try:
             return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)

@@ -197,7 +197,7 @@ def test_one_program_has_a_full_report_anywhere(scheduler: str) -> None:
 
 
 def test_workers_need_no_files(scheduler: str, tmp_path: Path) -> None:
-    """Workers get the content of files that options name. They run in another folder."""
+    """Check that worker processes in another folder get the content of files that options name."""
     needs_clang()
     (tmp_path / "count.bpf.c").write_bytes((ROOT / "examples/count_min.bpf.c").read_bytes())
     for header in (ROOT / "examples").glob("*.h"):
@@ -236,7 +236,7 @@ def test_a_killed_worker_of_this_machine_changes_nothing() -> None:
 
 
 def _workers(owner: int) -> list[int]:
-    """Return the two worker processes of a command."""
+    """Return the process ids of the two workers of a command."""
     children = Path(f"/proc/{owner}/task/{owner}/children").read_text().split()
     found = [
         int(child)

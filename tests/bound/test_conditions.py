@@ -1,4 +1,4 @@
-"""Tests that all outputs and gates state the assumptions on which a guarantee depends."""
+"""Tests that all outputs and checks of required rates state the assumptions of a guarantee."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def conditional(*assumptions: str) -> Result:
 
 
 def place() -> str:
-    """Return the location of the loop in the transcoder."""
+    """Return file and line of the only loop in the example `alaw2ulaw`."""
     shown = json.loads(slowpath("show", TRANSCODER, "--format", "json").stdout)
     (loop,) = shown["objects"][0]["programs"][0]["loops"]
     return f"{Path(loop['file']).name}:{loop['line']}"

@@ -215,7 +215,7 @@ def _drawn(draw: random.Random) -> tuple[str, list[tuple[str, str, list[str]]]]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_configurations(tmp_path: Path, seed: int) -> None:
-    """Values of `--set` have the same effect as values in the source, and as in the kernel."""
+    """Check that `--set` has the same effect as values in the source, and in the kernel."""
     needs_kernel()
     text, known = _drawn(random.Random(seed))  # noqa: S311 - for tests
 

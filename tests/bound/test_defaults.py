@@ -1,4 +1,4 @@
-"""Tests the default target: the server for objects, and the card for listings."""
+"""Tests the default target: a server for BPF objects, a network card for assembly listings."""
 
 import json
 import os
@@ -22,7 +22,7 @@ SOURCE = "examples/count_min.bpf.c"
 
 
 def targets(words: Sequence[str | Path], code: int = 0) -> list[str]:
-    """Return the target of each result of `bound`."""
+    """Return the target of each result of `slowpath bound`."""
     run = command("bound", *words, "--format", "json")
     assert run.returncode == code, run.stderr
     return [result["target"] for result in json.loads(run.stdout)["results"]]
@@ -70,7 +70,10 @@ def test_one_target_for_all_files(
 
 
 def test_a_listing_is_known_below_a_long_head(tmp_path: Path) -> None:
-    """A listing is recognised by its content, even below long comments, and not by its name."""
+    """Check that an assembly listing is recognised by its content, even below a long comment.
+
+    Its file name does not matter.
+    """
     file = tmp_path / "program.o"
     file.write_text("; a line of what it is\n" * 1000 + (ROOT / LISTING).read_text())
     assert default_target([str(file)]) == CARD
@@ -130,7 +133,10 @@ def test_sweep() -> None:
 
 @pytest.mark.parametrize("file", [OBJECT, LISTING])
 def test_pipes_count_as_objects(tmp_path: Path, file: str) -> None:
-    """Pipes can be read only once; for a listing, the error names the option that helps."""
+    """Check that an object can be read from a pipe, which can be read only once.
+
+    For an assembly listing, the error names the option that helps.
+    """
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=lambda: pipe.write_bytes((ROOT / file).read_bytes()))

@@ -1,6 +1,6 @@
-"""Tests that analyses end with their results so far at limits on time or memory, and at signals.
+"""Tests that analyses end with their results so far at time limits, memory limits and signals.
 
-No test measures time: an analysis that exceeds its limits fails at a distant timeout.
+No test measures time: an analysis that exceeds its limits fails at a much longer timeout.
 """
 
 import json
@@ -128,7 +128,10 @@ def test_a_memory_limit_keeps_the_bound(tmp_path: Path) -> None:
 
 
 def test_an_allocation_that_fails_ends_one_program_only(tmp_path: Path) -> None:
-    """The system's memory limit (`ulimit -v`) is reached before that of `--memory`."""
+    """Check that a failed allocation ends the analysis of one program only.
+
+    The system's memory limit (`ulimit -v`) is reached before the limit of `--memory`.
+    """
     files = [save(tmp_path, "shifts", shifts(100_000)), save(tmp_path, "small", small())]
     most = 1_200 << 20
     options = ("--memory", "3G", "--deadline", "0", "--format", "json")
@@ -235,7 +238,10 @@ print("not reached")
 
 
 def test_workers_end_with_a_killed_command(tmp_path: Path) -> None:
-    """The worker exits with the command, which closes its end of an inherited pipe."""
+    """Check that a worker process exits when its command is killed.
+
+    The worker's exit closes the last end of an inherited pipe.
+    """
     files = [save(tmp_path, "small", small()), save(tmp_path, "shifts", shifts(60_000))]
     reader, inherited = os.pipe()
     with subprocess.Popen(
@@ -254,7 +260,7 @@ def test_workers_end_with_a_killed_command(tmp_path: Path) -> None:
 
 
 def test_no_deadline(tmp_path: Path) -> None:
-    """With `--deadline 0`, there is no deadline."""
+    """Check that `--deadline 0` means no deadline."""
     [result] = results(bound(save(tmp_path, "rounds", rounds(100)), *COUNT, "--deadline", "0"))
     assert result["guarantee"]["exact"]
 

@@ -47,7 +47,7 @@ def test_full_report(name: str, target: tuple[str, str]) -> None:
 
 
 def test_what_the_card_cannot_run() -> None:
-    """For each example that the card cannot run, one line states the reason and a remedy."""
+    """Check that one line states the reason and a remedy for each example the card cannot run."""
     examples = sorted(path.relative_to(ROOT) for path in ROOT.glob("examples/*.bpf.o"))
     run = slowpath("bound", *examples, *CARD)
     assert run.returncode == 3
@@ -60,7 +60,7 @@ def test_what_the_card_cannot_run() -> None:
 
 
 def test_all_that_the_card_lacks_is_listed() -> None:
-    """Every command lists all reasons at once, and each reason only once."""
+    """Check that commands list all reasons why the card cannot run a program, each reason once."""
     run = slowpath("bound", FILTER, *CARD, "--format", "json")
     (result,) = json.loads(run.stdout)["results"]
     reasons = [refusal["reason"] for refusal in result["refusals"]]
@@ -202,7 +202,10 @@ def test_wrong_map_content_names_file_map_and_entry(tmp_path: Path) -> None:
 
 
 def test_helpers_can_be_assumed(tmp_path: Path) -> None:
-    """The object's call of the helper that reads the clock is replaced by an unsupported helper."""
+    """Check that `--assume` permits calls of a helper function that is not supported.
+
+    The test replaces a supported call in an object by an unsupported one.
+    """
     call = b"\x85\0\0\0%c\0\0\0"
     changed = tmp_path / "changed.bpf.o"
     changed.write_bytes(Path(ROOT / MONITOR).read_bytes().replace(call % 5, call % 122))

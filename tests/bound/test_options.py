@@ -134,9 +134,9 @@ def test_reproduction_states_the_defaults() -> None:
 
 
 def test_the_longest_packet_is_that_of_the_target(tmp_path: Path) -> None:
-    """Without the option, the engine uses the target's maximum length.
+    """Check that without `--mtu`, the target's maximum packet length is used.
 
-    Commands that repeat an analysis state it.
+    The printed command that repeats an analysis states this length.
     """
     file = tmp_path / "long.toml"
     text = targets.target_text("agilio-cx-2x40") or ""
@@ -149,7 +149,7 @@ def test_the_longest_packet_is_that_of_the_target(tmp_path: Path) -> None:
 
 
 def test_every_option_is_carried() -> None:
-    """Every option of an analysis is a field of `WrittenOptions`, and the engine receives it."""
+    """Check that every analysis option is a field of `WrittenOptions` and reaches the engine."""
     names = {name for entry in BOUND.options for name in entry.names if name.startswith("--")}
     own = {"--format", "--pcap", "--verbose", "--jobs", "--scheduler"}
     selection = {"--section", "--prog-name"}

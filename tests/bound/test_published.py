@@ -31,7 +31,7 @@ def test_guarantees_are_the_published_ones() -> None:
 
 
 def test_packet_rates_by_hash_functions_are_those_of_the_card(tmp_path: Path) -> None:
-    """The rates equal those in figure 8 of the paper, and those in the table of `docs/sweep.md`."""
+    """Compare packet rates with figure 8 of the paper, and with the table of `docs/sweep.md`."""
     results = oracles.folder("results", "SLOWPATH_RESULTS", "published results")
     listings = oracles.folder("listings", "SLOWPATH_LISTINGS", "published listings")
     tool = Path(sys.executable).with_name("slowpath")

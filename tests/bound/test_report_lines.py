@@ -1,4 +1,4 @@
-"""Tests paths in reports, as source lines and as instruction ranges. Repeated parts appear once."""
+"""Tests how reports show paths, as source lines and instruction ranges with repetitions folded."""
 
 from itertools import chain
 

@@ -104,7 +104,7 @@ def test_text(name: str, text: str) -> None:
 
 
 def test_words() -> None:
-    """Reports of a model say `guaranteed` and `predicted`, but never `measured`."""
+    """Check that reports of modelled guarantees say `guaranteed`, and never `measured`."""
     assert "measured" not in text_of(make_result(), verbose=True)
     assert "guaranteed" in text_of(make_result())
 

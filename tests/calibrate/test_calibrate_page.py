@@ -103,7 +103,7 @@ def test_it_needs_nothing_and_runs_nothing(run: Path) -> None:
 
 
 def test_measurements_come_with_intervals_and_the_machine(run: Path, tmp_path: Path) -> None:
-    """The test turns the run into a measured one. Samples vary, and the machine is described."""
+    """Check that the page shows the intervals of measured samples, and describes the machine."""
     shutil.copytree(run / "run", tmp_path / "run")
     into = ExperimentFolder(tmp_path / "run/arithmetic-add")
     measurement, samples = into.measurement(), into.samples()

@@ -1,4 +1,4 @@
-"""Tests calibrations: the default of a machine, estimates with doubtful ones, and `show`."""
+"""Tests kept calibrations: a machine's default, warnings about imprecise ones, and `show`."""
 
 import io
 import json
@@ -23,7 +23,7 @@ BAD = GOOD._replace(check_error=0.36)
 
 
 def text_of(found: Quality, machine: str = "a machine at 2 GHz, Linux 6.18") -> str:
-    """Return the text of the built-in target, with another quality and machine."""
+    """Return the text of the built-in target, with another calibration quality and machine."""
     text = target_text("linux-xdp") or ""
     known = next(line for line in text.splitlines() if line.startswith("machine = "))
     text = text.replace(known, f'machine = "{machine}"')
@@ -139,7 +139,10 @@ def test_a_calibration_is_shown(
 def test_the_shipped_calibration_is_used_until_a_machine_has_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The built-in calibration does not state its quality."""
+    """Check that `show` marks the built-in calibration as the default until a machine has its own.
+
+    The built-in calibration does not state its quality.
+    """
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     shown = slowpath("show", "targets/linux-xdp.toml")
     assert shown.returncode == 0

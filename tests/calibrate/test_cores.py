@@ -40,7 +40,7 @@ def chain(work: str, count: int, *, dependent: bool) -> targets.Flow:
 
 
 def mixed(luck: random.Random) -> targets.Flow:
-    """Return a path with random instructions and calls."""
+    """Return a random path of instructions and calls."""
     steps: list[object] = []
     calls: list[object] = []
     for _ in range(luck.randrange(20, 200)):
@@ -71,7 +71,7 @@ def flows() -> Iterator[tuple[str, targets.Flow]]:
 
 @pytest.fixture(scope="module")
 def truth() -> targets.Target:
-    """Return the core that the fit must find.
+    """Return a target with random core parameters, which the fit must find.
 
     Its parameters differ from those at which the search starts.
     """
@@ -147,9 +147,9 @@ def kept(folder: Path, samples: list[Sample], flows: dict[str, str]) -> Experime
 
 
 def test_samples_of_a_shared_core_do_not_count(tmp_path: Path) -> None:
-    """In half of the samples, another CPU shares the core.
+    """Check that samples are ignored if another CPU shared the core, in half of the samples.
 
-    A mean of 15 ns would be wrong with and without it.
+    A mean of 15 ns would be wrong with and without the other CPU.
     """
     samples = [
         *(Sample(8, number, 10.0, 8.0, 1) for number in range(3)),
@@ -167,7 +167,10 @@ def test_samples_of_a_shared_core_do_not_count(tmp_path: Path) -> None:
 
 
 def test_a_component_that_is_disturbed_alone_does_not_count(tmp_path: Path) -> None:
-    """The baselines are undisturbed, but most samples with the component took twice the time."""
+    """Check that disturbed samples of the component are ignored while the baseline is undisturbed.
+
+    Most samples with the component took twice the time.
+    """
     samples = [
         *(Sample(8, number, 10.0, 8.0, 1) for number in range(2)),
         *(Sample(8, number, 20.0, 8.0, 1) for number in range(2, 8)),

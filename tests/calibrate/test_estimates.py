@@ -103,7 +103,7 @@ def test_differences_are_told_in_time() -> None:
 
 
 def test_times_of_different_machines_are_not_compared(tmp_path: Path) -> None:
-    """Calibrations of two machines have the same target name, but are told apart."""
+    """Check that times of two machines are not compared, although their targets share a name."""
     saved = tmp_path / "old.json"
     saved.write_text(slowpath("bound", FIREWALL, *TARGET, "--format", "json").stdout)
     gate = ("--fail-on", "estimated_ns_pct > 5")

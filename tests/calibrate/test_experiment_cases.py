@@ -1,4 +1,7 @@
-"""Tests that programs of an experiment stay in memory between blocks, or are prepared again."""
+"""Tests that prepared programs of an experiment are kept between blocks of measurements.
+
+If memory is short, they are prepared again.
+"""
 
 import json
 from collections import Counter

@@ -15,7 +15,7 @@ FILES = ("model.json", "points.csv", "plot.svg")
 
 
 def measured(path: Path, factor: float) -> ExperimentFolder:
-    """Write an experiment in which each call costs `factor`."""
+    """Write an experiment in which each call takes `factor` nanoseconds."""
     experiment, folder = shipped_experiment("calls"), ExperimentFolder(path)
     folder.begin(experiment)
     samples = [

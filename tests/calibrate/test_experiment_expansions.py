@@ -1,7 +1,8 @@
-"""Expanded templates: each part of a component occurs as often as its parameters say.
+"""Counts source patterns in expanded program templates of experiments.
 
-Test beds run most programs: `test_experiment_programs.py`, `..._entries.py`, `..._swx.py` and
-`..._testbeds.py`. What is counted here needs no kernel and no DPDK, and nothing else reads P4.
+Each repeated part of a component has to occur as often as its parameters say. Test beds run most
+programs: `test_experiment_programs.py`, `..._entries.py`, `..._swx.py` and `..._testbeds.py`. The
+counts need no kernel and no DPDK. P4 programs are tested only here.
 """
 
 import re
@@ -30,7 +31,6 @@ class Parameters(dict[str, Any]):
     """Parameters of a component as attributes. A parameter that the component lacks is 0."""
 
     def __getattr__(self, name: str) -> Any:
-        """Return the value of a parameter."""
         return self.get(name, 0)
 
 
@@ -41,7 +41,7 @@ captures.
 
 
 def xdp_counts(p: Parameters) -> dict[str, Counts]:
-    """Return the patterns that each component adds to an XDP program, with their numbers."""
+    """Return the source patterns that each component adds to an XDP program, and their numbers."""
     words, others, looks = p.header_bytes // 4, p.key_bytes // 4 - 1, p.tables * p.repeats
     size = 2 * p.entries + 1024 if "lru" in str(p.map) else p.entries
     looked_up: Counts = {
@@ -96,7 +96,7 @@ def xdp_counts(p: Parameters) -> dict[str, Counts]:
 
 
 def p4_counts(p: Parameters) -> dict[str, Counts]:
-    """Return the patterns that each component adds to a P4 program, with their numbers."""
+    """Return the source patterns that each component adds to a P4 program, and their numbers."""
     read, write = p.operation != "write", p.operation != "read"
 
     def tables(match: str, key: str) -> Counts:
@@ -135,7 +135,7 @@ def p4_counts(p: Parameters) -> dict[str, Counts]:
 
 
 def swx_counts(p: Parameters) -> dict[str, Counts]:
-    """Return the patterns that each component adds to an SWX pipeline, with their numbers."""
+    """Return the source patterns that each component adds to an SWX pipeline, and their numbers."""
     tables: Counts = {
         r"^table table(\d+) \{": (p.tables, p.tables),
         r"^\ttable table(\d+)$": (p.tables * p.repeats, p.tables),
@@ -229,9 +229,9 @@ def test_components_are_repeated_as_often_as_parameters_say(bed: str, name: str)
 
 @pytest.mark.parametrize(("bed", "name"), EACH)
 def test_programs_of_a_sweep_consist_of_the_same_lines(bed: str, name: str) -> None:
-    """Lines are compared without numbers and repetitions.
+    """Check that two programs of a sweep consist of the same lines, up to numbers and repetitions.
 
-    The first and last program may lack some lines.
+    The first and last programs are not compared, because they may lack some lines.
     """
     if name.startswith(("mixture", "helper-trace")):
         return  # random lines, or lines whose length depends on the value
@@ -318,7 +318,7 @@ def test_packets_find_the_entry_of_p4_tables_that_is_meant(name: str) -> None:
     "name", ["table-lpm-entries", "table-lpm-ipv6-prefix-bits", "recirculation"]
 )
 def test_stages_in_p4_that_compute(name: str) -> None:
-    """The texts are compared with expected ones, because no test can run P4 programs."""
+    """Check the text of P4 programs against expected files, because no test can run P4."""
     program = p4_program(shipped_experiment(name), 48 if "ipv6" in name else 3, component=True)
     ingress = program.text[program.text.index("control Ingress") : program.text.index("control V")]
     check_golden(GOLDEN / f"experiments/p4/{name}.p4", ingress)

@@ -1,4 +1,4 @@
-"""Tests random instructions in experiments: their number, and the kinds that occur."""
+"""Tests random instructions in programs of experiments: their number and their kinds."""
 
 import pytest
 

@@ -36,7 +36,10 @@ def test_expected_programs(name: str, value: int) -> None:
 
 @pytest.mark.parametrize("name", XDP)
 def test_maps_hold_what_parameters_say(name: str) -> None:
-    """The content of maps that helpers use is checked by the tests in the kernel instead."""
+    """Check number and size of the generated entries in lookup tables.
+
+    Tests in the kernel check the content of maps that helper functions use.
+    """
     experiment = shipped_experiment(name)
     kind, values = experiment["component"]["kind"], swept_values(experiment)
     for value in values[:2] if kind.startswith("table-") else ():
@@ -62,7 +65,10 @@ def test_every_component_has_a_template_but_those_that_xdp_lacks() -> None:
 
 @pytest.mark.parametrize("name", XDP)
 def test_the_kernel_takes_the_path_that_the_interpreter_takes(name: str, tmp_path: Path) -> None:
-    """The first and last program of each sweep run with and without the component."""
+    """Check that kernel and interpreter take the same path, with and without the component.
+
+    The first and last program of each sweep are run.
+    """
     needs_kernel()
     experiment = shipped_experiment(name)
     points = [value for value in swept_values(experiment) if value <= 3000]

@@ -78,7 +78,10 @@ def test_intervals_say_how_sure_points_are() -> None:
 
 
 def test_what_moves_all_points_at_once_is_their_covariance() -> None:
-    """In six of ten observations, the machine is slower for both points."""
+    """Check that a slow machine shows as the covariance of both points.
+
+    It is slower in six of ten observations.
+    """
     slow = [0.0] * 4 + [1.0] * 6
     samples = [
         Sample(value, number, value * (10.0 + late), 0.0)
@@ -93,7 +96,10 @@ def test_what_moves_all_points_at_once_is_their_covariance() -> None:
 
 
 def test_blocks_of_time_are_the_blocks() -> None:
-    """The second block is slower than the others and has more observations."""
+    """Check that each block of measurements counts once, although one block has more observations.
+
+    The second block is slower than the others.
+    """
     counts = {1: 2, 2: 6, 3: 2}
     samples = [
         Sample(1, number, 10.0 + (block == 2), 0.0, block)
@@ -142,7 +148,7 @@ def test_few_observations_are_blocks_by_themselves() -> None:
 
 
 def measured(folder: Path) -> ExperimentFolder:
-    """Write the directory of an experiment with made-up samples: 3 ns, and 2 ns per header."""
+    """Write the directory of a parser experiment whose samples take 3 ns, and 2 ns per header."""
     experiment = shipped_experiment("parser-headers")
     values = swept_values(experiment)
     run = RunFolder(folder)

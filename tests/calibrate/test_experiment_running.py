@@ -22,7 +22,10 @@ EXPERIMENTS = [shipped_experiment(name) for name in ("calls", "loops")]
 
 @dataclass
 class Bed(TestBed):
-    """A test bed that records which experiments are measured. Each measurement has a given pace."""
+    """A test bed that records which experiments are measured.
+
+    Each measurement reports a given speed of the CPU, in instructions per cycle.
+    """
 
     measured: list[str]
     paces: Sequence[float]
@@ -59,7 +62,7 @@ def _where(pace: float) -> Environment:
 
 
 def ran(folder: Path, paces: Sequence[float], stops_at: int | None = None) -> list[str]:
-    """Run two experiments. Return the name of the experiment that each measurement belongs to."""
+    """Run two experiments. Return, for each measurement, the name of its experiment."""
     into, stopping = RunFolder(folder), Stopping()
     bed = Bed([], paces, stopping, stops_at)
     into.begin(run_settings(bed.name, LIMITS, ["calls", "loops"]), EXPERIMENTS)
@@ -71,10 +74,7 @@ def ran(folder: Path, paces: Sequence[float], stops_at: int | None = None) -> li
 
 
 def kept(folder: Path, name: str) -> dict[int, float]:
-    """Return the stored blocks of an experiment.
-
-    Each is mapped to the number of its measurement.
-    """
+    """Return the number of the measurement behind each stored block of an experiment."""
     return {one.block: one.component for one in RunFolder(folder).of(name).samples()}
 
 
@@ -92,7 +92,10 @@ def test_all_experiments_have_a_block_before_any_has_two(tmp_path: Path) -> None
 
 
 def test_blocks_on_a_shared_core_are_measured_again(tmp_path: Path) -> None:
-    """Measuring again improves the second block of `calls`, but not the third block of `loops`."""
+    """Check that blocks of measurements are repeated if another CPU shared the core.
+
+    This improves the second block of `calls`, but not the third block of `loops`.
+    """
     paces = [4.0, 4.0, 2.0, 4.0, 4.0, 2.5, 4.0, 2.2]
     assert ran(tmp_path, paces) == [*["calls", "loops"] * 3, "calls", "loops"]
     assert kept(tmp_path, "calls") == {1: 1.0, 2: 7.0, 3: 5.0}
@@ -102,9 +105,9 @@ def test_blocks_on_a_shared_core_are_measured_again(tmp_path: Path) -> None:
 
 
 def test_what_was_disturbed_most_is_measured_again_and_the_rest_is_said(tmp_path: Path) -> None:
-    """Five of six blocks are disturbed.
+    """Check that the most disturbed blocks of measurements are repeated, and others are noted.
 
-    Three are measured again, one of them without improvement.
+    Five of six blocks are disturbed. Three are measured again, one of them without improvement.
     """
     paces = [4.0, 3.0, 2.0, 2.5, 3.5, 2.2, 4.0, 4.0, 2.4]
     assert ran(tmp_path, paces) == [*["calls", "loops"] * 3, "calls", "loops", "loops"]

@@ -1,4 +1,4 @@
-"""Tests that specifications of experiments are read, and that errors name the wrong place."""
+"""Tests that specifications of experiments are read, and that errors name the line and the key."""
 
 import json
 import re

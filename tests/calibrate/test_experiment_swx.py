@@ -63,7 +63,7 @@ def test_every_component_of_p4_has_a_pipeline() -> None:
 
 
 def test_the_reader_of_dpdk_takes_all_pipelines(tmp_path: Path) -> None:
-    """DPDK's own reader accepts the first and the last pipeline of each sweep."""
+    """Check that DPDK's parser accepts the first and the last pipeline of each sweep."""
     needs_dpdk()
     files = []
     for name in SWX:
@@ -85,7 +85,7 @@ def test_the_reader_of_dpdk_takes_all_pipelines(tmp_path: Path) -> None:
 
 
 def read_by_dpdk(folder: Path) -> Path:
-    """Compile a program that reads pipeline files with DPDK's own reader, and return it."""
+    """Compile a program that parses pipeline files with DPDK, and return its path."""
     command = ["pkg-config", "--cflags", "--libs", "libdpdk"]
     flags = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     source, binary = Path(__file__).parent / "swx_parser.c", folder / "reader"
@@ -134,7 +134,10 @@ MEASURED = (
 def test_all_points_are_measured_and_packets_come_out_as_worked_out(
     tmp_path: Path, name: str
 ) -> None:
-    """The generated program compares each packet with the packet that `expected_packet` returns."""
+    """Check that all points are measured, and that pipelines change packets as expected.
+
+    The generated program compares each packet with the packet that `expected_packet` returns.
+    """
     needs_dpdk()
     sweep = shipped_experiment(name)["component"]["sweep"]
     experiment = with_range(shipped_experiment(name), None, min(sweep["last"], 2000), 3)
@@ -250,9 +253,10 @@ def test_unsupported_experiments_are_errors(name: str, old: str, new: str, messa
 
 
 def test_results_of_components_worked_out_by_hand() -> None:
-    """The arithmetic component adds 0x020000000003 twice.
+    """Check computed packets against results worked out by hand.
 
-    XOR with three equal sums leaves one of them.
+    The arithmetic component adds 0x020000000003 twice. XOR with three equal sums leaves one of
+    them.
     """
     experiment = shipped_experiment("arithmetic-add")
     packet = swx_pipelines(experiment, 2).packet

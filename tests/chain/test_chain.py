@@ -17,9 +17,10 @@ PASS = [("first", ["XDP_PASS"], "second")]
 def described(
     *edges: tuple[str, list[str], str], names: tuple[str, ...] = ("first", "second"), **more: Any
 ) -> str:
-    """Describe a chain; the object of a program is its name without digits at the end.
+    """Return the YAML description of a chain of test programs with the given edges.
 
-    `more` has further keys of the description.
+    The object of a program is its name without digits at the end. `more` has further keys of the
+    description.
     """
     files = {name: OBJECTS / f"chain_{name.rstrip('0123456789')}.bpf.o" for name in names}
     programs = [{"name": name, "object": str(file)} for name, file in files.items()]
@@ -29,12 +30,14 @@ def described(
 
 @pytest.fixture
 def chain(tmp_path: Path) -> Path:
-    """Return the file that a test writes its chain to."""
     return tmp_path / "upstream.yaml"
 
 
 def counted(*words: str | Path) -> dict[str, Any]:
-    """Run a command on target ebpf and return its result, which must be exact."""
+    """Run a command with `--target ebpf` and return its only result.
+
+    Fail if the guarantee is not exact, except under the assumption that other CPUs change no maps.
+    """
     run = slowpath(*words, "--target", "ebpf", "--format", "json")
     assert (run.returncode, without_progress(run.stderr)) == (0, "")
     check("bound", run.stdout)
@@ -50,7 +53,7 @@ def instructions(result: dict[str, Any]) -> int:
 
 
 def failure(chain: Path, text: str) -> str:
-    """Return the error message of `chain bound` for a chain that cannot be analysed."""
+    """Return the error message of `chain bound` for a description that it cannot analyse."""
     chain.write_text(text)
     run = slowpath("chain", "bound", chain)
     assert (run.returncode, run.stdout) == (3, "")
@@ -182,9 +185,9 @@ def test_chains_run_on_targets_with_bpf_instructions() -> None:
 
 
 def on_devices(**network: Any) -> str:
-    """Describe the chain with its two programs on different devices.
+    """Return the description of a chain with its two programs on different devices.
 
-    `network` describes the connection between them, if any.
+    `network` describes the connection between the devices, if any.
     """
     text = json.loads(described(*PASS))
     for program, device in zip(text["programs"], ("edge", "server"), strict=True):
@@ -195,7 +198,7 @@ def on_devices(**network: Any) -> str:
 
 
 def on_each_device(chain: Path, text: str) -> dict[str, int]:
-    """Return the guaranteed maximum number of instructions per packet on each device."""
+    """Return the maximum number of instructions per packet, for each device of a chain."""
     chain.write_text(text)
     run = slowpath("chain", "bound", chain, "--target", "ebpf", "--format", "json")
     assert (run.returncode, without_progress(run.stderr)) == (0, "")

@@ -1,4 +1,4 @@
-"""Tests chains over devices with different targets: a card before or after a host."""
+"""Tests chains of programs on devices with different targets: a SmartNIC before or after a host."""
 
 import json
 from pathlib import Path
@@ -16,14 +16,13 @@ CARD, HOST = "agilio-cx-2x40", "linux-xdp"
 
 @pytest.fixture
 def chain(tmp_path: Path) -> Path:
-    """Return the file that a test writes its chain to."""
     return tmp_path / "upstream.yaml"
 
 
 def described(devices: dict[str, str], **more: Any) -> str:
-    """Describe a chain of the firewall on device `front` and the load balancer on `behind`.
+    """Return the description of a chain: the firewall on a device, the load balancer on the next.
 
-    `devices` has the targets of devices, `more` further keys of the description.
+    `devices` has the targets of the devices, `more` further keys of the description.
     """
     names = {"front": "firewall", "behind": "load_balancer_card"}
     programs = [

@@ -1,4 +1,4 @@
-"""Tests guarantees of programs before and after `slowpath chain optimize --target`."""
+"""Tests the guarantees before and after rewriting that `chain optimize --target` reports."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ MODES = pytest.mark.parametrize("mode", [["--trust"], []], ids=["trust", "guard"
 
 
 def guarantees(*words: str | Path, targets: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the guarantees of the load balancer, by target and unit."""
+    """Rewrite the load balancer, and return its guarantees by target and unit."""
     run = slowpath(
         *("chain", "optimize", *words, "--packets", "0", "--target", targets, "--format", "json")
     )
@@ -28,7 +28,7 @@ def guarantees(*words: str | Path, targets: str) -> dict[tuple[str, str], dict[s
 
 
 def most(file: Path, *words: str) -> int:
-    """Return the maximum number of instructions of a program per packet."""
+    """Return the guaranteed maximum number of instructions per packet of a program."""
     run = slowpath("bound", file, "--target", "ebpf", "--format", "json", *words)
     (result,) = json.loads(run.stdout)["results"]
     assert result["guarantee"]["exact"]

@@ -23,7 +23,7 @@ Made = tuple[dict[str, Any], Element, Path]
 
 
 def made(folder: Path, *words: str | Path) -> tuple[dict[str, Any], Element]:
-    """Run a command, and return its report and its page."""
+    """Run a command that writes an HTML page; return its JSON report and the parsed page."""
     page = folder / "page.html"
     run = slowpath("chain", *words, "--html", page, "--format", "json")
     assert (run.returncode, without_progress(run.stderr)) == (0, "")
@@ -32,19 +32,19 @@ def made(folder: Path, *words: str | Path) -> tuple[dict[str, Any], Element]:
 
 @pytest.fixture(scope="module")
 def optimized(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """Return the report, the page and its file for the example chain, rewritten with guards."""
+    """Rewrite the example chain with guards; return the report, the page and the page's file."""
     folder = tmp_path_factory.mktemp("page")
     return *made(folder, "optimize", CHAIN, "--packets", "0"), folder / "page.html"
 
 
 def section(root: Element, name: str) -> Element:
-    """Return the section of a page with this heading."""
+    """Return the section of an HTML page that has this heading."""
     (one,) = (one for one in root.iter("section") if "".join(one.find("h2").itertext()) == name)  # type: ignore[union-attr]
     return one
 
 
 def blocks(root: Element, side: str) -> list[Element]:
-    """Return the blocks of the program before or after rewriting, in order of their numbers."""
+    """Return the basic blocks before or after rewriting, in order of their numbers."""
     found = [one for one in root.iter() if re.search(f"-{side}-[0-9]+$", one.attrib.get("id", ""))]
     numbers = [int(one.attrib["id"].rpartition("-")[2]) for one in found]
     assert numbers == list(range(len(found)))
@@ -56,14 +56,14 @@ def kind(block: Element) -> str:
 
 
 def size(block: Element) -> int:
-    """Return the number of slots that the heading of a block states."""
+    """Return the number of instructions that the heading of a basic block states."""
     count = re.search(r"([0-9,]+) instructions?", texts(block))
     assert count is not None
     return int(count[1].replace(",", ""))
 
 
 def listed(block: Element) -> dict[int, str]:
-    """Return the instructions of a block, by their slots."""
+    """Return the listed instructions of a basic block, by their slot numbers."""
     lines = [line for pre in block.iter("pre") for line in texts(pre).splitlines()]
     return {int(line.split()[0]): line for line in lines if line.strip()}
 
@@ -182,7 +182,7 @@ def test_the_report_is_the_same_with_a_page(optimized: Made) -> None:
 
 
 def hostile() -> tuple[ChainReport, Graphs]:
-    """Return a report and graphs in which all texts contain hostile characters."""
+    """Return a report and graphs in which all texts contain HTML or control characters."""
     line: SourceLine = {"program": HOSTILE, "file": HOSTILE, "line": 7, "text": HOSTILE}
     dropped: Dropped = {
         "slot": 0, "instruction": HOSTILE, "line": line, "change": "never taken", "bytes": [12],
@@ -292,7 +292,7 @@ def test_what_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def configured(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """Return the report, the page and its file for an example with a known configuration."""
+    """Rewrite an example for a known configuration; return the report, the page and its file."""
     folder = tmp_path_factory.mktemp("configured")
     words = ["--assume", "byte 23 in {06, 11}", "--assume", "byte 14 = 45"]
     words += ["--target", "ebpf,linux-xdp,agilio-cx-2x40", "--packets", "0"]

@@ -22,9 +22,9 @@ NOT_YET = "there was no time to rewrite it"
 def report_until_killed(
     messages: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> dict[str, object]:
-    """Return the report on the load balancer.
+    """Return the report on the load balancer, whose rewriting is killed.
 
-    Its rewriting hangs after a given number of messages and is then killed.
+    The worker process hangs after it has sent `messages` messages.
     """
     rewrite = chains.rewrite_messages
 

@@ -138,7 +138,7 @@ def test_content_that_does_not_fit_is_refused(tmp_path: Path, text: str, why: st
 
 
 def in_words(fact: dict[str, Any]) -> str:
-    """Return a fact as `slowpath chain facts` writes it, but with all digits of its value."""
+    """Format a fact about packet bytes like `slowpath chain facts`, but with its full value."""
     match fact["kind"]:
         case "length":
             return f"{fact['min']} to {fact['max']} bytes"
@@ -186,9 +186,9 @@ def test_what_is_no_fact_is_refused(facts: list[str], why: str) -> None:
 
 
 def between(tmp_path: Path, on: str = "XDP_TX", name: str = "rules") -> Path:
-    """Write a chain with two copies of a program.
+    """Write a chain of two copies of a program.
 
-    Packets reach the second after the action `on`.
+    Packets go from the first to the second if the first returns `on`.
     """
     programs = [
         {"name": which, "object": str(EXAMPLES / f"{name}.bpf.o")} for which in ("first", "second")
@@ -200,9 +200,9 @@ def between(tmp_path: Path, on: str = "XDP_TX", name: str = "rules") -> Path:
 
 
 def of_first(tmp_path: Path, action: str = "03000000") -> Path:
-    """Write two TCP rules for the first firewall.
+    """Write a map file with two TCP rules for the first firewall of a chain.
 
-    Their action is XDP_TX by default, in hexadecimal.
+    `action` is the return value that the rules select, in hexadecimal; 3 is XDP_TX.
     """
     keys = [f"c000020{host} 0050 06 00" for host in (1, 2)]
     rules = [{"key": key, "value": f"{action} 00000000"} for key in keys]
@@ -212,7 +212,7 @@ def of_first(tmp_path: Path, action: str = "03000000") -> Path:
 
 
 def of_chain(*words: str | Path) -> dict[str, Any]:
-    """Run `chain optimize`, and return the report on the second program."""
+    """Run `chain optimize` on a chain of two programs, and return the report on the second one."""
     run = slowpath("chain", *words, "--format", "json")
     assert (run.returncode, without_progress(run.stderr)) == (0, "")
     (_, second) = json.loads(run.stdout)["programs"]
@@ -220,7 +220,7 @@ def of_chain(*words: str | Path) -> dict[str, Any]:
 
 
 def known(program: dict[str, Any]) -> set[str]:
-    """Return the facts about arriving packets as text."""
+    """Return the facts about the packets that arrive at a program, as text."""
     return {fact_text(one) for one in program["facts"]}
 
 

@@ -1,4 +1,4 @@
-"""Tests maps that are pinned by name and licenses in loaded chains, and compared objects."""
+"""Tests pinned maps and licences of the objects that `slowpath chain` loads and compares."""
 
 import json
 from pathlib import Path

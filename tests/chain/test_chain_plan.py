@@ -1,4 +1,4 @@
-"""Tests `slowpath chain plan`: variants of programs on a network's paths, and the cache."""
+"""Tests `slowpath chain plan`: program variants for the paths of a network, and the cache."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ PASSED: Hop = {"on": ["XDP_PASS"]}
 
 
 def plan(file: Path, cache: Path | None, *words: str | Path, code: int = 0) -> dict[str, Any]:
-    """Return the plan of a topology. If a cache is given, the command uses it."""
+    """Return the plan for a topology. If `cache` is None, the command uses no cache."""
     kept = ("--no-cache",) if cache is None else ("--cache", cache)
     run = slowpath("chain", "plan", file, *kept, *words, "--format", "json")
     assert (run.returncode, run.stderr) == (code, "")
@@ -31,7 +31,7 @@ def plan(file: Path, cache: Path | None, *words: str | Path, code: int = 0) -> d
 
 
 def at(found: dict[str, Any], node: str) -> list[dict[str, Any]]:
-    """Return the variants of the program at a node."""
+    """Return the planned variants of the program at a node."""
     return [spot for spot in found["hot_spots"] if spot["node"] == node]
 
 
@@ -41,7 +41,11 @@ def described(
     nodes: dict[str, str | None],
     paths: list[list[Hop]],
 ) -> Path:
-    """Write a topology. It has an object per program, a program per node, and nodes per path."""
+    """Write a topology, and return its file.
+
+    `programs` are object files by name, `nodes` the program of each node, and `paths` the nodes of
+    each path.
+    """
     topology = {
         "schema": 1,
         "programs": [{"name": name, "object": str(file)} for name, file in programs.items()],
@@ -67,7 +71,7 @@ def copied(folder: Path, *names: str) -> dict[str, Path]:
 def line(folder: Path) -> tuple[Path, dict[str, Path]]:
     """Write a topology with firewall, counter and load balancer on one path.
 
-    Return the topology and the copied objects.
+    Return its file, and the copied objects by program.
     """
     programs = copied(folder, "firewall", "counter", "load_balancer")
     nodes: dict[str, str | None] = {"a": "firewall", "b": "counter", "c": "load_balancer"}
@@ -110,7 +114,10 @@ def test_the_report_is_a_table(tmp_path: Path) -> None:
 
 
 def test_costs_are_those_of_the_chain(tmp_path: Path) -> None:
-    """The costs equal those of `chain bound`, which analyses the chain without facts."""
+    """Check the instruction counts of planned variants against those of `chain bound`.
+
+    `chain bound` analyses the whole chain, and does not use facts about packets.
+    """
     file, _ = line(tmp_path)
 
     def bound(balancer: Path) -> int:

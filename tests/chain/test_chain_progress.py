@@ -1,4 +1,4 @@
-"""Tests progress messages on standard error during work on a chain, and interrupts."""
+"""Tests progress messages on standard error while a chain is analysed, and interrupts."""
 
 import json
 import os
@@ -25,7 +25,7 @@ LONG = "examples/chain/load_balancer.bpf.o"
 
 
 class Screen(StringIO):
-    """A standard error stream that claims to be a terminal."""
+    """A fake of standard error that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""Tests `slowpath chain facts`, and `optimize`, which rewrites programs with these facts."""
+"""Tests `slowpath chain facts`, and `chain optimize`, which rewrites programs with these facts."""
 
 import json
 from itertools import pairwise
@@ -22,9 +22,9 @@ CHAIN = EXAMPLES / "chain.yaml"
 
 
 def report(*words: str | Path) -> dict[str, Any]:
-    """Return the JSON report of a command.
+    """Run `chain facts` or `chain optimize`, and return the JSON report.
 
-    Programs do not run in the kernel unless `words` ask for it.
+    Programs do not run in the kernel unless `words` contain `--packets`.
     """
     quick = () if words[0] == "facts" or "--packets" in words else ("--packets", "0")
     run = slowpath("chain", *words, *quick, "--format", "json")
@@ -40,7 +40,7 @@ def program(found: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def chain(folder: Path, *names: str, on: str = "XDP_PASS") -> Path:
-    """Write a chain of example programs. Each passes packets to the next by returning `on`."""
+    """Write a chain of example programs. Each hands packets to the next by returning `on`."""
     programs = [{"name": name, "object": str(EXAMPLES / f"{name}.bpf.o")} for name in names]
     edges = [{"from": a, "on": [on], "to": b} for a, b in pairwise(names)]
     file = folder / "written.yaml"
@@ -49,7 +49,7 @@ def chain(folder: Path, *names: str, on: str = "XDP_PASS") -> Path:
 
 
 def instructions(file: Path) -> int:
-    """Return the maximum number of instructions of a program per packet."""
+    """Return the guaranteed maximum number of instructions per packet of a program."""
     run = slowpath("bound", file, "--target", "ebpf", "--format", "json")
     (result,) = json.loads(run.stdout)["results"]
     assert result["guarantee"]["verdict"] == "exact"

@@ -12,13 +12,13 @@ COMMANDS = {"chain": ("chain", "facts"), "topology": ("chain", "plan", "--no-cac
 
 
 def described(kind: str) -> str:
-    """Return the example description of a chain or topology, with absolute paths of objects."""
+    """Return the text of an example chain or topology, with absolute paths of objects."""
     text = (EXAMPLES / f"{kind}.yaml").read_text()
     return text.replace("object: ", f"object: {EXAMPLES}/")
 
 
 def message(kind: str, folder: Path, content: bytes) -> str:
-    """Return the error message for an invalid description."""
+    """Return the error message for a chain or topology description with invalid content."""
     file = folder / f"{kind}.yaml"
     file.write_bytes(content)
     return failure(*COMMANDS[kind], file).removeprefix(f"error: {file}: ")

@@ -1,4 +1,4 @@
-"""Tests that a rewritten program is compared with the original in the running kernel."""
+"""Tests that rewritten programs are compared with the originals in the running kernel."""
 
 import pytest
 

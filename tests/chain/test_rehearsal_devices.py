@@ -62,7 +62,7 @@ sys.exit(app(sys.argv[1:]))
 
 @pytest.fixture
 def chain(tmp_path: Path) -> Path:
-    """Write a chain of the programs `FRONT` and `TRAILER`."""
+    """Write a chain of the programs `FRONT` and `TRAILER`, and return its file."""
     for name, text in (("front", FRONT), ("trailer", TRAILER)):
         (tmp_path / f"{name}.bpf.c").write_text(PRELUDE + text)
     programs = [{"name": name, "object": f"{name}.bpf.c"} for name in ("front", "trailer")]
@@ -73,7 +73,7 @@ def chain(tmp_path: Path) -> Path:
 
 
 def optimized(chain: Path, *words: str | Path) -> dict[str, Any]:
-    """Rewrite the second program without a guard, and return the report on it."""
+    """Rewrite the second program of a chain without a guard, and return the report on it."""
     options = ("--trust", "--packets", "1000", "--format", "json")
     run = slowpath("chain", "optimize", chain, *options, *words)
     assert run.returncode == 0, run.stderr
@@ -86,9 +86,9 @@ def program(file: Path) -> objects.Object:
 
 
 def rehearsed(chain: Path, rewritten: bytes) -> RehearsalReport:
-    """Compare a rewritten `TRAILER` with the original on all kinds of devices.
+    """Compare a rewritten `TRAILER` with the original, in all XDP modes.
 
-    `FRONT` runs first.
+    The program `FRONT` runs first.
     """
     front, trailer = (program(chain.parent / f"{name}.bpf.c") for name in ("front", "trailer"))
     stages = [rehearsals.Stage(front, 0, [2])]

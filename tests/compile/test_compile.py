@@ -163,7 +163,10 @@ def test_a_target_description(tmp_path: Path) -> None:
 
 
 def make_verification(**changes: Any) -> Verification:
-    """Return the verification result of a program that was proved equal to its source."""
+    """Return the result of a verification that proved a program equal to its source.
+
+    `changes` replace fields of the result.
+    """
     verification: Verification = {
         "proved": True,
         "paths_proved": 14,

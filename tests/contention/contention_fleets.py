@@ -1,4 +1,4 @@
-"""Builds fleets for tests of placement."""
+"""Builds fleets of NICs for tests of the placement of functions."""
 
 from collections.abc import Sequence
 

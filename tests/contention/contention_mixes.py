@@ -1,4 +1,7 @@
-"""Builds mixes for tests: a function with competitors for memory, an accelerator, or both."""
+"""Builds made-up measurements of mixes: a network function that shares a NIC with competitors.
+
+Competitors access memory, an accelerator, or both.
+"""
 
 from pathlib import Path
 
@@ -19,21 +22,22 @@ HEADER = ("row", *MEMORY[:-1], "mtbr", *CLIENT, "inverse_throughput_sum", "alone
 
 
 def own_time(mtbr: float) -> float:
-    """Return the time that a request of the function takes at this match ratio."""
+    """Return the time of an accelerator request at a ratio of matches of regular expressions."""
     return 0.0002 + 0.000002 * mtbr
 
 
 def without_competitors(of: dict[str, Floats]) -> dict[str, Floats]:
-    """Replace the competitors by ones that hardly access memory. The function's traffic stays."""
+    """Return the columns of a profile with competitors that hardly access memory."""
     return {**of, "l2crd": 0 * of["l2crd"], "l2cwr": 0 * of["l2cwr"], "wss_mb": 1 + 0 * of["ipc"]}
 
 
 def mixes(
     pattern: Pattern, count: int = 12, noise: float = 0.005, share: float = 1.0
 ) -> list[list[object]]:
-    """Return rows with competitors for memory, and one client that always has a request.
+    """Return table rows of a function that shares memory and an accelerator with competitors.
 
-    In run-to-completion, the function waits for a share of each request of the client.
+    One client always has a request at the accelerator. In run-to-completion, the function waits for
+    `share` of the time of such a request.
     """
     of = columns(count, seed=3)
     draw = np.random.default_rng(4)
@@ -55,12 +59,15 @@ def mixes(
 
 
 def write_mixes(path: Path, rows: list[list[object]]) -> Path:
-    """Write mixes to a file."""
+    """Write measured mixes to a CSV file."""
     return write(path, HEADER, rows, REMARKS)
 
 
 def write_folder(folder: Path, rows: list[list[object]], declared: str | None = None) -> Path:
-    """Write the folder of a profile, whose record may declare a pattern."""
+    """Write the folder of measurements of a function, which `contention train` reads.
+
+    `profile.json` states the execution pattern `declared`, unless it is None.
+    """
     folder.mkdir()
     write_memory(folder / "memory.csv", profile(30), {**REMARKS, "mtbr": f"{MEMORY_MTBR:g}"})
     times = [(f"r{mtbr:g}", mtbr, own_time(mtbr)) for mtbr in (0.0, 1000.0)]
@@ -73,11 +80,11 @@ def write_folder(folder: Path, rows: list[list[object]], declared: str | None = 
 
 
 def only_memory(row: list[object]) -> list[object]:
-    """Return a mix without its client."""
+    """Return the row of a mix without its accelerator client."""
     at = HEADER.index("client_queues")
     return [*row[:at], "", "", "", 0, *row[at + 4 :]]
 
 
 def only_client(row: list[object]) -> list[object]:
-    """Return a mix without its competitors for memory."""
+    """Return the row of a mix without its competitors for memory."""
     return [0 if name in COUNTERS else cell for name, cell in zip(HEADER, row, strict=True)]

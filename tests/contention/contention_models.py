@@ -20,7 +20,11 @@ def model(
     queues: int = 1,
     accesses: float = 1e8,
 ) -> FunctionModel:
-    """Return a model; with `base`, requests take `base * (1 + 0.003 * matches)`."""
+    """Return a contention model that is trained on made-up measurements.
+
+    With `base`, the function uses an accelerator; a request takes `base * (1 + 0.003 * match
+    ratio)`.
+    """
     memory = profile(24, seed)
     memory = memory._replace(origin=memory.origin._replace(mtbr=MTBR))
     requests = None
@@ -36,5 +40,5 @@ def model(
 
 
 def kind(of: FunctionModel, name: str = "nf.json", mtbr: float | None = MTBR) -> Kind:
-    """Return a function of a fleet with default traffic."""
+    """Return a function with default traffic, as a member of mixes on a NIC."""
     return Kind(name, of, FLOWS, SIZE, mtbr if of.request_time is not None else None)

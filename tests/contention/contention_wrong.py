@@ -35,7 +35,7 @@ TRUTH = (
 
 
 def run_command(words: str) -> tuple[int, str, str]:
-    """Run `slowpath contention` in this process. Return its exit code, output and errors."""
+    """Run `slowpath contention` in this process. Return its exit code, output and error output."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -56,7 +56,7 @@ def error_of(words: str, code: int) -> str:
 
 
 def folder_of_good_files(folder: Path) -> Path:
-    """Write tables of a function, models, a fleet with arrivals, and measured mixes."""
+    """Write valid tables of a function, models, a fleet with arrivals, and measured mixes."""
     write_memory(folder / "memory.csv", profile(24), REMARKS)
     write_memory(folder / "more.csv", profile(12, seed=7), REMARKS)
     requests = [("r1", 300, 0.0008), ("r2", 600, 0.0014)]

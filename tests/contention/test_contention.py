@@ -44,7 +44,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about boun
 
 
 class Tables:
-    """Files that describe a function, and a query about other rows."""
+    """Files with measurements of a made-up function, and a query file with other traffic."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -65,9 +65,9 @@ class Tables:
 
 @cache
 def _model() -> str:
-    """Return a model trained on the tables.
+    """Return the file content of a model trained on the tables.
 
-    It is trained only once, because all tests use the same.
+    It is trained only once, because all tests use the same model.
     """
     with TemporaryDirectory() as folder:
         tables, file = Tables(Path(folder)), Path(folder, "nf.model.json")
@@ -131,7 +131,10 @@ def test_a_query_without_rows(tables: Tables) -> None:
 
 
 def test_ten_rows_are_enough(tables: Tables) -> None:
-    """With rows of only one competitor, predictions for others are uncertain, but finite."""
+    """Check predictions of a model that is trained on ten rows, all with the same competitor.
+
+    For other competitors, predictions must be uncertain, but finite.
+    """
     lines = Path(tables.memory).read_text().splitlines()[:11]
     cells = [line.split(",") for line in lines]
     place = cells[0].index("ipc")
@@ -380,7 +383,7 @@ def published() -> MemoryProfile:
 
 
 def test_published_rows_are_predicted_from_the_others(published: MemoryProfile) -> None:
-    """Compare the candidate chosen in docs/contention.md with the paper's kind of model."""
+    """Compare our default memory model with that of the paper, by errors for held-out rows."""
     ours, theirs = (
         evaluate(RECIPES[name], memory_rows(published), Protocol())
         for name in ("average", "published")

@@ -1,4 +1,4 @@
-"""Compares models of accelerators with a simulation of round-robin queues, and with the paper."""
+"""Compares models of shared accelerators with a simulation of round-robin queues, and the paper."""
 
 from collections.abc import Sequence
 
@@ -21,11 +21,11 @@ CLIENTS = st.lists(st.tuples(FEW, TIME, RATE), min_size=1, max_size=5)
 
 
 def simulated(clients: Sequence[tuple[int, float, float]], visits: int) -> Floats:
-    """Return the throughput of clients by an event-driven simulation of a round-robin server.
+    """Return the throughput of accelerator clients by a simulation of a round-robin server.
 
-    Requests of a queue arrive at equal distances, shifted between the queues of a client. The
-    server visits one queue after the other. If no request waits anywhere, it stops until the next
-    arrival.
+    `clients` has the queues, request time and rate of each. Requests of a queue arrive at equal
+    distances, shifted between the queues of a client. The server visits one queue after the other.
+    If no request waits anywhere, it stops until the next arrival.
     """
     queues = [
         (client, time, 0.0 if np.isinf(rate) else (n / rate if rate else np.inf), at / n)
@@ -77,7 +77,10 @@ def test_throughputs_are_those_of_a_simulation(
 
 
 def test_the_simulation_tells_other_rules_apart() -> None:
-    """Shares by client, or by time, would differ much from the simulated ones."""
+    """Check that the simulated server is round-robin over queues.
+
+    A server that gives clients equal counts or equal times would have very different results.
+    """
     clients = [(3, 1.0, np.inf), (1, 4.0, np.inf), (1, 1.0, 0.02)]
     found = simulated(clients, 20000)
     assert found == pytest.approx(throughputs(*columns(clients)), rel=0.01)

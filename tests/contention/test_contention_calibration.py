@@ -1,4 +1,7 @@
-"""Tests that intervals with accelerator clients are as wide as the profile's mixes require."""
+"""Tests how wide prediction intervals are if other clients use the accelerator.
+
+Their width is calibrated on the mixes of the profile.
+"""
 
 import json
 from pathlib import Path
@@ -24,7 +27,7 @@ NOISY, CONFIDENCE = 0.15, 0.9
 
 
 def learnt(folder: Path, rows: list[list[object]]) -> tuple[FunctionModel, Mixes]:
-    """Return the mixes, and a model trained on a profile with them."""
+    """Train a model on a profile with the mixes `rows`; return it and the mixes."""
     write_folder(folder, rows)
     assert run_command(f"train {folder} {FAST} --pattern {COMPLETION} -o {folder}/nf.json")[0] == 0
     model = saved.read(f"{folder}/nf.json")
@@ -33,7 +36,7 @@ def learnt(folder: Path, rows: list[list[object]]) -> tuple[FunctionModel, Mixes
 
 @pytest.fixture(scope="module")
 def noisy(tmp_path_factory: pytest.TempPathFactory) -> tuple[FunctionModel, Mixes]:
-    """Return the model and the mixes of a function. Its throughput varies randomly with clients."""
+    """Return model and mixes of a function with noisy throughput next to accelerator clients."""
     folder = tmp_path_factory.mktemp("noisy") / "p"
     return learnt(folder, mixes(COMPLETION, count=25, noise=NOISY))
 

@@ -1,4 +1,4 @@
-"""Tests how drops by several resources combine, and the detection of execution patterns."""
+"""Tests how throughput drops by several resources combine, and detected execution patterns."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ SHARES = st.lists(st.floats(0.05, 1.0), min_size=1, max_size=4)
 
 @given(SHARES, st.floats(1, 1e6))
 def test_compositions_are_in_order(shares: list[float], solo: float) -> None:
-    """Each drop counts once or in full: sum <= run-to-completion <= pipeline = min <= solo."""
+    """Check the order of throughputs: sum <= run-to-completion <= pipeline = min <= solo."""
     parts, alone = np.array([[solo * one] for one in shares]), np.array([solo])
     found = {name: float(one(parts, alone)[0]) for name, one in COMPOSITIONS.items()}
     slack = 1 + 1e-9
@@ -38,7 +38,7 @@ def test_compositions_are_in_order(shares: list[float], solo: float) -> None:
 
 
 def test_run_to_completion_adds_times() -> None:
-    """Alone, a packet takes 2 + 3 units of time; contention adds 1 and 4."""
+    """Check that contention for two resources adds 1 and 4 to a packet's time of 2 + 3 units."""
     parts = np.array([[1 / (2 + 1 + 3)], [1 / (2 + 3 + 4)]])
     assert run_to_completion(parts, np.array([1 / 5])) == pytest.approx([1 / (3 + 7)])
     assert least(parts, np.array([1 / 5])) == pytest.approx([1 / 9])
@@ -52,7 +52,10 @@ def test_one_resource_is_no_composition(share: float, solo: float) -> None:
 
 
 def detect(parts: Floats, solo: Floats, measured: Floats) -> Detected:
-    """Detect the execution pattern from the errors of both equations."""
+    """Detect the execution pattern that predicts the measured throughput better.
+
+    `parts` has the throughput under contention for each resource.
+    """
     predicted = (least(parts, solo), run_to_completion(parts, solo))
     return better_of(*(np.abs(one / measured - 1) for one in predicted))
 

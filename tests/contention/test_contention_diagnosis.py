@@ -1,4 +1,4 @@
-"""Tests named bottlenecks, how they change along attributes, and the effect of settings."""
+"""Tests the bottleneck of a function, how it changes with traffic, and hypothetical changes."""
 
 import csv
 import io
@@ -61,9 +61,9 @@ def test_one_resource_has_no_margin() -> None:
 
 
 def test_run_to_completion_would_be_as_fast_without_the_contention_of_its_bottleneck() -> None:
-    """By Eq. 4, only the time that the other resource adds remains.
+    """Check the throughput without contention for the bottleneck resource, by Eq. 4 of the paper.
 
-    The throughput is computed by hand.
+    Only the time that contention for the other resource adds remains. It is computed by hand.
     """
     adds = model(0, 3e-4, pattern="run-to-completion")
     (found,) = diagnose([Setting(kind(adds), SETTING.others)], 0.9)
@@ -79,9 +79,9 @@ def test_run_to_completion_would_be_as_fast_without_the_contention_of_its_bottle
 
 
 def test_the_crossing_along_matches_is_where_both_stages_are_equal() -> None:
-    """More matches slow down the accelerator, not memory.
+    """Check the match ratio from which on the accelerator, not memory, is the bottleneck.
 
-    Where both are equally slow is computed by hand.
+    More matches slow down the accelerator only, so the ratio is computed by hand.
     """
     alone = Setting(kind(TARGET), ())
     found = sweep(alone, Swept("mtbr", 0.0, 5000.0, 11), 0.9)
@@ -120,9 +120,9 @@ def test_crossings_are_those_of_a_dense_sweep(attribute: str, first: float, last
     st.integers(2, 60),
 )
 def test_whole_numbers_are_located_exactly(places: list[int], count: int) -> None:
-    """The name of the bottleneck changes at known numbers.
+    """Check the found values at which the bottleneck changes against the known ones, `places`.
 
-    Two changes between samples cancel out.
+    Two changes between neighbouring samples cancel out and are not found.
     """
 
     def ask(values: object) -> list[str]:

@@ -1,4 +1,7 @@
-"""Tests profiles of this machine: blocks, scores, CPUs and files. No test depends on speed."""
+"""Tests profiling on this machine: timed runs, competitor scores, choice of CPUs, and files.
+
+No test depends on speed.
+"""
 
 import csv
 import itertools
@@ -56,7 +59,7 @@ EXAMPLES = sorted((ROOT / "examples/contention").glob("*.yaml"))
 
 
 def reading(items: int, share: float = 1.0) -> Reading:
-    """Return the reading of a thread that had its CPU for this share of one second."""
+    """Return a thread's results for one second, in which it had its CPU for the given share."""
     done = {"items": items, "bytes": 0, "results": 0, "nanoseconds": 0}
     found: Reading = {
         "of": 0,
@@ -71,7 +74,7 @@ def reading(items: int, share: float = 1.0) -> Reading:
 
 
 class Bench:
-    """A fake machine. Its blocks, alone and with competitors, have the listed readings."""
+    """A fake machine. Its timed runs, alone and next to competitors, have the given results."""
 
     def __init__(self, alone: Iterator[Reading], beside: Iterator[Reading]) -> None:
         self._sides = {False: alone, True: beside}
@@ -136,7 +139,7 @@ def test_threads_that_were_never_there_are_an_error() -> None:
 
 
 class Around:
-    """A fake processor with listed times in which nothing else runs."""
+    """A fake of a CPU's surroundings; the list says at each query whether nothing else runs."""
 
     def __init__(self, quiet: Sequence[bool]) -> None:
         self._quiet = iter(quiet)
@@ -169,7 +172,7 @@ ONE_CORE = observed(27e-9, 38e-6, 38e-6)
 
 
 def monitor_of(*observations: Surroundings, limit: float = 0.0) -> CpuMonitor:
-    """Return a CPU monitor that makes these observations; the last one is repeated."""
+    """Return a monitor of two CPUs that makes these observations; the last one is repeated."""
     following = itertools.chain(observations, itertools.repeat(observations[-1]))
     return CpuMonitor((0, 1), limit, lambda _one, _other: next(following), patience=0)
 
@@ -212,9 +215,9 @@ def test_cpus_that_are_never_nearer_are_waited_for_once() -> None:
 
 
 def test_one_core_is_no_place_though_others_hide_it_now_and_then() -> None:
-    """Other work can slow down a loop that runs alone.
+    """Check that two CPUs of one core are not used, even if other work hides that at times.
 
-    Such an observation does not show a shared core.
+    Other work can slow down the loop that runs alone, so that a second loop seems to cost nothing.
     """
     hidden = observed(27e-9, 38e-6, 38e-6, alone=33e-6)
     monitor = monitor_of(*[NEAR] * 60, *[ONE_CORE, ONE_CORE, hidden] * 30, NEAR)

@@ -1,4 +1,4 @@
-"""Tests measured mixes that replace predictions, and suggestions of mixes to measure."""
+"""Tests measured mixes of functions that replace predictions, and mixes suggested to measure."""
 
 import csv
 import io
@@ -41,7 +41,7 @@ MIXES = possible_mixes(FLEET)
 
 
 def exactly(shares: dict[Mix, dict[int, float]], times: int = 1) -> Rows:
-    """Return measurements without noise: 1000 for a function alone, and shares of it in mixes."""
+    """Return measured throughput without noise: 1000 alone, and `shares` of that in mixes."""
     alone: Rows = {(at,): {at: [1000.0] * times} for at in range(3)}
     others: Rows = {
         mix: {at: [1000.0 * one] * times for at, one in of.items()} for mix, of in shares.items()
@@ -76,7 +76,10 @@ def test_noise_is_that_of_all_repetitions_together() -> None:
 
 
 def test_sure_shares_are_kept_that_often() -> None:
-    """If the true share is 0.9, the lower end is below it in 90 % of random measurements."""
+    """Check that a lower confidence limit is below the true value in 90 % of random measurements.
+
+    The true value is a share of 0.9 of solo throughput.
+    """
     draw = np.random.default_rng(3)
     kept = []
     for _ in range(2000):
@@ -101,7 +104,10 @@ def test_who_is_sure_has_to_know_the_noise() -> None:
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from(MIXES), min_size=1, max_size=6, unique=True), st.integers(0, 999))
 def test_nobody_gets_faster_by_more_neighbours(some: list[Mix], seed: int) -> None:
-    """The bounds are those of their definition, mix by mix; shares within them do not change."""
+    """Check limits of shares of solo throughput, from mixes with more or fewer neighbours.
+
+    Each limit equals the one by definition, and shares within the limits do not change.
+    """
     draw = np.random.default_rng(seed)
 
     def shares(mixes: Sequence[Mix]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
@@ -134,7 +140,7 @@ FIVE = [mix for mix in possible_mixes(fleet_of((1, 1, 1, 1, 1))) if len(mix) > 1
 
 
 def errors_by_neighbours(mixes: Sequence[Mix], seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return log errors of predictions that ignore a loss by each neighbour of each function."""
+    """Return the errors of logarithmic predictions that ignore a random loss by each neighbour."""
     draw = np.random.default_rng(seed)
     losses = draw.normal(-0.03, 0.02, (5, 5))
     rows, _ = rows_of(mixes, 5)
@@ -170,7 +176,10 @@ def test_the_diagonal_is_that_of_the_covariance() -> None:
 
 
 def test_mixes_that_are_left_out_are_predicted_by_the_others() -> None:
-    """The formula for blocks of the inverse gives the same errors as learning without a mix."""
+    """Check the error of each mix, predicted by a model that learns from all other mixes.
+
+    A fast formula with blocks of the inverse matrix must agree with learning anew.
+    """
     some = FIVE[::4]
     noise = np.random.default_rng(2).normal(0, 0.01, len(rows_of(some, 5)[1]))
     errors = errors_by_neighbours(some, 1) + noise
@@ -194,9 +203,9 @@ def test_mixes_that_are_left_out_are_predicted_by_the_others() -> None:
 
 
 def test_models_that_say_too_much_are_believed_less() -> None:
-    """Each neighbour costs a tenth more than predicted.
+    """Check that predictions become lower if measured throughput is a tenth lower per neighbour.
 
-    Corrected predictions of other mixes show this.
+    The mixes with corrected predictions are not measured themselves.
     """
     fleet = fleet_of((1, 1, 1, 1))
     plain, several = PredictedShares(fleet), [mix for mix in possible_mixes(fleet) if len(mix) > 1]
@@ -278,7 +287,7 @@ def test_tables_that_cannot_be(folder: Path, old: str, new: str, message: str) -
 
 
 def test_the_cover_is_that_of_the_program_with_nested_promises() -> None:
-    """Compare with a program that has a row for each promise, of all places that keep it."""
+    """Compare the least number of NICs with a linear program: one constraint per promise."""
     draw = np.random.default_rng(1)
     wanted = ExpectedArrivals(
         np.repeat(np.arange(3), 2), np.tile([0.7, 0.9], 3), draw.uniform(1, 9, 6)
@@ -313,7 +322,7 @@ def truth_of(shares: Callable[[Mix], dict[int, float]], mixes: Sequence[Mix]) ->
 
 
 def as_predicted(mix: Mix) -> dict[int, float]:
-    """Return shares that are slightly larger than the predicted ones."""
+    """Return shares of solo throughput in a mix, 1 % above the predicted ones."""
     plain = PredictedShares(FLEET)
     (at,) = plain.rows([mix])
     return {of: float(min(plain.shares.kept[at, of] * 1.01, 1.0)) for of in set(mix)}
@@ -332,7 +341,7 @@ def test_suggestions_are_mixes_that_save_nics_and_nobody_measured() -> None:
 
 
 def test_measuring_what_is_suggested_ends() -> None:
-    """If predictions are true, all mixes of a plan that relies on predictions are soon measured."""
+    """Check that suggestions of mixes to measure come to an end if all predictions are true."""
     rows = truth_of(as_predicted, [(0,), (1,), (2,)])
     for _ in range(12):
         plan = suggest(FLEET, 4, 0.9, measured("m.csv", rows, None))

@@ -1,4 +1,4 @@
-"""Tests models of memory contention: held-out rows, learners, intervals and training range."""
+"""Tests models of memory contention: held-out rows, regressors, intervals and training range."""
 
 import numpy as np
 import pytest
@@ -103,9 +103,10 @@ def test_features_are_finite_without_any_competitor(name: str) -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipes_learn_and_stay_within_what_they_learnt(name: str) -> None:
-    """The error is a quarter below that of a constant.
+    """Check the errors of each memory model, and that predictions far outside stay in range.
 
-    SLOMO cannot reach this, as it ignores the traffic.
+    Errors must be a quarter below those of a constant. SLOMO cannot reach this, as it ignores
+    traffic.
     """
     trained_on = profile(40)
     stage = fit_stage(RECIPES[name], rows_of(trained_on))
@@ -120,10 +121,7 @@ def test_recipes_learn_and_stay_within_what_they_learnt(name: str) -> None:
 
 
 def test_tables_that_double_are_seen() -> None:
-    """Throughput has a step where the number of flows reaches a power of two.
-
-    Models predict the step.
-    """
+    """Check that models predict a step in throughput at 2^14 flows, where a hash table doubles."""
     here = profile(60, noise=0.0)
     flows = np.linspace(10000, 30000, 60)
     step = np.where(flows >= 16384, 600.0, 800.0)
@@ -165,7 +163,10 @@ def test_the_best_on_held_out_rows_is_selected() -> None:
 
 
 def test_the_race_leaves_scores_of_what_is_left_as_they_are() -> None:
-    """Recipes that are clearly worse are dropped early. The scores of the others stay the same."""
+    """Check that memory models that are clearly worse are dropped early.
+
+    The scores of the other models do not change.
+    """
     here = rows_of(profile(30))
     names = ("process-plain", "constant", "process-table", "average", "ridge-pressure")
     tried = [RECIPES[name] for name in names]
@@ -179,7 +180,11 @@ def test_the_race_leaves_scores_of_what_is_left_as_they_are() -> None:
 
 
 def test_members_that_see_the_same_learn_once() -> None:
-    """A score replaces all counters. So members that differ only in counters learn the same."""
+    """Check that regressors with equal input columns are trained only once.
+
+    If one score describes competitors, regressors that differ only in performance counters are
+    equal.
+    """
     counted = rows_of(profile(12))
     of = {name: counted.columns[name] for name in ("flow_count", "packet_size_bytes")}
     scored = counted._replace(columns={**of, "score": np.arange(12.0)})
@@ -215,7 +220,10 @@ def test_ends_are_the_lowest_and_highest_rows() -> None:
 
 @pytest.mark.parametrize(("recipe", "profiles"), [("ridge-pressure", 30), ("process-plain", 10)])
 def test_intervals_have_new_rows_as_often_as_they_say(recipe: str, profiles: int) -> None:
-    """For 30 new rows per profile; most of the uncertainty is noise."""
+    """Check that 90 % intervals contain about 90 % of the throughputs of new rows.
+
+    Most of the uncertainty is noise.
+    """
     inside = []
     for seed in range(profiles):
         here = profile(40, seed, noise=0.05)
@@ -231,9 +239,10 @@ def test_intervals_have_new_rows_as_often_as_they_say(recipe: str, profiles: int
 
 
 def test_intervals_are_as_wide_as_the_recipe_is_unsure() -> None:
-    """Far from all rows, a Gaussian process is less certain.
+    """Check that intervals are wider where the model is less certain.
 
-    Linear models do not know their distance.
+    A Gaussian process is less certain far from training rows. Linear models do not know the
+    distance.
     """
     here = profile(40)
     near = columns(30, 1000)

@@ -1,4 +1,4 @@
-"""Tests that predictions for many mixes do not depend on their order and on batches."""
+"""Tests that predictions for many mixes do not depend on the order of mixes and on batches."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tests Parquet files as tables. They are read and written like CSV, with the same errors."""
+"""Tests tables in Parquet files. They are read and written like CSV, with the same errors."""
 
 import builtins
 import csv

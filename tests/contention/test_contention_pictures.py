@@ -1,4 +1,4 @@
-"""Tests pictures and pages of `slowpath contention`. Equal data must give equal files."""
+"""Tests pictures and HTML pages of `slowpath contention`. Equal data must give equal files."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Compares placements with the enumeration of all, and with the definitions of policies."""
+"""Compares placements on NICs with the enumeration of all, and with definitions of policies."""
 
 import csv
 import io
@@ -65,7 +65,7 @@ ARRIVALS = st.lists(
 
 
 def partitions(count: int) -> Iterator[list[list[int]]]:
-    """Yield all ways to distribute arrivals over NICs that are all alike."""
+    """Yield all ways to distribute `count` arriving functions over equal NICs."""
     if not count:
         yield []
         return
@@ -76,7 +76,7 @@ def partitions(count: int) -> Iterator[list[list[int]]]:
 
 
 def keeps_all(nic: list[int], arrivals: Arrivals, fleet: Fleet, shares: Shares) -> bool:
-    """Return true if a NIC has enough cores for its arrivals, and keeps all their promises."""
+    """Return true if a NIC has enough cores for its functions, and keeps all their promises."""
     mix = tuple(sorted(int(arrivals.function[at]) for at in nic))
     if sum(fleet.sizes[at] for at in mix) > fleet.cores or shares.missing([mix]):
         return False
@@ -116,7 +116,10 @@ def test_the_optimum_is_that_of_all_placements(arrivals: Arrivals) -> None:
 def test_the_optimum_of_any_shares_is_that_of_all_placements(
     arrivals: Arrivals, dice: object
 ) -> None:
-    """Shares need not fall with neighbours, and shares of some mixes are unknown."""
+    """Compare the minimum number of NICs with the enumeration of all placements, for random shares.
+
+    Shares of solo throughput need not fall with neighbours. Those of some mixes are unknown.
+    """
     draw = np.random.default_rng(dice.getrandbits(32))  # type: ignore[attr-defined]
     shares, mixes = Shares(3), []
     for mix in possible_mixes(FLEET, counts_of(arrivals)):
@@ -163,7 +166,10 @@ def test_nobody_gets_cores_that_others_have(seed: int, policy: str) -> None:
 @settings(max_examples=30)
 @given(st.integers(0, 1000))
 def test_contention_aware_placement_keeps_promises_by_its_own_models(seed: int) -> None:
-    """A NIC is opened only if no other NIC fits; the placement is replayed NIC by NIC."""
+    """Check that each function goes to the first NIC on which all promised shares are kept.
+
+    Otherwise, it gets a new NIC.
+    """
     arrivals = drawn(FLEET, 20, (7, seed))
     placement = place(FLEET, arrivals, "contention-aware", PREDICTED)
     found = judge(placement, arrivals, Judge(PREDICTED.shares, PREDICTED))
@@ -204,7 +210,10 @@ def test_who_finds_no_nic_is_turned_away() -> None:
 
 
 def test_promises_are_judged_beside_those_that_are_there_in_the_end() -> None:
-    """In the table, f0 keeps a share of 0.9 next to one other function, and 0.8 next to two."""
+    """Check that promises are judged by the final neighbours on a NIC, not by those at arrival.
+
+    Function 0 keeps 0.9 of its solo throughput next to one other function, and 0.8 next to two.
+    """
     known: dict[Mix, dict[int, float]] = {
         (0,): {0: 100.0},
         (1,): {1: 50.0},
@@ -447,7 +456,7 @@ NO_NICS = np.zeros(0, dtype=np.intp)
 
 
 class KnownShares(PredictedShares):
-    """Shares that are all known, so that no predictions are needed."""
+    """Shares of solo throughput that are all known, so that no predictions are needed."""
 
     def __init__(self, shares: Shares) -> None:
         self.shares = shares
@@ -457,7 +466,7 @@ class KnownShares(PredictedShares):
 
 
 def alike(kept: Sequence[float]) -> KnownShares:
-    """Return the shares of a function, given by the number of its instances on a NIC."""
+    """Return the shares that a function keeps, by the number of its instances on a NIC."""
     shares = Shares(1)
     for count, share in enumerate(kept, 1):
         shares.add((0,) * count, np.array([share]), np.array([share]))
@@ -465,15 +474,16 @@ def alike(kept: Sequence[float]) -> KnownShares:
 
 
 def promising(*sla: float) -> Fleet:
-    """Return a fleet with one function, whose arrivals have these promised shares."""
+    """Return a fleet with one function, whose arrivals are promised these shares."""
     fleet = fleet_of((1,))
     return fleet._replace(functions=(fleet.functions[0]._replace(sla=sla),))
 
 
 def test_prices_are_those_of_the_linear_program() -> None:
-    """Two functions with 95 %, or four with 80 %, fill a NIC.
+    """Check the value of free room on a NIC against the dual linear program, solved by hand.
 
-    So a place costs 1/2 or 1/4 of a NIC.
+    Two instances with 95 % of their solo throughput, or four with 80 %, fill a NIC. So one instance
+    costs 1/2 or 1/4 of a NIC.
     """
     fleet = promising(0.8, 0.95)
     shares = alike((1.0, 0.95, 0.9, 0.8))
@@ -489,7 +499,10 @@ def test_prices_are_those_of_the_linear_program() -> None:
 @settings(max_examples=20)
 @given(st.integers(0, 10_000))
 def test_no_mix_is_worth_more_than_a_nic(seed: int) -> None:
-    """Prices are feasible in the dual linear program. A mix that the plan uses is worth one NIC."""
+    """Check that prices of functions are feasible in the dual linear program.
+
+    No mix of functions is worth more than one NIC; a mix that the optimal plan uses is worth one.
+    """
     draw = np.random.default_rng(seed)
     shares, mixes = Shares(3), possible_mixes(FLEET)
     for mix in mixes:
@@ -507,7 +520,10 @@ def test_no_mix_is_worth_more_than_a_nic(seed: int) -> None:
 
 @pytest.mark.parametrize(("policy", "most"), [("contention-aware", 41), ("bid-price", 32)])
 def test_prices_keep_like_promises_together(policy: str, most: int) -> None:
-    """First-fit puts promises of 95 % and of 80 % on the same NICs, which then stay half empty."""
+    """Check that prices put functions with equal promises on the same NICs, unlike first-fit.
+
+    First-fit mixes promises of 95 % and 80 % of solo throughput, and half of each NIC stays unused.
+    """
     fleet = promising(0.8, 0.95)
     shares = alike((1.0, 0.95, 0.9, 0.8))
     arrivals = arriving(*[(0, 0.95), (0, 0.8)] * 40)

@@ -1,4 +1,4 @@
-"""Tests the choice of mixes that a profile measures, on simulated machines."""
+"""Tests the choice of the mixes that a profile measures, on simulated machines."""
 
 import itertools
 import json
@@ -51,13 +51,13 @@ BENCHES = MemoryRange(Span(500_000, 64_000_000), None, ("updates", "copies"), 12
 
 
 def tiny(**effort: Any) -> Setup:
-    """Return the setup of `contention_tiny.yaml` with other limits of effort."""
+    """Return the profiling setup of `contention_tiny.yaml` with changed settings of `effort`."""
     setup = load_setup(str(TINY))
     return setup._replace(effort=setup.effort._replace(**effort))
 
 
 def wide(**effort: Any) -> Setup:
-    """Return a setup with wide ranges of traffic, and without clients of the accelerator."""
+    """Return a profiling setup with wide ranges of traffic, and without accelerator clients."""
     return tiny(**effort)._replace(traffic=WIDE, memory=BENCHES, client=None)
 
 
@@ -67,9 +67,9 @@ def score(competitor: MemBench) -> float:
 
 
 def cliff(point: Point) -> tuple[float, float]:
-    """Return the throughput at a point, alone and with competitors.
+    """Return the throughput of a simulated function, alone and with competitors.
 
-    With competitors, it drops at a smaller number of flows.
+    It drops at a certain number of flows, which is smaller with competitors.
     """
     mb_beside = 0.0 if point.memory is None else score(point.memory)
     rates = [1e6 / (1 + (point.traffic.flows > CLIFF / (1 + mb / 8))) for mb in (0.0, mb_beside)]
@@ -77,7 +77,7 @@ def cliff(point: Point) -> tuple[float, float]:
 
 
 def slope(point: Point) -> tuple[float, float]:
-    """Return the throughput alone and with competitors.
+    """Return the throughput of a simulated function, alone and with competitors.
 
     Both fall with the logarithm of flows, the latter faster.
     """
@@ -111,7 +111,7 @@ def flows(found: Sequence[Point]) -> list[int]:
 
 
 def near(found: Sequence[Point]) -> int:
-    """Return the number of points whose flows are within a factor of two of the drop."""
+    """Return the number of points whose flows are within a factor of two of the simulated drop."""
     return sum(CLIFF / 2 < one < CLIFF * 2 for one in flows(found))
 
 
@@ -142,7 +142,7 @@ def test_plans_keep_their_quota_and_ranges(plan: Any, mixes: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("mixes", [6, 24])
 def test_rows_of_each_kind_cover_the_declared_ranges(mixes: int, seed: int) -> None:
-    """The walk-through needs flows that the shipped seed once left out."""
+    """Check that measurements of each kind cover the ranges of flows, sizes and match ratios."""
     setup = load_setup(str(ROOT / "examples/contention/flow-monitor.yaml"))
     setup = setup._replace(effort=setup.effort._replace(mixes=mixes, seed=seed))
     setup = setup._replace(traffic=setup.traffic._replace(size=Span(64, 1500)))
@@ -187,7 +187,10 @@ def test_adaptive_looks_where_throughput_alone_changes() -> None:
 
 
 def test_throughput_alone_comes_along_with_every_mix() -> None:
-    """Every mix has a competitor, and no mix occurs twice."""
+    """Check that each measured mix has competitors and occurs once.
+
+    Each measurement includes the solo throughput, so no mix without competitors is needed.
+    """
     chosen = points(wide(plan="adaptive", mixes=40))
     assert all(one.memory is not None for one in chosen)
     assert len(set(chosen)) == 40
@@ -197,7 +200,10 @@ def test_throughput_alone_comes_along_with_every_mix() -> None:
 
 
 def test_adaptive_goes_into_the_widest_difference_first() -> None:
-    """Depth-first search of upper halves would spend the quota there if throughput falls."""
+    """Check that adaptive profiling divides upper and lower halves of the range of flows.
+
+    If throughput falls steadily, a depth-first search would use its quota in upper halves.
+    """
     found = flows(points(wide(plan="adaptive", mixes=30), slope))
     halves = [sum(low < one < high for one in found) for low, high in ((1e3, 3e4), (4e4, 1e6))]
     assert min(halves) >= 6
@@ -225,9 +231,9 @@ def test_adaptive_is_interrupted_before_it_knows() -> None:
 
 
 def test_what_can_be_measured_is_used_up() -> None:
-    """With one traffic and two competitors, only two memory rows are possible.
+    """Check that all possible rows for the memory model are measured before mixes of other kinds.
 
-    The remaining mixes are of other kinds.
+    With fixed traffic and two competitors, there are only two such rows.
     """
     setup = tiny(mixes=18)
     fixed = setup.traffic._replace(flows=Span(500, 500), size=Span(256, 256))
@@ -256,7 +262,7 @@ def test_active_knows_scores_before_it_begins() -> None:
 
 
 def rows_of(found: Sequence[Measured]) -> Rows:
-    """Return the rows from which the memory model learns, with competitors and alone."""
+    """Return the training rows of the memory model, with competitors and without."""
     rows = [
         (one.point.traffic.flows, one.point.traffic.size, mb, rate.value)
         for one in found
@@ -286,7 +292,7 @@ def test_active_tells_a_process_more_than_chance() -> None:
 
 
 class SimulatedProfiling(Profiling):
-    """A profile whose rates come from a function. At a chosen call, a stop is requested."""
+    """A profile whose throughput comes from a function. At a chosen call, a stop is requested."""
 
     def __init__(
         self,
@@ -355,9 +361,9 @@ def test_scores_are_measured_once_and_shown() -> None:
 
 
 def test_models_of_an_adaptive_profile_say_what_they_do_not_know(tmp_path: Path) -> None:
-    """A single mix shows that packet sizes have no effect.
+    """Check that a model reports packet sizes as outside of its training range.
 
-    All other mixes have the default size.
+    An adaptive profile fixes the packet size after one measurement has shown no effect of it.
     """
     folder, model = tmp_path / "nf.profile", tmp_path / "nf.model.json"
     profiling = SimulatedProfiling(headers_alone(plan="adaptive", mixes=30), slope)
@@ -386,9 +392,9 @@ def test_models_of_an_adaptive_profile_say_what_they_do_not_know(tmp_path: Path)
 
 
 def test_rows_are_used_where_random_ones_follow() -> None:
-    """With a step, few regions are left to be split.
+    """Check that adaptive profiling fills its quota with random points if no region is left.
 
-    The other points are random, with all sizes.
+    Throughput has one step, so few regions are divided. Random points have all packet sizes.
     """
     found, record = planned(wide(plan="adaptive", mixes=60))
     assert record["relevant"] == ["flow_count"]

@@ -1,4 +1,4 @@
-"""Tests the choice of points to measure: quotas, the paper's algorithm, and four plans compared."""
+"""Tests the choice of points to measure: quotas, the paper's algorithm, and four plans."""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +40,10 @@ SPACE = Space((FLOWS, SIZE), np.log1p(np.array([0.0, 20.0, 60.0, 120.0, 240.0]))
 
 
 def cliff(at: Point) -> float:
-    """Return the throughput at a point. It falls with competitors and with up to 60,000 flows."""
+    """Return the throughput of a simulated function at a point.
+
+    It falls with competitors, and with the number of flows up to 60,000.
+    """
     full_up = min(at.values()["flows"] / 60_000, 1.0)
     return 1000 / (1 + full_up + 0.25 * at.level * (0.3 + full_up))
 
@@ -86,9 +89,10 @@ def test_a_space_that_is_used_up_ends_it() -> None:
 
 
 def test_the_first_measurements_are_those_of_the_algorithm() -> None:
-    """Default traffic, both ends of each attribute, then ends and centres of regions, in order.
+    """Compare the first measured points of adaptive profiling with those of the paper's algorithm.
 
-    Sizes have no effect and keep their default; the upper half of each region comes first.
+    The algorithm measures default traffic, both ends of each attribute's range, then ends and
+    centres of regions, upper halves first. Packet sizes have no effect and keep their default.
     """
     settings = Settings(relevant=0.05, changes=0.05, draws=1)
     found = measured(adaptive(SPACE, 14, settings), cliff)
@@ -117,7 +121,7 @@ def test_attributes_that_change_little_are_left_out() -> None:
 
 
 def test_regions_of_steps_are_halved_until_nothing_is_between() -> None:
-    """A range is no longer halved once its ends are neighbouring whole numbers."""
+    """A range of flows is no longer halved once its ends are neighbouring whole numbers."""
 
     def step(at: Point) -> float:
         return 1000.0 if at.values()["flows"] < 77_777 else 500.0
@@ -153,7 +157,7 @@ def test_values_are_those_that_make_sense() -> None:
 
 
 def errors_of(plan: str) -> dict[str, float]:
-    """Train models on the 48 samples of a plan.
+    """Train models on the 48 measurements that a plan chooses.
 
     Return the relative error of each model at new points.
     """
@@ -162,7 +166,7 @@ def errors_of(plan: str) -> dict[str, float]:
 
 
 def error(samples: list[Sample]) -> dict[str, float]:
-    """Train models on these samples. Return the relative error of each model at new points."""
+    """Train models on these measurements. Return the relative error of each at new points."""
     kernel = ConstantKernel() * Matern(np.full(3, 0.5), (0.05, 20), nu=1.5)
     process = GaussianProcessRegressor(
         kernel + WhiteKernel(1e-4, (1e-6, 1)), normalize_y=True, random_state=0
@@ -171,7 +175,7 @@ def error(samples: list[Sample]) -> dict[str, float]:
 
 
 def error_of(learner: Any, samples: list[Sample]) -> float:
-    """Train one model on these samples, and return its relative error at new points."""
+    """Train a model on these measurements, and return its relative error at new points."""
     draw = np.random.default_rng(99)
     points = [SPACE.drawn(draw) for _ in range(300)]
     # Half of the points have up to 60,000 flows, where throughput changes.
@@ -188,10 +192,10 @@ TREES = GradientBoostingRegressor(random_state=0, n_estimators=200)
 
 @pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
 def test_four_ways_compared() -> None:
-    """With an equal quota, chosen points beat random ones, and come close to all points.
+    """Compare models that are trained on 48 points: random, by the paper, by active learning.
 
-    Each plan is judged by the model it is made for: the paper's by trees, active learning by a
-    Gaussian process.
+    Chosen points must beat random ones, and come close to all points. Each plan is judged by the
+    model that it is made for: the paper's by trees, active learning by a Gaussian process.
     """
     by_chance, by_paper, by_uncertainty = (errors_of(plan) for plan in PLANS)
     everything = measured(full(SPACE, 17), cliff)

@@ -1,4 +1,4 @@
-"""Tests that profiles are read from files, and that errors name file, row and column."""
+"""Tests that profiles are read from tables, and that errors name file, row and column."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def memory(tmp_path: Path) -> Path:
 
 
 def changed(path: Path, line: int, column: str, value: str) -> str:
-    """Change the value of a cell in a file; lines count from 1."""
+    """Set the value of a cell in a CSV file, and return the file; lines count from 1."""
     lines = path.read_text().splitlines()
     place = lines[0].split(",").index(column)
     cells = lines[line - 1].split(",")
@@ -201,7 +201,10 @@ def test_queries(tmp_path: Path, memory: Path) -> None:
 
 
 def test_tables_of_a_profile_are_queries(tmp_path: Path) -> None:
-    """Rows about memory state their match ratio above the columns. They have no client."""
+    """Check that measurements of a profile can be used as a query.
+
+    Rows without accelerator clients have their match ratio in a comment line above the table.
+    """
     like = profile(8)
     rows = write_memory(tmp_path / "rows.csv", like, {"mtbr": "300"})
     read = read_query(str(rows), like, accelerator=True)

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 def others(*of: tuple[float, float]) -> Others:
-    """Return arrays with one client for each row, from pairs of request time and rate."""
+    """Return accelerator clients, one for each row, from pairs of request time and rate."""
     times, rates = np.array(of).T[:, :, None]
     return Others(np.ones_like(times), times, rates)
 
@@ -49,7 +49,7 @@ WAITS = Waits(np.array([1.0, 3.0]), np.array([0.5, 2.0]))
 
 
 def beside(solo: Floats, own: Floats, clients: Others) -> Floats:
-    """Return the throughput of a function that waits as in `WAITS`, next to these clients."""
+    """Return the throughput of a function next to these clients, if it waits as in `WAITS`."""
     wait = WAITS.at(others_round_time(clients))
     return np.asarray(1 / (1 / solo + wait_per_packet(1 / solo, own, wait, clients)))
 

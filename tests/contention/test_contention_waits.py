@@ -1,4 +1,4 @@
-"""Tests that waits of run-to-completion functions are learnt from mixes and used in predictions."""
+"""Tests how a function waits for an accelerator in run-to-completion: learnt waits, predictions."""
 
 import json
 from collections.abc import Sequence
@@ -39,9 +39,9 @@ TIMES = np.linspace(2e-4, 2e-3, 10)
 
 
 def runs(added: Floats, times: Floats = TIMES) -> CoRuns:
-    """Return co-runs with one client, under different traffic.
+    """Return measurements with one accelerator client, under different traffic.
 
-    In each, packets take this additional time.
+    In each, waiting adds the given time to packets.
     """
     alone = np.random.default_rng(1).uniform(300.0, 900.0, len(times))
     names = tuple(f"mix-{at}" for at in range(len(times)))
@@ -98,7 +98,7 @@ OWN = 2e-4 * (1 + 0.003 * 400)
 
 
 def query(*of: tuple[float, float], with_clients: bool = True) -> Query:
-    """Return a query with one client in each row, from request times and rates."""
+    """Return a query with one accelerator client per row, from request times and rates."""
     times, rates = (np.array(one)[:, None] for one in zip(*of, strict=True))
     contention = {name: values[: len(of)] for name, values in columns(8, seed=9).items()}
     clients = Clients(np.ones_like(times), times, rates) if with_clients else None
@@ -157,9 +157,9 @@ def test_what_is_asked_of_many_mixes_is_what_is_asked_one_by_one() -> None:
 
 
 def rows(share: float, kept: Sequence[int] = range(12)) -> list[list[object]]:
-    """Return mixes with contention at the accelerator only.
+    """Return measured mixes with contention at the accelerator only.
 
-    The function waits for a share of each round.
+    The function waits for `share` of the time of the client's requests in its queues.
     """
     of = columns(12, seed=3)
     times = np.linspace(2e-4, 2e-3, 12)

@@ -1,6 +1,6 @@
-"""Tests wrong tables of `slowpath contention`: exit code 3 and one line with file, row and column.
+"""Tests invalid tables of `slowpath contention`: exit code 3, and one line that names the place.
 
-Each table that a command reads gets each damage, in CSV, JSON and Parquet.
+Each table that a command reads is damaged in each way, as CSV, JSON and Parquet.
 """
 
 import csv
@@ -108,7 +108,7 @@ CELLS: dict[str, tuple[str, str]] = {
 
 
 def written(path: Path, damage: Damage, column: str) -> None:
-    """Write a damaged table."""
+    """Write a damaged copy of a table."""
     lines = path.read_text().splitlines(keepends=True)
     head = [line for line in lines if line.startswith("#")]
     cells = [*csv.reader(lines[len(head) :])]
@@ -184,7 +184,7 @@ def test_files(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", READ)
 def test_remarks(folder: Path, name: str) -> None:
-    """Comment lines about all rows that are wrong: another device, another unit, or two values."""
+    """Check errors for wrong comment lines above a table: another device or unit, or two values."""
     read = READ[name]
     path, original = folder / read.file, (folder / read.file).read_text()
     rows = original[original.index("\nrow,") + 1 :]
@@ -228,7 +228,7 @@ def test_too_few_rows(folder: Path) -> None:
 
 
 def as_json(path: Path, column: str, text: object) -> None:
-    """Replace a CSV table by a JSON table in which the second row has another value."""
+    """Replace a CSV table by a JSON table whose second row has another value in a column."""
     lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
     rows: list[dict[str, object]] = [*csv.DictReader(lines)]
     rows[1][column] = text

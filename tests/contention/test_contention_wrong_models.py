@@ -42,7 +42,7 @@ DIAGNOSED = f"diagnose nf.json {TRAFFIC}"
 
 
 def changed(path: Path, place: str, value: object) -> None:
-    """Set the value at a path in a JSON document. If `value` is `...`, delete it instead."""
+    """Set the value at a path in a JSON file. If `value` is `...`, delete it instead."""
     document = json.loads(path.read_text())
     *keys, last = [int(step) if step.isdigit() else step for step in place.split(".")]
     inside = document
@@ -340,7 +340,7 @@ def test_queries_that_say_more_than_a_model_knows(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def process() -> FunctionModel:
-    """Return a model whose recipe has Gaussian processes."""
+    """Return a model of a function whose memory model consists of Gaussian processes."""
     memory = profile(16, 3)
     recipe = RECIPES["process-plain"]
     return learn(Profiles(memory), ModelChoice(recipe, (), np.array([0.1])))

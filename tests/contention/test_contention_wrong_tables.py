@@ -1,6 +1,6 @@
-"""Damage that is only possible in single tables of `slowpath contention`, and unusual valid tables.
+"""Tests damaged tables of single commands of `slowpath contention`, and unusual valid tables.
 
-`test_contention_wrong.py` has the damage that is possible in all tables.
+`test_contention_wrong.py` tests damage that is possible in all tables.
 """
 
 import json
@@ -177,7 +177,7 @@ def test_rows_at_an_accelerator_are_no_memory_profile(folder: Path) -> None:
 
 
 def test_what_is_right_is_read(folder: Path) -> None:
-    """Unusual but valid files are read.
+    """Tests unusual but valid tables.
 
     They have other line ends, a byte order mark, other separators, repeated comments, or JSON
     numbers.

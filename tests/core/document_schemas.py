@@ -1,6 +1,6 @@
 """Derives the JSON Schemas of documents that Python writes from their `TypedDict` classes.
 
-Descriptions are the string literals below keys, which Python ignores.
+Descriptions of keys are the string literals below the keys, which Python ignores.
 """
 
 import ast
@@ -71,7 +71,7 @@ DOCUMENTS: dict[str, Any] = {
 
 
 def document_schema(name: str) -> Schema:
-    """Return the schema of the documents of a command."""
+    """Return the JSON Schema of the documents that a command writes."""
     definitions: dict[str, Schema] = {}
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -91,7 +91,7 @@ def _record(kind: Any, definitions: dict[str, Schema]) -> Schema:
 
 
 def _part(kind: Any, definitions: dict[str, Schema]) -> Schema:
-    """Return the schema of a Python type. `TypedDict` classes become references to definitions."""
+    """Return the JSON Schema of a Python type. `TypedDict` classes become references."""
     origin, arguments = get_origin(kind), get_args(kind)
     if is_typeddict(kind):
         if kind.__name__ not in definitions:
@@ -110,14 +110,14 @@ def _part(kind: Any, definitions: dict[str, Schema]) -> Schema:
 
 
 def _items(origin: type, inside: list[Schema]) -> Schema:
-    """Return the schema keywords that describe the items of a list or tuple type."""
+    """Return the JSON Schema keywords for the items of a list or tuple type."""
     if origin is list:
         return {"items": inside[0]}
     return {"prefixItems": inside, "maxItems": len(inside), "minItems": len(inside)}
 
 
 def _union(choices: list[Schema]) -> Schema:
-    """Return the schema of a union: a list of types if possible, else `anyOf`."""
+    """Return the JSON Schema of a union: a list of types if possible, else `anyOf`."""
     if any("type" not in choice for choice in choices):
         return {"anyOf": choices}
     merged: Schema = {}

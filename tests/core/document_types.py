@@ -24,7 +24,7 @@ _GOLDEN = GOLDEN / "schema"
 
 
 class Module(NamedTuple):
-    """A Python module to be generated."""
+    """Description of a Python module to be generated."""
 
     about: str  # first line of its docstring
     schemas: dict[Path, str | None]  # by file: name of the type of the whole document, if any
@@ -79,7 +79,7 @@ class _Writer:
         self._final = {_name(one) for some in alternatives for one in some if "$ref" in one}
 
     def text(self, homes: dict[str, str]) -> str:
-        """Return the text of this module.
+        """Return the source text of the generated module.
 
         Types that are keys of `homes` are imported from those modules.
         """
@@ -167,7 +167,7 @@ def _name(reference: Schema) -> str:
 
 
 def _type(part: Schema) -> str:
-    """Return the annotation for a schema."""
+    """Return the Python annotation for a JSON Schema."""
     choices = part.get("anyOf", part.get("oneOf"))
     if "default" in part:  # older versions did not write the key
         choices = [{key: part[key] for key in part if key != "default"}, {"type": "null"}]
@@ -202,7 +202,7 @@ def _union(kinds: list[str]) -> str:
 
 
 def bracketed(head: str, inside: list[str], tail: str) -> list[str]:
-    """Return a bracketed list as one line, or as several lines if one would be too long."""
+    """Format a bracketed list as one line, or as several lines if one would be too long."""
     indent = " " * (len(head) - len(head.lstrip()))
     line = f"{head}{', '.join(inside)}{tail}"
     if len(line) <= _WIDTH:
@@ -214,7 +214,7 @@ def bracketed(head: str, inside: list[str], tail: str) -> list[str]:
 
 
 def docstring(text: str, indent: str) -> list[str]:
-    """Return a description as lines of a docstring; none if it is empty."""
+    """Return a description as lines of a docstring; an empty list without a description."""
     if not text:
         return []
     parts = [_wrapped(part, indent) for part in f'"""{text}"""'.split("\n\n")]

@@ -1,4 +1,7 @@
-"""Functions that workers run in tests of pools; a separate module, because workers import it."""
+"""Functions that worker processes run in tests of pools.
+
+They are in a separate module, because workers import it.
+"""
 
 import os
 import signal
@@ -8,7 +11,6 @@ from pathlib import Path
 
 
 def squared(common: int, item: int) -> int:
-    """Return a value that tests can predict."""
     return common * item * item
 
 
@@ -25,7 +27,7 @@ def dies_once(common: str, item: int) -> tuple[int, int]:
 
 
 def always_dies(_common: None, _item: int) -> None:
-    """Kill the worker."""
+    """Kill the worker process that runs this function."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -52,9 +54,9 @@ def waits_for_a_file(common: str, item: int, _stop: Callable[[], bool]) -> int:
 
 
 def waits_to_be_asked(common: str, item: int, stop_requested: Callable[[], bool]) -> str:
-    """Run until a stop is requested.
+    """Run until a stop is requested, and return a text.
 
-    Mark the start, with the process, and the end by files in the folder `common`.
+    Files in the folder `common` mark the start, with the process id, and the end.
     """
     Path(common, f"begun {item}").write_text(f"{os.getpid()}")
     while not stop_requested():

@@ -1,4 +1,4 @@
-"""Finds dependencies between source files, in Python and in Rust, in order to detect circles."""
+"""Finds import cycles between source files, in Python and in Rust."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ Graph = Mapping[str, set[str]]
 
 
 def circles(graph: Graph) -> list[set[str]]:
-    """Return the sets of files that depend on each other in a circle (Tarjan 1972)."""
+    """Return the sets of files that depend on each other in a cycle (Tarjan 1972)."""
     number, low = dict[str, int](), dict[str, int]()
     stack, found = list[str](), list[set[str]]()
 
@@ -100,10 +100,11 @@ class _Module(NamedTuple):
 
 
 def rust_graph(crate: Path) -> Graph:
-    """Return the dependencies of a crate's files: a file uses the files that define its names.
+    """Return the dependencies between a crate's files.
 
-    Re-exports (`pub use`) do not count as uses. Names are resolved without types, so that methods
-    and the content of macros are left out.
+    A file depends on the files that define the names that it uses. Re-exports (`pub use`) do not
+    count as uses. Names are resolved without types, so that methods and the content of macros are
+    left out.
     """
     modules = dict(_modules(crate / "src", (), crate / "src/lib.rs", crate / "src"))
     graph = {module.file: set[str]() for module in modules.values()}
@@ -138,7 +139,7 @@ def _modules(src: Path, name: Names, path: Path, folder: Path) -> Iterator[tuple
 
 
 def _expanded(tree: str) -> Iterator[tuple[Names, str]]:
-    """Yield the paths in a `use` tree, each with its name in the importing module."""
+    """Yield the paths in a Rust `use` tree, each with its name in the importing module."""
     tree = tree.strip()
     if tree.endswith("}"):
         start, inner = tree[:-1].split("{", 1)
@@ -171,7 +172,7 @@ def _pieces(inner: str) -> Iterator[str]:
 def _defined(
     modules: Mapping[Names, _Module], here: Names, path: Names, seen: frozenset[tuple[Names, Names]]
 ) -> tuple[Names, str | None] | None:
-    """Return the module that defines the item of a path, and the item's name in it.
+    """Return the module that defines the item of a Rust path, and the item's name in it.
 
     The name is None if the path names a module. The result is None for items of other crates.
     """

@@ -1,4 +1,4 @@
-"""Generates the tables of `docs/json.md` from the schemas: keys, types and descriptions."""
+"""Generates the tables of `docs/json.md` from JSON Schemas: keys, types and descriptions."""
 
 import re
 from typing import Any
@@ -14,12 +14,12 @@ Schema = dict[str, Any]
 
 
 def fill_in(page: str) -> str:
-    """Return the page with renewed tables."""
+    """Return the text of `docs/json.md` with regenerated tables."""
     return MARKS.sub(lambda mark: f"{mark[1]}{_table(mark[2], mark[3])}{mark[4]}", page)
 
 
 def tables_needed(name: str) -> set[tuple[str, str]]:
-    """Return the tables that a document needs: its own, and one for each definition with keys."""
+    """Return the tables that describe a document: its own, and one per definition with keys."""
     definitions = schema(name)["$defs"].items()
     return {(name, "")} | {(name, key) for key, one in definitions if "properties" in one}
 
@@ -37,7 +37,10 @@ def _table(name: str, definition: str | None) -> str:
 
 
 def _words(part: Schema, definitions: dict[str, Schema]) -> str:
-    """Describe a type in words. Definitions without keys are described in place."""
+    """Describe a type of a JSON Schema in words.
+
+    Definitions without keys are described in place.
+    """
     if "$ref" in part:
         name = part["$ref"].rpartition("/")[2]
         known = definitions[name]

@@ -1,4 +1,4 @@
-"""Tests errors of the command line: invalid input, wrong usage, general options, targets.
+"""Tests command-line errors: invalid input, wrong usage, general options and targets.
 
 For invalid input, there is one line on standard error, and the other files are analysed.
 """
@@ -99,7 +99,7 @@ def test_endless_file() -> None:
 
 
 def expect_error(bad: Path, place: str, word: str) -> None:
-    """Check that the only output is a line with the file, the place in it, and `word`."""
+    """Check that the only output is an error line with the file, the place in it, and `word`."""
     run = slowpath("bound", bad)
     assert run.returncode == 3
     assert run.stdout == ""

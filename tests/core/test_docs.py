@@ -1,4 +1,4 @@
-"""Tests that the documentation agrees with the program."""
+"""Tests that the documentation agrees with what the commands do."""
 
 import os
 import re
@@ -21,7 +21,7 @@ CI_PAGE = ROOT / "docs/ci.md"
 
 
 def _groups(member: Command | Group, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the words with which each group and each command is called."""
+    """Yield the words of each command and command group, such as `("chain", "facts")`."""
     yield words
     if isinstance(member, Group):
         if member.file_command is not None:
@@ -112,7 +112,7 @@ def assert_shows(command: str, excerpt: str) -> None:
 
 
 def workflow() -> tuple[dict[str, str], dict[str, str]]:
-    """Return the variables of the workflow in `docs/ci.md`, and the script of each step."""
+    """Return the variables of the CI workflow in `docs/ci.md`, and the script of each step."""
     (text,) = re.findall(r"^```yaml\n(.*?)^```", CI_PAGE.read_text(), re.MULTILINE | re.DOTALL)
     variables = dict(re.findall(r"^  ([A-Z_]+): (.+)$", text, re.MULTILINE))
     steps = re.findall(r"- name: (.+)\n(?: {8}if: .+\n)? {8}run: \|\n((?: {10}.+\n)+)", text)
@@ -123,7 +123,7 @@ STEPS = ("Guarantees of the base branch", "Guarantees of this change", "Compare"
 
 
 def run_workflow(folder: Path, old: str, new: str, **changes: str) -> list[int]:
-    """Run the workflow for a change of an object; return the exit codes of its `STEPS`.
+    """Run the CI workflow for a change of an object; return the exit codes of its `STEPS`.
 
     `changes` are environment variables in place of those of the workflow.
     """
@@ -137,7 +137,7 @@ def run_workflow(folder: Path, old: str, new: str, **changes: str) -> list[int]:
 
 
 def shell(script: str, folder: Path, variables: dict[str, str]) -> CompletedProcess[str]:
-    """Run a script as GitHub does, with the tested `slowpath` in PATH."""
+    """Run a shell script as GitHub does, with the tested `slowpath` in PATH."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
     environment = os.environ | variables | {"PATH": path}

@@ -1,4 +1,4 @@
-"""Tests the Python side of the engine's interface. Most tests replace the engine by a fake."""
+"""Tests the Python side of the interface to the Rust engine, mostly with a fake engine."""
 
 import json
 import os
@@ -22,19 +22,19 @@ FEATURES = "crates/bpf/tests/data/features.bpf.o"
 
 
 class Bound(SimpleNamespace):
-    """Fake of `_core.Bound`."""
+    """A fake of the engine's class `_core.Bound`."""
 
 
 class Path(SimpleNamespace):
-    """Fake of `_core.Path`."""
+    """A fake of the engine's class `_core.Path`."""
 
 
 class SoFar(SimpleNamespace):
-    """Fake of `_core.SoFar`."""
+    """A fake of the engine's class `_core.SoFar`."""
 
 
 class Result(SimpleNamespace):
-    """Fake of `_core.Result`."""
+    """A fake of the engine's class `_core.Result`."""
 
 
 DETAIL: dict[str, object] = {"paths": [], "code": [], "failure": None}
@@ -43,7 +43,7 @@ Install = Callable[[Callable[["FakeAnalysis"], Iterator[object]]], None]
 
 
 class FakeAnalysis:
-    """Fake of `_core.Analysis` that yields the events of a script."""
+    """A fake of the engine's class `_core.Analysis`, which yields the events of a script."""
 
     def __init__(self, script: Callable[["FakeAnalysis"], Iterator[object]], file: str) -> None:
         self.file = file
@@ -68,7 +68,7 @@ def _heed_interrupts() -> Iterator[None]:
 
 @pytest.fixture
 def install(monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Return a function that installs a fake engine. Its analyses yield a script's events."""
+    """Return a function that replaces the engine by a fake, whose analyses follow a script."""
 
     def replace(script: Callable[[FakeAnalysis], Iterator[object]]) -> None:
         core = SimpleNamespace(
@@ -85,7 +85,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Install:
 
 
 def analyse(file: str, on_progress: Callable[[Progress], None] = lambda _: None) -> Outcome | None:
-    """Run an analysis of the fake engine; return its outcome, None if it ends without one."""
+    """Run an analysis of the fake engine; return its outcome, or None if it has none."""
     run = Run()
     subject = Subject(file, objects.Object(b""), 0, None)
     with heeding_signals() as stopping:

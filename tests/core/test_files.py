@@ -1,4 +1,4 @@
-"""Tests how commands write files: completely or not at all, and never over an input file."""
+"""Tests that commands write files completely or not at all, and never over an input file."""
 
 import errno
 import hashlib
@@ -96,7 +96,7 @@ def test_a_full_disk_destroys_nothing(tmp_path: Path) -> None:
 def test_files_are_written_in_one_place() -> None:
     """Only `core/inputs.py` writes output files.
 
-    The other places write to streams and temporary files.
+    Other modules write only to streams and temporary files.
     """
     writing = re.compile(r"""open\([^)]*["'][wax]b?["']|\.write_(text|bytes)\(|savefig\(""")
     allowed = {

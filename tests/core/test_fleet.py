@@ -1,4 +1,4 @@
-"""Tests of process pools on this machine and on a Dask cluster, with workers that die."""
+"""Tests process pools on this machine and on a Dask cluster, with workers that die."""
 
 import json
 import os
@@ -33,7 +33,7 @@ NOBODY = "tcp://127.0.0.1:9"
 
 
 class Gone(Exception):  # noqa: N818 - nothing is wrong
-    """Raised by a test to stop waiting for results."""
+    """An exception by which a test stops waiting for the results of a pool."""
 
 
 def gone_once_two_work(folder: Path) -> PoolObserver:
@@ -96,7 +96,10 @@ def test_only_the_item_that_kills_workers_has_no_result(pool: Pool) -> None:
 
 
 def test_results_are_there_as_soon_as_all_in_front_are(pool: Pool, tmp_path: Path) -> None:
-    """The other items wait for a file. The test writes it after the first result arrives."""
+    """Check that a pool yields the first result while all other items still wait.
+
+    They wait for a file, which the test writes after the first result.
+    """
     mark = tmp_path / "had"
     with closing(pool.each(waits_for_a_file, str(mark), ITEMS)) as found:
         first = next(found)
@@ -129,7 +132,7 @@ def test_abandoned_work_ends(pool: Pool, tmp_path: Path) -> None:
 def test_work_ends_with_its_caller(
     scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Workers stop when their caller was killed, although it cannot ask them to stop."""
+    """Workers stop if their caller was killed, although it cannot ask them to stop."""
     with connected(scheduler) as pool:
         monkeypatch.setattr("slowpath.core.jobs.cluster_pool._Workers.end", lambda _self: None)
         with pytest.raises(Gone):

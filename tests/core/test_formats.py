@@ -1,4 +1,4 @@
-"""Tests that every value of `--format` has a reporter."""
+"""Tests that every value of `--format` has a function that prints it."""
 
 from importlib import import_module
 
@@ -39,5 +39,5 @@ def test_the_suffix_of_a_file_names_its_format(
 
 
 def fields(report: list[object]) -> list[str]:
-    """Return a report that has one line for each value."""
+    """Format a report as one line per value."""
     return [str(one) for one in report]

@@ -46,7 +46,7 @@ assert libc.prctl(22, 2, ctypes.byref(Program(len(codes), code)), 0, 0) == 0  # 
 def _under(command: Sequence[str], code: str = OPEN, *arguments: str) -> str:
     """Run Python code by a command that removes privileges, and return its output.
 
-    Skip the test without a kernel.
+    Skip the test if programs cannot be loaded into the kernel.
     """
     try:
         kernel.open_kernel()

@@ -1,4 +1,4 @@
-"""Tests that crates and folders of the package depend on each other only as layers.toml permits."""
+"""Tests that crates and Python folders depend on each other only as layers.toml permits."""
 
 import re
 import tomllib
@@ -17,7 +17,7 @@ PACKAGE = ROOT / "python/slowpath"
 
 
 def _manifests() -> dict[str, set[str]]:
-    """Return the crates of the project that each crate depends on, except for its tests."""
+    """Return the crates of the project that each crate depends on, except in its tests."""
     found = {}
     for path in sorted(ROOT.glob("crates/*/Cargo.toml")):
         manifest = tomllib.loads(path.read_text())
@@ -36,7 +36,7 @@ def test_crates_use_only_permitted_crates() -> None:
 
 
 def _entry(file: str) -> str:
-    """Return the entry of layers.toml that a file of the package belongs to."""
+    """Return the entry of layers.toml for a file of the Python package."""
     return file if file in FOLDERS else file.rpartition("/")[0]
 
 
@@ -50,7 +50,7 @@ def test_python_folders_use_only_permitted_folders() -> None:
 
 @pytest.mark.parametrize("layers", [CRATES, FOLDERS], ids=["crates", "python"])
 def test_layers_use_layers_above_them(layers: dict[str, list[str]]) -> None:
-    """Each entry uses only entries before it, so there are no circles."""
+    """Each entry of layers.toml uses only entries before it, so there are no cycles."""
     above = set[str]()
     for name, uses in layers.items():
         assert {*uses} <= above, name
@@ -58,7 +58,7 @@ def test_layers_use_layers_above_them(layers: dict[str, list[str]]) -> None:
 
 
 def test_every_entry_has_files() -> None:
-    """An entry without files could permit imports that nobody intended."""
+    """Check that each entry of layers.toml has files. Others could permit unwanted imports."""
     entries = {_entry(path.relative_to(PACKAGE).as_posix()) for path in PACKAGE.rglob("*.py")}
     assert entries == {*FOLDERS}
 
@@ -76,7 +76,7 @@ def test_every_path_on_the_page_exists() -> None:
 
 
 def _files() -> Iterator[Path]:
-    """Yield everything at the top of the repository, and everything in some of its folders."""
+    """Yield all paths in the repository's top folder and in the folders of its sources."""
     yield from ROOT.iterdir()
     for folder in (".ci", "crates", "docs", "examples", "python", "research", "targets", "tests"):
         yield from (ROOT / folder).rglob("*")
@@ -91,16 +91,19 @@ def test_only_one_folder_imports_the_compiled_engine() -> None:
 
 
 def test_the_package_does_not_use_research() -> None:
-    """For crates, no such test is needed: their manifests may name only crates of layers.toml."""
+    """Check that the Python package does not import modules of `research`.
+
+    For crates, layers.toml already excludes this.
+    """
     modules = "|".join(path.stem for path in (ROOT / "research").glob("*.py"))
     importing = re.compile(rf"^\s*(?:from|import) (?:{modules}|research)\b", re.MULTILINE)
     assert not [path for path in PACKAGE.rglob("*.py") if importing.search(path.read_text())]
 
 
 def test_every_file_of_tests_of_a_crate_is_run() -> None:
-    """All test files of a crate form one program, which links only once.
+    """Check that `tests/main.rs` of each crate names all other test files in its folder.
 
-    `tests/main.rs` names them.
+    The files are one program, which is linked only once.
     """
     for folder in [*sorted(ROOT.glob("crates/*/tests")), ROOT / "research/nicsim/tests"]:
         files = {path.stem for path in folder.glob("*.rs")}
@@ -120,7 +123,7 @@ def test_no_rust_file_uses_another_in_a_circle() -> None:
 
 
 def test_no_python_module_uses_another_in_a_circle() -> None:
-    """Imports inside functions and for annotations count as well."""
+    """Check for import cycles, also by imports inside functions and for annotations."""
     assert not circles(python_graph(PACKAGE))
 
 
@@ -135,7 +138,7 @@ def test_no_python_module_uses_another_in_a_circle() -> None:
     ],
 )
 def test_circles_of_rust_files_are_found(tmp_path: Path, uses: str) -> None:
-    """A file depends on another one however it names its items, even through re-exports."""
+    """Check that a cycle of two files is found for each form of `use`, path and re-export."""
     source = tmp_path / "src"
     (source / "a").mkdir(parents=True)
     (source / "lib.rs").write_text("mod a;\npub use a::B;")

@@ -1,4 +1,4 @@
-"""Tests programs that kernels reject: too much stack in nested calls, and callbacks."""
+"""Tests programs that kernels reject: too much stack in nested calls, and wrong callbacks."""
 
 import json
 import random
@@ -27,7 +27,7 @@ def shown(file: Path) -> Any:
 def nested(bytes_: list[int]) -> str:
     """Return C functions that call each other in a chain.
 
-    Their stacks have these sizes in bytes.
+    The size of each function's stack frame in bytes is given.
     """
     lines = []
     for number, size in reversed(list(enumerate(bytes_))):
@@ -47,7 +47,7 @@ def nested(bytes_: list[int]) -> str:
 
 
 def loads(file: Path) -> bool:
-    """Return true if bpftool can load an object into the running kernel."""
+    """Return true if bpftool can load the object into the running kernel."""
     pin = f"/sys/fs/bpf/slowpath-{file.parent.name}"
     run = subprocess.run(
         [shutil.which("bpftool") or "bpftool", "prog", "load", file, pin],

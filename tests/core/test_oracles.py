@@ -1,4 +1,7 @@
-"""Tests that comparisons with oracles are reported, and that comparing nothing fails."""
+"""Tests that comparisons with oracles are reported, and that comparing nothing fails.
+
+An oracle is an independent source of expected results, such as the kernel.
+"""
 
 from pathlib import Path
 

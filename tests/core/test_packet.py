@@ -143,7 +143,7 @@ def test_memory_dump() -> None:
 
 
 def read_pcap(data: bytes) -> list[bytes]:
-    """Read a capture file, following the description of the format."""
+    """Return the packets of a capture file, read independently by the format's description."""
     magic, major, minor, zone, accuracy, snaplen, link = struct.unpack_from("<IHHiIII", data)
     assert (magic, major, minor, zone, accuracy, link) == (0xA1B2C3D4, 2, 4, 0, 0, 1)
     packets, at = [], 24

@@ -90,7 +90,7 @@ def run(capfd: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder of hostile files."""
+    """Return a folder of files whose names and texts contain control characters."""
     made = tmp_path / f"={HOSTILE}{ODD_BYTES}\n"
     made.mkdir()
     variants = (
@@ -165,7 +165,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def hostile_result(side: str) -> dict[str, Any]:
-    """Return a saved result with hostile characters in all its texts."""
+    """Return a saved result whose texts all contain control characters."""
 
     def changed(value: Any) -> Any:
         if isinstance(value, dict):
@@ -180,7 +180,7 @@ def hostile_result(side: str) -> dict[str, Any]:
 
 
 def formats(command: Command) -> list[str]:
-    """Return the formats of a command. Without the option `--format`, this is one empty name."""
+    """Return the values of a command's option `--format`; one empty name if it has none."""
     for entry in command.options:
         if "--format" in entry.names:
             return list(entry.settings["choices"])
@@ -188,7 +188,10 @@ def formats(command: Command) -> list[str]:
 
 
 def calls(command: str, folder: Path) -> list[list[str | Path]]:
-    """Return lists of arguments for a command. With each, its output has hostile texts."""
+    """Return lists of arguments for a command. With each, its output has hostile texts.
+
+    Hostile texts contain control sequences and similar characters.
+    """
     thing = folder / "object.bpf.o"
     listing, broken = folder / "broken.asm", folder / "broken.bpf.o"
     all_of = ["-s", "*"]
@@ -459,7 +462,7 @@ def is_number(text: str) -> bool:
 
 
 def test_hostile_texts_appear_in_outputs(folder: Path, run: Run) -> None:
-    """Hostile texts do appear in outputs, so that `test_output_has_no_effect` tests something."""
+    """Hostile texts do appear in outputs; otherwise `test_output_has_no_effect` tests nothing."""
     code, output, _ = run("show", folder / "object.bpf.o", "--listing")
     assert code == 0
     for text in (r"\u{1b}[2J\u{202e}=\u{7f}", r"if\u{1b}[2J\u{202e}", r"pwn\u{7}"):
@@ -525,6 +528,6 @@ def test_json_has_no_numbers_that_are_none(number: float) -> None:
 
 
 def test_options_are_read_as_typed() -> None:
-    """Escaping changes only outputs, not the values of options."""
+    """Check that control characters in option values are not escaped when they are parsed."""
     args = read(command_parser("slowpath show", dict(commands())["show"]), [HOSTILE])
     assert args.file == [HOSTILE]

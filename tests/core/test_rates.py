@@ -1,4 +1,4 @@
-"""Tests of reading and formatting rates."""
+"""Tests reading and formatting of rates, such as `40Gbit/s`."""
 
 from decimal import ROUND_FLOOR, Context, Decimal
 

@@ -1,4 +1,4 @@
-"""Tests of saved results: they are read as written, and anything else is rejected."""
+"""Tests saved results: they are read as they were written, and anything else is rejected."""
 
 import copy
 import json
@@ -91,7 +91,7 @@ def test_other_json_is_refused(document: object) -> None:
 
 
 def places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the paths of all values in a document."""
+    """Return the paths of all values in a JSON document, as tuples of keys and indices."""
     items = (
         value.items()
         if isinstance(value, dict)

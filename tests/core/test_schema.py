@@ -26,7 +26,7 @@ def test_types_of_python_are_those_of_the_engine(path: str) -> None:
 
 
 def undescribed(part: object, place: str = "") -> list[str]:
-    """Return the paths of properties and definitions without a description."""
+    """Return the paths of a JSON Schema's properties and definitions without a description."""
     if not isinstance(part, dict):
         return []
     missing = []
@@ -75,7 +75,7 @@ EXPECTED = [
 
 
 def closed(part: Any) -> Any:
-    """Return a schema that allows only the keys that it names."""
+    """Return a JSON Schema that allows only the keys that it names."""
     if isinstance(part, list):
         return [closed(one) for one in part]
     if not isinstance(part, dict):
@@ -85,7 +85,7 @@ def closed(part: Any) -> Any:
 
 
 def check(name: str, text: str) -> None:
-    """Check a document against its schema, with an independent and with slowpath's validator."""
+    """Check a document against its JSON Schema, by an independent validator and slowpath's own."""
     shape, document = schema(name), json.loads(text)
     Draft202012Validator(closed(shape)).validate(document)
     check_shape(document, shape, shape["$defs"], "")

@@ -1,4 +1,4 @@
-"""Tests of the default selection of programs in an object, and of remarks on the others."""
+"""Tests which programs of an object are selected by default, and remarks on the others."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ COUNT = ("--target", "ebpf")
 def renamed(folder: Path, section: str) -> Path:
     """Return a copy of `OBJECT` whose program is in `section`, a name of three letters.
 
-    The type of the program's argument does not tell the program type either.
+    The argument's type is renamed, too, so that only the section can tell the program type.
     """
     content = OBJECT.read_bytes()
     for old, new in ((b".relxdp\0", f".rel{section}\0".encode()), (b"xdp_md\0", b"our_md\0")):
@@ -57,7 +57,7 @@ def test_a_comparison_accepts_unknown_types(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["bound", "compile"])
 def test_programs_of_other_types_are_not_analysed(tmp_path: Path, command: str) -> None:
-    """No option would help, so the error names none."""
+    """Check that the error for a program of another type than XDP suggests no options."""
     file = renamed(tmp_path, "tcx")
     run = slowpath(command, file)
     reason = (
@@ -88,7 +88,7 @@ def test_one_of_several_of_unknown_type_is_chosen_by_name_only() -> None:
 
 
 def test_the_hint_names_options_where_they_help(tmp_path: Path) -> None:
-    """The object has two programs of unknown type."""
+    """Check that the error for an object with programs of unknown type names `--section`."""
     legacy = (ROOT / "crates/bpf/tests/data/legacy.bpf.o").read_bytes()
     assert legacy.count(b"xdp_filter\0") >= 1
     file = tmp_path / "legacy.bpf.o"

@@ -1,4 +1,4 @@
-"""Tests of the compilation of C sources by clang, and of errors for other kinds of source."""
+"""Tests the compilation of C sources by clang, and errors for other kinds of source."""
 
 import json
 import os
@@ -33,7 +33,7 @@ CARD = ("--target", "agilio-cx-2x40")
 
 @pytest.fixture
 def compiler() -> list[str]:
-    """Return the command of clang."""
+    """Return the command that starts clang. Skip the test if clang is not installed."""
     return needs_clang()
 
 
@@ -411,7 +411,7 @@ def test_the_command_that_is_offered_works(compiler: list[str], source: Path, ki
 
 @pytest.mark.parametrize("piece", [b"\n", b" ", b"\t#", b"define @", b"a:", b"0123456789:", b". "])
 def test_repetitive_files_take_linear_time(piece: bytes) -> None:
-    """Patterns take linear time; one with backtracking would not finish."""
+    """Regular expressions take linear time; one with backtracking would not finish."""
     assert kind_of("a", piece * (1 << 20)) in {None, "ll"}
 
 

@@ -1,4 +1,4 @@
-"""Tests of JSON with line numbers: the values are those of Python's own parser."""
+"""Tests a JSON parser that notes line numbers; its values must equal those of Python's parser."""
 
 import json
 from typing import Any

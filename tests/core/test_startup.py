@@ -1,4 +1,4 @@
-"""Tests of imports at start-up, which takes a large part of short runs.
+"""Tests which modules are imported at start-up, which takes a large part of short runs.
 
 A limit on the time would depend on the machine; the set of imported modules does not.
 """
@@ -48,7 +48,7 @@ OBJECT = "examples/count_min.1.bpf.o"
 
 
 def imported(*words: str) -> set[str]:
-    """Return the modules that a run without a terminal imports, except those of bare Python."""
+    """Return the modules that a command imports, except those that Python itself imports."""
     run = subprocess.run(
         [sys.executable, "-c", REPORT, *words],
         cwd=ROOT,
@@ -109,7 +109,10 @@ def test_no_command_imports_an_extra(words: Sequence[str]) -> None:
 
 @pytest.mark.parametrize("command", ["predict", "diagnose"])
 def test_stored_models_take_no_package_that_learns(command: str) -> None:
-    """Importing scikit-learn and SciPy takes longer than a prediction."""
+    """Check that predictions from stored models import numpy, but neither scikit-learn nor SciPy.
+
+    Their import takes longer than a prediction.
+    """
     pytest.importorskip("numpy")
     traffic = ["--traffic", "flows=16000,size=1500,mtbr=200"]
     model, beside = (f"examples/fleet/{name}.model.json" for name in ("ids", "nat"))

@@ -1,4 +1,4 @@
-"""Tests of standard streams that are closed, full, or not read: exit codes stay right.
+"""Tests that exit codes are right if standard streams are closed, full, or not read.
 
 Messages that cannot be written to standard error have no effect on the exit code. Output that
 cannot be written is an error with exit code 3.
@@ -94,7 +94,7 @@ def test_lost_messages_change_no_exit_code(case: str, errors: str) -> None:
 
 
 def every_command() -> Iterator[tuple[str, ...]]:
-    """Yield a successful call of each command in each of its formats."""
+    """Yield arguments for a successful run of each command in each of its formats."""
     words = {
         "bound": [LISTING],
         "annotate": [LISTING],
@@ -164,7 +164,7 @@ def test_output_and_errors_that_cannot_be_written() -> None:
 
 
 def test_output_that_is_not_read_to_its_end() -> None:
-    """After `slowpath | head`, the exit code is that of a process killed by SIGPIPE."""
+    """Check that the exit code after `slowpath | head` is that of a process killed by SIGPIPE."""
     for words in (["bound", LISTING], ["show", OBJECT, "--listing"], ["bound", "--help"]):
         run = run_on(words, unread(1))
         assert (run.returncode, run.stderr) == (141, "")
@@ -178,7 +178,10 @@ def test_closed_input() -> None:
 
 
 def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
-    """Otherwise the packet file would get descriptor 2, and with it the error messages."""
+    """Check that an output file does not get descriptor 2 if standard error is closed.
+
+    Otherwise, error messages would go to that file.
+    """
     packets = tmp_path / "out.pcap"
     words = ["bound", LISTING, "missing.asm", "--pcap", str(packets)]
     assert run_on(words, closed(0, 2)).returncode == 3

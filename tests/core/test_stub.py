@@ -1,4 +1,4 @@
-"""Tests that the type stub of the compiled engine is current and has the engine's names."""
+"""Tests that the type stub of the compiled Rust engine is current and has the engine's names."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""Tests of the worker process and thread with jobs that crash, hang or run out of memory."""
+"""Tests the worker process and thread with jobs that crash, hang or run out of memory."""
 
 import faulthandler
 import os
@@ -72,7 +72,7 @@ def worker() -> Iterator[ProcessWorker]:
 def do(
     worker: JobWorker, job: object, seconds: float | None = None, stopping: Stopping | None = None
 ) -> tuple[list[Message], EarlyEnd | None]:
-    """Run a job; return its messages, and the reason if it ended early."""
+    """Run a job in a worker; return its messages, and the reason if it ended early."""
     messages = list[Message]()
 
     def take(message: Message) -> bool:

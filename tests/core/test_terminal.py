@@ -1,4 +1,4 @@
-"""Tests of output on terminals: styles, and the progress line of an analysis."""
+"""Tests output on terminals: styles, and the progress line of an analysis."""
 
 import os
 import pty
@@ -17,7 +17,7 @@ COMMAND = [sys.executable, "-m", "slowpath", "bound", "examples/two_protocols.as
 
 
 class Screen(StringIO):
-    """Fake of a terminal without a size."""
+    """A fake terminal without a size."""
 
     def isatty(self) -> bool:
         return True
@@ -27,7 +27,10 @@ class Screen(StringIO):
 
 
 def replace_errors(monkeypatch: pytest.MonkeyPatch) -> Screen:
-    """Replace standard error by a fake terminal; in a fixture, pytest would replace it again."""
+    """Replace standard error by a fake terminal.
+
+    It is not a fixture, because pytest replaces standard error again after fixtures.
+    """
     made = Screen()
     monkeypatch.setattr(sys, "stderr", made)
     monkeypatch.setenv("TERM", "xterm")
@@ -68,7 +71,7 @@ def test_the_live_line_fits_into_the_terminal() -> None:
 
 
 def on_terminal(**variables: str) -> str:
-    """Return the output of the command on a terminal."""
+    """Return the output that a command writes to a terminal."""
     ours, its = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     output = b""

@@ -1,4 +1,4 @@
-"""Tests of the package as users install it: its content, and its use without other packages."""
+"""Tests the installed package: its content, and its use without other packages."""
 
 import email
 import os
@@ -31,7 +31,7 @@ def wheel() -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Yield the folder with the programs of an environment that has only the package."""
+    """Yield the folder of executables of an environment that has only the package."""
     folder = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin/python"), "install"]
@@ -49,7 +49,7 @@ def empty(tmp_path: Path) -> Path:
 
 
 def start(programs: Path, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run a program of the environment, which finds no other programs."""
+    """Run an executable of the environment, which finds no other executables."""
     return subprocess.run(
         [programs / command[0], *command[1:]],
         cwd=folder,
@@ -62,7 +62,7 @@ def start(programs: Path, folder: Path, *command: str) -> subprocess.CompletedPr
 
 
 def run(programs: Path, folder: Path, *command: str) -> str:
-    """Run a program of the environment without errors, and return its output."""
+    """Run an executable of the environment without errors, and return its output."""
     done = start(programs, folder, *command)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout

@@ -1,4 +1,4 @@
-"""Tests of the command `slowpath diff`."""
+"""Tests the command `slowpath diff`."""
 
 import csv
 import json
@@ -127,7 +127,10 @@ def test_missing_values_fail_gates(saved: list[str]) -> None:
 
 
 def test_programs_that_come_and_go_can_be_allowed(saved: list[str]) -> None:
-    """Each failure names the option that allows it; gates on NEW alone still apply."""
+    """Check `--allow-gone` and `--allow-new`: removed and added programs then pass `--fail-on`.
+
+    The error without these options names them. Conditions on values of NEW still apply.
+    """
     gate = ("--fail-on", "bitrate_pct < -50")
     for name, option in (("lost", "--allow-gone"), ("added", "--allow-new")):
         run = slowpath("diff", *saved, "-n", name, *gate)
@@ -223,7 +226,7 @@ def test_unreadable_input(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", " \n"])
 def test_an_empty_side_is_an_error(tmp_path: Path, content: str) -> None:
-    """A run that fails to save its results leaves an empty file."""
+    """Check the error for an empty file, as left by a run that fails before it saves results."""
     empty = tmp_path / "empty.json"
     empty.write_text(content)
     for sides in ((empty, PLAIN), (PLAIN, empty), (empty, empty)):

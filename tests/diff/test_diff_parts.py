@@ -1,4 +1,4 @@
-"""Tests the parts of a comparison: pairs, columns, gates, lines and texts."""
+"""Tests the parts of `slowpath diff`: pairs of programs, columns, gates, lines and texts."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ from support import make_bound, make_profile, make_result
 
 
 def rate(bits: float, **changes: Any) -> Result:
-    """Return a result with a guaranteed bit rate."""
+    """Return an analysis result with this guaranteed bit rate."""
     return make_result(guarantee=make_bound(bitrate_bps=bits, **changes))
 
 
 def count(instructions: int, accesses: int = 3, **changes: Any) -> Result:
-    """Return a result for a counting target."""
+    """Return an analysis result for a target that counts instructions and memory accesses."""
     counts = {"instructions": instructions, "memory accesses": accesses}
     none = {"bitrate_bps": None, "packetrate_pps": None, "bottleneck": None, "components": None}
     guarantee = make_bound(counts=counts, **none)
@@ -37,7 +37,7 @@ def count(instructions: int, accesses: int = 3, **changes: Any) -> Result:
 
 
 def named(*names: str) -> list[Result]:
-    """Return results of programs named `FILE:PROGRAM`."""
+    """Return the analysis results of programs named `FILE:PROGRAM`."""
     pieces = (name.split(":") for name in names)
     return [make_result(file=file, program=program) for file, program in pieces]
 

@@ -1,4 +1,4 @@
-"""Parameters of models: for many pieces at once, in other units, and with a minimum size."""
+"""Tests parameters of fitted models: of many segments, in other units, with a minimum size."""
 
 import numpy as np
 import pytest
@@ -100,7 +100,10 @@ def test_fitted_values_are_those_of_the_capped_parameters(template: Template) ->
 
 
 def test_the_limit_makes_simpler_functions_better() -> None:
-    """Without the limit, a function with many parameters has the least error."""
+    """Check that a minimum size of parameters leads to a function with fewer parameters.
+
+    Without it, the function with most parameters has the least error.
+    """
     x = np.linspace(1, 100, 12)
     y = (100 + x) * (1 + 1e-5 * np.random.default_rng(3).standard_normal(12))
     rule = Options(select="margins", margin=0, least_margin=0, segments=1, hold_out=False)

@@ -1,4 +1,4 @@
-"""Residuals of models: deviations of the curve that neighbouring points share."""
+"""Tests the residuals of fitted models: deviations that neighbouring points share."""
 
 import json
 import tomllib
@@ -40,7 +40,7 @@ def curve(x: Floats = X) -> Floats:
 
 
 def points(x: Floats, y: Floats, share: float | None = None) -> Points:
-    """Return points; with `share`, their noise is known, as a share of y."""
+    """Return measured points; `share` is their known noise, as a share of y."""
     table = {"entries": list(x), "ns": list(y)}
     if share is None:
         return points_of(table, ["entries"], "ns")
@@ -48,12 +48,12 @@ def points(x: Floats, y: Floats, share: float | None = None) -> Points:
 
 
 def structured(seed: int, noise: float = 0.005) -> Floats:
-    """Return values that no template fits: a walk with steps of 3 % between points."""
+    """Return values that no function fits: a random walk with steps of 3 % between points."""
     return curve() * np.exp(walk(seed, 0.03)) * (1 + white(seed + 1000, noise))
 
 
 def without_residuals(known: Points) -> FittedModel:
-    """Return the functions that the criterion selects, without residuals and held-out points."""
+    """Fit functions to the points, without residuals and held-out points."""
     plain: FittedModel = {**fit(known, QUICK), "residuals": None}
     return plain
 
@@ -89,7 +89,10 @@ def test_structure_that_is_more_than_known_noise_is_predicted() -> None:
 
 
 def test_structure_that_many_points_share_is_predicted_whatever_the_noise() -> None:
-    """Waves of nine points each are too many for segments."""
+    """Check that residuals improve the prediction of waves that are too many for segments.
+
+    Each wave has nine points.
+    """
 
     def truth(x: Floats) -> Floats:
         at = np.log(x / X[0]) / np.log(X[1] / X[0])
@@ -213,7 +216,10 @@ def test_between_points_a_straight_line_joins_the_shares() -> None:
 
 @pytest.mark.parametrize("step", [1e-4, 1e-2, 1.0])
 def test_the_walk_is_expected_where_dense_matrices_say(step: float) -> None:
-    """The walk has an unknown start, so its covariance has a large constant."""
+    """Compare the expected random walk below noisy residuals with a computation by dense matrices.
+
+    The walk's start is unknown, so its covariance matrix has a large constant.
+    """
     residuals, noise = walk(5, 0.1, 20), np.random.default_rng(6).uniform(0.01, 0.1, 20) ** 2
     found = expected(residuals, Walk(step, noise, 0.0))
     at = np.arange(20.0)

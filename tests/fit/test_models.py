@@ -1,4 +1,4 @@
-"""Tests models of curves for arbitrary data, and the fast search against the exhaustive one."""
+"""Tests models of curves for arbitrary data, and the fast search against an exhaustive one."""
 
 import json
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def noise(seed: int, size: int, share: float = 0.02) -> Floats:
 
 
 def steps(seed: int, size: int = 24) -> tuple[Floats, Floats]:
-    """Return a curve of two or three parts, with noise."""
+    """Return a noisy curve of two or three segments."""
     draw = np.random.default_rng(seed)
     x = np.geomspace(10, 10 ** draw.uniform(2, 6), size)
     cuts = sorted(draw.choice(np.arange(7, size - 6), 1 + int(draw.integers(0, 2)), replace=False))
@@ -191,7 +191,10 @@ def test_few_points_that_run_into_a_limit_are_that(name: str, seed: int) -> None
 
 
 def test_random_limits_of_few_points_become_no_exponential() -> None:
-    """Models are compared with the true curve between the points."""
+    """Check that 6 to 8 points of a line with a bend are not fitted by an exponential function.
+
+    Fitted models must be close to the true curve between the points.
+    """
     draw = np.random.default_rng(3)
     for _ in range(30):
         x = np.array(CORES[: draw.integers(6, 9)], dtype=float)
@@ -292,7 +295,10 @@ def test_a_line_needs_no_more_than_three_points(size: int) -> None:
 
 @pytest.mark.parametrize("size", [3, 4])
 def test_few_points_that_only_spread_are_a_constant(size: int) -> None:
-    """Four functions are tried, each of which is wrong once in twenty times."""
+    """Check that 3 or 4 noisy points of a constant are mostly fitted by a constant.
+
+    Four other functions are tried, each of which is accepted wrongly once in twenty times.
+    """
     x = np.arange(1.0, size + 1)
     wrong = 0
     for seed in range(200):
@@ -401,7 +407,10 @@ def test_points_that_are_left_out_tell_the_number_of_segments() -> None:
 
 
 def test_models_of_random_curves_are_recovered() -> None:
-    """Repeat a few cases of `bench/fit_recovery.py`, which counts all of them."""
+    """Check that fits find two segments and their limit for at least 10 of 12 noisy curves.
+
+    `bench/fit_recovery.py` counts such fits for many more curves.
+    """
     right = 0
     for seed in range(12):
         draw = np.random.default_rng(seed)
@@ -441,7 +450,10 @@ def test_points_of_a_segment_that_spreads_more_are_no_outliers() -> None:
 
 
 def test_what_moves_all_points_at_once_widens_intervals() -> None:
-    """Points are on a line, except for a joint deviation of 5 % of all points."""
+    """Check that a common deviation of 5 % of all points widens the intervals of parameters.
+
+    Otherwise, the points are on a line.
+    """
     x = np.arange(1.0, 17.0)
     y = (10 + 3 * x) * noise(1, 16, 0.001)
     alone = points(x, y)
@@ -488,7 +500,10 @@ def test_a_model_is_clearly_better_only_beyond_chance() -> None:
 
 
 def test_more_segments_are_taken_where_they_predict_what_was_left_out() -> None:
-    """Times of copies have more steps than noise hides, by caches and methods of copying."""
+    """Check that the default options fit more segments, and better, to times of memory copies.
+
+    These times have more steps than noise hides, due to caches and copying methods.
+    """
     rows = np.loadtxt(CURVES_MEASURED / "copy.csv", delimiter=",", skiprows=1)[1::2]
     table = points(rows[:, 0], rows[:, 1])
     frugal = held_out(table, lambda rest: fit(rest, QUICK))

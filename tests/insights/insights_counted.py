@@ -1,4 +1,4 @@
-"""Helpers for tests of `slowpath insights counts`: sources, traces, and reports of the command."""
+"""Helpers for tests of `slowpath insights counts`: sources, traces, and reports."""
 
 import json
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def counted(source: Path, traffic: Path, *options: str | Path) -> dict[str, Any]
 
 
 class Example(NamedTuple):
-    """A counted example: the report, and the files that the command wrote."""
+    """The report on an example, and the files that `insights counts` wrote."""
 
     report: dict[str, Any]
     placement: Path
@@ -41,7 +41,7 @@ _KEPT = TemporaryDirectory()
 
 @cache
 def example(name: str) -> Example:
-    """Count the example with this name in CONFIGURATIONS. Each process counts it only once."""
+    """Run `insights counts` on the example with this name in CONFIGURATIONS, once per process."""
     files = [Path(_KEPT.name, f"{name}.{kind}.json") for kind in ("placement", "coalescing")]
     _, traffic, *config = setting(name)
     outputs = ("--placement-out", files[0], "--coalescing-out", files[1])
@@ -50,7 +50,7 @@ def example(name: str) -> Example:
 
 
 def setting(name: str) -> tuple[str | Path, ...]:
-    """Return the command-line options with which an example runs."""
+    """Return the command-line options with which an example is counted."""
     return "--traffic", EXAMPLES / f"{name}.pcap", "--config", CONFIGURATIONS[name]
 
 
@@ -62,50 +62,50 @@ def error_of(*words: str | Path, code: int = 3) -> str:
 
 
 def reported(*words: str | Path) -> dict[str, Any]:
-    """Return the report of `slowpath insights FILE`."""
+    """Return the JSON report of `slowpath insights FILE`."""
     read: dict[str, Any] = json.loads(remembered("insights", *words, "--format", "json"))
     return read
 
 
 def as_it_is(name: str) -> dict[str, Any]:
-    """Return the report of `slowpath insights FILE` on an example with its options."""
+    """Return the report of `slowpath insights FILE` on an unchanged example."""
     return reported(EXAMPLES / f"{name}.cc", *setting(name))
 
 
 def trace(folder: Path, packets: Sequence[bytes]) -> Path:
-    """Write a capture with these frames."""
+    """Write a capture file with these frames."""
     file = folder / "trace.pcap"
     write_pcap(str(file), packets)
     return file
 
 
 def structures(report: dict[str, Any]) -> dict[str, tuple[int, int]]:
-    """Return the numbers of reads and writes of each structure."""
+    """Return the numbers of reads and writes of each data structure in a report."""
     return {one["structure"]: (one["reads"], one["writes"]) for one in report["structures"]}
 
 
 def calls(report: dict[str, Any]) -> dict[str, int]:
-    """Return the number of calls by function."""
+    """Return the number of calls of each function in a report."""
     return {one["function"]: one["calls"] for one in report["functions"]}
 
 
 def sent(report: dict[str, Any]) -> dict[int, int]:
-    """Return the number of packets by output."""
+    """Return the number of packets that left by each output, from a report."""
     return {one["output"]: one["packets"] for one in report["fate"]["outputs"]}
 
 
 def results(report: dict[str, Any]) -> dict[int, int]:
-    """Return the number of packets by result of the function."""
+    """Return the number of packets by return value of the function, from a report."""
     return {one["result"]: one["packets"] for one in report["fate"]["results"]}
 
 
 def frames_of(file: Path) -> list[bytes]:
-    """Return the frames of a capture."""
+    """Return the frames in a capture file."""
     return [frame for frame, _, _ in captured(str(file))]
 
 
 def element(folder: Path, name: str, body: str) -> Path:
-    """Write the source of a Click element with these members."""
+    """Write the source of a Click element class with these members, and return the file."""
     source = folder / f"{name.lower()}.cc"
     source.write_text(
         f"#include <click/element.hh>\nclass {name} : public Element {{ public:\n"

@@ -1,4 +1,7 @@
-"""Builds made-up functions, curves and groups for tests of `slowpath insights`, and writes them."""
+"""Builds made-up network functions for tests of `insights`, and writes tables of their throughput.
+
+Tables have the throughput by number of cores, or of groups of functions that share a card.
+"""
 
 import csv
 import gzip
@@ -22,20 +25,26 @@ Function = dict[str, int]
 
 @cache
 def published_curves(traffic: str) -> Curves:
-    """Return the published table of training functions. Skip the test if the table is missing."""
+    """Return the published throughput by number of cores of the training functions.
+
+    Skip the test if the table is missing.
+    """
     folder = oracles.folder("insights", "SLOWPATH_INSIGHTS", "netronome-scaling")
     return read_curves(str(folder / "netronome-scaling" / f"{traffic}.csv.gz"))
 
 
 @cache
 def published_groups() -> tuple[Groups, Paired]:
-    """Return the published groups for training. Skip the test if they are missing."""
+    """Return the published measurements of functions that share a card, for training.
+
+    Skip the test if they are missing.
+    """
     folder = oracles.folder("insights", "SLOWPATH_INSIGHTS", "netronome-colocation")
     return read_measured(str(folder / "netronome-colocation" / "train.jsonl.gz"))
 
 
 def plain(**changes: int) -> Function:
-    """Return a chain without elements. Its parameters have their usual minimum, unless changed."""
+    """Return the parameters of a chain without elements: least usual values and `changes`."""
     found = dict.fromkeys((*NEEDED, *OPTIONAL), 0)
     found |= {name: least for name, (least, _) in USUAL.items()}
     assert changes.keys() <= found.keys()
@@ -43,7 +52,7 @@ def plain(**changes: int) -> Function:
 
 
 def drawn(count: int, seed: int) -> list[Function]:
-    """Return random functions of the kind in the published tables."""
+    """Return random functions whose parameters vary as in the published tables."""
     random = np.random.default_rng(seed)
     found = []
     for _ in range(count):
@@ -59,7 +68,7 @@ def drawn(count: int, seed: int) -> list[Function]:
 def curve_rows(
     functions: Sequence[Function], throughput: np.ndarray, latency: np.ndarray
 ) -> list[dict[str, Any]]:
-    """Return the rows of a table of curves.
+    """Return the rows of a table of throughput and latency by number of cores.
 
     Throughput and latency have the shape (functions, 7).
     """
@@ -77,7 +86,7 @@ def curve_rows(
 
 
 def query_rows(functions: Sequence[Function], cores: Sequence[int]) -> list[dict[str, Any]]:
-    """Return the rows of a query for each function with each of these numbers of cores."""
+    """Return the rows of a query: each function with each of these numbers of cores."""
     return [
         {"function": f"f{at}", **one, "cores": number}
         for at, one in enumerate(functions)
@@ -90,7 +99,7 @@ def group_rows(
     alone: np.ndarray | None = None,
     pairs: np.ndarray | None = None,
 ) -> list[dict[str, Any]]:
-    """Return groups of four consecutive functions.
+    """Return groups of four consecutive functions that share a card, with measurements.
 
     The shape of `alone` is (groups, 4, 2), and that of `pairs` is (groups, 6, 2, 2).
     """

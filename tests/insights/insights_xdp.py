@@ -1,4 +1,4 @@
-"""Helpers for tests of XDP programs in insights: runs in user space, and traffic."""
+"""Helpers for tests of XDP programs that `insights` runs in user space, and their traffic."""
 
 import struct
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _VARIED = (12, 13, 14, 20, 23, 26, 30, 36, 37, 42, 46, 47)
 
 
 class MapState(NamedTuple):
-    """A map after a run: its definition and its entries. Sizes are in bytes."""
+    """The definition and the entries of a map after a run. Sizes are in bytes."""
 
     kind: int
     key: int
@@ -37,7 +37,7 @@ class MapState(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """The results of a program for a sequence of packets, and its maps after the last packet."""
+    """The results of a program for each packet of a sequence, and its maps after the last one."""
 
     program: str
     answers: list[Answer]
@@ -47,7 +47,7 @@ class Ran(NamedTuple):
 def ran(
     source: Path, packets: Sequence[bytes], maps: MapsFile | None = None, entry: str | None = None
 ) -> Ran:
-    """Run a program on packets in a separate process."""
+    """Run an XDP program on packets in user space, in a separate process."""
     with ProcessPoolExecutor(1, get_context("fork")) as pool:
         return pool.submit(_ran, source, packets, maps, entry).result()
 
@@ -78,14 +78,14 @@ def _ran(source: Path, packets: Sequence[bytes], maps: MapsFile | None, entry: s
 
 
 def packets_of(frames: Sequence[bytes]) -> list[Captured]:
-    """Return frames in the form in which traces contain them, one second apart."""
+    """Return frames in the form in which captures contain them, one second apart."""
     return [Captured(one, len(one), at * 10**9) for at, one in enumerate(frames)]
 
 
 def traffic(count: int, seed: int) -> list[bytes]:
-    """Return UDP and TCP frames over IPv4 and IPv6.
+    """Return random UDP and TCP frames over IPv4 and IPv6.
 
-    Some have a VLAN or a random byte, or are cut off.
+    Some have a VLAN tag or a random byte, or are cut off.
     """
     draw = noise_of(seed)
     found = []
@@ -100,7 +100,7 @@ def traffic(count: int, seed: int) -> list[bytes]:
 
 
 def requests(count: int, seed: int) -> list[bytes]:
-    """Return random frames for `helpers.bpf.c`."""
+    """Return random frames for the test program `helpers.bpf.c`."""
     draw = noise_of(seed)
     return [
         bytes(12)

@@ -1,4 +1,7 @@
-"""Tests proofs with functions in Python, and compares reference results with published values."""
+"""Tests proofs that functions can be replaced by accelerators, with functions in Python.
+
+Also compares the reference results with published values.
+"""
 
 import ctypes
 import faulthandler
@@ -85,7 +88,7 @@ def test_crcs_have_the_check_values_of_the_catalogue(crc: Crc, check: int) -> No
 
 
 class Recorded:
-    """A CRC in Python that takes the place of a C function."""
+    """A CRC in Python with the interface of a C function that a proof examines."""
 
     def __init__(self, crc: Crc, *, seeded: bool, swapped: bool, at: int, text: bool) -> None:
         self._crc, self._seeded, self._swapped, self._at = crc, seeded, swapped, at
@@ -179,7 +182,7 @@ def test_other_functions_are_no_crcs(function: object) -> None:
 
 
 def padded_digest(digest: Digest, data: bytes) -> bytes:
-    """Return the digest of a message, padded as in MD5 and SHA."""
+    """Return the digest of a message, after padding it as MD5 and SHA define."""
     size, count = 16 * digest.word, 2 * digest.word
     padded = data + b"\x80"
     padded += bytes((-len(padded) - count) % size)

@@ -59,7 +59,7 @@ PLACES = {
 
 
 def examined(file: Path, *options: str) -> dict[str, Any]:
-    """Return the JSON report on a file."""
+    """Return the JSON report of `slowpath insights accelerators` on a file."""
     output = remembered("insights", "accelerators", file, "--format", "json", *options)
     read: dict[str, Any] = json.loads(output)
     return read
@@ -381,7 +381,10 @@ OWN = (
 def test_a_proved_function_inside_of_its_caller_is_not_suspected_again(
     tmp_path: Path, own: str, suspected: list[str]
 ) -> None:
-    """A similar loop in the caller itself is suspected, however."""
+    """Check that a function proved to be a CRC does not make its caller suspected, too.
+
+    A loop of the caller itself that is similar to a CRC is still suspected.
+    """
     file = tmp_path / "inside.c"
     file.write_text(CRC % own)
     run = slowpath("insights", "accelerators", file, "--format", "json", timeout=300)

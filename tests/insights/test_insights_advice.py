@@ -62,7 +62,7 @@ def test_the_page_is_as_expected_and_links_lead_somewhere(tmp_path: Path) -> Non
 
 
 def test_numbers_are_those_of_the_commands_that_they_come_from(tmp_path: Path) -> None:
-    """Counts, costs and layouts equal those of the other commands on the same trace."""
+    """Counts, costs and layouts equal those of the other `insights` commands on the same trace."""
     found = advised(*TRACED)
     files = [tmp_path / "placement.json", tmp_path / "coalescing.json"]
     run = slowpath(
@@ -115,7 +115,7 @@ int look(const unsigned char *data, unsigned length) {
 
 
 def test_instructions_are_those_of_blocks_as_often_as_they_run(tmp_path: Path) -> None:
-    """Instructions equal those of `insights blocks`, times the number of runs of each block."""
+    """Check the instructions of a trace: those of each block (`insights blocks`) times its runs."""
     source = tmp_path / "look.c"
     source.write_text(BRANCHES)
     run = slowpath("insights", "blocks", str(source), "--format", "json")
@@ -283,7 +283,10 @@ def test_estimates_say_what_the_card_has_not() -> None:
 
 
 def test_cores_and_neighbours_are_those_of_the_card() -> None:
-    """Advice agrees with the curve and the list of neighbours; work comes from the trace."""
+    """Check that advice on cores and neighbours agrees with the report's curve and list.
+
+    The work per packet that both are computed from comes from the trace.
+    """
     found = advised(*TRACED)
     card = found["card"]
     counts = json.loads(slowpath("insights", "counts", *TRACED, "--format", "json").stdout)
@@ -321,9 +324,9 @@ def test_reports_on_other_sources_are_neighbours(tmp_path: Path) -> None:
 
 
 def test_what_was_noted_of_the_counts_is_in_the_report(tmp_path: Path) -> None:
-    """Only engines that the header declares are free.
+    """Check that the report notes accelerator calls, which are not counted as instructions.
 
-    Other functions with such names are counted.
+    Functions of the source whose names are similar are counted.
     """
     source, page = tmp_path / "engine.c", tmp_path / "engine.html"
     source.write_text(
@@ -362,7 +365,10 @@ def test_csv_has_the_advice_of_json() -> None:
 
 
 def test_following_the_advice_changes_the_numbers_as_announced(tmp_path: Path) -> None:
-    """With the advised order, the source needs the announced accesses and gets no new advice."""
+    """Check that the advised order of struct members needs the announced number of accesses.
+
+    There is no new advice on the changed source.
+    """
     (announced,) = (one for one in advised(*TRACED)["advice"] if one["kind"] == "coalescing")
     members = re.findall(r"^\t(\w+ \w+;)$", announced["code"], re.MULTILINE)
     assert len(members) == 4

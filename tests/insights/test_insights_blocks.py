@@ -1,4 +1,4 @@
-"""Compares counts by block with the listing of the whole program, and with clang's object."""
+"""Compares counts by basic block with the listing of the whole program, and clang's object."""
 
 import csv
 import json
@@ -32,7 +32,7 @@ EXAMPLES = sorted(
 
 
 def predicted(file: Path | str, *options: str) -> dict[str, Any]:
-    """Return the report of `slowpath insights blocks`."""
+    """Return the JSON report of `slowpath insights blocks`."""
     words = ("insights", "blocks", file, "--format", "json", *options)
     read: dict[str, Any] = json.loads(remembered(*words))
     return read
@@ -44,7 +44,7 @@ def blocks_of(program: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=str)
 def test_blocks_add_up_to_the_listing(file: Path) -> None:
-    """The listing of the object that clang makes in one step has the instructions of all blocks."""
+    """Compare the counts of all blocks together with the listing from `slowpath compile`."""
     [program] = predicted(file)["programs"]
     blocks = blocks_of(program)
     made = slowpath("compile", file, "--map-abi", "call", "--format", "json")
@@ -79,7 +79,6 @@ def test_separate_steps_make_the_object_of_clang() -> None:
 
 
 def test_variables_may_have_names_of_unnamed_values(tmp_path: Path) -> None:
-    """LLVM names the values of a variable `n`: `n.1`, `n.2` and so on."""
     source = tmp_path / "n.bpf.c"
     source.write_text(
         "#include <linux/bpf.h>\n"
@@ -97,7 +96,7 @@ def test_variables_may_have_names_of_unnamed_values(tmp_path: Path) -> None:
 
 
 def test_unsupported_operations_do_not_change_other_blocks(tmp_path: Path) -> None:
-    """All other blocks have the same counts with and without the unsupported operations."""
+    """Check that an unsupported operation changes no counts of other basic blocks."""
     source = """
         #include <linux/bpf.h>
         #include <bpf/bpf_helpers.h>
@@ -156,7 +155,10 @@ GLOBALS = """
 
 
 def test_accesses_to_global_variables_are_named(tmp_path: Path) -> None:
-    """Stand-ins for the addresses of variables do not change how accesses are classified."""
+    """Check that accesses to global variables are counted as state, although the card has none.
+
+    Placeholders for the addresses of variables do not change how accesses are classified.
+    """
     file = tmp_path / "globals.bpf.c"
     file.write_text(GLOBALS % "table[data[13] & 63]++;")
     [program] = predicted(file)["programs"]
@@ -172,7 +174,10 @@ def test_accesses_to_global_variables_are_named(tmp_path: Path) -> None:
 
 
 def test_accesses_through_merged_pointers_are_classified() -> None:
-    """The pointer is to an element of one of two maps; the block reads six bytes of it at once."""
+    """Check that accesses by a pointer to an element of one of two maps are counted as state.
+
+    The block reads six bytes by the pointer at once.
+    """
     [program] = predicted(Path("examples/quic_lb.bpf.c"))["programs"]
     rows = {block["name"]: block for block in blocks_of(program)}
     block = rows["if.end73"]
@@ -181,7 +186,10 @@ def test_accesses_through_merged_pointers_are_classified() -> None:
 
 
 def test_the_refusal_of_unknown_pointers_has_this_text() -> None:
-    """The refusal has no error code, so the product recognises it by this text."""
+    """Check the text with which the code generator rejects pointers of unknown kind.
+
+    The rejection has no error code, so slowpath recognises it by this text.
+    """
     file = "examples/firewall.bpf.o"
     found = objects.read_object(file, (ROOT / file).read_bytes())
     options = analyses.Options(map_abi="call")
@@ -198,7 +206,7 @@ def test_the_refusal_of_unknown_pointers_has_this_text() -> None:
 def test_all_refusals_are_found_in_one_compilation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The number of compilations does not depend on the number of unsupported operations."""
+    """Check that 60 unsupported operations do not take more compilations than one."""
     compiled, compilations = analyses.compiled, list[int]()
 
     def counting(*arguments: Any) -> Any:
@@ -224,7 +232,10 @@ def test_all_refusals_are_found_in_one_compilation(
 
 
 def test_stand_ins_leave_all_blocks_reachable() -> None:
-    """The values of stand-ins are unknown to the code generator, so they decide no branch."""
+    """Check that placeholders for unsupported operations do not make any block unreachable.
+
+    The code generator does not know their values, so they decide no branch.
+    """
     for name in ("tunnel", "flow_monitor", "ddos_filter", "dns_cache"):
         [program] = predicted(f"examples/{name}.bpf.c")["programs"]
         for block in blocks_of(program):

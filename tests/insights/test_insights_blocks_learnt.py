@@ -1,4 +1,4 @@
-"""Tests the words of blocks, predictions of the trained models, and labels of training data."""
+"""Tests tokens of basic blocks, predictions of trained models, and labels of training data."""
 
 import json
 import os
@@ -58,7 +58,7 @@ out:
 
 
 def words_of(text: str = MODULE) -> dict[str, tuple[tuple[str, ...], int, int]]:
-    """Return the words, packet accesses and state accesses of each block of the function `f`."""
+    """Return the tokens, packet accesses and state accesses of each block of the function `f`."""
     module = str(llvm.parse_assembly(text))
     functions = functions_of(llvm.parse_assembly(module))
     traced = IrModule(module, functions).traced("f", ["context"])["f"]
@@ -120,7 +120,7 @@ def test_shipped_model_is_small_and_knows_words() -> None:
 
 @pytest.mark.parametrize("name", ["count_min", "ddos_filter", "dns_cache", "chain/port_filter"])
 def test_predictions_are_near_the_counts(name: str) -> None:
-    """Predictions of blocks and of whole programs are near the counts (see docs/insights.md)."""
+    """Predictions for blocks and for whole programs are near the counts (docs/insights.md)."""
     needs_clang()
     sums, accesses, by_block = {}, {}, {}
     for model in ("exact", "learnt"):
@@ -158,7 +158,7 @@ def test_plain_functions_are_predicted(tmp_path: Path) -> None:
 
 
 def pairs(file: str, folder: Path) -> list[list[Any]]:
-    """Return the bench's training data for a source: blocks and instructions with their counts."""
+    """Return the training data for a source: blocks and instructions with their counts."""
     needs_clang()
     manifest, out = folder / "manifest.json", folder / "pairs.jsonl"
     manifest.write_text(json.dumps([{"name": "it", "file": file, "flags": []}]))
@@ -207,7 +207,10 @@ def test_variables_and_calls_are_predicted_exactly(tmp_path: Path) -> None:
 
 
 def test_refusals_of_the_card_are_predicted(tmp_path: Path) -> None:
-    """The code generator's rules decide which accesses it refuses and how products are computed."""
+    """Check that the learnt model predicts rejected accesses and the cost of products.
+
+    It uses the code generator's rules for both.
+    """
     file = tmp_path / "refused.bpf.c"
     file.write_text("""
         #include <linux/bpf.h>
@@ -254,7 +257,7 @@ def test_refusals_of_the_card_are_predicted(tmp_path: Path) -> None:
 
 
 def test_labels_add_up_to_the_counts(tmp_path: Path) -> None:
-    """The bench's labels by instruction, and those by block, add up to the command's total."""
+    """Check that training labels of instructions, and of blocks, add up to the program's total."""
     file = "examples/flow_monitor.bpf.c"
     rows = pairs(file, tmp_path)
     [program] = predicted(Path(file))["programs"]

@@ -1,4 +1,7 @@
-"""Compares BPF that llvmlite makes from LLVM IR with clang's BPF. Tests rejected functions."""
+"""Compares BPF that llvmlite makes from LLVM IR with clang's BPF.
+
+Also tests functions that the back end rejects.
+"""
 
 import json
 import time
@@ -44,7 +47,7 @@ entry:
 
 
 def learnt(file: Path | str, *options: str) -> dict[str, Any]:
-    """Return the prediction for the only program of a source."""
+    """Return the learnt model's prediction for the only program of a source."""
     [program] = predicted(file, "--model", "learnt", *options)["programs"]
     assert program["model"] == "learnt"
     for block in blocks_of(program):
@@ -53,7 +56,7 @@ def learnt(file: Path | str, *options: str) -> dict[str, Any]:
 
 
 def operations(machine: Machine, function: str) -> list[str]:
-    """Return the first word of each instruction in a function."""
+    """Return the first token of each BPF instruction in a function."""
     [(name, rows)] = described(machine, function, [], {})
     assert name == function
     return [one.words[0] for one in rows]
@@ -61,7 +64,10 @@ def operations(machine: Machine, function: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ["alaw2ulaw", "chain/counter", "count_min", "flow_monitor"])
 def test_both_back_ends_nearly_agree(name: str) -> None:
-    """The versions of LLVM may differ; at most one instruction in fifty is in another block."""
+    """Check that LLVM's BPF code from llvmlite and from clang has nearly equal sizes of blocks.
+
+    The versions of LLVM may differ; at most one instruction in fifty is in another block.
+    """
     needs_clang()
     file = str(ROOT / f"examples/{name}.bpf.c")
     text = compile_to_ir(file, Clang())
@@ -194,7 +200,10 @@ def test_llvms_own_files_are_predicted(tmp_path: Path) -> None:
 
 
 def test_refused_functions_are_found_without_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here, the back end fails without a message that could name the function."""
+    """Check that a function that LLVM rejects is found by compiling functions separately.
+
+    No message of LLVM names the function.
+    """
     attempt = backend._attempt
 
     def silent(text: str, file: str, until: float | None) -> tuple[tuple[str, bytes] | None, str]:

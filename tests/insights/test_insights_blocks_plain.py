@@ -1,4 +1,4 @@
-"""Tests that plain functions and Click elements are wrapped as programs and counted."""
+"""Tests that plain C functions and Click elements are wrapped as BPF programs and counted."""
 
 import os
 import re
@@ -94,7 +94,7 @@ def test_elements_are_counted(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["nat", "dns_proxy", "udp_counter", "web_generator"])
 def test_the_model_classifies_accesses_of_elements(name: str) -> None:
-    """The model assigns accesses to the element's object or its packets as the exact counts do."""
+    """Compare the learnt model's accesses to elements and packets with the exact counts."""
     [exact] = predicted(EXAMPLES / f"{name}.cc")["programs"]
     [learnt] = predicted(EXAMPLES / f"{name}.cc", "--model", "learnt")["programs"]
     assert exact["model"] == "exact"
@@ -198,7 +198,10 @@ def test_uncountable_functions_are_predicted_with_a_reason(source: str, tmp_path
 
 @pytest.mark.parametrize("kind", [("-S", "ll"), ("-c", "bc")], ids=lambda kind: kind[1])
 def test_modules_are_counted_as_their_sources(kind: tuple[str, str], tmp_path: Path) -> None:
-    """In modules that clang writes, blocks, values and parameters have numbers instead of names."""
+    """Check that LLVM IR and bitcode files have the same counts as their C source.
+
+    Blocks, values and parameters in these files have numbers, not names.
+    """
     source, module = tmp_path / "hits.c", tmp_path / f"hits.{kind[1]}"
     source.write_text(
         "static unsigned hits[4];\n"
@@ -235,7 +238,10 @@ NEWER = """define i32 @process(ptr %0, i32 %1) {
 def test_modules_of_newer_compilers_are_predicted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The test uses the oldest installed compiler that slowpath accepts."""
+    """Check that LLVM IR of a newer clang than the installed one is predicted by the learnt model.
+
+    The test uses the oldest installed clang that slowpath accepts.
+    """
     file = tmp_path / "newer.ll"
     file.write_text(NEWER)
     needs_clang()
@@ -330,7 +336,7 @@ def test_inline_assembly_is_named(tmp_path: Path) -> None:
 
 
 def test_without_time_for_any_program_the_command_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worker process stops before it sends a result."""
+    """Check the error if the worker process stops at the deadline before it sends a result."""
     monkeypatch.setattr(UnitWorker, "run", lambda *_: "total deadline")
     question = Question("f.c", None, "call", Clang(), "auto")
     with pytest.raises(StoppedError, match="deadline before any of it was predicted"):
@@ -338,7 +344,7 @@ def test_without_time_for_any_program_the_command_fails(monkeypatch: pytest.Monk
 
 
 def test_calls_without_a_body_are_listed_separately(tmp_path: Path) -> None:
-    """Whatever the call, the other blocks have the same counts."""
+    """Check that a call of an external function changes no counts of other basic blocks."""
     source = """
         #include <stdint.h>
         #include <string.h>
@@ -375,7 +381,10 @@ def test_calls_without_a_body_are_listed_separately(tmp_path: Path) -> None:
 
 
 def test_pointers_from_calls_have_an_unknown_kind(tmp_path: Path) -> None:
-    """The stand-in for a call returns a number, so the kind of the returned pointer is unknown."""
+    """Check that accesses by a pointer from an external function are reported as unsupported.
+
+    The placeholder for the call returns a number, so the kind of the pointer is unknown.
+    """
     file = tmp_path / "f.c"
     file.write_text("""
         #include <stdint.h>
@@ -465,7 +474,10 @@ def test_a_callee_of_main_gets_the_packets(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["uint16_t", "uint8_t", "int16_t"])
 def test_a_small_result_may_be_zero(kind: str, tmp_path: Path) -> None:
-    """In BPF, callees do not extend small results, so the code must not assume that they do."""
+    """Check that code after a test of an 8-bit or 16-bit result is not removed as unreachable.
+
+    In BPF, callees do not extend small results, so the code must not assume that they do.
+    """
     file = tmp_path / "small.c"
     file.write_text(
         "#include <stdint.h>\n#include <stddef.h>\n"

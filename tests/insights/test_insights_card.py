@@ -1,4 +1,4 @@
-"""Tests that advice has the announced effect in programs for the card, by counts of its code."""
+"""Tests that advice has its announced effect on the instructions of programs for the card."""
 
 import json
 import tomllib
@@ -53,7 +53,7 @@ def state(name: str, flags: str) -> int:
 
 @cache
 def slowest(name: str, flags: str) -> dict[str, float]:
-    """Return the cycles of the slowest path, by component."""
+    """Return the cycles of a program's slowest path, by component of the card."""
     file = FOLDER / f"{name}.bpf.c"
     [result] = reported("bound", file, "--target", TARGET, f"--cflags={flags}")["results"]
     assert result["guarantee"]["exact"]
@@ -73,7 +73,7 @@ def announced(name: str) -> dict[str, Any]:
 
 
 def described(name: str) -> dict[str, Any]:
-    """Return the block `read` of a program in the file of layouts."""
+    """Return the basic block named `read` of a program, from the file of variable layouts."""
     file = json.loads((FOLDER / "layouts.json").read_text())
     [element] = [one for one in file["elements"] if one["name"] == name]
     read: dict[str, Any] = next(one for one in element["blocks"] if one["name"] == "read")
@@ -81,7 +81,7 @@ def described(name: str) -> dict[str, Any]:
 
 
 def price() -> float:
-    """Return the cycles for which one read of state keeps the memory busy."""
+    """Return the cycles for which one read of state keeps the card's memory busy."""
     target = tomllib.loads((ROOT / f"targets/{TARGET}.toml").read_text())
     return float(target["price"]["mem.dram.read32.wait"]["dram"]["cycles"])
 
@@ -95,9 +95,10 @@ def test_the_card_runs_all_of_it(name: str, flags: str) -> None:
 
 @pytest.mark.parametrize("name", FETCHED)
 def test_reads_are_saved_as_announced(name: str) -> None:
-    """In the source, each member is fetched by its own command.
+    """Check that fetching struct members together saves the announced reads of memory.
 
-    If members are fetched together, one command fetches each window.
+    The original source has one memory command per member; the changed one has one per window of
+    bytes.
     """
     read = described(name)
     (window,) = (one for one in announced(name)["blocks"] if one["block"] == "read")
@@ -125,7 +126,10 @@ def test_layouts_are_those_of_the_programs(name: str) -> None:
 
 @pytest.mark.parametrize("name", ORDERED)
 def test_an_order_alone_changes_no_access(name: str) -> None:
-    """By itself, the code generator never reads two members with one command."""
+    """Check that an advised order of struct members alone does not save memory commands.
+
+    By itself, the code generator never reads two members with one command.
+    """
     compared = {one["layout"]: one["accesses"] for one in announced(name)["compared"]}
     assert announced(name)["accesses"] == compared["source"] - 1
     assert state(name, "-DORDERED") == state(name, "")
@@ -142,9 +146,9 @@ def test_rules_in_the_program_are_read_from_no_memory() -> None:
 
 @pytest.mark.parametrize("name", SUMMED)
 def test_a_corrected_sum_saves_little_where_one_command_reads_the_header(name: str) -> None:
-    """Correcting a checksum costs about as much as recomputing it.
+    """Check that correcting a checksum takes about as many instructions as recomputing it.
 
-    The largest block changes by at most 16 instructions.
+    The counts of the largest block differ by at most 16.
     """
     before, after = (
         max(one["instructions"] for one in blocks(name, flags)) for flags in ("", "-DFOLLOWED")

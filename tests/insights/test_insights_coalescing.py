@@ -1,4 +1,4 @@
-"""Tests of orders of variables against all permutations, the C compiler, and published orders."""
+"""Compares orders of variables with all permutations, the C compiler, and published orders."""
 
 import csv
 import io
@@ -60,7 +60,10 @@ def elements(
 
 
 def counted(element: Element, order: Order, width: int) -> Fraction:
-    """Return the accesses per packet, computed from the definition: the windows of each byte."""
+    """Return the memory accesses per packet of an order, computed from the definition.
+
+    A block needs one access for each window of bytes that its variables touch.
+    """
     windows = dict[str, set[int]]()
     end = 0
     for at in order:
@@ -109,7 +112,7 @@ def test_costs_of_orders_are_counted_right(element: Element, width: int, dice: o
 @settings(max_examples=25)
 @given(elements(most=10, sizes=(4,)), st.sampled_from((8, 16)))
 def test_ten_variables_are_put_into_the_best_packs(element: Element, width: int) -> None:
-    """If all variables are words, an order divides them into groups. All divisions are tried."""
+    """Compare orders of ten 4-byte variables with all divisions into windows of memory."""
     words = [Variable(one.name, 4, 4) for one in element.variables]
     element = element._replace(variables=words)
     masks = [
@@ -165,14 +168,17 @@ def test_a_search_that_is_stopped_has_a_bound_all_the_same(
 
 
 def words(names: str, *blocks: tuple[float, str]) -> Element:
-    """Return an element with one variable of four bytes for each letter."""
+    """Return an element with one variable of four bytes for each letter, and these blocks."""
     variables = [Variable(name, 4, 4) for name in names]
     each = [Block(f"block {at}", runs, [*letters]) for at, (runs, letters) in enumerate(blocks)]
     return Element("words", variables, each)
 
 
 def test_many_variables_are_ordered_in_steps_not_in_seconds() -> None:
-    """Ten blocks touch four words each, in mixed order: the words of a block share a window."""
+    """Check that 40 variables get the best order within 2000 search steps.
+
+    Each of ten blocks accesses four variables, which must share a window of memory.
+    """
     names = [f"v{at}" for at in range(40)]
     variables = [Variable(name, 4, 4) for name in names]
     blocks = [Block(f"b{at}", 1.0 + at, names[at::10]) for at in range(10)]
@@ -192,7 +198,10 @@ def test_a_variable_larger_than_an_access_takes_several() -> None:
 
 
 def test_equal_costs_are_equal_whatever_the_weights() -> None:
-    """Three times 0.1 equals 0.3, which floating-point numbers do not."""
+    """Check that block weights are added exactly: three times 0.1 equals 0.3.
+
+    With floating-point numbers, it does not.
+    """
     element = words("abcd", (0.1, "ab"), (0.1, "ab"), (0.1, "ab"), (0.3, "cd"))
     merged = weighted(element, 8)
     assert accesses(merged, [0, 1, 2, 3]) == accesses(merged, [2, 3, 0, 1])
@@ -223,7 +232,7 @@ def test_clusters_that_are_apart_are_found() -> None:
     st.integers(1, 7),
 )
 def test_clusters_are_as_good_as_any_partition(points: list[tuple[float, ...]], k: int) -> None:
-    """The sum of squared distances to means is the minimum of all partitions into k parts."""
+    """Check that the sum of squared distances to cluster means is the least of all partitions."""
     found = clusters(points, k)
     assert len({*found}) <= k
     labels = itertools.product(range(min(k, len(points))), repeat=len(points))
@@ -292,7 +301,7 @@ def published() -> Path:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_layouts_are_no_worse_than_the_published_ones(width: int) -> None:
-    """Orders need no more accesses than published ones, and are proved to be optimal."""
+    """Orders need no more memory accesses than published ones, and are proved to be optimal."""
     found = read_elements(str(published())).elements
     for one in found:
         assert one.published is not None

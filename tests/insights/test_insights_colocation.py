@@ -1,4 +1,4 @@
-"""Tests of `slowpath insights colocation`: scores, symmetry, and training."""
+"""Tests `slowpath insights colocation`: scores, symmetry, and training."""
 
 import csv
 import io
@@ -34,7 +34,7 @@ def groups_of(folder: Path, count: int, seed: int) -> Groups:
 
 
 def measured(groups: Groups, file: Path, seed: int, favoured: float = 0.0) -> Path:
-    """Write groups with measurements that the shipped model predicts, with a little noise."""
+    """Write groups of functions, with measurements that the shipped model predicts, plus noise."""
     found = shared(shipped(), groups)
     random = np.random.default_rng(seed)
     alone = np.stack([found.alone, found.alone_latency], -1)
@@ -57,7 +57,7 @@ def test_scores_are_those_described() -> None:
 
 
 def reordered(values: Array) -> Array:
-    """Return the scores of groups permuted by ORDER, in the original order of pairs."""
+    """Return scores of pairs whose functions were permuted by ORDER, in the order before that."""
     places = {frozenset(members): at for at, members in enumerate(PAIRS)}
     new_position = {old: new for new, old in enumerate(ORDER)}
     return values[

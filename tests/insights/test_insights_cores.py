@@ -1,4 +1,4 @@
-"""Tests of `slowpath insights cores`: knees, predictions, and published functions."""
+"""Tests `slowpath insights cores`: knees of curves, predictions, and published functions."""
 
 import csv
 import io
@@ -36,7 +36,7 @@ from support import slowpath
 
 
 def knee_by_rule(curve: np.ndarray) -> int:
-    """Return the knee of a curve by the published rule, computed step by step."""
+    """Return the knee of a curve over cores by the published rule, computed step by step."""
     unit = curve[0] / 5.4
     for step in range(1, 7):
         gain = curve[step] - curve[step - 1]
@@ -107,7 +107,7 @@ def test_the_spread_leaves_wild_curves_out() -> None:
 
 
 def made_up(folder: Path, count: int = 60) -> tuple[list[Function], Path]:
-    """Write a table of curves that the shipped model predicts, with a little noise."""
+    """Write a table of curves over cores that the shipped model predicts, with a little noise."""
     functions = drawn(count, 11)
     points = predict(shipped("hit"), functions_of(functions), CORES)
     noise = np.exp(0.002 * np.random.default_rng(0).standard_normal(points.throughput.shape))
@@ -208,7 +208,7 @@ def test_shipped_models_are_small_and_hold_parameters_only() -> None:
 
 
 def test_labels_of_published_functions_are_those_described() -> None:
-    """Knees agree with the counts and medians in the description of the published tables."""
+    """Knees of curves agree with the counts and medians that describe the published tables."""
     for traffic, most, median in (("hit", 82, 46), ("miss", 61, 50)):
         curves = published_curves(traffic)
         found = knees(curves.throughput)

@@ -95,7 +95,7 @@ def test_counts_equal_those_of_a_self_counting_twin(tmp_path: Path, seed: int) -
 
 
 def test_counts_distinguish_tables_and_members() -> None:
-    """The expected counts of the NAT example are computed from its trace."""
+    """Compare counts for the NAT example with those that the test computes from its trace."""
     report = example("nat").report
     fate, found = report["fate"], structures(report)
     outputs = sent(report)
@@ -137,7 +137,7 @@ def test_reports_are_inputs_of_placement_and_coalescing(name: str) -> None:
 
 
 def test_advised_layouts_have_the_announced_accesses(tmp_path: Path) -> None:
-    """The NAT with its struct in the advised order has the accesses that the advice announced."""
+    """With the advised order of members, the NAT makes as many accesses as announced."""
     source, name = (EXAMPLES / "nat.cc").read_text(), "NAT::_mappings (Mapping)"
 
     def advised(out: Path) -> dict[str, object]:
@@ -209,7 +209,10 @@ def test_notes_name_unknown_data(tmp_path: Path) -> None:
 
 
 def test_clang_flags_set_table_sizes() -> None:
-    """With two buckets, the NAT's table of flows has eight slots, too few for most flows."""
+    """Check that a flag for clang sets the number of buckets of the NAT's flow table.
+
+    With two buckets, the table has eight slots, too few for most flows.
+    """
     flags = "--cflags=-DSLOWPATH_BUCKETS=2"
     report = counted(EXAMPLES / "nat.cc", NAT, "--config", CONFIGURATIONS["nat"], flags)
     by_name = {one["structure"]: one for one in report["structures"]}
@@ -256,7 +259,7 @@ PROCESS = "int process(const uint8_t *p, int n) {\n"
 
 
 def in_c(folder: Path, text: str, *options: str | Path) -> dict[str, Any]:
-    """Return the report on a source in C and the trace of the NAT."""
+    """Count a C source over the trace of the NAT example, and return the report."""
     file = folder / "nf.c"
     file.write_text(HEAD + text)
     return counted(file, NAT, *options)
@@ -380,7 +383,7 @@ def test_loops_of_a_crc_stay_loops(tmp_path: Path) -> None:
 
 
 def test_headers_of_the_kernel_may_have_inline_assembly(tmp_path: Path) -> None:
-    """The source does not call these functions, so they compile but never run."""
+    """Check that kernel headers with inline assembly compile, if no called function contains it."""
     report = in_c(
         tmp_path,
         "#include <linux/ip.h>\n#include <string.h>\nuint32_t lengths;\n"
@@ -401,7 +404,7 @@ def test_notes_count_packets_emptied_by_strip(tmp_path: Path) -> None:
 
 
 def test_a_deadline_ends_the_run_with_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock jumps before the eighth packet, so the report counts seven packets."""
+    """Check the report on seven packets if the deadline passes before the eighth packet."""
     readings = count(1)
 
     def clock() -> float:

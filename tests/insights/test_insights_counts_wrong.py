@@ -1,4 +1,4 @@
-"""Errors of `slowpath insights counts`: invalid sources, options and files, and failing runs."""
+"""Tests errors of `insights counts`: invalid sources, options and files, and failing runs."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ ELEMENT = (
 
 
 def error_in(folder: Path, name: str, text: str, *options: str) -> str:
-    """Return the error for a source with this name and text."""
+    """Return the error message for a source file with this name and text."""
     file = folder / name
     file.write_text(text)
     error = error_of("insights", "counts", file, "--traffic", TRAFFIC, *options)

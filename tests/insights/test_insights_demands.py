@@ -1,4 +1,4 @@
-"""Tests of advice on cores and neighbours from counts (`insights/demands/`), and of prices."""
+"""Tests advice on cores and neighbours from counts (`insights/demands/`), and costs of memory."""
 
 import json
 from pathlib import Path
@@ -48,7 +48,7 @@ def work(instructions: float = 300.0, *parts: CardPart) -> CardWork:
 
 
 def rates(one: CardWork) -> np.ndarray:
-    """Return the throughput of a function, by draw and number of cores."""
+    """Return the throughput of a function by random draw of card parameters and number of cores."""
     return throughput(drawn(KNOWN.alone, packets_of(one), draws=60), CORES)[:, 0]
 
 
@@ -166,7 +166,10 @@ def test_prices_scale_with_the_times_that_they_come_from() -> None:
 
 
 def test_the_internal_memory_takes_for_a_rule_what_was_published_of_it() -> None:
-    """A rule takes 2.26 ns for 32 bytes, which are two reads."""
+    """Check the time of a read of internal memory against published measurements.
+
+    A table rule of 32 bytes takes 2.26 ns, which are two reads.
+    """
     price = prices_of([KNOWN.parameters], None).service[0]
     assert price.each[0] == pytest.approx(1.3, abs=0.3)
     assert price.spread < 0.4
@@ -184,7 +187,7 @@ def test_published_chains_have_the_work_of_all_their_elements() -> None:
 
 
 def counted(entry: str, amount: int) -> float:
-    """Return the instructions per packet of a re-implemented element."""
+    """Return the instructions per packet of our implementation of a published element."""
     found = run(str(TWIN), str(TRACE), RunSettings(entry), flags=(f"-DAMOUNT={amount}",)).report
     return float(sum(one["instructions"] * one["per_packet"] for one in found["blocks"]))
 
@@ -274,9 +277,9 @@ def test_more_neighbours_than_anybody_reads_are_refused(tmp_path: Path) -> None:
 
 
 def test_accesses_are_windows_of_16_bytes_or_those_of_the_source() -> None:
-    """One structure is read in pieces, and one is copied as a whole.
+    """Check how accesses are converted to reads of memory: one per 16 bytes, or as in the source.
 
-    Another one has members of unknown size.
+    One structure is read in pieces, one is copied as a whole, and one has members of unknown size.
     """
 
     def structure(name: str, reads: int, *members: tuple[int, int]) -> Any:

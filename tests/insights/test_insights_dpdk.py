@@ -1,4 +1,4 @@
-"""DPDK functions over traces, compared with real DPDK and with counts derived from the trace."""
+"""Compares DPDK functions over traces with real DPDK, and with counts from the trace."""
 
 import json
 import re
@@ -52,7 +52,10 @@ def of_dpdk(source: Path, made: Path, *flags: str) -> Path:
 
 
 def packets() -> list[bytes]:
-    """Return the NAT's packets, changed so that the router drops some and uses all ports."""
+    """Return packets of the NAT's trace, changed so that the router drops some.
+
+    The router sends the others to all ports.
+    """
     found = frames_of(NAT)
     for at, one in enumerate(found):
         last = [(10, 0, 0, 1), (10, 9, 9, 9), (192, 0, 2, at % 256), (203, 0, 113, 7)][at % 4]
@@ -108,7 +111,10 @@ def test_headers_agree_with_dpdk(tmp_path: Path) -> None:
 def test_turns_have_the_results_of_dpdk(  # noqa: PLR0913, PLR0917 - the columns of the table
     tmp_path: Path, name: str, size: int, count: int, answers: int, what: str
 ) -> None:
-    """A program with real DPDK gets the same `count` random requests of `size` bytes."""
+    """Compare results of slowpath's DPDK headers with those of a program that uses real DPDK.
+
+    Both get the same `count` random packets of `size` bytes.
+    """
     source = FOLDER / f"{name}.c"
     twin = of_dpdk(source, tmp_path / name, "-DBESIDE")
     drawn = np.random.default_rng(11)
@@ -408,7 +414,10 @@ def test_further_pointers_without_targets_are_refused(entry: str, expected: str)
     ],
 )
 def test_bursts_are_counted_for_the_card(entry: str, lacks: set[str]) -> None:
-    """Stack accesses at unknown offsets are reported as unsupported; all other code is counted."""
+    """Check the counts of DPDK functions that get packets in bursts.
+
+    Stack accesses at unknown offsets are reported as unsupported; all other code is counted.
+    """
     (program,) = predicted(FOLDER / "bursts.c", "--entry", entry)["programs"]
     assert (program["model"], program["why"]) == ("exact", None)
     refused = {each["what"] for row in blocks_of(program) for each in row["refused"]}
@@ -498,7 +507,10 @@ def test_functions_that_get_no_packets(tmp_path: Path, written: str, expected: s
 
 
 def test_a_static_structure_stays_whole_and_has_its_members(tmp_path: Path) -> None:
-    """LLVM would turn the members into variables, as no function needs the whole structure."""
+    """Check that accesses to a static structure are counted by member.
+
+    LLVM would replace the structure by single variables, as no function needs it as a whole.
+    """
     source = tmp_path / "f.c"
     source.write_text(
         "#include <rte_mbuf.h>\n"

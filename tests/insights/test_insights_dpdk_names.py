@@ -1,4 +1,4 @@
-"""Names in the DPDK headers, compared with published values and independent computations."""
+"""Compares names in slowpath's DPDK headers with published values and own computations."""
 
 import subprocess
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ int handle(struct rte_mbuf *packet)
 
 @pytest.fixture(scope="module", params=[(), ("-DSLOWPATH_DPDK_IPV6",)], ids=["bytes", "struct"])
 def lines(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Return the output of `names.c`, compiled with either form of IPv6 addresses."""
+    """Return the lines that `names.c` prints, compiled with either form of IPv6 addresses."""
     made = tmp_path_factory.mktemp("names") / "names"
     flags = ("-O1", "-w", "-fno-strict-aliasing", *FIND, *request.param)
     subprocess.run([compiler(), *flags, "-o", made, SOURCE], check=True)

@@ -1,4 +1,4 @@
-"""Tables of the DPDK headers, compared with a model of their specified behaviour."""
+"""Compares tables of slowpath's DPDK headers with a model of their specified behaviour."""
 
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
@@ -25,14 +25,17 @@ NO_ENTRY, INVALID, NO_SPACE = -2, -22, -28
 
 
 class _Tables:
-    """A model of a hash table and of a table of prefixes."""
+    """A model of a hash table, and of a table of address prefixes."""
 
     def __init__(self) -> None:
         self.keys = set[bytes]()
         self.prefixes = dict[tuple[int, int], int]()
 
     def may_return(self, one: bytes, found: int) -> bool:
-        """Return true if a packet can have the result `found`; then also apply its operation."""
+        """Return whether a packet's table operation can return `found`.
+
+        If so, apply the operation to the model.
+        """
         return (self._of_keys if one[0] < 3 else self._of_prefixes)(one, found)
 
     def _of_keys(self, one: bytes, found: int) -> bool:
@@ -86,7 +89,10 @@ _OPERATIONS = st.lists(
 
 @cache
 def tables_run() -> Execution:
-    """Return `touch`, ready to run; forked processes run it with separate tables."""
+    """Return the function `touch` of `tables.cc`, ready to run on packets.
+
+    It is compiled once. Runs are in forked processes, so their tables are separate.
+    """
     source = load_source(str(FOLDER / "tables.cc"), Clang(()))
     unit = CompiledUnit(source)
     chosen = choose_entry(source.file, unit.functions, None)
@@ -94,7 +100,7 @@ def tables_run() -> Execution:
 
 
 def results_of(sent: list[bytes]) -> list[int | None]:
-    """Return the result of `touch` for each packet."""
+    """Return the result of the function `touch` for each packet."""
     return list(tables_run().each([Captured(one, len(one), None) for one in sent], RunSettings()))
 
 

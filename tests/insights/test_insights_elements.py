@@ -1,4 +1,4 @@
-"""Click elements over traces that use queues, rates, headers, configurations and second names."""
+"""Tests Click elements with queues, rates, headers, configurations and second names."""
 
 import struct
 from collections import Counter
@@ -20,7 +20,7 @@ NAT = EXAMPLES / "nat.pcap"
 
 @pytest.mark.parametrize("capacity", [1, 3, 15])
 def test_a_queue_holds_its_capacity(tmp_path: Path, capacity: int) -> None:
-    """A queue in Python computes the expected counts; the element also has a second name."""
+    """Compare a Click queue's sent and lost packets with those of a queue in Python."""
     frames = [bytes(60 + at) for at in range(50)]
     report = counted(
         FOLDER / "queue.cc",
@@ -56,7 +56,7 @@ def test_a_queue_rejects_wrong_configurations(tmp_path: Path) -> None:
 
 
 def test_a_meter_lets_a_rate_through() -> None:
-    """Flows and a token bucket in Python compute the expected counts."""
+    """Compare the packets that a Click rate meter passes with a token bucket in Python."""
     report = counted(
         FOLDER / "rates.cc",
         NAT,
@@ -110,7 +110,10 @@ def test_created_headers_are_right(tmp_path: Path) -> None:
 
 
 def test_configurations_arrive_complete(tmp_path: Path) -> None:
-    """Long texts arrive complete, as one or several arguments; the element's size is constant."""
+    """Check that long configurations reach an element complete, as one or several arguments.
+
+    The size of the element must not depend on them.
+    """
     frames = trace(tmp_path, [bytes(60)])
     options = ("--entry", "Speaker::tell", "--config")
     cases = [("x" * 300, 300_000), ("x" * 4095, 4_095_000), ("yyyy, " * 200 + "x", 4_200)]

@@ -1,4 +1,4 @@
-"""Elements for FastClick over traces: batches, flows, and elements that need other elements."""
+"""Tests FastClick elements over traces: batches, flows, and elements that need others."""
 
 import ctypes
 import struct
@@ -22,7 +22,7 @@ NAT = EXAMPLES / "nat.pcap"
 
 
 def test_an_element_of_batches_alone_gets_packets(tmp_path: Path) -> None:
-    """The element has `push_batch` but no `push`; each batch has one packet."""
+    """Check that an element gets batches of one packet if it has `push_batch` but no `push`."""
     lengths = [60, 61, 99, 100, 101, 102, 104, 107, 200]
     traffic = trace(tmp_path, [bytes(one) for one in lengths])
     report = counted(FOLDER / "batches.cc", traffic, "--config", "100")
@@ -65,7 +65,10 @@ def text_of(*rows: list[int]) -> str:
 @pytest.mark.parametrize("count", [1, 2, 5])
 @pytest.mark.parametrize("number", [0, 1, 2, 4, 7])
 def test_batches_are_lists(row: Callable[[str, int, int], str], count: int, number: int) -> None:
-    """Python lists compute the expected batches; the packet is first, inside, last or absent."""
+    """Compare operations on batches of packets with the same operations on Python lists.
+
+    The packet `number` is first, inside, last or absent.
+    """
     every = list(range(count))
     others = [one for one in every if one != number]
     after = [one for one in every if one > number]
@@ -84,7 +87,10 @@ def test_batches_are_lists(row: Callable[[str, int, int], str], count: int, numb
 
 
 def test_headers_behind_ipv6_are_followed(rows: ctypes.CDLL) -> None:
-    """The packet has hop-by-hop options of 16 bytes, a fragment header and UDP; then UDP is cut."""
+    """Check that UDP is found behind IPv6 extension headers, unless the packet ends before it.
+
+    The extension headers are hop-by-hop options of 16 bytes and a fragment header.
+    """
     hop, fragment, udp = bytes([44, 1]) + bytes(14), bytes([17, 0]) + bytes(6), bytes(8)
     packet = bytes(6) + bytes([0, 64]) + bytes(32) + hop + fragment + udp
     assert rows.headers6(packet, len(packet)) == b" 0@40 44@56 17@64"
@@ -110,7 +116,7 @@ def flow_of(frame: bytes) -> bytes:
 
 @pytest.mark.parametrize("first", [1, 3])
 def test_flows_have_state_of_their_own(first: int) -> None:
-    """A counter of flows in Python computes the expected counts."""
+    """Compare a FastClick element's packets per flow with those that Python counts."""
     report = counted(FOLDER / "flows.cc", NAT, "--config", str(first))
     seen, expected = Counter[bytes](), Counter[int]()
     for frame in frames_of(NAT):
@@ -125,7 +131,10 @@ def test_flows_have_state_of_their_own(first: int) -> None:
 
 
 def test_an_element_is_compiled_with_required_elements(tmp_path: Path) -> None:
-    """The element needs a base class's `push` and an element by name, each from another source."""
+    """Check that an element's required sources are compiled, too.
+
+    It needs the `push` of a base class, and an element that it finds by name.
+    """
     lengths = [60, 70, 80, 90, 100]
     traffic = trace(tmp_path, [bytes(one) for one in lengths])
     report = counted(MINE / "gate.cc", traffic, "--config", "Limits(70, MOST 90)")
@@ -192,7 +201,7 @@ def test_required_sources_that_do_not_compile_are_omitted(tmp_path: Path) -> Non
 
 
 def test_frames_of_a_radio_become_frames_of_ethernet(tmp_path: Path) -> None:
-    """The frames have frame control, addresses and LLC of IEEE 802.11 and 802.2."""
+    """Check that IEEE 802.11 data frames with LLC headers become Ethernet frames; others do not."""
 
     def frame(first: int, second: int, link: bytes = b"\xaa\xaa\x03\0\0\0\x08\0") -> bytes:
         addresses = b"".join(bytes([at]) * 6 for at in (1, 2, 3))

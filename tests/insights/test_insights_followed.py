@@ -1,4 +1,4 @@
-"""Tests that changes have the announced effect: examples before and after following advice."""
+"""Tests that following advice has the announced effect, with examples before and after."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ SOME = CONFIGURATIONS if CAMPAIGN > 1 else ("nat", "web_generator")
 
 
 def filtered() -> dict[str, Any]:
-    """Return the report on the unchanged filter."""
+    """Return the report on the unchanged filter example."""
     return reported(FILTER, "--entry", "process", "--traffic", TRACE)
 
 
@@ -51,14 +51,17 @@ def orders(report: dict[str, Any]) -> dict[str, float]:
 
 
 def saved(before: dict[str, Any], after: dict[str, Any]) -> float:
-    """Return the saved LLVM instructions; card instructions decrease, too, by another number."""
+    """Return the number of saved LLVM instructions, after checking that card instructions fall."""
     assert after["traffic"]["instructions"] < before["traffic"]["instructions"]
     of = (one["card"]["work"]["instructions"] for one in (before, after))
     return float(next(of) - next(of))
 
 
 def cost(report: dict[str, Any], names: str) -> float:
-    """Return the present cost of accesses to the structures in a comma-separated list."""
+    """Return the cost in cycles of accesses to the named structures, as they are placed at present.
+
+    Names are separated by commas.
+    """
     each = {one["structure"]: one["cycles"] for one in report["present"]["structures"]}
     return float(sum(each[name] for name in names.split(", ")))
 
@@ -94,7 +97,10 @@ def test_structures_cost_where_they_are_put_what_was_announced(name: str) -> Non
 
 @pytest.mark.parametrize("name", SOME)
 def test_nothing_is_left_to_say_when_all_of_it_is_followed(name: str) -> None:
-    """Only suspicions are left. The order of members changes the code that LLVM generates."""
+    """Check that a source that follows all advice gets no more advice, except suspicions.
+
+    Cycles must fall as announced, within 1 %, as the order of members changes LLVM's code.
+    """
     report = followed(name)
     left_over = [one for kind in KINDS for one in advice(report, kind)]
     assert {one["certainty"] for one in left_over} <= {"learnt"}
@@ -105,7 +111,10 @@ def test_nothing_is_left_to_say_when_all_of_it_is_followed(name: str) -> None:
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_variants_do_the_same(name: str) -> None:
-    """Fates of packets and accesses to structures are equal, except for copies."""
+    """Check that examples that follow advice treat packets like the originals.
+
+    Accesses to data structures must be equal, too.
+    """
     before = example(name).report
     _, traffic, *config = setting(name)
     after = counted(EXAMPLES / f"followed/{name}.cc", Path(traffic), *config)
@@ -118,7 +127,7 @@ def test_variants_do_the_same(name: str) -> None:
 
 
 def _check_saved(engine: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Check that the engine saves exactly the instructions of the function that it replaces.
+    """Check that an accelerator saves exactly the instructions of the function that it replaces.
 
     Runs per packet are rounded to six decimal places.
     """
@@ -137,7 +146,10 @@ def _check_saved(engine: dict[str, Any], before: dict[str, Any], after: dict[str
 
 
 def test_an_engine_takes_no_instruction(tmp_path: Path) -> None:
-    """Only the engine is new, so the difference is exactly the announced saving."""
+    """Check that a NAT that corrects checksums by an accelerator saves exactly what was announced.
+
+    The source has no other change.
+    """
     source = (EXAMPLES / "nat.cc").read_text()
     start, end = source.index("void NAT::rewrite"), source.index("CLICK_ENDDECLS")
     changed = source[:start] + source[end:]
@@ -160,7 +172,10 @@ def test_an_engine_takes_no_instruction(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["dns_proxy", "web_generator"])
 def test_a_sum_of_the_library_by_the_engine(name: str, tmp_path: Path) -> None:
-    """The source applies only the advice on the engine, so the saving is exactly as announced."""
+    """Check that an accelerator for Click's checksum function saves exactly what was announced.
+
+    The source has no other change.
+    """
     source = (EXAMPLES / f"{name}.cc").read_text()
     (engine,) = (one for one in advice(as_it_is(name), "accelerator") if one["before"])
     line = source.splitlines()[engine["line"] - 1]
@@ -247,7 +262,10 @@ def test_a_placement_is_what_before_is_of(tmp_path: Path) -> None:
 
 
 def test_what_makes_room_for_others_is_said(tmp_path: Path) -> None:
-    """Near memory has room for one of two structures, and contains the wrong one."""
+    """Check advice to move a structure to far memory, so that another one fits into near memory.
+
+    Near memory has room for one of the two, and contains the wrong one.
+    """
     source, file = tmp_path / "nf.c", tmp_path / "placement.json"
     source.write_text(
         "#include <stdint.h>\n"

@@ -1,4 +1,4 @@
-"""Classes and functions of the Click headers, compared with equivalents in Python."""
+"""Compares classes and functions of slowpath's Click headers with equivalents in Python."""
 
 import ctypes
 import hashlib
@@ -33,7 +33,7 @@ def containers(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str | None]:
-    """Return a function that calls a C function by name and returns its text, or None."""
+    """Return a function that calls a C function by name, and returns its text or None."""
     library = native(tmp_path_factory.mktemp("texts"), FOLDER / "texts.cc")
 
     def call(name: str, *words: str | int) -> str | None:
@@ -76,7 +76,10 @@ STEPS = st.lists(
 def test_a_container_of_objects_is_a_dict_with_an_order(
     containers: ctypes.CDLL, steps: list[tuple[str, int]]
 ) -> None:
-    """Four buckets make objects share a bucket; with eight slots, some objects are refused."""
+    """Compare a Click hash container with an ordered Python dict.
+
+    With four buckets, objects share a bucket; with eight slots, some objects do not fit.
+    """
     containers.reset()
     expected, refused = dict[int, int](), 0  # in the order of the container's list
     for value, (action, key) in enumerate(steps):
@@ -265,7 +268,10 @@ def test_integers_out_of_range_are_refused(texts: Any) -> None:
     digits=st.integers(0, 6),
 )
 def test_times_in_all_units(texts: Any, value: Decimal, unit: str, digits: int) -> None:
-    """Digits finer than the requested unit are dropped before conversion of minutes and hours."""
+    """Compare parsed times in all units with exact fractions.
+
+    Digits finer than requested are dropped before minutes and hours are converted.
+    """
     times = {"ms": Fraction(1, 1000), "us": Fraction(1, 1000000), "m": 60, "h": 3600}
     scale = times.get(unit.strip(), 1)
     if isinstance(scale, int):
@@ -508,7 +514,7 @@ def test_sorting(numbers: ctypes.CDLL, items: list[int], up: bool) -> None:
 
 
 def added(data: bytes) -> int:
-    """Return the checksum of RFC 1071 in network byte order."""
+    """Return the internet checksum (RFC 1071) of data, in network byte order."""
     padded = data + bytes(len(data) % 2)
     words = [int.from_bytes(padded[at : at + 2], "big") for at in range(0, len(padded), 2)]
     total = sum(words)
@@ -568,7 +574,10 @@ def test_digests(numbers: ctypes.CDLL, data: bytes, first: int) -> None:
 @LONG
 @given(steps=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 1500)), max_size=60))
 def test_averages_over_jiffies(numbers: ctypes.CDLL, steps: list[tuple[int, int]]) -> None:
-    """Fractions compute exact averages; integers lose less than 2^-14 at each update."""
+    """Compare a Click moving average with exact fractions.
+
+    The integers lose less than 2^-14 at each update.
+    """
     now = 1_000_000_000
     numbers.set_now(now)
     numbers.begin(0, 0)
@@ -586,7 +595,7 @@ def test_averages_over_jiffies(numbers: ctypes.CDLL, steps: list[tuple[int, int]
 
 
 def test_gaps_let_a_rate_through(numbers: ctypes.CDLL) -> None:
-    """Of 10,000 packets per second, a rate of 1,000 lets 1,000 pass at even intervals."""
+    """Check that a limit of 1,000 packets per second passes every tenth of 10,000, evenly."""
     numbers.begin(1000, 0)
     went = list[int]()
     for tick in range(30_000):

@@ -1,4 +1,4 @@
-"""Tests advice on library functions. It names the lines of the source that call them."""
+"""Tests advice on library functions, which names the source lines that call them."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def reported(*words: str | Path) -> Given:
 
 
 def engines(*words: str | Path) -> list[Given]:
-    """Return the advice on accelerators."""
+    """Return the advice on accelerators in the report of `insights FILE`."""
     return [one for one in reported(*words)["advice"] if one["kind"] == "accelerator"]
 
 
@@ -85,7 +85,7 @@ def test_what_no_packet_came_to_is_last_and_says_so() -> None:
 
 
 def test_with_packets_that_come_there_it_is_not_last(tmp_path: Path) -> None:
-    """Every other packet is changed so that it is not IPv4."""
+    """Check advice on a call that only runs for packets that are not IPv4, in a trace with some."""
     frames = frames_of(EXAMPLES / "nat.pcap")[:40]
     for one in range(0, len(frames), 2):
         changed = bytearray(frames[one])
@@ -100,9 +100,9 @@ def test_with_packets_that_come_there_it_is_not_last(tmp_path: Path) -> None:
 
 
 def test_functions_that_packets_never_come_to_are_not_suspected() -> None:
-    """No advice is given on functions that only `main` calls, nor on `main` itself.
+    """No advice is given on `main`, nor on functions that only `main` calls.
 
-    Naming the entry makes no difference.
+    This is so without a trace, too, and if an option names the entry function.
     """
     found, named = engines(DPDK, "--traffic", NAT), engines(DPDK, "--entry", "work")
     for these in (found, named):
@@ -132,7 +132,10 @@ def test_functions_of_click_are_advised_on_in_the_lines_that_call_them() -> None
 
 
 def test_a_router_is_told_of_its_routes_and_not_of_its_table_of_flows() -> None:
-    """Hash tables belong to the framework. Their look-ups take no instructions of a core."""
+    """Check that a router gets advice on its route look-up, but not on its hash table of flows.
+
+    Hash tables belong to the DPDK framework, so their look-ups take no instructions.
+    """
     found = engines("tests/dpdk/router.c", "--traffic", NAT)
     counts = counted(ROOT / "tests/dpdk/router.c", ROOT / NAT)
     [one] = found
@@ -144,7 +147,7 @@ def test_a_router_is_told_of_its_routes_and_not_of_its_table_of_flows() -> None:
 
 
 def test_work_of_several_lines_is_counted_apart() -> None:
-    """The element computes the checksum of its result, and computes it again to check it."""
+    """Check that two calls of a checksum function are counted separately, by source line."""
     words = ("--config", "192.0.2.1, 2001:db8::1, 2:0:0:0:0:1", "--traffic", NAT)
     found = engines("tests/click/headers.cc", *words)
     those = [one for one in found if "click_in_cksum(" in text_of(one)]

@@ -1,4 +1,4 @@
-"""Tests of the queueing network: its equations, bounds, and fits to synthetic measurements."""
+"""Tests the queueing network: its equations, bounds, and fits to synthetic measurements."""
 
 import numpy as np
 import pytest
@@ -29,9 +29,9 @@ IMEM = 0
 
 
 def made_up(seed: int = 1) -> Array:
-    """Return parameters of the network.
+    """Return parameters of the queueing network.
 
-    Cores limit some typical chains, and shared resources others.
+    With them, cores limit some typical functions, and shared resources limit others.
     """
     random = np.random.default_rng(seed)
     typical = {COMPUTING.name: 20.0, WAITING.name: 100.0, SHARED[-1].name: 0.1}
@@ -43,7 +43,7 @@ def made_up(seed: int = 1) -> Array:
 
 
 def setting(count: int, classes: int, seed: int = 5) -> tuple[Amounts, Array]:
-    """Return random functions that run together, and the number of cores of each."""
+    """Return random functions that run together on a card, and the number of cores of each."""
     random = np.random.default_rng(seed)
     one = amounts(works(functions_of(drawn(count * classes, seed))))
     places = np.arange(count * classes).reshape(classes, count)
@@ -63,7 +63,7 @@ def random_demands(classes: int, seed: int) -> tuple[Demands, Array]:
 
 
 def of_classes(needed: Demands, which: slice) -> Demands:
-    """Return the demands of the classes in a slice, in this order."""
+    """Return the demands of the functions that a slice selects."""
     waiting, computing, shared, queueing = needed
     return Demands(waiting[:, which], computing[:, which], shared[:, which], queueing)
 

@@ -1,4 +1,4 @@
-"""Compares placements with the enumeration of all placements, and with published results."""
+"""Compares placements in memories with the enumeration of all, and with published results."""
 
 import csv
 import ctypes
@@ -54,7 +54,7 @@ Prices = dict[str, dict[str, float]]
 
 @st.composite
 def cases(draw: st.DrawFn, most: int = 4) -> Case:
-    """Draw small cases: some lack prices or room, some have equal structures."""
+    """Draw small placement cases; some lack access costs or memory, some have equal structures."""
     names = [f"s{at}" for at in range(draw(st.integers(1, most)))]
     price = st.one_of(st.none(), st.integers(0, 50))
 
@@ -94,7 +94,7 @@ def rates(draw: st.DrawFn) -> ThroughputLimits:
 
 
 def spreads(case: Case) -> Iterator[PartCounts]:
-    """Yield all placements of a case that fit into the memories."""
+    """Yield all placements of a case's structures that fit into the memories."""
     each = [
         [
             counts
@@ -120,9 +120,9 @@ def spreads(case: Case) -> Iterator[PartCounts]:
 def defined_value(
     case: Case, spread: PartCounts, objective: Objective, *, free: bool
 ) -> tuple[float, float]:
-    """Return the value of a placement by the definition, as a sum over the accesses of all parts.
+    """Return the value of a placement by its definition, summed over the accesses of all parts.
 
-    It is the cost, or seconds and cost.
+    It is the cost alone, or the time in seconds and the cost.
     """
     missing = 0.0 if free else math.inf
     cost, busy = 0.0, dict.fromkeys(LEVELS, 0.0)
@@ -217,7 +217,7 @@ def test_limits_leave_every_placement_that_costs_no_more(
 
 
 def levels_by_unit(found: Units, spread: PartCounts) -> list[int]:
-    """Return the memory level of each unit, if each unit has one part."""
+    """Return the memory level of each unit of placement, if each unit has one part."""
     left = [list(counts) for counts in spread]
     levels = []
     for unit in found.units:
@@ -232,7 +232,10 @@ def levels_by_unit(found: Units, spread: PartCounts) -> list[int]:
 def test_decisions_cost_what_the_best_solution_with_them_does(
     case: Case, free: bool, prices: tuple[float, ...]
 ) -> None:
-    """With prices and without limits of room: minimum over all placements, by the definition."""
+    """Compare least costs of dynamic programming with the minimum over all placements.
+
+    Memory has prices per byte, but no limits of size.
+    """
     endless = case._replace(card=case.card._replace(capacity=dict.fromkeys(LEVELS, 10**6)))
     found = units(endless, free=free, alike=True)
     decided = least(found, np.array(prices), [0, 0, 0])
@@ -259,7 +262,10 @@ def test_decisions_cost_what_the_best_solution_with_them_does(
 
 
 def test_where_copies_need_large_tables_reduced_costs_do() -> None:
-    """Any two of twelve structures are copied to each other; there are five levels."""
+    """Check that placement is optimal even with too many copies for dynamic programming.
+
+    Any two of twelve structures are copied to each other; there are five memory levels.
+    """
     names = [f"s{at}" for at in range(12)]
     levels = ("a", "b", "c", "d", "e")
     price = {level: 10.0 * at for at, level in enumerate(levels, 1)}
@@ -280,7 +286,10 @@ def test_where_copies_need_large_tables_reduced_costs_do() -> None:
 def test_the_solver_writes_nothing_to_standard_output(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """HiGHS writes from C++ when it repairs a solution, whatever its options are."""
+    """Check that messages of the solver HiGHS do not reach standard output.
+
+    It writes them from C++ when it repairs a solution, whatever its options are.
+    """
     solver = scipy.optimize.milp
 
     def talkative(*given: object, **named: object) -> object:
@@ -361,7 +370,10 @@ def card(near: int, far: int) -> Card:
 
 @pytest.mark.parametrize(("room", "cost"), [(8_000_000_001, 8.0), (8_000_000_000, 16.0)])
 def test_a_byte_too_many_is_too_many(room: int, cost: float) -> None:
-    """The solver tolerates one byte too many, but placements are checked in integers."""
+    """Check that a structure is not placed into a memory that lacks one byte.
+
+    The solver tolerates this, but placements are checked in integers.
+    """
     structures = [reads("a", 4_000_000_000, 4.0), reads("b", 4_000_000_001, 4.0)]
     found = place(Case("full", card(room, 10**10), structures), COST)
     assert found is not None
@@ -369,7 +381,7 @@ def test_a_byte_too_many_is_too_many(room: int, cost: float) -> None:
 
 
 def test_parts_that_are_alike_are_counted_not_told_apart() -> None:
-    """Forty equal structures are one unit; near memory has room for 17."""
+    """Check that forty equal structures are one unit of placement, of which 17 fit near memory."""
     structures = [reads(f"s{at}", 10, 2.0) for at in range(40)]
     case = Case("alike", card(179, 10_000), structures)
     found = units(case, free=False, alike=True)
@@ -392,7 +404,7 @@ def test_structures_that_copy_to_the_same_one_are_alike_too() -> None:
 
 
 def test_a_hundred_structures_are_placed_and_proved() -> None:
-    """Structures are of ten kinds, or all different."""
+    """Check that a hundred structures, of ten kinds or all different, are placed optimally."""
     for kinds in (10, 100):
         structures = [
             reads(f"s{at}", 50 + 37 * (at % kinds) % 400, 1.0 + at % kinds * 7 % 23)
@@ -409,7 +421,7 @@ def test_a_hundred_structures_are_placed_and_proved() -> None:
 
 
 def test_two_memories_of_one_kind_share_accesses() -> None:
-    """Each memory gets half of a table's parts, and throughput is twice that of one memory."""
+    """Check that a table is divided over two equal memories, which doubles the throughput."""
     both = {"read": {"first": 10.0, "second": 10.0}}
     levels = Card(("first", "second"), {"first": 100, "second": 100}, both, {})
     busy = {level: {"read": 1e-8} for level in levels.levels}
@@ -422,7 +434,7 @@ def test_two_memories_of_one_kind_share_accesses() -> None:
 
 
 def test_where_contexts_limit_nothing_is_spread() -> None:
-    """With spare bandwidth, the nearest memory is the best."""
+    """Check that all structures are placed in the nearest memory if its bandwidth is no limit."""
     busy = {"near": {"read": 1e-9}, "far": {"read": 1e-9}}
     structures = [reads("a", 10, 2.0), reads("b", 10, 2.0)]
     case = Case("few", card(100, 100), structures, ThroughputLimits(1e6, 1, busy))
@@ -444,7 +456,10 @@ def test_beyond_the_rate_that_is_wanted_cost_decides() -> None:
 
 
 def test_the_example_is_what_the_documentation_says() -> None:
-    """A UDP counter in one memory is limited by this memory; in two, contexts limit it."""
+    """Check the numbers of the example in the documentation: throughput, bottleneck, placement.
+
+    In one memory, that memory limits a UDP counter; in two, the card's thread contexts limit it.
+    """
     run = slowpath("insights", "placement", EXAMPLE.relative_to(ROOT), "--format", "json")
     (whole, divided) = json.loads(run.stdout)["cases"]
     assert {one["level"] for one in whole["structures"]} == {"imem", "emem"}
@@ -499,7 +514,7 @@ def test_published_optima_are_reproduced(words: tuple[str, ...], costs: tuple[in
 
 
 def test_texts_are_as_expected() -> None:
-    """Only the case with a single best placement is compared."""
+    """Compare text and CSV output with expected files, for the case with one best placement."""
     for name in ("txt", "csv"):
         words = ("--format", "csv") if name == "csv" else ()
         run = slowpath("insights", "placement", EXAMPLE.relative_to(ROOT), *words)

@@ -1,4 +1,4 @@
-"""Tests of errors in placement files: one line names file, line, case and structure."""
+"""Tests errors in placement files: one line names file, line, case and structure."""
 
 from collections.abc import Callable
 from pathlib import Path

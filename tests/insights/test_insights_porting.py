@@ -1,4 +1,4 @@
-"""Parts of `slowpath insights counts`: operands, splitting of text, layouts, records, tables."""
+"""Tests parts of `insights counts`: LLVM operands, text splitting, type layouts, access records."""
 
 import ctypes
 from collections import Counter
@@ -149,7 +149,7 @@ def test_members_are_found_by_offset() -> None:
 
 
 def test_recorders_agree_with_a_loop_over_records() -> None:
-    """A loop over random records computes the expected counts; batches of any size agree."""
+    """Compare counts from access records with a loop over the records, for any batch size."""
     memory = MemoryMap(
         sorted(
             [
@@ -186,9 +186,10 @@ def test_recorders_agree_with_a_loop_over_records() -> None:
 
 
 def test_blocks_are_counted_by_enclosing_call() -> None:
-    """A stack of random nested calls computes the expected counts; batches of any size agree.
+    """Compare counts of blocks per enclosing call with those of a stack of calls.
 
-    Some calls lack a return. Block 0 begins a packet, which ends all calls.
+    Calls are random and nested; some lack a return. Block 0 begins a packet, which ends all calls.
+    Batches of records have any size.
     """
     draw = noise_of(11)
     for _ in range(50):
@@ -270,7 +271,7 @@ def _expected(
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    """Return a library with functions that use the headers' tables."""
+    """Return a library of C functions that use the tables of slowpath's Click headers."""
     library = native(tmp_path_factory.mktemp("tables"), FOLDER / "tables.cc")
     for name in ("map_find", "map_size", "map_sum", "table_get", "table_size", "table_sum"):
         getattr(library, name).restype = ctypes.c_long

@@ -1,4 +1,4 @@
-"""Sources as LLVM IR: functions, types, lines, loops, calls, and the choice of the compiler."""
+"""Tests sources as LLVM IR: functions, types, lines, loops, calls, and choice of compiler."""
 
 from pathlib import Path
 
@@ -142,7 +142,7 @@ def test_code_decides_if_a_source_is_for_the_kernel(tmp_path: Path) -> None:
 
 
 def test_included_files_may_have_the_programs(tmp_path: Path) -> None:
-    """In xdp-filter, for example, each program is a few definitions and an include."""
+    """Check that a source is taken as XDP if an included file has its program, as in xdp-filter."""
     whole = 'SEC("xdp") int f(struct xdp_md *ctx) { return 2; }\n'
     (tmp_path / "within").mkdir()
     (tmp_path / "within/program.h").write_text(f'#include "../again.h"\n{whole}')
@@ -187,7 +187,10 @@ def graph(edges: dict[str, tuple[str, ...]]) -> Function:
 
 
 def test_loops_match_dominance_by_removal() -> None:
-    """A loop header dominates a block if the block becomes unreachable without the header."""
+    """Compare found loops with a definition of dominance by the removal of blocks.
+
+    A loop header dominates a block if the block becomes unreachable without the header.
+    """
     noise = noise_of(4)
     for _ in range(150):
         names = [f"b{at}" for at in range(7)]

@@ -1,4 +1,4 @@
-"""DPDK functions with a receive loop, the choice of the entry, and `--setup`."""
+"""Tests DPDK functions with a receive loop, the choice of the entry, and `--setup`."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,10 @@ def packets(folder: Path, count: int = PACKETS) -> Path:
 
 
 def test_a_loop_receives_all_packets_by_bursts_from_all_ports(tmp_path: Path) -> None:
-    """Bursts of 32, 32, 32 and 4 packets alternate between two ports, and leave by the other."""
+    """Check that a receive loop over two ports gets all packets, in bursts of up to 32.
+
+    Bursts alternate between the ports, and leave by the other port.
+    """
     report = counted(LOOPS, packets(tmp_path), "--entry", "all_ports")
     fate = report["fate"]
     assert report["traffic"]["packets"] == PACKETS
@@ -52,7 +55,7 @@ def test_bursts_have_the_requested_length(tmp_path: Path, burst: int, times: int
     ],
 )
 def test_bursts_may_be_longer_than_most(tmp_path: Path, flags: str, times: int) -> None:
-    """A burst is never larger than the number of buffers, so no buffer is reused within it."""
+    """Check that bursts of up to all buffers work; no buffer is reused within a burst."""
     report = counted(LOOPS, packets(tmp_path, 250), "--entry", "all_at_once", f"--cflags={flags}")
     assert calls(report)["rte_eth_rx_burst"] == times
     assert report["fate"]["outputs"] == [{"output": 1, "packets": 250}]
@@ -189,7 +192,10 @@ def test_a_loop_in_cplusplus_receives(tmp_path: Path) -> None:
 
 
 def test_main_does_not_receive(tmp_path: Path) -> None:
-    """No command line is available for `main`'s arguments, and its set-up would be missing."""
+    """Check the error if `main` has the receive loop.
+
+    It cannot run: no command line is available for its arguments, and its set-up would be missing.
+    """
     source = tmp_path / "f.c"
     source.write_text(
         "#include <rte_ethdev.h>\n"
@@ -223,7 +229,7 @@ SETTING_UP = (
 
 
 def routed(folder: Path) -> tuple[Path, int]:
-    """Return a trace of IPv4 packets, and how many of them match the route of SETTING_UP."""
+    """Write a trace of IPv4 packets. Return it, and how many of them match SETTING_UP's route."""
     frames = []
     for at in range(PACKETS):
         header = bytearray(20)
@@ -235,7 +241,10 @@ def routed(folder: Path) -> tuple[Path, int]:
 
 
 def test_callees_of_a_loop_do_not_get_packets(tmp_path: Path) -> None:
-    """Callbacks and callees of `forward_all` do not get packets; its state is in another file."""
+    """Check that only `forward_all`, which the receive loop calls, is reported to get packets.
+
+    Its own callees and callbacks do not. A note says that its state is defined in another file.
+    """
     report = counted(HANDED, packets(tmp_path))
     note = "forward_all got the packets, as route_loop hands it what it receives; --entry names"
     assert any(one.startswith(note) for one in report["notes"])
@@ -245,7 +254,10 @@ def test_callees_of_a_loop_do_not_get_packets(tmp_path: Path) -> None:
 
 
 def test_a_header_may_define_the_entry(tmp_path: Path) -> None:
-    """As in DPDK's l3fwd, the source file only has the loop and a callback."""
+    """Check that an included header may define the function that gets packets.
+
+    As in DPDK's l3fwd, the source file has only the receive loop and a callback.
+    """
     lines = HANDED.read_text().splitlines(keepends=True)
     first = next(at for at, line in enumerate(lines) if line.startswith("static inline void forw"))
     last = next(at for at, line in enumerate(lines) if line.startswith("int route_loop"))
@@ -260,7 +272,10 @@ def test_a_header_may_define_the_entry(tmp_path: Path) -> None:
 
 
 def test_setup_code_replaces_main_of_another_file(tmp_path: Path) -> None:
-    """The code sets static variables and those of other files, for the function and the loop."""
+    """Check that the code of `--setup` sets variables that `main` in another file would set.
+
+    It sets static variables and those of other files, for a packet function and a receive loop.
+    """
     traffic, to_one = routed(tmp_path)
     bursts = {0: 32 + 32, 3: 32 + 4}  # packets by port; the two queues alternate
     for entry in ("forward_all", "route_loop"):

@@ -1,4 +1,4 @@
-"""State that packets only read, allocated state, and counts of one function's calls by line."""
+"""Tests state that packets only read, allocated state, and counts of calls by source line."""
 
 import json
 from pathlib import Path

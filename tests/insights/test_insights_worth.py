@@ -1,4 +1,4 @@
-"""Tests of reports on functions that are called through pointers, not run, or not worth advice."""
+"""Tests reports on functions that are called by pointers, not run, or not worth advice."""
 
 import json
 from pathlib import Path
@@ -26,12 +26,12 @@ def reported(*words: str | Path) -> Document:
 
 
 def engines(report: Document) -> dict[str, Document]:
-    """Return the advice on accelerators, by function."""
+    """Return the advice on accelerators in a report, by function."""
     return {one["what"]: one for one in report["advice"] if one["kind"] == "accelerator"}
 
 
 def gaps(report: Document, words: str) -> list[Document]:
-    """Return the gaps whose text begins with `words`."""
+    """Return the report's entries on what it cannot tell that begin with `words`."""
     return [one for one in report["unsaid"] if one["what"].startswith(words)]
 
 
@@ -46,7 +46,10 @@ def line_of(file: str | Path, words: str) -> int:
 
 
 def test_what_only_pointers_lead_to_is_advised_on() -> None:
-    """The addresses are in constants, or are stored in variables, members and array elements."""
+    """Check that functions that are only called by pointers get advice.
+
+    Their addresses are in constants, or are stored in variables, members and array elements.
+    """
     found = engines(reported(POINTERS, "--entry", "process"))
     assert {what: one["line"] for what, one in found.items()} == {
         name: line_of(POINTERS, f" {name}(const")
@@ -147,7 +150,10 @@ def test_recursion_is_said_without_a_trace() -> None:
 
 
 def test_short_functions_are_not_suspected() -> None:
-    """With a trace, functions whose work is mostly proved are not suspected, either."""
+    """Check that short functions, and those whose work is mostly proved, are not suspected.
+
+    Proved work is that of functions that an accelerator can replace. A trace shows how much it is.
+    """
     suspected = {one["function"] for one in examined(ROOT / WORTH)["alike"]}
     assert suspected == {"short_code", "parities", "parities_and_sum"}
     plain, traced = engines(reported(WORTH)), engines(reported(WORTH, *TRACED))

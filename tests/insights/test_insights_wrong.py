@@ -29,7 +29,7 @@ def said(*words: str | Path, code: int = 3) -> str:
 
 
 def why(read: Callable[[str], object], file: Path) -> str:
-    """Return the reason for which a file is rejected."""
+    """Return the reason in the error with which the function `read` rejects a file."""
     with pytest.raises(InputError) as refused:
         read(str(file))
     assert refused.value.file == str(file)

@@ -1,4 +1,4 @@
-"""XDP programs over traces, compared with the running kernel and with known counts."""
+"""Compares XDP programs over traces with the running kernel and with known counts."""
 
 import json
 from pathlib import Path
@@ -302,7 +302,7 @@ KEYS = {4: "few", 8: "words", 13: "odd"}
 
 
 def test_synthetic_keys_are_those_of_measure(tmp_path: Path) -> None:
-    """Packets with the keys of synthetic entries find them in insights and in `measure`."""
+    """Packets with the keys of synthetic map entries find them in `insights` and in `measure`."""
     needs_kernel()
     source, maps, file = tmp_path / "keys.bpf.c", tmp_path / "maps.toml", tmp_path / "keys.pcap"
     maps_, looks = "", ""
@@ -429,7 +429,10 @@ def test_refused_operations_are_named_with_their_line(tmp_path: Path, said: str)
 
 
 def test_a_truncated_source_is_compiled_for_bpf(tmp_path: Path) -> None:
-    """The source ends before its first program; its includes show that it is for the kernel."""
+    """Check that errors about a source that ends before its first program name the target BPF.
+
+    Its includes show that it is for the kernel.
+    """
     text = (HERE / "table.bpf.c").read_text()
     source, file = tmp_path / "cut.c", trace(tmp_path, frames(b"1"))
     source.write_text(f"{text[: text.index('SEC(')]}\nstatic int half(")
@@ -446,7 +449,10 @@ def test_a_truncated_source_is_compiled_for_bpf(tmp_path: Path) -> None:
 
 
 def test_file_names_do_not_depend_on_the_folder(tmp_path: Path) -> None:
-    """File names in clang's debug information depend on the folder in which it runs."""
+    """Check that errors name a source file correctly when clang runs in another folder.
+
+    File names in clang's debug information depend on that folder.
+    """
     (tmp_path / "here").mkdir()
     source = tmp_path / "wrong.bpf.c"
     source.write_text(

@@ -1,4 +1,4 @@
-"""XDP programs with iterators, maps in maps, bloom filters, and tail calls in functions."""
+"""Tests XDP programs with iterators, maps in maps, bloom filters, and nested tail calls."""
 
 import re
 from collections import Counter
@@ -47,7 +47,10 @@ def test_open_coded_iterators_behave_as_in_the_kernel(tmp_path: Path) -> None:
 
 
 def test_loops_by_iterators_are_counted_for_the_card(tmp_path: Path) -> None:
-    """The card lacks the kernel's functions; the code around their calls is counted."""
+    """Check the counts of loops with `bpf_iter_num_next`, which the card lacks.
+
+    The calls are reported as unsupported; the code around them is counted.
+    """
     file = trace(tmp_path, orders(100, 21))
     report = reported(HERE / "turns.bpf.c", "--traffic", file)
     assert report["traffic"]["unit"] == "instructions of the card"
@@ -113,7 +116,7 @@ def test_bloom_filters_refuse_too_many_values(tmp_path: Path) -> None:
 
 
 def test_notes_estimate_false_positives_of_bloom_filters(tmp_path: Path) -> None:
-    """The reported share is near the share of packets that a filter with seed 0 finds by chance."""
+    """Compare the reported share of false positives with that of a bloom filter with seed 0."""
     source, maps = tmp_path / "sieve.bpf.c", tmp_path / "maps.toml"
     source.write_text(
         f"{HEAD}struct {{ __uint(type, 30); __uint(max_entries, 60); __uint(map_extra, 2);"
@@ -196,7 +199,10 @@ def test_notes_name_empty_maps_of_maps(tmp_path: Path) -> None:
 
 
 def test_functions_with_tail_calls_are_counted_for_the_card(tmp_path: Path) -> None:
-    """A program that calls itself from a function runs 33 times; each run counts."""
+    """Check the counts of a program that makes tail calls to itself from a function.
+
+    It runs 33 times, which is the kernel's limit, and each run counts.
+    """
     source = HERE / "within.bpf.c"
     found = {one["entry"]: one for one in predicted(source)["programs"]}
     assert found.keys() == {"other", "deeper", "fixed", "first"}
@@ -285,7 +291,7 @@ def test_wrong_content_of_maps_of_maps_is_refused(tmp_path: Path, said: str) -> 
 
 
 def programs(*names: str) -> str:
-    """Return a source with these programs, and `start`, which makes a tail call by an array."""
+    """Return the source of XDP programs with these names, and of `start`, which calls `last`."""
     declared = "".join(f"int {one}(struct xdp_md *ctx);\n" for one in ("behind", "last"))
     bodies = "".join(
         f'SEC("xdp") int {one}(struct xdp_md *ctx) {{ return XDP_TX; }}\n' for one in names

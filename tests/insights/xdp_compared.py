@@ -1,4 +1,4 @@
-"""Comparison of XDP programs in insights with the running kernel: results, packets and maps."""
+"""Compares XDP programs that `insights` runs with the kernel: results, packets and maps."""
 
 from collections import defaultdict
 from itertools import islice
@@ -30,7 +30,7 @@ def compare(
     maps: Path | None = None,
     entry: str | None = None,
 ) -> list[Answer]:
-    """Run packets in insights and in the kernel, and check that both agree; return the results."""
+    """Run packets in user space and in the kernel, check that both agree, and return results."""
     needs_kernel()
     maps_file = None if maps is None else MapsFile(str(maps), maps.read_text())
     here = ran(source, packets, maps_file, entry)
@@ -63,7 +63,10 @@ def compare(
 
 
 def _by_map(found: dict[str, Entries]) -> dict[str, Entries]:
-    """Return the entries of `--maps` by map; inner maps have their own names and come last."""
+    """Return the entries of a file for `--maps`, by map name.
+
+    Inner maps come last, by their own names.
+    """
     own = {name: each for name, each in found.items() if not name.endswith(_INNER)}
     inner = defaultdict[str, Entries](list)
     for name, each in found.items():
@@ -73,7 +76,7 @@ def _by_map(found: dict[str, Entries]) -> dict[str, Entries]:
 
 
 def _written_out(entries: Entries, kept: MapState) -> Entries:
-    """Return the entries, with `others` replaced by the synthetic entries of `docs/maps.md`."""
+    """Return map entries, with `others` replaced by the synthetic entries of `docs/maps.md`."""
     count = sum(int(one.get("others", 0)) for one in entries)
     value = "5a" * kept.value
     made: Entries = [{"value": value}] * count

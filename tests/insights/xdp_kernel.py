@@ -16,7 +16,7 @@ _STACK, _OF_MAPS = 23, (12, 13)
 
 
 class _Options(ctypes.Structure):
-    """`struct bpf_test_run_opts`."""
+    """The C structure `struct bpf_test_run_opts` of libbpf."""
 
     _fields_ = (
         ("size", c_size_t),
@@ -38,7 +38,7 @@ class _Options(ctypes.Structure):
 
 
 class _MapOptions(ctypes.Structure):
-    """`struct bpf_map_create_opts`."""
+    """The C structure `struct bpf_map_create_opts` of libbpf."""
 
     _fields_ = (
         ("size", c_size_t),
@@ -51,14 +51,14 @@ class _MapOptions(ctypes.Structure):
 
 
 class Answer(NamedTuple):
-    """The result of a program for a packet, and the packet after the run."""
+    """The return value of a program for a packet, and the packet after the run."""
 
     result: int
     packet: bytes
 
 
 def loads(file: Path) -> bool:
-    """Return true if libbpf and the kernel load an object."""
+    """Return true if libbpf can load the object into the running kernel."""
     lib = _library()
     opened = c_void_p(lib.bpf_object__open_file(str(file).encode(), None))
     taken = opened.value is not None and lib.bpf_object__load(opened) == 0
@@ -81,7 +81,10 @@ def _library() -> ctypes.CDLL:
 
 
 class Loaded:
-    """An object that is loaded into the kernel, and one of its programs; `close` releases both."""
+    """An object file that is loaded into the kernel, and one of its programs.
+
+    `close` releases both.
+    """
 
     def __init__(self, file: Path, program: str) -> None:
         self._lib = _library()
@@ -118,9 +121,10 @@ class Loaded:
         self._inner[name] = made, kind
 
     def fill(self, name: str, entries: Sequence[dict[str, str | int]]) -> None:
-        """Put entries of `--maps` into a map; queues and stacks return them in the given order.
+        """Put entries, as in a file for `--maps`, into a map of the loaded object.
 
-        The entries replace those that the object put into a map of maps.
+        Queues and stacks return them in the given order. The entries replace those that the object
+        put into a map of maps.
         """
         map_, found = self._map(name), self._found(name)
         kind = self._lib.bpf_map__type(found) if found else self._inner[name][1]
@@ -165,7 +169,7 @@ class Loaded:
             at = ctypes.create_string_buffer(following.raw[:key], key)
 
     def _found(self, name: str) -> c_void_p | None:
-        """Return the object's map with this name; None if the object has none."""
+        """Return the map of the loaded object with this name; None if there is none."""
         found = self._lib.bpf_object__find_map_by_name(self._object, name.encode())
         return c_void_p(found) if found else None
 

@@ -21,7 +21,7 @@ CALM_TIME = {
 
 
 def _calm() -> Any:
-    """Return a description of a machine on which nothing disturbs measurements."""
+    """Return the record of a machine on which nothing disturbs measurements."""
     record: Any = environment.begin(3, files=Files(Path("/nowhere"))).end()
     record["kernel"]["clock_source"] = "tsc"
     record["kernel"]["bpf"] |= {"jit_enable": 1, "jit_harden": 0, "stats_enabled": 0}
@@ -37,7 +37,7 @@ def _calm() -> Any:
 
 
 def _with(place: str, value: object) -> Environment:
-    """Return the description of a calm machine in which one value is replaced.
+    """Return the record of a calm machine in which one value is replaced.
 
     The place of the value is written like `run.throttled`.
     """

@@ -1,4 +1,4 @@
-"""Tests facts about the machine that are read from files, with files of made-up machines."""
+"""Tests facts about a machine that are read from files, with files of made-up machines."""
 
 import json
 import threading
@@ -83,7 +83,7 @@ TREE = {
 
 
 def machine(root: Path, tree: Mapping[str, str]) -> Files:
-    """Write these files to a folder that is laid out like `/`."""
+    """Write these files to a folder that is laid out like the root folder `/`."""
     for name, text in tree.items():
         file = root / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -266,7 +266,10 @@ def test_a_run_is_the_difference_of_two_moments(tmp_path: Path) -> None:
 
 
 def test_events_in_a_pause_are_not_part_of_the_run(tmp_path: Path) -> None:
-    """An analysis uses all CPUs and heats them while the run is paused."""
+    """Check that the record of a run excludes loads, throttling and times during a pause.
+
+    An analysis, which uses all CPUs and heats them, runs in the pause.
+    """
     files = machine(tmp_path, TREE | _moment(0, 0, 0, 10, 20))
     watch = environment.begin(3, files=files)
     watch.pause()
@@ -297,7 +300,7 @@ def test_events_in_a_pause_are_not_part_of_the_run(tmp_path: Path) -> None:
 
 
 def test_a_machine_that_tells_nothing_is_no_error(tmp_path: Path) -> None:
-    """Systems such as macOS have none of these files."""
+    """Check the record of a machine without the files that describe Linux, such as macOS."""
     record = environment.begin(0, files=Files(tmp_path / "none")).end()
     assert record["run"]["time"] is None
     assert record["kernel"]["release"] is None
@@ -328,7 +331,7 @@ def test_any_content_of_files_is_read(text: str, data: bytes, cpu: int) -> None:
     debugging_options(text)
 
     class Filled(Files):
-        """Files that all have the same content, in folders that all have the same names."""
+        """Fake files that all have the same content, in folders that all have the same names."""
 
         def data(self, file: str) -> bytes | None:  # noqa: ARG002 - any file
             return data

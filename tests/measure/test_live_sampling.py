@@ -1,4 +1,7 @@
-"""Tests the sampling of live packets without a kernel."""
+"""Tests the sampling of live packets, which really go where a program sends them.
+
+The tests need no kernel.
+"""
 
 import json
 from collections.abc import Callable
@@ -18,7 +21,7 @@ ROUNDS, SUBJECTS = 3, 4
 
 
 class Bench:
-    """A fake bench with a path of 100 ns and a baseline of 60 ns.
+    """A fake bench on which a path takes 100 ns and the baseline 60 ns.
 
     It loses a share of all packets.
     """

@@ -1,6 +1,6 @@
-"""Tests `slowpath measure` in the running kernel: reports, packets on the analysed paths, clean-up.
+"""Tests `slowpath measure` in the running kernel: reports, packets, and clean-up.
 
-No test depends on measured times.
+Packets must take the analysed paths. No test depends on measured times.
 """
 
 import csv

@@ -1,4 +1,7 @@
-"""Tests paths on cold caches: flows, packets and map entries. No test depends on measured times."""
+"""Tests `slowpath measure` with cold caches: flows, packets and map entries.
+
+No test depends on measured times.
+"""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""`slowpath measure --mode live` in the running kernel: reports and clean-up.
+"""Tests `slowpath measure --mode live` in the running kernel: reports and clean-up.
 
 No test depends on measured times.
 """
@@ -146,7 +146,7 @@ def test_csv_has_a_row_for_each_path() -> None:
 
 
 def live_case(station: kernel.Station) -> tuple[kernel.Station, str, kernel.Case, int]:
-    """Return arguments of `prepare_live_case` that make it slow: a batch has one packet."""
+    """Return arguments for `prepare_live_case` that make it slow: a batch has one packet."""
     found = objects.read_object(str(FIREWALL), FIREWALL.read_bytes())
     subject = objects.Subject(str(FIREWALL), found, 0, None)
     witness = json.dumps({"packet": "00" * 64, "maps": {}})

@@ -16,7 +16,7 @@ WHERE: Any = {"processor": {"cpu": 1, "model": "A"}, "kernel": {"release": "6.18
 
 
 def unmeasured(errors: list[str | None], error: str | None) -> Any:
-    """Return the record of a program without times, with the error of each path."""
+    """Return the record of a program without measured times, with the error of each path."""
     record: Any = dict.fromkeys(MeasuredProgram.__annotations__)
     paths = []
     for rank, why in enumerate(errors, 1):

@@ -1,4 +1,4 @@
-"""Tests the speed of a CPU that is computed from the times of additions."""
+"""Tests how the speed of a CPU is computed from the times of additions."""
 
 import random
 from pathlib import Path

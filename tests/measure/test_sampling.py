@@ -1,4 +1,4 @@
-"""Tests the sampling plan with a fake bench that takes given times."""
+"""Tests how `measure` plans its samples, with a fake bench that takes given times."""
 
 import random
 import sys
@@ -27,7 +27,7 @@ CALL = 1500.0
 
 
 class Bench:
-    """A bench whose subjects take given times.
+    """A fake bench whose measured programs take given times.
 
     `slower` returns the factor by which the sample with this number takes longer. `placing` is the
     standard deviation between loads, as a share of the time.
@@ -176,7 +176,10 @@ def test_it_goes_on_until_it_is_precise() -> None:
 
 
 def test_it_goes_on_until_what_is_asked_is_decided() -> None:
-    """Both times are precise long before it is clear on which side of a limit their ratio lies."""
+    """Check that sampling continues until it is clear on which side of a limit a ratio lies.
+
+    Both times are precise long before.
+    """
 
     def beyond(subjects: Sequence[Measured | None]) -> Estimate:
         old, new = subjects
@@ -208,7 +211,10 @@ def test_it_goes_on_until_what_is_asked_is_decided() -> None:
 
 
 def test_it_goes_on_until_a_ratio_is_precise_too() -> None:
-    """The times vary independently between loads, so their ratio varies more than each of them."""
+    """Check that sampling continues until the ratio of two times is precise, too.
+
+    The times vary independently between loads of the programs, so the ratio varies more.
+    """
 
     def between(subjects: Sequence[Measured | None]) -> Estimate | None:
         old, new = subjects

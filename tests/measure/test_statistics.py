@@ -58,7 +58,10 @@ def _clustered(draw: random.Random, deviation: float, offset: float) -> float:
 
 
 def _first_narrow(value: Callable[[], float], sizes: list[int]) -> bool:
-    """Return true if 100 is in the first narrow interval, checked at these numbers of values."""
+    """Return true if the first narrow confidence interval contains the true mean, 100.
+
+    Intervals are computed for growing samples with these numbers of random values.
+    """
     values: list[float] = []
     for size in sizes:
         values += [value() for _ in range(size - len(values))]

@@ -1,6 +1,6 @@
-"""Tests how times of stretches are computed, and stretches in the running kernel.
+"""Tests how times of a path's pieces, called stretches, are computed.
 
-No test depends on measured times.
+Some tests cut paths in the running kernel. No test depends on measured times.
 """
 
 import json

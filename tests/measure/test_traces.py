@@ -42,7 +42,7 @@ def kernel() -> None:
 
 
 def packet(source: int, port: int, protocol: int = 6) -> bytes:
-    """Return an IPv4 packet with source address and port from these numbers."""
+    """Return an IPv4 packet whose source address and port are made from these numbers."""
     ip = struct.pack(
         ">BBHHHBBHII", 0x45, 0, 54, 0, 0, 64, protocol, 0, 0x0A000000 + source, 0x0A0000FF
     )
@@ -128,7 +128,7 @@ def test_the_first_packet_of_a_flow_takes_another_path(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("kernel")
 def test_the_slowest_path_is_recognised(tmp_path: Path) -> None:
-    """For a program without maps, a trace with the witness alone also takes the slowest path."""
+    """For a program without maps, a trace with the witness packet alone takes the slowest path."""
     _, alone = run(HEADER_PARSER, "--paths", "1")
     witness = bytes.fromhex(alone["paths"][0]["packet"])
     file = tmp_path / "slowest.pcap"
@@ -286,7 +286,7 @@ def test_a_path_of_the_analysis_does_not_fail_a_trace(tmp_path: Path) -> None:
 
 
 def flow(source: int, port: int, protocol: int = 6) -> str:
-    """Return the key of a packet's flow in the maps of the firewall."""
+    """Return the key of a packet's flow in the maps of the firewall, in hexadecimal."""
     mapped = bytes(10) + b"\xff\xff"
     addresses = mapped + struct.pack(">I", 0x0A000000 + source)
     addresses += mapped + struct.pack(">I", 0x0A0000FF)
@@ -299,7 +299,10 @@ PREFIX = (128 - 8).to_bytes(4, "little").hex() + (bytes(10) + b"\xff\xff\x0b" + 
 
 @pytest.mark.usefixtures("kernel")
 def test_maps_hold_what_they_are_given_before_the_first_packet(trace: Path, tmp_path: Path) -> None:
-    """All packets pass without rules; a rule drops all packets of its flow."""
+    """Check that map entries from `--maps` are set before the first packet of a trace.
+
+    Without rules, all packets pass; each rule drops the packets of its flow.
+    """
     _, plain = run(FIREWALL, "--pcap", trace)
     assert all(path["action"] == "XDP_PASS" for path in plain["trace"]["paths"])
     assert all(each["entries"] is None for each in plain["trace"]["maps"])

@@ -1,4 +1,4 @@
-"""Tests of `slowpath show`, which describes the content of BPF objects."""
+"""Tests `slowpath show`, which describes the content of BPF objects."""
 
 import json
 from pathlib import Path

@@ -56,7 +56,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def swept(*words: str | Path, code: int = 0) -> dict[str, Any]:
-    """Run a sweep and return its JSON document."""
+    """Run `slowpath sweep` and return its JSON document."""
     run = slowpath("sweep", *words, "--format", "json")
     assert run.returncode == code, run.stderr
     check("sweep", run.stdout)
