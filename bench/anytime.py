@@ -24,7 +24,7 @@ COLUMNS = [
 
 
 class Trace(NamedTuple):
-    """Times and bounds of one analysis."""
+    """Seconds until the first and last bound of one analysis, and deviations of early bounds."""
 
     first: float  # seconds until the first bound
     total: float  # seconds until the end
@@ -45,7 +45,10 @@ def read(text: bytes) -> Trace | None:
 
 
 def rows(python: Path, programs: list[Program], repeat: int, options: list[str]) -> list[Row]:
-    """Return the figures of each program that has a bound, from the run of median duration."""
+    """Analyse each program `repeat` times, and return a table row for each that has a bound.
+
+    The row is from the run of median duration.
+    """
     script = Path(__file__).with_name("trace.py")
     traces: dict[Program, list[Trace]] = {program: [] for program in programs}
     for _ in range(repeat):

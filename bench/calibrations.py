@@ -34,7 +34,7 @@ TARGET = "linux-xdp.toml"
 
 
 class Compared(NamedTuple):
-    """A value that two calibrations have both determined."""
+    """A value (parameter or time) that two calibrations determined, with both results."""
 
     name: str
     one: float
@@ -47,7 +47,7 @@ class Compared(NamedTuple):
         return abs(self.one - self.other) <= self.allowed
 
     def line(self) -> str:
-        """Return both values as a line of text."""
+        """Return the results of both calibrations as a line of text."""
         apart = abs(self.one - self.other)
         values = f"{self.one:12.5g} {self.other:12.5g}"
         return f"  {self.name:44} {values}  {apart:.3g} apart, {self.allowed:.3g} allowed"

@@ -27,7 +27,7 @@ FOLDER = ROOT / "docs/chains"
 
 
 class Renewal:
-    """Renews sections of the page, with the functions that compute them and their options."""
+    """Recomputes named sections of docs/chains.md, according to the command-line options."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given

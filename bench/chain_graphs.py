@@ -40,13 +40,13 @@ def graphs_of(file: str) -> tuple[list[str], Graphs]:
 
 
 def drawn(flow: Flow, words: str) -> str:
-    """Return a drawing of a graph as the text of an SVG file."""
+    """Return a drawing of a control-flow graph as the text of an SVG file."""
     plain = [box._replace(tooltip="") for box in flow.boxes]
     return picture(shape(flow._replace(boxes=plain)), words, scale=SCALE, style=STYLE) + "\n"
 
 
 def main() -> None:
-    """Draw the graphs of all rewritten programs, before and after."""
+    """Draw the control-flow graphs of all rewritten programs, before and after rewriting."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("chain", nargs="?", default=str(ROOT / "examples/chain/chain.yaml"))
     parser.add_argument("--folder", type=Path, default=ROOT / "docs/chains")

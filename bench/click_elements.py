@@ -47,7 +47,7 @@ _LACKED = re.compile(r"'([^']+)' file not found|(?:identifier|type name) '([^']+
 
 
 class Wish(NamedTuple):
-    """Settings with which an element runs."""
+    """Configuration with which packets run through a Click element."""
 
     entry: str
     config: str
@@ -103,7 +103,10 @@ def _run(
     flags: tuple[str, ...],
     traffic: Path,
 ) -> dict[str, object]:
-    """Run packets through the first exported class that accepts them, and return the result."""
+    """Run packets through the first element class of a source that accepts them.
+
+    Return the result, or the reason of the last failure.
+    """
     stopped = "exports no element"
     every = _EXPORTED.findall(source.read_text(errors="replace"))
     alone = len(every) == 1 and not needed
@@ -132,7 +135,7 @@ def _run(
 
 
 def _entries(exported: str, needed: list[Path], alone: bool) -> list[str | None]:
-    """Return the methods that may receive packets. They belong to the class or to a base class."""
+    """Return the names of methods that may receive packets, of the class or of a base class."""
     if alone:
         return [None]
     others = [
@@ -182,7 +185,7 @@ def _wishes() -> dict[str, Wish]:
 
 
 def figures(rows: list[dict[str, object]]) -> Iterator[str]:
-    """Yield counts by folder, first missing names of sources, and reasons why runs stopped."""
+    """Yield a table of results by folder, frequent missing names, and reasons of failed runs."""
     folders = dict.fromkeys(str(row["source"]).partition("/")[0] for row in rows)
     yield "| folder | sources | compile | run |\n|---|---|---|---|"
     for name in [*folders, "all"]:

@@ -121,9 +121,9 @@ def noise_floor(folder: Path) -> float:
 
 
 def configurations(table: Table) -> list[set[tuple[str, str]]]:
-    """Return the competitors in each mix.
+    """Return the competitors of each measured mix, as pairs of kind and configuration.
 
-    These are `mem-bench` settings, and a client by quarters of its match ratio.
+    A configuration is the settings of `mem-bench`, or the client's match ratio in steps of 250.
     """
     found = []
     for row in table.rows:
@@ -137,14 +137,14 @@ def configurations(table: Table) -> list[set[tuple[str, str]]]:
 
 
 def parts_of(mixes: Table) -> list[set[tuple[str, str]]]:
-    """Divide the competitor configurations into parts, each of which is held out once."""
+    """Divide the competitors' configurations into parts, each of which is held out once."""
     known = sorted(set().union(*configurations(mixes)))
     order = np.random.default_rng(0).permutation(len(known))
     return [{known[at] for at in order[fold::FOLDS]} for fold in range(FOLDS)]
 
 
 def only(profile: MemoryProfile, kept: NDArray[np.bool_]) -> MemoryProfile:
-    """Return a profile that contains only some of the rows."""
+    """Return a profile with only the rows that the mask `kept` selects."""
     return profile._replace(
         rows=tuple(row for row, keep in zip(profile.rows, kept, strict=True) if keep),
         columns={name: values[kept] for name, values in profile.columns.items()},
@@ -153,7 +153,7 @@ def only(profile: MemoryProfile, kept: NDArray[np.bool_]) -> MemoryProfile:
 
 
 def answers(model: FunctionModel, query: Query, solo: Floats) -> dict[str, Predictions]:
-    """Return the predictions of all predictors except the constant.
+    """Return the predictions of slowpath and all baselines, except the constant.
 
     SLOMO and `told` use the measured solo throughput; `sum` and `min` use that of our model.
     """
@@ -206,9 +206,10 @@ def evaluate(folder: Path, name: str, recipe: str | None) -> list[dict[str, obje
 
 
 def accelerator_alone(folder: Path, name: str) -> list[float]:
-    """Return errors in mixes at the accelerator only, from the measured solo throughput.
+    """Return relative errors for mixes in which only an accelerator client competes.
 
-    Only the time that requests wait for those of the client is predicted (Eq. 1).
+    The measured solo throughput is given. Only the time that requests wait for those of the client
+    is predicted (Eq. 1).
     """
     rows = read_cells(str(folder / f"{name}.profile/mixes.csv")).rows
     found = []
@@ -220,7 +221,7 @@ def accelerator_alone(folder: Path, name: str) -> list[float]:
 
 
 def show(found: Sequence[Mapping[str, object]], title: str) -> None:
-    """Print a line of the table of errors."""
+    """Print a line of the table of prediction errors."""
     if not found:
         return
     errors = {key: np.array([float(str(one[key])) for one in found]) for key in PREDICTORS}
@@ -234,7 +235,7 @@ def show(found: Sequence[Mapping[str, object]], title: str) -> None:
 
 
 def main() -> int:
-    """Measure, and print the tables."""
+    """Measure profiles on this machine, and print the tables of prediction errors."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where profiles are")
     parser.add_argument("--mixes", type=int, default=300)

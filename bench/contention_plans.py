@@ -61,7 +61,7 @@ def model_of(place: Path, recipe: str | None) -> FunctionModel:
 
 
 def judged(model: FunctionModel, tests: MemoryProfile) -> dict[str, float]:
-    """Return a model's errors on the rows of another profile, and its intervals' coverage, in %."""
+    """Return a model's mean errors on rows of another profile, and interval coverage, in %."""
     rows = Query("tests", tests.rows, tests.columns, None, None)
     predicted = predict(model, rows, CONFIDENCE)
     errors = np.abs(predicted.throughput / tests.throughput - 1)
@@ -78,7 +78,7 @@ def judged(model: FunctionModel, tests: MemoryProfile) -> dict[str, float]:
 
 
 def main() -> int:
-    """Measure, and print the table."""
+    """Measure profiles by each plan, and print a table of prediction errors."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where profiles are")
     parser.add_argument("--function", choices=(*FUNCTIONS, *PROGRAMS), default="router-acl")

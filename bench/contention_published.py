@@ -33,7 +33,10 @@ MEMORY, SLOMO = "memory-train.csv", "slomo-train.csv"
 
 
 def nested(files: list[str], models: list[Recipe | None], repetitions: int) -> None:
-    """Print the errors of each recipe. None stands for selecting a recipe on the training rows."""
+    """Print the errors of each kind of memory model, by nested cross-validation.
+
+    None stands for choosing the kind by its errors on the training rows.
+    """
     profile = read_memory(files)
     first = len(read_memory(files[:1]).rows)
     print(f"\n{' + '.join(Path(file).name for file in files)}, {repetitions} repetitions")
@@ -58,7 +61,7 @@ def nested(files: list[str], models: list[Recipe | None], repetitions: int) -> N
 
 
 def transfer(folder: Path) -> None:
-    """Print the errors of models that were trained on one file and predict the other."""
+    """Print the errors of models that were trained on one published table and predict the other."""
     one, two = (rows_of(read_memory([str(folder / name)])) for name in (MEMORY, SLOMO))
     chosen = select(one).recipe
     print(f"\nlearnt from {MEMORY}, asked for {SLOMO}; chosen: {chosen.name}")
@@ -78,7 +81,7 @@ def transfer(folder: Path) -> None:
 
 
 def main() -> int:
-    """Print the tables."""
+    """Print the tables of prediction errors for the published rows."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="the published tables of BlueField-2")
     parser.add_argument("--repetitions", type=int, default=1)

@@ -45,7 +45,7 @@ Maker = Callable[[], str]
 
 
 class Tables:
-    """Computes the tables of the paper. Models are trained once for all tables."""
+    """Computes the tables of the evaluation. Models are trained once for all tables."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given
@@ -82,7 +82,7 @@ class Tables:
 
 
 def main() -> int:
-    """Profile, run, predict, and report."""
+    """Profile simulated functions, predict their throughput in mixes, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where tables and outcomes are kept")
     parser.add_argument("tables", nargs="*", metavar="TABLE")

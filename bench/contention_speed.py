@@ -40,9 +40,9 @@ def main() -> None:
 def commands(
     tables: Sequence[str], traffic: str, folder: Path
 ) -> Sequence[tuple[str, tuple[str, ...]]]:
-    """Return the commands to be measured, in order.
+    """Return the commands to be measured, in order, each with a name.
 
-    The later ones read the model that the first writes.
+    The first command writes a model, which the other commands read.
     """
     model = str(folder / "model.json")
     return [
@@ -53,7 +53,7 @@ def commands(
 
 
 def compare(name: str, words: Sequence[str], other: str | None, repeat: int) -> None:
-    """Measure a command and what it is compared with in turns, and print the medians."""
+    """Measure a command and its reference command in turns, and print their median CPU times."""
     command = [str(TOOL), "contention", *words]
     reference = [other, "contention", *words] if other else [sys.executable, "-c", "import numpy"]
     run_seconds(reference)  # compile and read all files before the first turn

@@ -41,9 +41,9 @@ COLUMNS = [
 
 
 def measured(results: Path, name: str, cores: int) -> dict[str, Any]:
-    """Return the card's rate on the slowest measured path.
+    """Return the packet rate that the SmartNIC reached on the slowest measured path.
 
-    Return None if its ports limited the rate.
+    All values are None if the ports of the SmartNIC limited the rate on all paths.
     """
     with gzip.open(results / f"{name}.jsonl.gz", "rt") as lines:
         records = [json.loads(line) for line in lines]
@@ -58,7 +58,7 @@ def measured(results: Path, name: str, cores: int) -> dict[str, Any]:
 
 
 def of_published(given: argparse.Namespace, hashes: int, cores: int) -> Row:
-    """Return the guarantee for a published program, and how far it is from the measured rate."""
+    """Return the guaranteed rate of a published program, and its distance to the measured one."""
     name = f"xdp-count-min.{hashes}"
     program = published.program(given.listings / f"{name}.asm")
     guarantee = bound(given.slowpath, program, ["--metric", "packetrate"]).result["guarantee"]
@@ -74,7 +74,7 @@ def of_published(given: argparse.Namespace, hashes: int, cores: int) -> Row:
 
 
 def of_example(given: argparse.Namespace) -> list[Row]:
-    """Return the guarantees for our own program, by number of hash functions, from a sweep."""
+    """Return the guaranteed rates of `examples/count_min.bpf.c` by number of hash functions."""
     words = ["-D", f"HASHES={HASHES[0]}..{HASHES[-1]}", "--target", "agilio-cx-2x40,ebpf"]
     if given.measure is not None:
         words += ["--measure", "--seconds", str(given.measure)]
@@ -101,7 +101,7 @@ def _example(program: dict[str, Any]) -> Row:
 
 
 def draw(file: Path, rows: list[Row]) -> None:
-    """Draw the rates, and below them the times that were measured on this machine, if any."""
+    """Draw the packet rates, and below them the times measured on this machine, if any."""
     from matplotlib import pyplot as plt  # noqa: PLC0415 - only where it draws
 
     here = [row for row in rows if row["example_ns"] is not None]

@@ -38,7 +38,7 @@ FEW = 4
 
 
 def estimating(name: str) -> Model:
-    """Return a function that estimates the time of a path for a target."""
+    """Return a function that estimates the time of a path on a target."""
     target = choose_target(name)
     return lambda flow: targets.nanoseconds([targets.flow_of(flow)], target)[0]
 
@@ -70,23 +70,23 @@ def compare(given: argparse.Namespace) -> None:
 
 
 def known(program: Program) -> list[dict[str, Any]]:
-    """Return those paths of a program that models can estimate."""
+    """Return the paths of a program whose executed instructions are known, as models need them."""
     return [path for path in program["paths"] if path["flow"] is not None]
 
 
 def error_of(path: dict[str, Any], model: Model) -> float:
-    """Return the relative error of the estimate for a path."""
+    """Return the relative error of a model's estimate of a path's measured time."""
     return model(path["flow"]) / float(path["ns"]) - 1
 
 
 def share_inside(measured: Sequence[Program], model: Model, low: float, high: float) -> float:
-    """Return the share of long paths whose measured time lies in the estimate's interval."""
+    """Return the share of long paths whose measured time is inside the estimate's interval."""
     large = [path for one in measured for path in known(one) if path["program_ns"] >= LEAST_NS]
     return mean(low <= path["ns"] / model(path["flow"]) <= high for path in large)
 
 
 def print_errors(measured: Sequence[Program], model: Model) -> None:
-    """Print the errors of one model."""
+    """Print the errors of one model's estimates for the measured paths."""
     large, small, own = list[float](), list[float](), list[float]()
     by_program, orders, worst = defaultdict[int, list[float]](list), list[float](), list[float]()
     best_orders = list[float]()
@@ -127,17 +127,16 @@ def print_errors(measured: Sequence[Program], model: Model) -> None:
 
 
 def halves(paths: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return two times for each path: one from every other load, one from the loads in between."""
+    """Return two mean times for each path, from two disjoint halves of its measurements."""
     loads = np.array([path["loads"] for path in paths], dtype=float)
     return np.nanmean(loads[:, ::2], axis=1), np.nanmean(loads[:, 1::2], axis=1)
 
 
 def of_the_slowest(paths: Sequence[dict[str, Any]], at: int) -> float:
-    """Return the time of a path as a share of the slowest path's.
+    """Return the measured time of a path, divided by that of the slowest path.
 
-    Among paths with nearly equal times, the path with the largest time is mostly one whose
-    measurement was too high. So if several paths may be the slowest, only their common repeated
-    measurement counts.
+    Among paths with nearly equal times, the largest value was mostly measured too high. So if
+    several paths may be the slowest, only the times of their joint repetition (`again`) count.
     """
     several = [paths[one]["again"] for one in contenders(paths)]
     if paths[at]["again"] is None or len(several) == 1:
@@ -147,7 +146,7 @@ def of_the_slowest(paths: Sequence[dict[str, Any]], at: int) -> float:
 
 
 def most_possible(paths: Sequence[dict[str, Any]]) -> float:
-    """Return the highest rank correlation that estimates could have with the measured times.
+    """Return the highest rank correlation that any estimates could have with the measured times.
 
     It follows from the correlation between two halves of the measurement (Spearman-Brown, and
     correction for attenuation).
@@ -157,7 +156,7 @@ def most_possible(paths: Sequence[dict[str, Any]]) -> float:
 
 
 def measuring(given: argparse.Namespace) -> None:
-    """Measure programs and append the results to the file."""
+    """Measure paths of programs, and append the results to the output file."""
     plan = Plan(
         target=given.target,
         paths=given.paths,

@@ -18,7 +18,7 @@ COUNTS = ["candidates", "sat", "unsat", "nogoods", "solver_checks"]
 
 
 def row(program: Program, runs: list[Run]) -> Row:
-    """Return the figures of a program: medians over its runs. Counts are the same in all runs."""
+    """Return the table row of a program: medians over its runs. Counts are equal in all runs."""
     first = runs[0]
     stats = first.result["stats"]
     cells: Row = {"program": program.name, "status": first.status}
@@ -39,12 +39,12 @@ def row(program: Program, runs: list[Run]) -> Row:
 
 
 def median(runs: list[Run], figure: Callable[[Run], float]) -> float:
-    """Return the median of a figure over several runs."""
+    """Return the median of a value over several runs; `figure` extracts the value from a run."""
     return statistics.median(figure(run) for run in runs)
 
 
 class Column(NamedTuple):
-    """A column of a table: its heading, the key of its figure, and the number format."""
+    """A column of a table: its heading, the key of its values in rows, and the number format."""
 
     heading: str
     key: str

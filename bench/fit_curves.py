@@ -32,7 +32,7 @@ def read(file: Path) -> tuple[list[str], np.ndarray]:
 
 
 class Judged(NamedTuple):
-    """Errors of several predictions for one curve."""
+    """Prediction errors of the model and of simpler methods for one curve."""
 
     model: float  # sMAPE, as the next three
     functions: float
@@ -52,7 +52,7 @@ def spread_of(head: list[str], rows: np.ndarray) -> np.ndarray | None:
 
 
 def halves(file: Path, options: Options) -> Judged:
-    """Fit a model to each half of the points, and compare it with the other half."""
+    """Fit a model to each half of a curve's points, and compare it with the other half."""
     head, rows = read(file)
     x_name, y_name = head[:2]
     rows = rows[np.argsort(rows[:, 0])]

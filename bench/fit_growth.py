@@ -47,7 +47,7 @@ def seconds(series: Series, options: Options, repeat: int) -> float:
 
 
 def measured(repeat: int) -> list[Row]:
-    """Return a row for each search and number of points, and for each number of segments."""
+    """Measure fitting times: a row for each search and number of points or segments."""
     derive(curve(20), Options())  # imports
     rows: list[Row] = []
     for search in SEARCHES:

@@ -30,7 +30,7 @@ POINTS, SHORTEST = 60, 8
 
 
 def shape(name: str, draw: np.random.Generator, x: np.ndarray) -> np.ndarray:
-    """Return the values of a random function of this template at `x`; all are positive."""
+    """Return the values at `x` of a random function of the template `name`; all are positive."""
     u = (x - x[0]) / (x[-1] - x[0])
     base = name.removeprefix("inverse-")
     if base == "polynomial-0":
@@ -53,9 +53,9 @@ def shape(name: str, draw: np.random.Generator, x: np.ndarray) -> np.ndarray:
 def case(
     name: str, seed: int, noise: float
 ) -> tuple[np.ndarray, list[int], np.ndarray, np.ndarray]:
-    """Return a random curve.
+    """Return random data that follow a curve of one or more segments.
 
-    It consists of x, the ends of segments, measured values, and a second measurement.
+    They are x, the ends of the segments, measured values, and a second measurement.
     """
     draw = np.random.default_rng([seed, *name.encode()])
     number = int(draw.integers(1, 4))
@@ -84,7 +84,7 @@ def case(
 
 
 class Method(NamedTuple):
-    """A way to derive a model from points."""
+    """Options of a curve fit that the benchmark compares."""
 
     noise: float
     select: str

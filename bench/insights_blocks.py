@@ -138,13 +138,13 @@ def _save(file: Path, model: dict[str, Any]) -> None:
 
 
 class Models(NamedTuple):
-    """The models for blocks and for instructions."""
+    """Models that predict instruction counts: one for BPF instructions, one for LLVM tokens."""
 
     tree: TreeModel
     words: AdditiveModel
 
     def taken(self, one: Pair) -> Costs:
-        """Predict the counts of a block from its instructions, or from its words without any."""
+        """Predict instructions and accesses of a block from its BPF code, or else its tokens."""
         if one.machine is not None:
             return self.tree.block(one.machine)
         guess = self.words.predict(one.words).instructions
@@ -240,7 +240,7 @@ def _table(stream: TextIO, models: Models, programs: Programs) -> None:
 
 
 def _accesses(models: Models, one: Pair) -> dict[str, tuple[int, int]]:
-    """Return, for each kind of access, the counted and the predicted number."""
+    """Return, for packet, state and unknown accesses of a block, the exact and predicted number."""
     taken = models.taken(one)
     return {
         "packet": (one.packet, round(taken.packet)),

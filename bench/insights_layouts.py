@@ -115,7 +115,7 @@ def _generated(card: Card, kinds: int, copies: int, seed: int) -> Case:
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print the tables of layouts and placements."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="the folder that has state-placement")
     folder = parser.parse_args().folder / "state-placement"

@@ -1,6 +1,6 @@
 """Lists what `slowpath measure` may leave behind on a machine, without using slowpath.
 
-A mark in the environment distinguishes our processes from others, whose resources do not count.
+Processes of the tests have a mark in their environment. Resources of other processes do not count.
 """
 
 import ctypes
@@ -23,14 +23,14 @@ _BPFFS = "bpf"
 
 
 class Thing(NamedTuple):
-    """Something that a measurement can leave behind, such as a BPF map or a file."""
+    """A resource that a measurement can leave behind, such as a BPF map or a file."""
 
     kind: str
     name: str
 
 
 class Held(NamedTuple):
-    """Everything of this kind that exists on the machine at one moment."""
+    """All resources on a machine at one moment that a measurement could leave behind."""
 
     things: frozenset[Thing]
     others: frozenset[Thing]  # of these, what is open in processes without our mark
@@ -66,10 +66,11 @@ def namespaces_in_memory() -> int | None:
 
 
 def _numbers(command: int) -> Iterator[int]:
-    """Yield the numbers of all objects of a kind, without opening them.
+    """Yield the ids of all BPF objects of a kind, without opening the objects.
 
-    `bpftool map show` opens each. Linux never frees a program array that is opened and closed while
-    it is being cleared: looking would leave behind what we look for.
+    `bpftool map show` opens each object. Linux never frees a program array that is opened and
+    closed while it is being cleared, so listing maps with `bpftool` would itself leave arrays
+    behind.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     last = 0
@@ -91,7 +92,7 @@ def _is_ours(process: Path, mark: str) -> bool:
 
 
 def _reached(process: Path) -> Iterator[Thing]:
-    """Yield the BPF objects that a process has open, and its network namespace."""
+    """Yield the BPF objects and the network namespaces that a process keeps alive."""
     try:
         for task in (process / "task").iterdir():
             yield from _namespace((task / "ns/net").readlink())

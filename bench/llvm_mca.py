@@ -45,7 +45,7 @@ class Cycles(NamedTuple):
 
 
 class PathCycles(NamedTuple):
-    """Cycles that llvm-mca predicts for a path."""
+    """Cycles that llvm-mca predicts for a path, in total and for each piece between calls."""
 
     whole: Cycles
     parts: list[Cycles]
@@ -53,11 +53,11 @@ class PathCycles(NamedTuple):
 
 
 class MissingError(Exception):
-    """No suitable version of llvm-mca is installed."""
+    """No supported version of llvm-mca is installed."""
 
 
 def tool(name: str) -> str:
-    """Find an LLVM program whose name has its version.
+    """Find an LLVM tool whose name ends with an accepted version, such as `llvm-mca-19`.
 
     Raises:
         MissingError: if there is none.
@@ -94,7 +94,7 @@ def separate(pieces: Iterable[str]) -> str:
 
 
 def separated(text: str) -> list[list[str]]:
-    """Return the instructions of each piece from the output of llvm-mc."""
+    """Parse the output of llvm-mc, and return the instructions of each piece of code."""
     pieces: list[list[str]] = [[]]
     for line in text.splitlines():
         instruction = " ".join(line.partition("#")[0].split())
@@ -106,7 +106,7 @@ def separated(text: str) -> list[list[str]]:
 
 
 def parts(code: Code, meaning: dict[str, list[str]]) -> list[tuple[str, ...]]:
-    """Split a path at calls, and return the instructions of each part."""
+    """Split a path at calls, and return the x86 instructions of each piece between calls."""
     found: list[list[str]] = [[]]
     for piece in code:
         if piece is None:
@@ -130,7 +130,7 @@ def regions(sequences: Sequence[Sequence[str]]) -> str:
 
 
 def totals(text: str, count: int) -> list[int]:
-    """Return the cycles of each sequence from the output of llvm-mca."""
+    """Parse the output of llvm-mca, and return the cycles of each instruction sequence."""
     regions = json.loads(text)["CodeRegions"]
     found = {int(one["Name"]): one["SummaryView"]["TotalCycles"] for one in regions}
     return [found[number] for number in range(count)]
@@ -153,7 +153,7 @@ def simulated(
 
 
 def cycles(paths: Sequence[Code], cpu: str, options: Sequence[str] = ()) -> list[PathCycles]:
-    """Return the predicted cycles of each path."""
+    """Return the cycles that llvm-mca predicts for each path."""
     meaning = disassembled(piece for path in paths for piece in path if piece)
     cut = [parts(path, meaning) for path in paths]
     whole = [tuple(chain(*path)) for path in cut]

@@ -44,7 +44,7 @@ OWN = "own"
 
 
 class Wanted(NamedTuple):
-    """A path for which the machine code is needed."""
+    """An execution path of a program for which the machine code has to be extracted."""
 
     key: str
     file: str
@@ -53,7 +53,7 @@ class Wanted(NamedTuple):
 
 
 def key(file: str, program: str, flow: str) -> str:
-    """Return the string that identifies a path in the file of cycles."""
+    """Return the string that identifies a path in the file of predicted cycles."""
     return sha256("\n".join((file, program, flow)).encode()).hexdigest()[:24]
 
 
@@ -67,7 +67,7 @@ def measured_paths(measured: Sequence[dict[str, Any]]) -> Iterator[Wanted]:
 
 
 class Experimented(NamedTuple):
-    """A program of an experiment, with its measured time."""
+    """A program of a calibration experiment, with its measured time."""
 
     source: str  # its name in the run's directory
     flow: str
@@ -75,7 +75,7 @@ class Experimented(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The string that identifies the program's path in the file of cycles."""
+        """String that identifies the program's path in the file of predicted cycles."""
         return key(self.source, ENTRY, self.flow)
 
 
@@ -92,7 +92,7 @@ def experimented(run: RunFolder) -> Iterator[Experimented]:
 
 
 def sources_of(folder: ExperimentFolder) -> dict[str, str]:
-    """Return the names of the source files, by the text of the paths of their programs."""
+    """Return the source file of each program of an experiment, by the program's executed path."""
     experiment = folder.experiment()
     parameter = experiment["component"]["sweep"]["parameter"]
     other = ".empty" if experiment["baseline"] == "empty" else ".without"
@@ -107,7 +107,7 @@ def sources_of(folder: ExperimentFolder) -> dict[str, str]:
 
 
 def compiled(run: RunFolder, known: Container[str], into: Path) -> Iterator[Wanted]:
-    """Compile those programs of experiments into a folder that are not in `known` yet."""
+    """Compile the programs of experiments that are not in `known` yet into the folder `into`."""
     missing = (one for one in experimented(run) if one.key not in known)
     for number, one in enumerate(missing):
         name, _, source = one.source.partition("/")
@@ -131,7 +131,7 @@ def cut(cutter: Path, wanted: Sequence[Wanted]) -> list[dict[str, Any]]:
 
 
 def ask(given: argparse.Namespace) -> None:
-    """Let llvm-mca predict the cycles of paths, and add them to the file."""
+    """Run llvm-mca on the machine code of paths, and add the predicted cycles to the file."""
     kept = Path(given.cycles)
     known: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
     measured = stored.read(Path(given.out), given.limit)
@@ -158,7 +158,7 @@ def ask(given: argparse.Namespace) -> None:
 
 
 def machine(cycles: Callable[[Any], Mapping[str, float]]) -> simpler.Counts:
-    """Return a function that counts properties of machine code.
+    """Return a function that counts properties of a path's machine code.
 
     These are cycles, calls, and instructions that llvm-mca leaves out.
     """
@@ -175,9 +175,10 @@ def machine(cycles: Callable[[Any], Mapping[str, float]]) -> simpler.Counts:
 
 
 def hiding(hidden: int) -> Callable[[Any], Mapping[str, float]]:
-    """Return a function that adds up the cycles of a path's parts.
+    """Return a function that adds up the cycles of the pieces of a path between calls.
 
-    Later code hides up to `hidden` cycles of each part's latency.
+    The code after a piece overlaps with it, and so hides up to `hidden` cycles of its latency. A
+    piece takes at least its throughput cycles.
     """
     return lambda path: {
         "cycles": sum(max(throughput, latency - hidden) for latency, throughput in path["parts"])
@@ -197,7 +198,7 @@ METHODS: dict[str, Callable[[Any], Mapping[str, float]]] = {
 
 
 def machine_models(flows: Sequence[str], times: Sequence[float]) -> dict[str, simpler.Model]:
-    """Fit models of machine code to the measured times of paths."""
+    """Fit models that use llvm-mca's cycles to the measured times of paths."""
     models: dict[str, simpler.Model] = {
         f"llvm-mca, {name}": simpler.Sum(flows, times, machine(of)) for name, of in METHODS.items()
     }
@@ -215,7 +216,7 @@ def machine_models(flows: Sequence[str], times: Sequence[float]) -> dict[str, si
 
 
 def with_cycles(flow: str, cycles: dict[str, float]) -> str:
-    """Add the predicted cycles to the text of a path."""
+    """Add the cycles that llvm-mca predicts to the JSON text of a path."""
     return json.dumps({**json.loads(flow), "cycles": cycles})
 
 
@@ -242,7 +243,7 @@ def with_known(
 
 
 def compare(given: argparse.Namespace) -> None:
-    """Print the errors of all models on the measured programs."""
+    """Print the errors of all models' estimates for the measured programs."""
     known = json.loads(Path(given.cycles).read_text())
     own = estimates.estimating(given.target)
     measured, left = with_known(stored.read(Path(given.out), given.limit), known, own)

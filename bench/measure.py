@@ -1,6 +1,6 @@
 """Runs slowpath as users do, in separate processes, and measures them.
 
-Contains the JSON of `slowpath bound`, but no list of programs and no tables.
+This module knows the JSON of `slowpath bound`; programs and tables are defined elsewhere.
 """
 
 import json
@@ -29,7 +29,7 @@ class Program:
 
 
 class Run(NamedTuple):
-    """Result and resources of one run of slowpath."""
+    """Result and resource usage of one run of `slowpath bound`."""
 
     result: dict[str, Any]
     seconds: float
@@ -37,9 +37,9 @@ class Run(NamedTuple):
 
     @property
     def status(self) -> str:
-        """`exact`, `conditional`, `bounds`, `refused`, or `some paths`.
+        """The status: `exact`, `conditional`, `bounds`, `refused`, or `some paths`.
 
-        The last: the slowest path is known, but other requested paths are missing.
+        `some paths` means that the slowest path is known, but other requested paths are missing.
         """
         if self.result["error"]:
             return "refused"
@@ -117,7 +117,7 @@ def take_turns(
 
 
 def start_up(tool: Path, python: Path, repeat: int) -> dict[str, float]:
-    """Return the median time in seconds that processes take which start but analyse nothing."""
+    """Return the median seconds of processes that start but analyse nothing, by command."""
     commands = {
         "slowpath --version": [str(tool), "--version"],
         "python -c pass": [str(python), "-c", "pass"],

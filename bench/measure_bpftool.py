@@ -1,11 +1,11 @@
-"""`slowpath measure` compared with `bpftool prog run`: same program, same packet, same minute.
+"""Compares `slowpath measure` with `bpftool prog run`: same program, same packet, same minute.
 
     measure_bpftool.py [OBJECT...]      all examples by default
 
-Both run the same loaded program with the same maps: slowpath holds it, bpftool runs it by its number.
-Paths that are not simply repeated are left out: bpftool restores nothing, and would run another path.
-Both take turns, with a busy loop before and after each. The results are medians over runs with an
-undisturbed busy loop; bpftool reports whole nanoseconds.
+Both run the same loaded program with the same maps: slowpath loads it, bpftool finds it by its id.
+Only paths that can be repeated without restoring packet or maps are measured, as bpftool does not
+restore them. Both tools take turns, with a busy loop before and after each. The results are medians
+over runs with an undisturbed busy loop; bpftool reports whole nanoseconds.
 """
 
 import json
@@ -46,7 +46,7 @@ SHARE, MORE = 0.03, 1.0
 
 
 def loaded(name: str) -> list[int]:
-    """Return the ids of the loaded programs with this name, in the order of loading."""
+    """Return the ids of the BPF programs in the kernel with this name, in the order of loading."""
     shown = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, check=True)  # noqa: S607
     programs: list[dict[str, Any]] = json.loads(shown.stdout)
     return sorted(each["id"] for each in programs if each.get("name") == name[:15])
@@ -67,7 +67,7 @@ def by_slowpath(station: kernel.Station, load: kernel.Load, case: int, call: flo
 
 
 class Turns:
-    """Runs both tools in turns, with a busy loop before and after each run."""
+    """Runs both tools in turns, each run between two busy loops that show disturbances."""
 
     def __init__(self, station: kernel.Station) -> None:
         """Load the busy loop, and determine its undisturbed time."""
@@ -79,7 +79,7 @@ class Turns:
         return kernel.sample_busy(self._station, self._loop, BUSY)[0]
 
     def _settled(self, limit: float) -> int:
-        """Run the busy loop until it is undisturbed, at most `TRIES` times.
+        """Run the busy loop until its time is below the limit, at most `TRIES` times.
 
         Return its last time.
         """
@@ -90,10 +90,11 @@ class Turns:
         return self._busy_times[-1]
 
     def medians(self, runs: Sequence[Callable[[], float]]) -> tuple[list[float], float]:
-        """Return the median of each run, and the limit for the busy loop.
+        """Return the median time of each run, and the limit that decides which runs count.
 
-        Repeats until there are enough undisturbed runs, for at most `SECONDS`. Then the first limit
-        that leaves enough runs is used, as in `slowpath measure`.
+        A run counts if the busy loops around it took at most `limit` times their undisturbed time.
+        Measures until enough runs count with the strictest limit, for at most `SECONDS`. After
+        that, the first limit that leaves enough runs is used, as in `slowpath measure`.
         """
         quiet = quantile(self._busy_times, UNDISTURBED)
         samples = [list[tuple[float, float]]() for _ in runs]

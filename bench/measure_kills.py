@@ -51,7 +51,7 @@ KINDS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
 
 
 class Try(NamedTuple):
-    """A measurement that was killed, and what was found afterwards."""
+    """A measurement that was killed, and the resources that it left behind."""
 
     kind: str
     files: str
@@ -65,7 +65,7 @@ class Try(NamedTuple):
 
 
 class Killer:
-    """Starts measurements, kills them, and checks what they leave behind."""
+    """Starts measurements, kills them, and checks that they leave nothing behind."""
 
     def __init__(self, folder: Path, seconds: float) -> None:
         """Create a killer that writes files to a folder. Each program is measured for `seconds`."""
@@ -78,9 +78,9 @@ class Killer:
         self._mark = folder.name
 
     def usual(self, kind: str, files: str) -> float:
-        """Run a measurement without killing it, and return its duration in seconds.
+        """Run a measurement to its end, and return its duration in seconds.
 
-        It must leave nothing behind.
+        Fail if it leaves anything behind.
         """
         begin = time.monotonic()
         done = self._killed(kind, files, None, 0.0)
@@ -89,7 +89,7 @@ class Killer:
         return time.monotonic() - begin - done.settled
 
     def kill(self, kind: str, files: str, number: signal.Signals, after: float) -> Try:
-        """Send a signal to a measurement after `after` seconds."""
+        """Start a measurement, and send a signal to it after `after` seconds."""
         return self._killed(kind, files, number, after)
 
     def _killed(self, kind: str, files: str, number: signal.Signals | None, after: float) -> Try:
@@ -128,7 +128,7 @@ class Killer:
         return [*words, "--seconds", str(self._seconds), "--format", "json"]
 
     def _left(self, before: frozenset[Thing]) -> tuple[tuple[Thing, ...], float]:
-        """Return new things that did not disappear, and the seconds until this was certain."""
+        """Return resources that a killed measurement left behind, and how long the check took."""
         begin = time.monotonic()
         candidates: set[Thing] | None = None
         while True:
@@ -155,7 +155,7 @@ class Killer:
 
 
 def _fault(text: str, files: str, code: int) -> str | None:
-    """Describe the error in the output; None if it is correct.
+    """Describe the error in the output of a measurement; None if the output is correct.
 
     The output must contain all programs, each measured or refused.
     """
@@ -179,7 +179,7 @@ def _heed_interrupts() -> None:
 
 
 def _packet(number: int) -> bytes:
-    """Build an IPv4 packet of one of many flows."""
+    """Build an IPv4 packet whose flow depends on `number`."""
     ip = struct.pack(
         ">BBHHHBBHII", 0x45, 0, 54, 0, 0, 64, 6 if number % 4 else 17, 0, number % 500, 0x0A0000FF
     )

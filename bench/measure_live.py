@@ -39,9 +39,9 @@ CLONE_NEWNET = 0x40000000
 
 
 class Plain:
-    """The comparison without slowpath.
+    """The counterpart that sends packets without slowpath.
 
-    It has two devices and programs in a namespace that this process enters.
+    It has pairs of virtual Ethernet devices, in a network namespace that this process enters.
     """
 
     def __init__(self, length: int) -> None:
@@ -59,7 +59,7 @@ class Plain:
         self._packet = bytes(length)
 
     def run(self, frames: int) -> tuple[float, int]:
-        """Send packets.
+        """Send `frames` packets and time them.
 
         Return the time per packet in nanoseconds, and the number of packets that arrived.
         """
@@ -117,7 +117,7 @@ class Plain:
 
 
 def serve(length: int, frames: int, cpu: int) -> None:
-    """Run the comparison as a separate process. Each line of its input starts one run."""
+    """Measure without slowpath, in a separate process; each line of its input starts one run."""
     plain = Plain(length)
     os.sched_setaffinity(0, {cpu})
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
@@ -126,7 +126,7 @@ def serve(length: int, frames: int, cpu: int) -> None:
 
 
 class Ours:
-    """The same measurement by `slowpath measure --mode live`; the program drops all packets."""
+    """The measurement by `slowpath measure --mode live`, of a program that drops all packets."""
 
     def __init__(self, cpu: int) -> None:
         words = ["bound", str(PROGRAM), "--target", "ebpf", "--metric", "instructions"]
@@ -146,7 +146,7 @@ class Ours:
         self._load = kernel.load_live_cases(self._station, [live])
 
     def run(self, frames: int) -> tuple[float, int]:
-        """Send packets.
+        """Send `frames` packets and time them.
 
         Return the time per packet in nanoseconds, and the number of packets that arrived.
         """
@@ -156,7 +156,7 @@ class Ours:
 
 
 def main() -> None:
-    """Measure both in turns, and print medians and their ratio."""
+    """Measure slowpath and the plain counterpart in turns, and print medians and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--frames", type=int, default=200_000)

@@ -52,7 +52,7 @@ def times(folder: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
 
 
 def draw(differences: list[tuple[float, bool]], file: Path) -> None:
-    """Draw the distribution of the differences between both measurements."""
+    """Draw the distribution of the differences between two measurements of each path."""
     plt.rcParams.update(SVG_STYLE)
     figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
     for name, kept in (("all", (False, True)), ("not said to be disturbed", (False,))):

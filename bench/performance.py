@@ -39,7 +39,7 @@ KIBIBYTES = 1 << 20  # in a gibibyte
 
 
 class Renewal:
-    """Renews sections of the page, according to the options of the command line."""
+    """Recomputes named sections of docs/performance.md, according to the command-line options."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given

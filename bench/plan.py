@@ -54,7 +54,7 @@ def plan(tool: list[str], file: Path, cache: Path, options: list[str]) -> tuple[
 def measure(
     network: Network, programs: Programs, tool: list[str], repeat: int, options: list[str]
 ) -> Row:
-    """Measure planning a network several times, and return the medians."""
+    """Measure how long planning of a network takes, and return medians of several runs."""
     first, again, changed = [], [], []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plots of families: time, nogoods and memory by the family's number.
+"""Plots of generated program families: time, nogoods and memory by the size of the program.
 
 Draws FAMILY.svg next to every FAMILY.csv of a folder, as written by `scaling.py --csv`. Needs
 matplotlib, and is a separate program because the measured memory of a process includes its parent's.
@@ -33,7 +33,7 @@ QUADRATIC = {"engine_seconds", "nogoods"}  # shown with quadratic growth for com
 
 
 def read(file: Path) -> list[dict[str, Any]]:
-    """Read the CSV file of a family."""
+    """Read the CSV file with the measurements of a family of generated programs."""
     with file.open(newline="") as lines:
         return [
             {

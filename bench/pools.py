@@ -77,7 +77,7 @@ def cluster() -> Iterator[str]:
 
 
 def compare(command: Sequence[str], places: dict[str, tuple[str, str]], repeat: int) -> None:
-    """Run the variants in turns, and print medians."""
+    """Run a command with each kind of pool in turns, and print the median times."""
     seconds: dict[str, list[float]] = {name: [] for name in places}
     outputs = set()
     for _ in range(repeat):
@@ -113,7 +113,7 @@ def killed(command: Sequence[str], scheduler: str) -> None:
 
 
 def kill_once_it_works(client: Client, worker: int) -> None:
-    """Wait until a part of the work is done, then kill a worker."""
+    """Wait until some of the work is done, then kill a worker of the cluster."""
     while sum(map(len, client.has_what().values())) == 0:  # neither results nor shared data
         time.sleep(0.05)
     time.sleep(1)
@@ -131,7 +131,7 @@ def output_of(run: "subprocess.CompletedProcess[bytes]") -> bytes:
 
 
 def plain(output: bytes) -> bytes:
-    """Remove times from an output, so that outputs can be compared."""
+    """Remove times from a command's output, so that outputs can be compared."""
     return TIMES.sub(b"", output)
 
 

@@ -11,7 +11,7 @@ COUNTING = ("--target", "ebpf")
 
 
 def examples() -> list[Program]:
-    """Return listings and objects of examples/, the objects for both targets."""
+    """Return the listings and objects of examples/, with the objects once for each target."""
     folder = ROOT / "examples"
     listings = sorted(folder.glob("*.asm"))
     objects = sorted(folder.glob("*.bpf.o"))
@@ -23,9 +23,10 @@ def examples() -> list[Program]:
 
 
 def of_paths(paths: list[Path]) -> list[Program]:
-    """Return programs of files and folders, with published options where the name is known.
+    """Return the programs of files and folders, with published options if the name is known.
 
-    Objects count instructions. A folder stands for its listings, or for its objects if it has none.
+    The target of objects counts instructions. A folder stands for its listings, or for its objects
+    if it has none.
     """
     programs = []
     for path in paths:

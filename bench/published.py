@@ -36,7 +36,7 @@ PROGRAMS = {
 
 
 def program(path: Path) -> Program:
-    """Return a listing with its published data; other files as they are."""
+    """Return the program in a file, with published options and time if its name is known."""
     known = PROGRAMS.get(path.stem)
     if known is None or path.suffix != ".asm":
         return Program(path.name, path)

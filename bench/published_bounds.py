@@ -43,14 +43,17 @@ COLUMNS = [
 
 
 def per_byte(cost: dict[str, float], size: int, cores: int) -> float:
-    """Return the cycles per byte that the slowest component needs, as cycles of one core."""
+    """Return a path's cost per packet byte, in cycles of one core.
+
+    The cost is that of the slower component, core or DRAM.
+    """
     return max(cost["processing"], cost["dram"] * cores) / size
 
 
 def naive_per_byte(naive: dict[str, Any], cores: int) -> float:
-    """Return the cycles per byte of the naive bound.
+    """Return the cycles per byte of the naive bound, which ignores whether paths are possible.
 
-    Fixed limits, such as the line rate, do not count.
+    Limits that do not depend on the program, such as the line rate, do not count.
     """
     rates = [naive["components"][name] for name in ("processing", "dram")]
     size = naive["bitrate_bps"] / 8 / naive["packetrate_pps"]
@@ -58,7 +61,7 @@ def naive_per_byte(naive: dict[str, Any], cores: int) -> float:
 
 
 def same_paths(result: dict[str, Any], records: Path) -> bool:
-    """Return true if the paths have the published costs and packet sizes."""
+    """Return true if the paths found have the published costs and packet sizes."""
     with gzip.open(records, "rt") as lines:
         paths = [json.loads(line) for line in lines]
     theirs = [(r["cycles"], round(r["dram_cycles"], 2), r["min_packet_size"]) for r in paths]
@@ -70,7 +73,10 @@ def same_paths(result: dict[str, Any], records: Path) -> bool:
 
 
 def compare(name: str, info: dict[str, Any], run: Run) -> Row:
-    """Compare a guarantee with the published one. The verdict is empty if they are equal."""
+    """Compare a guarantee with the published one, and return a table row.
+
+    The verdict in the row is empty if they are equal.
+    """
     if run.status != "exact":
         empty = dict.fromkeys([column.key for column in COLUMNS])
         return empty | {"program": name, "verdict": run.result["error"] or "only bounds"}

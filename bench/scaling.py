@@ -34,7 +34,7 @@ GROWTH = {"engine_seconds": "seconds of the engine", "nogoods": "nogoods", "mega
 
 
 def columns(family: Family) -> list[Column]:
-    """Return the columns of the table for a family."""
+    """Return the columns of the table with the measurements of a family."""
     return [Column(family.parameter, "number"), *COLUMNS]
 
 
@@ -58,9 +58,10 @@ def measure(
 
 
 def slope(rows: list[Row], key: str) -> float | None:
-    """Return the slope between logarithms, over the larger half of the exact programs.
+    """Return the slope of log(value) against log(program size); 1 is linear, 2 quadratic.
 
-    Costs that all programs share dominate the smaller half. None if fewer than three are left.
+    Only the larger half of the programs with exact guarantees counts, as constant costs dominate
+    the smaller half. None if fewer than three programs are left.
     """
     exact = [row for row in rows if row["status"] == "exact" and row[key]]
     larger = exact[min(len(exact) // 2, max(len(exact) - 3, 0)) :]
@@ -71,7 +72,7 @@ def slope(rows: list[Row], key: str) -> float | None:
 
 
 def slopes(rows: list[Row]) -> str:
-    """Return a sentence that states the slopes of time, memory and nogoods."""
+    """Return a sentence with the growth exponents of time, memory and nogoods."""
     found = {words: slope(rows, key) for key, words in GROWTH.items()}
     known = [f"{words} {value:.1f}" for words, value in found.items() if value is not None]
     return f"Slopes: {', '.join(known)}." if known else "Too few exact results for slopes."

@@ -1,4 +1,4 @@
-"""Renews sections of a page. A section is the text between two comments."""
+"""Renews sections of a Markdown page. A section is the text between two HTML comments."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ def names(page: Path) -> list[str]:
 
 
 def renew(page: Path, name: str, text: str) -> None:
-    """Replace the text of a section in the page, and print the new text."""
+    """Replace the text of a named section in a Markdown page, and print the new text."""
     print(f"{name}\n{text}\n", flush=True)
 
     def renewed(found: re.Match[str]) -> str:

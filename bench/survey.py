@@ -52,7 +52,7 @@ NAMES = [
 
 
 class Answer(NamedTuple):
-    """The result of one program."""
+    """The result of the analysis of one program."""
 
     outcome: str
     reason: str
@@ -61,7 +61,10 @@ class Answer(NamedTuple):
 
 
 def classify(error: str) -> str:
-    """Remove the names of a program from an error, so that equal errors can be counted."""
+    """Remove names that occur in the program, and numbers, from an error message.
+
+    Errors of the same kind then have equal texts and can be counted.
+    """
     reason = HINT.sub("", PLACE.sub("", error))
     for pattern, general in NAMES:
         reason = pattern.sub(general, reason)
@@ -80,7 +83,10 @@ CONDITIONS = [
 
 
 def condition(sentence: str) -> str:
-    """Remove the names of a program from an assumption, so that equal ones can be counted."""
+    """Remove names that occur in the program from an assumption.
+
+    Assumptions of the same kind then have equal texts and can be counted.
+    """
     for pattern, general in CONDITIONS:
         sentence = pattern.sub(general or _without_last, sentence)
     return sentence

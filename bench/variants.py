@@ -28,7 +28,7 @@ PUBLISHED = [
 
 
 def rows(listings: Path, repeat: int, deadline: float) -> list[Row]:
-    """Return the figures of all programs and variants, a row each.
+    """Search every program with every variant, and return the figures as rows.
 
     Raises:
         SystemExit: if variants contradict each other, or a program cannot be searched.

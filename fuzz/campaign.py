@@ -27,12 +27,12 @@ from mutants import damaged_listing, damaged_object
 
 ROOT = Path(__file__).parent.parent
 ADDRESS_SPACE = 4_000_000 << 10
-"""Limit in bytes, as with `ulimit -v 4000000`."""
+"""Limit of a process's address space in bytes, as with `ulimit -v 4000000`."""
 CODES = {0, 3, 4}
 ALLOWED = 0.5
 """Seconds by which a program may exceed its deadline."""
 STARTING = 3.0
-"""Seconds before the first result: start of the interpreter, reading of all files."""
+"""Seconds before the first result, in which the interpreter starts and all files are read."""
 FORMATS = ("json", "csv", "table")
 _ACTING = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -49,7 +49,7 @@ def listing_seeds() -> list[str]:
 
 
 class Finding(Exception):  # noqa: N818 - a result of the campaign
-    """A defect of the command."""
+    """A defect of the command that the campaign has found."""
 
 
 def watched(command: Sequence[str], longest: float) -> tuple[str, str, int, list[float]]:
@@ -99,7 +99,7 @@ def watched(command: Sequence[str], longest: float) -> tuple[str, str, int, list
 
 
 def run(files: Sequence[str], form: str, options: Sequence[str], deadline: float) -> list[float]:
-    """Analyse files; return the seconds between writes of output.
+    """Analyse files with `slowpath bound`, and return the seconds between writes of output.
 
     Raises:
         Finding: if the command has a defect.
@@ -115,7 +115,7 @@ def run(files: Sequence[str], form: str, options: Sequence[str], deadline: float
 
 
 def withheld(report: dict[str, Any]) -> None:
-    """Check that the kernel accepted all rewritten programs, and that they behave as before.
+    """Check in a report that the kernel accepted all rewritten programs and they behave as before.
 
     Raises:
         Finding: if a program was rejected, or behaves differently.
@@ -129,7 +129,7 @@ def withheld(report: dict[str, Any]) -> None:
 
 
 def run_case(case: Case, deadline: float) -> tuple[float, int]:
-    """Run a command on a chain; return the seconds that it took, and its exit code.
+    """Run a command on a chain of programs, and return its duration in seconds and its exit code.
 
     Raises:
         Finding: if it hangs, or writes neither a result nor one error that names a file.
@@ -149,7 +149,7 @@ def run_case(case: Case, deadline: float) -> tuple[float, int]:
 def chains(
     count: int, seed: int, deadline: float, keep: Path
 ) -> tuple[list[str], float, Counter[int]]:
-    """Run commands on chains of damaged objects; files of findings are copied to `keep`.
+    """Run commands on chains of damaged objects, and copy the files of findings to `keep`.
 
     Returns:
         Findings, seconds of the slowest command, and counts of exit codes.
@@ -180,7 +180,7 @@ def chains(
 def batches(
     count: int, size: int, chance: random.Random, folder: Path, kind: str
 ) -> Iterator[list[str]]:
-    """Yield lists of `size` damaged files, `count` files in total; they are removed afterwards."""
+    """Yield lists of `size` damaged files, `count` files in total; each is removed after use."""
     objects, listings = object_seeds(), listing_seeds()
     for first in range(0, count, size):
         files = []
@@ -200,7 +200,7 @@ def batches(
 def narrowed(
     files: Sequence[str], form: str, options: Sequence[str], deadline: float, keep: Path
 ) -> Iterator[str]:
-    """Analyse each file of a batch alone; yield findings, and copy their files to `keep`."""
+    """Analyse each file of a batch alone, yield defects found, and copy their files to `keep`."""
     for file in files:
         try:
             gaps = run([file], form, options, deadline)
@@ -217,7 +217,7 @@ def narrowed(
 
 
 def main() -> int:
-    """Run the campaign; return 1 if there are findings."""
+    """Run the campaign, and return 1 if it found defects of the command, otherwise 0."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--objects", type=int, default=10_000)
     arguments.add_argument("--listings", type=int, default=5_000)

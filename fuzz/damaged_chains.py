@@ -1,4 +1,4 @@
-"""Commands on chains and topologies of damaged objects."""
+"""Commands of `slowpath chain` on chains and topologies of damaged objects, for fuzzing."""
 
 import itertools
 import json
@@ -25,14 +25,14 @@ _ACTIONS = ("XDP_ABORTED", "XDP_DROP", "XDP_PASS", "XDP_TX", "XDP_REDIRECT")
 
 
 class Case(NamedTuple):
-    """A command, and the files that it reads."""
+    """A command to run, and the files that it reads."""
 
     words: list[str]
     files: list[Path]
 
 
 def seeds() -> list[bytes]:
-    """Return the undamaged objects."""
+    """Return the content of the undamaged objects, which are examples of chains."""
     return [path.read_bytes() for path in sorted(EXAMPLES.glob("*.bpf.o"))]
 
 

@@ -1,4 +1,4 @@
-"""Random damage of objects and listings; the same seed gives the same files."""
+"""Random damage of BPF objects and listings for fuzzing. The same seed gives the same files."""
 
 import random
 import re
@@ -9,7 +9,7 @@ _MARKS = ("\x1b[31m", "\x07", "\x00", "\u202e", "\r", "\x7f", "\t", "=", "\u2028
 
 
 def damaged_object(chance: random.Random, seeds: Sequence[bytes]) -> bytes:
-    """Return an object with one to four kinds of damage."""
+    """Return one of the objects with one to four kinds of damage."""
     data = bytearray(chance.choice(seeds))
     kinds: tuple[Callable[[], None], ...] = (
         lambda: _flip(chance, data),
@@ -29,7 +29,7 @@ def damaged_object(chance: random.Random, seeds: Sequence[bytes]) -> bytes:
 
 
 def damaged_code(chance: random.Random, seeds: Sequence[bytes]) -> bytes:
-    """Return an object with changed instructions only, which most readers accept."""
+    """Return one of the objects with only its instructions changed, which most readers accept."""
     data = bytearray(chance.choice(seeds))
     for _ in range(chance.choice((1, 1, 1, 2))):
         _code(chance, data)
@@ -49,7 +49,7 @@ def _number(chance: random.Random, data: bytearray) -> None:
 
 
 def _sections(data: bytearray) -> list[tuple[int, int, int]]:
-    """Return offset of the header, offset and size of each section that lies within the file."""
+    """Return header offset, offset and size of each ELF section that lies within the file."""
     if len(data) < 64:
         return []
     start = int.from_bytes(data[40:48], "little")
@@ -141,7 +141,7 @@ def _cut(chance: random.Random, data: bytearray) -> None:
 
 
 def damaged_listing(chance: random.Random, seeds: Sequence[str]) -> str:
-    """Return a listing with one to four kinds of damage; mostly, its lines are numbered again."""
+    """Return one of the listings with one to four kinds of damage, mostly with lines renumbered."""
     lines = chance.choice(seeds).splitlines()
     for _ in range(chance.choice((1, 1, 2, 3, 4))):
         at = chance.randrange(max(1, len(lines)))
@@ -171,7 +171,7 @@ def damaged_listing(chance: random.Random, seeds: Sequence[str]) -> str:
 
 
 def _numbered(lines: Sequence[str]) -> list[str]:
-    """Return the lines with consecutive addresses and numbers."""
+    """Return the lines of a listing with consecutive addresses and line numbers."""
     found, number = [], 0
     for line in lines:
         matched = re.match(r"\s*[0-9a-f]+:\s+\.\d+(\s.*)", line)

@@ -1,7 +1,9 @@
 """Identifies a function's queues and request time at a round-robin accelerator, from co-runs.
 
-At equilibrium 1 / T = t + (n_c t_c) / n (Eq. 1), a line over the time n_c t_c of the known client
-in a round. Two co-runs determine the line; further co-runs show its error.
+The throughput T of a function with n queues and request time t satisfies 1 / T = t + (n_c t_c) / n
+(Wu et al., Eq. 1). In each round, the known client with n_c queues and request time t_c takes the
+time n_c t_c. So 1 / T is a line over this time. Two co-runs determine the line; further co-runs
+show its error.
 """
 
 from collections.abc import Sequence
@@ -19,7 +21,7 @@ another resource limits the function.
 
 
 class Identified(NamedTuple):
-    """Queues and request time of a function at an accelerator."""
+    """Number of queues and request time of a function at an accelerator."""
 
     queues: float  # estimate, a whole number except for noise
     request_time: float
@@ -32,7 +34,7 @@ class Identified(NamedTuple):
 
 
 def identify(runs: Sequence[CoRun]) -> Identified:
-    """Identify queues and request time of the function.
+    """Identify the number of queues and the request time of the function.
 
     Raises:
         IdentificationError: if there are too few different co-runs, or the accelerator is not the

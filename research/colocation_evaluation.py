@@ -1,4 +1,7 @@
-"""Judges predicted scores of pairs, for groups in which all pairs were measured."""
+"""Judges predicted co-location scores of pairs of functions against measured scores.
+
+All six pairs of each group of four functions were measured.
+"""
 
 from typing import NamedTuple
 
@@ -13,14 +16,14 @@ COUNTS = (1, 2, 3)
 
 
 class Agreement(NamedTuple):
-    """How well a predicted score agrees with the measured one, by group."""
+    """Agreement of a predicted co-location score with the measured score, by group."""
 
     overlap: Array  # see `overlap`, for each of COUNTS, shape (groups, 3)
     loss: Array  # see `loss`, shape (groups,)
 
 
 def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups, Paired]:
-    """Return the groups and pairs with the given indices."""
+    """Return the groups and pairs whose group indices are in `places`."""
     members = (places[:, None] * FUNCTIONS + np.arange(FUNCTIONS)).ravel()
     part = Groups(
         groups.file,
@@ -33,18 +36,18 @@ def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups
 
 
 def without_solo(groups: Groups) -> Groups:
-    """Return the groups without their solo measurements."""
+    """Return the groups with unknown measurements of functions that run alone."""
     unmeasured = np.full(groups.alone.throughput.shape, np.nan)
     return groups._replace(alone=Alone(unmeasured, unmeasured))
 
 
 def truth(groups: Groups, pairs: Paired) -> Scores:
-    """Return the scores that follow from measurements."""
+    """Return the co-location scores that follow from measured throughput and latency."""
     return scores(groups.alone.throughput, groups.alone.latency, *pairs)
 
 
 def higher_is_better(found: Scores, name: str) -> Array:
-    """Return a score such that higher values are better; negated if necessary."""
+    """Return the score with this name such that higher is better: latency scores are negated."""
     score: Array = getattr(found, name)
     return -score if name.startswith("latency") else score
 
@@ -65,7 +68,7 @@ def overlap(true: Array, predicted: Array, count: int) -> Array:
 def loss(true: Array, predicted: Array) -> Array:
     """Return the loss from choosing the pair that is predicted to be best, by group.
 
-    It is relative to the best pair.
+    The loss is a share of the measured score of the best pair.
     """
     best = true.max(1)
     chosen = true[np.arange(len(true)), predicted.argmax(1)]
@@ -73,7 +76,7 @@ def loss(true: Array, predicted: Array) -> Array:
 
 
 def agreement(true: Scores, found: Scores, name: str) -> Agreement:
-    """Compare measured and predicted values of the score with this name."""
+    """Compare measured and predicted values of the score named `name`."""
     one, other = higher_is_better(true, name), higher_is_better(found, name)
     return Agreement(
         np.stack([overlap(one, other, count) for count in COUNTS], 1), loss(one, other)

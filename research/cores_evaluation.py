@@ -1,4 +1,4 @@
-"""Judges predicted throughput curves and advised numbers of cores, for measured functions."""
+"""Judges predicted throughput curves and advised numbers of cores against measurements."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from slowpath.insights.cores.model import CoresModel, advised, predict
 
 
 class Outcome(NamedTuple):
-    """Errors of predicted curves and numbers of cores, by function."""
+    """Errors of predicted throughput curves and advised numbers of cores, by function."""
 
     knee: Array  # |predicted - measured| in cores
     plain: Array  # |knee of the predicted curve - measured knee| in cores

@@ -1,7 +1,8 @@
-"""Quality of predictions on published functions.
+"""Judges throughput that is predicted from counts and prices, for published functions.
 
-Predictions use counts and prices, as if the elements of these functions were unknown. Calls of the
-CRC unit have their fitted demands, because counts of a source do not include them.
+Counts are numbers of instructions and memory accesses for each packet; prices are their costs in
+time. Functions are chains of elements; predictions do not use which elements they contain. Calls of
+the CRC unit have their fitted demands, because counts of a source do not include them.
 """
 
 from typing import NamedTuple
@@ -34,7 +35,7 @@ _GIGA = 1e9
 
 
 class Outcome(NamedTuple):
-    """Errors of predictions from counts and prices, by function."""
+    """Errors of predictions from counts of instructions and accesses, by function."""
 
     knee: Array  # |advised - measured|, cores
     throughput: Array  # predicted / measured - 1 at each of CORES, shape (functions, 7)
@@ -45,7 +46,7 @@ class Outcome(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Settings with which throughput is predicted."""
+    """Settings of the prediction of throughput."""
 
     confidence: float  # confidence of intervals
     draws: int = DRAWS
@@ -53,13 +54,13 @@ class Settings(NamedTuple):
 
 
 def compared(fits: Fits, curves: Curves, settings: Settings, without: str | None = None) -> Outcome:
-    """Compare predictions for functions with measurements.
+    """Compare predicted throughput and numbers of cores with measurements.
 
     Args:
-        fits: fits from which prices are learnt.
+        fits: fitted parameters from which the costs of instructions and accesses are derived.
         curves: measured functions.
         settings: settings of predictions.
-        without: element that is excluded from prices.
+        without: element (such as `filter`) from which no costs are derived; None to use all.
     """
     draws = _needed(fits, curves.functions, settings, without)
     low, middle, high = interval(throughput(draws, CORES) * _GIGA, settings.confidence)
@@ -76,7 +77,10 @@ def compared(fits: Fits, curves: Curves, settings: Settings, without: str | None
 
 
 def left_out(fits: Fits, curves: Curves, settings: Settings) -> dict[str, Outcome]:
-    """Compare predictions for the functions with each element, without the element's prices."""
+    """For each element, compare predictions for the functions that contain it.
+
+    Costs of instructions and accesses are then derived from the other elements only.
+    """
     found = {}
     for element in ELEMENTS:
         indices = np.flatnonzero(_has(curves.functions, element))
@@ -91,7 +95,7 @@ def without_filters(curves: Curves) -> Curves:
 
 
 class Beside(NamedTuple):
-    """Shares of solo throughput that functions keep next to others, with shape (functions,)."""
+    """Shares of solo throughput that functions keep with a neighbour, shape (functions,)."""
 
     predicted: Array  # median
     measured: Array
@@ -99,9 +103,11 @@ class Beside(NamedTuple):
 
 
 def beside_others(parameters: Array, groups: Groups, pairs: Paired, settings: Settings) -> Beside:
-    """Predict each member of published pairs from counts, and its neighbour from columns.
+    """Predict the share of its solo throughput that each function keeps in a measured pair.
 
-    Results are ordered by the position in the pair (first, second), then by group and pair.
+    The demands of the function follow from its counts of instructions and accesses. Those of its
+    neighbour follow from its published description. Results are ordered by the position in the pair
+    (first, second), then by group and pair.
     """
     members = np.arange(groups.size)[:, None] * FUNCTIONS
     places = [(members + one).ravel() for one in (FIRST, SECOND)]
@@ -121,7 +127,7 @@ def beside_others(parameters: Array, groups: Groups, pairs: Paired, settings: Se
 
 
 class Chosen(NamedTuple):
-    """How good the advised neighbour of each function is, among the three others in its group."""
+    """Quality of the neighbour that is advised for each function, from the three in its group."""
 
     right: Array  # 1 if the advised neighbour is the best
     lost: Array  # kept share next to the best neighbour - kept share next to the advised one
@@ -158,7 +164,10 @@ def _has(functions: Functions, element: str) -> Array:
 def _needed(
     fits: Fits, functions: Functions, settings: Settings, without: str | None = None
 ) -> Draws:
-    """Return the demands that follow from counts and prices, plus fitted demands of CRC calls."""
+    """Return the demands of functions from their counts of instructions and accesses.
+
+    Fitted demands of calls of the CRC unit are added.
+    """
     prices = prices_of(fits.parameters, without)
     draws = drawn(prices, published(functions), draws=settings.draws, wider=settings.wider)
     no_crc = dict.fromkeys(map(flag, CRC), np.zeros(functions.size))

@@ -61,7 +61,7 @@ def head() -> str:
 
 
 def tables(curves: dict[str, Curves], settings: Settings, details: bool) -> None:
-    """Print errors for all functions, for those without filters, and with an unknown element."""
+    """Print errors for all functions, for those without filters, and with an excluded element."""
     print(head())
     fits = shipped_fits()
     for traffic, one in curves.items():
@@ -74,7 +74,7 @@ def tables(curves: dict[str, Curves], settings: Settings, details: bool) -> None
 
 
 def neighbours(folder: Path, settings: Settings) -> None:
-    """Print errors of the predicted throughput of published functions next to others."""
+    """Print errors of the predicted throughput of functions that run beside a neighbour."""
     groups, pairs = read_measured(str(folder / "netronome-colocation" / "train.jsonl.gz"))
     found = beside_others(pairing.shipped().parameters, groups, pairs, settings)
     errors, true, best = np.abs(found.predicted - found.measured), found.measured, chosen(found)
@@ -89,7 +89,7 @@ def neighbours(folder: Path, settings: Settings) -> None:
 
 
 def prices() -> None:
-    """Print the prices, and how much they vary between fits and between elements."""
+    """Print the costs of instructions and accesses, and how they vary by fit and by element."""
     found = prices_of(shipped_fits().parameters)
     names = ("instruction", "waiting, IMEM", "waiting, EMEM", "busy, IMEM", "busy, EMEM", "way")
     prices_of_all = (found.instruction, *found.waiting, *found.service, found.way)

@@ -61,7 +61,7 @@ def boosted(x: np.ndarray, y: np.ndarray, queries: np.ndarray) -> np.ndarray:
 
 
 def cores(folder: Path, traffic: str, seeds: int) -> None:
-    """Print the errors of knees, curves and latencies."""
+    """Print the cross-validated errors of advised core numbers, throughput curves and latencies."""
     curves = read_curves(str(folder / "netronome-scaling" / f"{traffic}.csv.gz"))
     truth = knees(curves.throughput)
     ways: dict[str, list[tuple[float, float]]] = {}
@@ -107,9 +107,10 @@ def cores(folder: Path, traffic: str, seeds: int) -> None:
 def crossed(
     curves: Curves, seed: int
 ) -> tuple[Outcome, dict[str, tuple[np.ndarray, np.ndarray | None]]]:
-    """Cross-validate.
+    """Cross-validate the model of throughput curves, and alternatives on the same folds.
 
-    Return the outcome of the model, and knees and curves of the alternatives by name.
+    Return the outcome of the model, and knees (advised numbers of cores) and curves of the
+    alternatives by name.
     """
     count = len(curves.names)
     fold = np.random.default_rng(seed).permutation(count) % FOLDS
@@ -224,7 +225,10 @@ def ordered(groups: Groups, pairs: Paired, true: Scores, seed: int) -> dict[str,
 
 
 def features(groups: Groups, solo: bool) -> np.ndarray:
-    """Return features of pairs that do not depend on the order: sums, products and distances."""
+    """Return features of pairs that do not depend on the order of their functions.
+
+    They are sums, products and distances of features of both functions.
+    """
     one = columns(groups.functions)
     if solo:
         alone = np.log(np.stack([groups.alone.throughput, groups.alone.latency], -1))

@@ -77,7 +77,7 @@ def function(name: str, traffic: Traffic) -> SimulatedClient:
 
 
 def competitors(benches: Sequence[Bench]) -> list[SimulatedClient]:
-    """Return the simulated clients for competitors for caches and memory."""
+    """Return the simulated clients that stand for competitors for caches and memory."""
     return [client for bench in benches for client in _clients(bench)]
 
 
@@ -118,9 +118,11 @@ def run_all(
 def contention_of(
     mix: Sequence[SimulatedClient], clients: Sequence[ClientOutcome]
 ) -> Mapping[str, float]:
-    """Return the total contention of several clients, which have equal numbers of cores.
+    """Return the total contention that several clients with equal numbers of cores cause.
 
-    `mix` has the simulated clients, `clients` their outcomes.
+    Args:
+        mix: the simulated clients.
+        clients: their outcomes in solo or common runs, in the same order.
     """
     if not clients:
         return dict.fromkeys(COLUMNS, 0.0)
@@ -156,7 +158,7 @@ _CACHE_MB = "6.291456"
 def written(
     rows: Sequence[Mapping[str, float]], function: str, remarks: Mapping[str, str] | None = None
 ) -> str:
-    """Return a table as CSV. Comment lines at the beginning state what holds for all rows."""
+    """Return a table as CSV. Comment lines at its beginning have properties of all rows."""
     properties = {
         "device": DEVICE,
         "source": SOURCE,
@@ -252,7 +254,8 @@ def request_table(name: str, traffics: Sequence[Traffic], settings: Settings) ->
     """Return a table of request times at the regex accelerator, by match ratio and packet size.
 
     Times are solved from co-runs with known clients, whose request time comes from a run without
-    the function. Each client has one queue, so 1 / T is the sum of request times (paper, Eq. 2).
+    the function. Each client has one queue, so 1 / T is the sum of request times (Wu et al., Eq.
+    2).
 
     Raises:
         InputError: if the accelerator is not the bottleneck of the function in a co-run.

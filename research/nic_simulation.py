@@ -13,7 +13,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 
 
 class SimulatedClient(TypedDict):
-    """A function with its traffic; missing keys have the values of the paper (section 7.1)."""
+    """A function with its traffic; missing keys have the values of Wu et al. (section 7.1)."""
 
     function: str
     flows: NotRequired[int]
@@ -24,7 +24,7 @@ class SimulatedClient(TypedDict):
 
 
 class SimulatedRun(TypedDict):
-    """Functions that run at the same time."""
+    """Functions that run at the same time in a simulation, and its settings."""
 
     clients: list[SimulatedClient]
     seed: int
@@ -35,7 +35,7 @@ class SimulatedRun(TypedDict):
 
 
 class SimulatedCounters(TypedDict):
-    """The paper's seven counters, summed over all cores of a function."""
+    """The seven hardware counters of Wu et al., summed over all cores of a function."""
 
     ipc: float
     irt: float
@@ -47,7 +47,7 @@ class SimulatedCounters(TypedDict):
 
 
 class ClientOutcome(TypedDict):
-    """Results of a function."""
+    """Results of one function in a simulation run."""
 
     function: str
     throughput: float  # packets or rounds per second
@@ -72,14 +72,14 @@ class AcceleratorOutcome(TypedDict):
 
 
 class MemoryOutcome(TypedDict):
-    """Results of the shared memory."""
+    """Results of the memory that all functions share."""
 
     busy: float
     waited_ns: float
 
 
 class SimulatedOutcome(TypedDict):
-    """Results of a run."""
+    """Results of a simulation run."""
 
     device: str
     seconds: float

@@ -82,10 +82,11 @@ def mean(times: Floats) -> Floats:
 
 
 def residual_time(away: Floats, requests: Floats) -> Floats:
-    """Return the distribution of the remaining time of the request in progress at the return.
+    """Return the distribution of the rest of the request in progress when the function returns.
 
     Args:
-        away: distribution of the time away; the first request starts when this time begins.
+        away: distribution of the time between leaving the accelerator and returning to it. The
+            first request of other clients begins when the function leaves.
         requests: distribution of request times; some must take a step or more.
     """
     # With damping, the series of ends vanishes before the circular transform wraps around.

@@ -44,7 +44,10 @@ def _flags(project: str, path: str) -> list[str]:
 
 
 def examine(known: Iterable[Labelled], folder: Path, out: Path, jobs: int) -> None:
-    """Examine each file in its own process. Files with results in OUT are not examined again."""
+    """Analyse each source file in its own process, and append the results to `out`.
+
+    Files with results in `out` are not analysed again.
+    """
     done = set()
     if out.exists():
         done = {(one["project"], one["path"]) for one in map(json.loads, out.open())}

@@ -22,7 +22,7 @@ _SECONDS = 420.0
 
 
 class Labelled(Identification):
-    """Identifies accelerator functions, but tries proofs only for functions with known labels."""
+    """Identification of accelerator functions that tries proofs only for labelled functions."""
 
     def __init__(self, unit: CompiledUnit, until: float, only: Collection[str]) -> None:
         super().__init__(unit, until)
@@ -35,9 +35,10 @@ class Labelled(Identification):
 def examined(
     file: str, flags: tuple[str, ...], *, only: Collection[str] | None, seconds: float
 ) -> dict[str, Any]:
-    """Return the properties of a file's functions, or an error.
+    """Return a file's functions as tokens, and the proofs that they are accelerator functions.
 
-    Only functions in `only` are proved.
+    Return an error instead if the file cannot be analysed. Proofs are tried only for functions in
+    `only`; for None, no proofs are tried.
     """
     started = time.monotonic()
     try:
@@ -76,7 +77,7 @@ def examined(
 
 
 def main() -> None:
-    """Run `examined.py FILE --only=NAME,... [FLAG...]` as a separate process. It may crash."""
+    """Analyse a file (`examined.py FILE --only=NAME,... [FLAG...]`) in a process that may crash."""
     file, only, *flags = sys.argv[1:]
     names = frozenset(only.removeprefix("--only=").split(","))
     sys.stdout.write(json.dumps(examined(file, tuple(flags), only=names, seconds=_SECONDS)))

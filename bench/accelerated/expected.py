@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 
 def catalogue() -> dict[str, dict[str, str]]:
-    """Return the parameters by name."""
+    """Return the parameters of all CRC algorithms in the catalogue, by name."""
     with (HERE / "catalogue.tsv").open() as stream:
         return {row["name"]: row for row in csv.DictReader(stream, delimiter="\t")}
 
@@ -23,7 +23,7 @@ def catalogue() -> dict[str, dict[str, str]]:
 def differs(
     label: str, parameters: Mapping[str, str], known: Mapping[str, Mapping[str, str]]
 ) -> str:
-    """Return the differences between recovered CRC parameters and a label; none if they agree."""
+    """Return the differences between recovered CRC parameters and a label; empty if they agree."""
     name, _, form = label.partition(" ")
     expected = known[name]
     wanted = {
@@ -50,7 +50,7 @@ def differs(
 
 
 def _start(initial: str) -> int:
-    """Return the register at the start.
+    """Return the initial value of the CRC register as a number.
 
     If it depends on an argument, the argument counts as zero.
     """

@@ -18,7 +18,7 @@ Found = dict[str, Any]
 
 
 class Judged(NamedTuple):
-    """A labelled function with the proof that was found for it, if any."""
+    """A labelled function, and the proof that was found for it; None if none was found."""
 
     one: Labelled
     got: Found | None  # None without a proof
@@ -56,9 +56,9 @@ def figures(known: Sequence[Labelled], results: Sequence[dict[str, Any]]) -> str
 
 
 def _judged(known: Sequence[Labelled], results: Sequence[dict[str, Any]]) -> list[Judged]:
-    """Return the labelled functions that were examined.
+    """Return the labelled functions that were analysed.
 
-    Functions without an accelerator count only if there was enough time to examine them.
+    Functions that implement no accelerator count only if the analysis did not run out of time.
     """
     found = {
         (one["project"], one["path"], function["shown"]): (function["found"], one["stopped"])
@@ -114,7 +114,7 @@ def _unlabelled(known: Iterable[Labelled], results: Iterable[dict[str, Any]]) ->
 
 
 def _alone(known: Iterable[Labelled], results: Sequence[dict[str, Any]]) -> list[str]:
-    """Judge the classifier without proofs: as shipped, and trained on other projects."""
+    """Judge the classifier without proofs: as shipped, and on projects left out of training."""
     data = list(rows(known, results))
     projects = sorted({row.project for row in data})
     named = list[tuple[Row, str]]()

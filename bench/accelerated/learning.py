@@ -87,7 +87,7 @@ def _patterns(rows: Sequence[Row]) -> list[tuple[str, ...]]:
 
 
 def frequent_patterns(sequences: Sequence[Words], least: int) -> dict[Words, int]:
-    """Return the word patterns that occur in at least `least` sequences, each with this number."""
+    """Return the word patterns that occur in at least `least` sequences, with their counts."""
     found = dict[Words, int]()
     start = [(at, tuple(range(len(one)))) for at, one in enumerate(sequences)]
     _grow((), start, sequences, least, found)
@@ -122,7 +122,7 @@ def _grow(
 def telling(
     of: Sequence[Words], others: Sequence[Words], most: int, *, support: float = 0.2
 ) -> list[Words]:
-    """Return the patterns that best tell the sequences `of` from `others`."""
+    """Return at most `most` patterns that occur often in the sequences `of`, rarely in `others`."""
     least = max(2, round(support * len(of)))
     scored = Counter[Words]()
     for pattern, count in frequent_patterns(of, least).items():

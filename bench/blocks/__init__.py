@@ -1,1 +1,1 @@
-"""Generates programs, and models of their instructions, for `bench/insights_blocks.py`."""
+"""Generates packet-processing programs, and trains models of their instruction counts."""

@@ -1,6 +1,6 @@
 """A small convolutional network in numpy.
 
-It predicts the instructions of a block from its tokens.
+It predicts the number of machine instructions of a basic block from its tokens.
 """
 
 import numpy as np
@@ -15,9 +15,10 @@ _PATTERNS = 64
 
 
 class Convolution:
-    """Patterns of neighbouring tokens, each with a number of instructions; a block has their sum.
+    """Convolutional network that predicts a basic block's number of machine instructions.
 
-    Unlike a state that is carried from token to token, a sum grows with the block, as instructions do.
+    The prediction is a sum over patterns of neighbouring tokens. It grows with the length of the
+    block, as the number of instructions does; the state of a recurrent network does not.
     """
 
     def __init__(self, words: int, rng: np.random.Generator) -> None:
@@ -44,7 +45,7 @@ class Convolution:
     def back(
         self, batch: Batch, kept: tuple[Numbers, Numbers, Numbers], slope: Numbers
     ) -> dict[str, Numbers]:
-        """Return the gradients of all weights from the gradient of the loss by the predictions."""
+        """Return the gradients of all weights, given the gradient of the loss by predictions."""
         part, length = self.parts, batch.shape[1]
         windows, seen, mask = kept
         found = {name: np.zeros_like(value) for name, value in part.items()}

@@ -1,7 +1,8 @@
 """Generator of packet-processing C: random XDP programs with typical statements.
 
-Each statement is of a random kind in `KINDS`, by weights. Clara uses YarpGen with the distributions
-of Click elements; here weights are fitted to the instructions of real programs (`guided.py`).
+Each statement is of a random kind in `KINDS`, by weights. Clara (SOSP 2021) uses YarpGen with the
+distributions of Click elements; here weights are fitted to the instructions of real programs
+(`guided.py`).
 """
 
 # ruff: noqa: PLR2004, S311 - shares of what is chosen at random are their own names
@@ -52,7 +53,7 @@ static __attribute__((noinline)) __u16 summed(struct iphdr *ip, void *end) {
 
 
 class _Writer:
-    """State of the generator while it writes a program."""
+    """State of the generator while it writes a C program: names in scope, nesting, randomness."""
 
     def __init__(self, rng: random.Random, weights: Mapping[str, float]) -> None:
         self.rng = rng
@@ -149,7 +150,7 @@ class _Writer:
         return text
 
     def inside(self, most: int = 3) -> str:
-        """Return a few statements to be placed inside another statement."""
+        """Return a few random C statements, to be nested inside another statement."""
         saved = list(self.numbers), list(self.wide), list(self.entries), self.level
         self.depth += 1
         text = "".join(self.statement() for _ in range(self.rng.randint(1, most)))
@@ -164,7 +165,7 @@ class _Writer:
                 return KINDS[kind](self)
 
     def known(self) -> str:
-        """Return assignments of values that the compiler cannot know, in half of the programs."""
+        """Return C code that sets variables to packet data, or no code, each with equal chance."""
         return self.pick("", "w0 = *(__u64 *)data; x1 = *(__u32 *)(data + 8);\n")
 
     def new(self) -> str:
@@ -362,7 +363,7 @@ def _copy(w: _Writer) -> str:
 
 
 def _gather(w: _Writer) -> str:
-    """Write code that copies fields of the packet into a structure."""
+    """Write C code that copies packet fields into a structure."""
     name = w.new().replace("x", "g")
     text = f"struct key6 {name} = {{}};\n"
     parts = {
@@ -408,7 +409,7 @@ def _atomics(w: _Writer) -> str:
 
 
 def _carry(w: _Writer) -> str:
-    """Write code that folds a 64-bit sum to 16 bits, as in a checksum."""
+    """Write C code that folds a 64-bit sum to 16 bits, as in a checksum."""
     turns = w.rng.randint(2, 5)
     text = "".join(f"s += {w.operand()}; " for _ in range(w.rng.randint(1, 4)))
     return (
@@ -433,7 +434,7 @@ def _context(w: _Writer) -> str:
 
 
 def _apart(w: _Writer) -> str:
-    """Write a call of a function that the compiler does not inline."""
+    """Write a call of a C function that the compiler does not inline."""
     name = w.new()
     what = w.pick(
         f"apart({w.number()}, {w.operand()})",
@@ -484,7 +485,7 @@ def _variables(w: _Writer) -> str:
 
 
 def _large(w: _Writer) -> str:
-    """Write arithmetic with 64-bit and signed numbers."""
+    """Write C statements with arithmetic on 64-bit and signed numbers."""
     big = f"{w.rng.randrange(1 << w.rng.choice((31, 33, 40, 63)))}ull"
     return w.pick(
         f"if (w0 {w.pick('==', '!=', '>', '<')} {big}) x0++;\n",

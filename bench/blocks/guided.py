@@ -1,8 +1,8 @@
-"""Weights of statement kinds that give generated programs the instructions of real programs.
+"""Weights of statement kinds that give generated programs the instruction mix of real ones.
 
-Each kind in turn gets a larger weight. Non-negative least squares finds the mixture of the resulting
-distributions of LLVM instructions that is nearest to the guide. Distances between distributions are
-those of Clara's Table 1.
+Each kind in turn gets a larger weight. Non-negative least squares then finds the mixture of the
+resulting distributions of LLVM instructions that is nearest to that of real programs. Distances
+between distributions are those of Table 1 of Clara (SOSP 2021).
 """
 
 import math
@@ -40,7 +40,7 @@ def opcodes(
 
 
 def made_up(weights: Mapping[str, float], seeds: Iterable[int]) -> Counter[str]:
-    """Count the LLVM instructions in programs that are generated with these weights, by opcode."""
+    """Generate programs with these weights, and count their LLVM instructions by opcode."""
     with tempfile.TemporaryDirectory() as folder:
         files = []
         for seed in seeds:
@@ -51,7 +51,7 @@ def made_up(weights: Mapping[str, float], seeds: Iterable[int]) -> Counter[str]:
 
 
 def guided(guide: Counter[str]) -> dict[str, float]:
-    """Return weights with which generated programs have nearly the instructions of the guide."""
+    """Return weights for which generated programs have nearly the opcode frequencies `guide`."""
     names = sorted(guide)
     columns = []
     for number, kind in enumerate(KINDS):

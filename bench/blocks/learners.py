@@ -31,22 +31,22 @@ _TREES = 150
 
 
 def fitted(blocks: Blocks, targets: Numbers) -> dict[str, Any]:
-    """Return the shipped model as JSON."""
+    """Train the kind of model that the package ships, and return it as JSON."""
     weights, groups = _weights(blocks, targets)
     return {"weights": weights, "groups": groups, "errors": [[1e9, 1.0, 1.0]]}
 
 
 def with_errors(saved: dict[str, Any], blocks: Blocks, targets: Numbers) -> dict[str, Any]:
-    """Return a model, with its errors on blocks that it was not trained on."""
+    """Add error intervals to a model, computed from blocks that it was not trained on."""
     model = AdditiveModel(saved)
     guesses = np.array([model.predict(block).instructions for block in blocks])
     return saved | {"errors": scattered(guesses, targets)}
 
 
 def scattered(guesses: Numbers, targets: Numbers) -> list[list[float]]:
-    """Return how far counts are from guesses.
+    """Return, by range of predictions, the ratios of true to predicted instruction counts.
 
-    For each size of the guess, these are the ratios of count to guess that enclose four of five
+    Each row has the upper end of the range, and the lower and upper ratio that enclose four of five
     blocks.
     """
     errors = []
@@ -59,7 +59,7 @@ def scattered(guesses: Numbers, targets: Numbers) -> list[list[float]]:
 
 
 def _weights(blocks: Blocks, targets: Numbers) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the instructions for each word and for other words of each group; none is negative.
+    """Return the non-negative weight of each word, and that of the rare words of each group.
 
     The fit minimises absolute errors, by iteratively reweighted least squares. Rare words stay near
     their prior, which follows from the rules of the code generator (`usual.py`).
@@ -112,7 +112,7 @@ def _solved(
 
 
 def ours(blocks: Blocks, targets: Numbers) -> Callable[[Blocks], Numbers]:
-    """Train the shipped kind of model, which adds up weights of words."""
+    """Train the kind of model that the package ships: a sum of weights of words."""
     model = AdditiveModel(fitted(blocks, targets))
     return lambda new: np.array([model.predict(block).instructions for block in new])
 

@@ -1,4 +1,4 @@
-"""The paper's model: a recurrent network (LSTM) over the words of a block, then two layers, in numpy.
+"""The model of Clara (SOSP 2021) in numpy: an LSTM over the words of a block, then two layers.
 
 Source: Hochreiter and Schmidhuber, Long Short-Term Memory (1997).
 """
@@ -11,7 +11,7 @@ _HIDDEN = 64
 
 
 class Lstm:
-    """A recurrent network: each word updates a state, and the last state gives the instructions."""
+    """Recurrent network: each word updates a state; the last state gives the prediction."""
 
     def __init__(self, words: int, rng: np.random.Generator) -> None:
         hidden = _HIDDEN
@@ -54,7 +54,7 @@ class Lstm:
     def back(
         self, batch: Batch, steps: list[tuple[Numbers, ...]], slope: Numbers
     ) -> dict[str, Numbers]:
-        """Return the gradients of all weights from the gradient of the loss by the predictions."""
+        """Return the gradients of all weights, given the gradient of the loss by predictions."""
         part = self.parts
         found = {name: np.zeros_like(value) for name, value in part.items()}
         state, middle = steps[-1]

@@ -18,9 +18,9 @@ _LONGEST = 96
 
 
 class Network(Protocol[Kept]):
-    """A network that predicts the instructions of a block from its words.
+    """A network that predicts a block's number of machine instructions from its words.
 
-    The unit is the mean block.
+    Predictions are ratios to the mean number of instructions of a block.
     """
 
     parts: dict[str, Numbers]
@@ -32,7 +32,7 @@ class Network(Protocol[Kept]):
         """
 
     def back(self, batch: Batch, kept: Kept, slope: Numbers) -> dict[str, Numbers]:
-        """Return the gradients of all weights from the gradient of the loss by the predictions."""
+        """Return the gradients of all weights, given the gradient of the loss by predictions."""
 
 
 def learn(
@@ -82,6 +82,6 @@ def padded(blocks: Sequence[Sequence[int]]) -> tuple[Batch, Numbers]:
 
 
 def guesses(net: Network[Any], blocks: Sequence[Sequence[int]]) -> Numbers:
-    """Return the predictions of a network for blocks."""
+    """Return the number of instructions that a network predicts for each block."""
     groups = [blocks[at : at + 256] for at in range(0, len(blocks), 256)]
     return np.concatenate([net.run(*padded(group))[0] for group in groups])

@@ -1,4 +1,4 @@
-"""Reads training and test data: the exact counts of sources, by block and by BPF instruction."""
+"""Reads training and test data: exact instruction and access counts of blocks and instructions."""
 
 import contextlib
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ from slowpath.insights.source.map_types import with_known_maps
 
 
 class Pair(NamedTuple):
-    """A block with its tokens and its exact counts."""
+    """A basic block as tokens, with its exact numbers of instructions and memory accesses."""
 
     program: str
     block: str
@@ -47,7 +47,7 @@ class Pair(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A BPF instruction that clang generates, with its tokens and its exact counts."""
+    """A BPF instruction from clang as tokens, with the instructions and accesses it compiles to."""
 
     block: str
     words: list[str]
@@ -61,14 +61,14 @@ class Slot(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Exact counts of one program, by block and by BPF instruction."""
+    """Exact instruction and access counts of one program, by basic block and by BPF instruction."""
 
     pairs: list[Pair]
     slots: list[Slot]
 
 
 def pairs(file: str, flags: tuple[str, ...] = ()) -> Iterator[Counted]:
-    """Yield the counts of each program of a file that the code generator accepts."""
+    """Yield the exact counts for each program in a file that the code generator accepts."""
     question = Question(file, None, "call", Clang(flags))
     text = compile_to_ir(file, question.clang)
     module = load(question, text)
@@ -118,7 +118,7 @@ def _given(module: Module, program: ProgramInfo) -> dict[str, list[Given]]:
 def _slots(
     question: Question, module: Module, program: ProgramInfo, exact: Machine
 ) -> Iterator[Slot]:
-    """Yield the counts of each instruction, in the same form as those of a block."""
+    """Yield the exact instruction and access counts of each BPF instruction of a program."""
     btf = KernelBtf(None).for_program(needed=program.needs_kernel)
     subject = card.Subject(question.file, program.number, program.name, module.layout, btf)
     done = card.lower(subject, Code(module.object), question.map_abi, Stopping())

@@ -1,4 +1,4 @@
-"""Training of the shipped tree (`slowpath.insights.blocks.learnt`) from instructions."""
+"""Trains the prefix tree of instruction words that `slowpath.insights.blocks.learnt` uses."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -17,9 +17,10 @@ Label = tuple[float, float, float, float]
 
 
 def grown(slots: Iterable[Slot]) -> dict[str, Any]:
-    """Return a tree as JSON, without its errors.
+    """Return a prefix tree of instruction words as JSON, without the errors of its predictions.
 
-    Each prefix of words has the median of its observations, unless a shorter prefix has the same.
+    Errors are a placeholder that the caller fills in. Each prefix of words has the median of its
+    observations, unless a shorter prefix has the same.
     """
     seen = defaultdict[tuple[str, ...], list[Label]](list)
     for one in slots:

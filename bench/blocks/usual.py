@@ -1,4 +1,4 @@
-"""Prior instructions of a word, from the rules of the code generator.
+"""Expected number of instructions for a word of LLVM IR, from the rules of the code generator.
 
 A 64-bit value is a pair of registers, so most operations take two instructions. A 32-bit value takes
 one, and another one if its upper half must be zero.

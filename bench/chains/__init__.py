@@ -1,1 +1,1 @@
-"""Measures chains of example programs: rewritten, fused, chained by tail calls, and ever longer."""
+"""Measures chains of example programs: rewritten, fused, with tail calls, and by length."""

@@ -16,16 +16,17 @@ EXAMPLES = ROOT / "examples/chain"
 
 
 class Run(NamedTuple):
-    """A run of slowpath that has ended, with its output."""
+    """Results of a completed run of slowpath."""
 
     report: dict[str, Any]
     seconds: float  # duration of the whole process
 
 
 def write(folder: Path, name: str, programs: Sequence[str]) -> Path:
-    """Write the description of a chain in which each example follows XDP_PASS of the one before.
+    """Write the description of a chain of example programs, and return its file.
 
-    A program can occur several times; each occurrence has its position in its name.
+    Each program runs when the one before it returns XDP_PASS. A program can occur several times;
+    each occurrence has its position in its name.
     """
     labels = [f"{program}_{place}" for place, program in enumerate(programs, 1)]
     lines = ["schema: 1", "programs:"]
@@ -43,7 +44,7 @@ def write(folder: Path, name: str, programs: Sequence[str]) -> Path:
 
 
 def slowpath(python: Path, *arguments: object) -> Run:
-    """Run the tool, and read its JSON output.
+    """Run slowpath with these arguments, and read its JSON output.
 
     Raises:
         SystemExit: when there is no output.

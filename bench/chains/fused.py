@@ -44,7 +44,10 @@ COLUMNS = [
 
 
 def rows(python: Path, clang: str, repeat: int, rounds: int) -> Iterator[Row]:
-    """Yield the figures of each chain. They are medians of several measurements."""
+    """Yield a table row for each chain: sizes and times of the fused program and of tail calls.
+
+    Values are medians of several measurements.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         for programs in CHAINS:
             yield _row(python, clang, programs, (repeat, rounds), Path(temporary))
@@ -86,10 +89,10 @@ def _row(
 
 
 def _rehearse(chained: Path, fused: bytes, witness: Witness, rounds: int) -> RehearsalReport:
-    """Run both chains in the kernel, and return its report.
+    """Compare the fused program with the chain of tail calls in the kernel; return the report.
 
     Raises:
-        SystemExit: when their effects differ, or they are not timed.
+        SystemExit: when their effects on packets or maps differ, or when they are not timed.
     """
     read = objects.read_object(str(chained), chained.read_bytes())
     (first,) = [p for p in objects.programs(read) or [] if p.name == f"{tail_calls.STEP}_0"]
@@ -106,7 +109,10 @@ def _rehearse(chained: Path, fused: bytes, witness: Witness, rounds: int) -> Reh
 
 
 def _instructions(python: Path, chained: Path, programs: int) -> int:
-    """Return the total number of instructions of all chained programs, in slots of 8 bytes."""
+    """Return the total number of instructions of the programs that tail calls chain.
+
+    The unit is slots of 8 bytes.
+    """
     (shown,) = slowpath(python, "show", chained).report["objects"]
     steps = {f"{tail_calls.STEP}_{place}" for place in range(programs)}
     return sum(one["instructions"] for one in shown["programs"] if one["name"] in steps)

@@ -15,7 +15,7 @@ DEADLINE = 60
 
 
 class Command(NamedTuple):
-    """A command of slowpath that analyses chains."""
+    """A slowpath command whose analysis of chains is measured."""
 
     key: str
     title: str
@@ -61,7 +61,7 @@ def firewall_first(number: int) -> list[str]:
 
 
 def _last(number: int) -> list[str]:
-    """Return the load balancer, or nothing if it would be the only program."""
+    """Return a list with the load balancer, which is empty if the chain has only one program."""
     return ["load_balancer"] if number > 1 else []
 
 
@@ -73,7 +73,7 @@ CHAINS = {"filters first": filters_first, "firewall first": firewall_first}
 
 
 def rows(python: Path, repeat: int) -> Iterator[Row]:
-    """Yield the figures of each chain and length.
+    """Yield a table row for each chain and length: seconds and solver queries by command.
 
     They are medians over processes that take turns.
     """
@@ -122,7 +122,7 @@ def queries(report: dict[str, Any]) -> int:
 
 
 def is_early(report: dict[str, Any]) -> bool:
-    """Return true if a command ended early, or could not prove the correctness of a part."""
+    """Return true if a command ended before it had analysed and proved everything."""
     if "results" in report:
         return any(result["guarantee"]["verdict"] != "exact" for result in report["results"])
     proved = [program["proved"] for program in report["programs"]]

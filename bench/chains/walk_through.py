@@ -57,7 +57,10 @@ def _chain(folder: Path, balancer: Path) -> Path:
 
 
 def rows(python: Path, repeat: int, packets: int) -> Iterator[Row]:
-    """Yield the figures of each variant and mode. They are medians of several runs."""
+    """Yield a table row for each variant of the load balancer and each mode of rewriting.
+
+    Values are medians of several runs.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for variant in VARIANTS:
@@ -98,10 +101,11 @@ def _optimized(done: list[dict[str, Any]]) -> Row:
 
 
 def _repeating(python: Path, chain: Path, both: tuple[Path, Path]) -> Row:
-    """Return the rates for a packet that the programs leave unchanged, so nothing is restored.
+    """Return packet rates, measured with a packet that the programs do not change.
 
-    Every byte that the slowest path does not determine is zero, in packet and map. So the backend
-    has the address of the service, and the sender of the packet has that of the backend.
+    So the packet need not be restored between runs. It takes the slowest path; all bytes of packet
+    and maps that this path does not determine are zero. So the backend has the address of the
+    service, and the sender of the packet has that of the backend.
     """
     witness = _result(python, "chain", "bound", chain, "--target", "ebpf")["paths"][0]["witness"]
     maps = json.dumps(witness["maps"]).replace("--", "00")
@@ -129,7 +133,10 @@ def _repeating(python: Path, chain: Path, both: tuple[Path, Path]) -> Row:
 
 
 def _bounds(python: Path, folder: Path, both: tuple[Path, Path], card: bool) -> Row:
-    """Return bounds and estimates for the load balancer, behind the firewall and alone."""
+    """Return bounds for the load balancer behind the firewall, before and after rewriting.
+
+    With `card`, also return the guarantee for the SmartNIC, where it runs alone.
+    """
     row: Row = {"card": None, "card_after": None}
     for name, file in zip(("", "_after"), both, strict=True):
         chain = _chain(folder, file)
@@ -153,7 +160,7 @@ def _result(python: Path, *arguments: object) -> dict[str, Any]:
 
 
 def table(python: Path) -> str:
-    """Return what `slowpath chain optimize` prints for the example."""
+    """Return the output of `slowpath chain optimize` for the example in docs/chains.md."""
     with tempfile.TemporaryDirectory() as temporary:
         command = [str(python), "-m", "slowpath", "chain", "optimize"]
         run = subprocess.run(

@@ -29,13 +29,13 @@ LATENCY = {
 
 
 class Sum:
-    """A linear model.
+    """A linear model of a path's time.
 
-    It multiplies the counts of a path's properties by prices and adds them up.
+    The time is the sum of properties of the path (such as instructions), each times a fitted price.
     """
 
     def __init__(self, flows: Sequence[str], times: Sequence[float], counts: Counts) -> None:
-        """Choose the prices that fit the measured times of paths best."""
+        """Fit the price of each counted property of a path to measured times."""
         self._counts = counts
         counted = [counts(json.loads(flow)) for flow in flows]
         self._columns = sorted({name for each in counted for name in each})
@@ -47,17 +47,17 @@ class Sum:
         return [counted.get(name, 0.0) for name in self._columns]
 
     def __call__(self, flow: str) -> float:
-        """Return the time of a path in nanoseconds."""
+        """Return the time of a path that the model predicts, in nanoseconds."""
         return float(np.array(self._row(self._counts(json.loads(flow)))) @ self._prices)
 
 
 def constant(flow: Stored) -> Counter[str]:
-    """Count the kernel's loop (once) and the instructions of a path."""
+    """Return counts for the simplest model: one kernel loop, and the instructions of a path."""
     return Counter(loop=1, instructions=len(flow["steps"]))
 
 
 def calls(flow: Stored) -> Counter[str]:
-    """Count the kernel's loop (once) and the calls of a path."""
+    """Return counts for a model of calls: one kernel loop, and each kind of call of a path."""
     counts = Counter(loop=1)
     for name, size, zero in flow["calls"]:
         counts[f"{name} {zero}" if "lookup" in name or "delete" in name else name] += 1
@@ -66,14 +66,14 @@ def calls(flow: Stored) -> Counter[str]:
 
 
 def classes(flow: Stored) -> Counter[str]:
-    """Count the kernel's loop (once), the calls, and the instructions of each class."""
+    """Return counts of one kernel loop, each kind of call, and each class of instructions."""
     return calls(flow) + Counter(
         "jump" if jumps else work for work, _, _, jumps, _, _ in flow["steps"]
     )
 
 
 def chains(flow: Stored) -> Counter[str]:
-    """Count like `classes`, and also measure the longest chain of dependent instructions."""
+    """Return the counts of `classes`, and the longest latency of dependent instructions."""
     ready, longest = [0.0] * 11, 0.0
     for work, reads, writes, _, _, _ in flow["steps"]:
         done = max((ready[one] for one in reads), default=0.0) + LATENCY.get(work, 1.0)
@@ -91,7 +91,7 @@ SIMPLER: dict[str, Counts] = {
 
 
 def fitted(directory: str) -> dict[str, Model]:
-    """Return the simple models by name, fitted to the experiments of a calibration."""
+    """Return the simple models by name, fitted to the measured times of a calibration."""
     run = RunFolder(Path(directory))
     names = [name for name in run.settings()["experiments"] if run.of(name).measured]
     seen = list(observations({name: run.of(name) for name in names}))

@@ -27,7 +27,7 @@ CONTENDING = 0.95
 
 
 def read(file: Path, limit: float) -> list[Program]:
-    """Return the undisturbed measurements in a file. For each program, only the last one counts."""
+    """Return the undisturbed measurements in a file: for each program, the last one."""
     found = dict[tuple[str, str], Program]()
     for line in file.read_text().splitlines():
         one = json.loads(line)
@@ -38,7 +38,7 @@ def read(file: Path, limit: float) -> list[Program]:
 
 
 def loop_ns(program: Program) -> float:
-    """Return the time of the kernel's loop alone.
+    """Return the median time that the kernel's test-run loop takes per run, without the program.
 
     It is higher while another CPU shares the core.
     """
@@ -46,7 +46,7 @@ def loop_ns(program: Program) -> float:
 
 
 def contenders(paths: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Return the paths that may be the slowest one, and the path with the highest estimate."""
+    """Return the indices of paths that may be slowest, and of that with the highest estimate."""
     times = np.array([path["ns"] for path in paths])
     guessed = int(np.argmax([path["estimate"]["ns"] for path in paths]))
     near = np.flatnonzero(times >= CONTENDING * times.max()).tolist()
@@ -54,7 +54,7 @@ def contenders(paths: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def is_undecided(program: Program) -> bool:
-    """Return true if several paths may be the slowest and were not yet measured together."""
+    """Return true if several paths may be the slowest, but were not measured together yet."""
     paths = program["paths"]
     several = contenders(paths)
     return len(several) > 1 and all(paths[one]["again"] is None for one in several)

@@ -22,7 +22,7 @@ from slowpath.measure.sampling import Measured, StopCriteria, measure
 
 
 class Plan(NamedTuple):
-    """Settings of measurements."""
+    """Settings for measuring the paths of programs."""
 
     target: str
     paths: int  # maximum for a program
@@ -66,7 +66,7 @@ def objects(names: Sequence[str]) -> Iterator[str]:
 def programs(
     file: str, station: kernel.Station, known: Mapping[tuple[str, str], Program], plan: Plan
 ) -> Iterator[Program]:
-    """Measure the programs of a file that have no final result yet, and yield the results."""
+    """Measure those programs of a file that have no final result yet, and yield the results."""
     options = WrittenOptions(target=plan.target, paths=plan.paths, deadline=plan.deadline)
     for analysed in Session(read_request([file], options)).analyse(RunContext(Stopping())):
         name = analysed.result["program"]
@@ -95,9 +95,9 @@ def programs(
 def first(
     station: kernel.Station, analysed: Analysed, chosen: PreparedProgram, seconds: float
 ) -> tuple[float, list[dict[str, Any]]]:
-    """Measure all paths of a program.
+    """Measure all paths of a program once.
 
-    Return the limit for disturbed samples, and a record per path.
+    Return a limit, above which samples count as disturbed, and a record per path.
     """
     quota = StopCriteria(0.01, max(1.0, seconds * len(chosen.cases)))
     outcome = measure(KernelBench(station, chosen.cases), quota, lambda _: True)
@@ -123,7 +123,7 @@ def first(
 
 
 def flow_of(case: kernel.Case) -> str | None:
-    """Return a path as the text that models read, or None if there is none."""
+    """Return the executed path of a case as text that models read; None if it is unknown."""
     flow = targets.flow(case)
     return None if flow is None else flow.text()
 
@@ -131,11 +131,12 @@ def flow_of(case: kernel.Case) -> str | None:
 def decide(
     station: kernel.Station, cases: Sequence[kernel.Case], paths: Sequence[dict[str, Any]]
 ) -> None:
-    """Measure the paths that may be the slowest together, and add their times.
+    """Measure all paths that may be slowest together, and add the times to their records.
 
     Of many paths with nearly the same time, the one with the largest measured time was probably
-    measured too high, so the times that selected them no longer count. Loads are added until it is
-    certain whether the path with the highest estimate takes nearly as long as the slowest.
+    measured too high. So earlier times, by which these paths were selected, no longer count. The
+    programs are loaded and measured again until it is certain whether the path with the highest
+    estimate takes nearly as long as the slowest.
     """
     several = [paths[one] for one in contenders(paths)]
     flows = [(case.instructions, flow_of(case)) for case in cases]
@@ -156,7 +157,7 @@ def decide(
 
 
 def is_known(found: Sequence[Measured | None], guessed: int) -> bool:
-    """Return true if it is certain whether the path with the highest estimate is slow enough."""
+    """Return true if it is certain whether the path with the highest estimate is nearly slowest."""
     one = found[guessed]
     if one is None:
         return True

@@ -16,7 +16,7 @@ from families.program_size import program_size
 
 @dataclass(frozen=True)
 class Family:
-    """A family of programs that grow with one number."""
+    """A family of generated programs whose size depends on one number."""
 
     name: str
     parameter: str  # what the number counts

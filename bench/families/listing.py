@@ -20,7 +20,7 @@ alu[gprA_1, --, B, gprB_23], gpr_wrboth"""
 
 
 class Listing:
-    """A listing that is being written."""
+    """Builder for a listing (assembly text) of the network flow processor."""
 
     def __init__(self, comment: str) -> None:
         self._comment = comment
@@ -32,11 +32,11 @@ class Listing:
         return len(self._insns)
 
     def add(self, insns: str) -> None:
-        """Append instructions, one on each line. Branches name labels: `bne[LABEL]`."""
+        """Append instructions, one on each line; branches name labels, such as `bne[LABEL]`."""
         self._insns += insns.splitlines()
 
     def label(self, name: str) -> None:
-        """Define a label for the next instruction."""
+        """Define a label, as a branch target, for the next instruction."""
         self._labels[name] = len(self._insns)
 
     def check_packet(self, pointer: int, length: int, otherwise: str) -> None:
@@ -70,11 +70,11 @@ ld_field[gprA_21, 1100, gprB_16, <<16]
 mem[add_imm, $xfer_0, gprB_1, <<8, gprA_0, 1], indirect_ref""")
 
     def work(self, cycles: int) -> None:
-        """Append `cycles` instructions that only take time."""
+        """Append instructions that take `cycles` cycles and have no other effect."""
         self.add("\n".join(["nop"] * cycles))
 
     def exit(self, result: int) -> None:
-        """Append the end of the program, which returns `result`."""
+        """Append instructions that end the program with the XDP action `result`."""
         self.add(f"immed[gprA_0, {result:#x}], gpr_wrboth\nimmed[gprA_1, 0x0], gpr_wrboth")
         self.add(f"br[{EXIT}]")
 

@@ -1,7 +1,8 @@
 """Loop bound: a loop over at most n bytes of the packet, as in the A-law examples.
 
-Every round checks that the packet has another byte, and works for bytes from 0x80 and for the byte
-0x7f; no byte is both. So every round adds a packet size and a conflict.
+Each iteration checks that the packet has another byte. It executes extra instructions for bytes of
+at least 0x80, and others for the byte 0x7f; no byte causes both. So each iteration adds a packet
+size and a pair of contradictory branches.
 """
 
 from families.listing import DROP, PASS, Listing
@@ -10,7 +11,7 @@ ETHERNET = 14  # bytes
 
 
 def loop_bound(rounds: int) -> str:
-    """Return a listing with `rounds` iterations of the loop."""
+    """Return the listing of a program whose loop has `rounds` iterations."""
     listing = Listing(f"a loop over the bytes of the packet, {rounds} at most")
     listing.immediate("gprB_21", rounds)
     listing.add(f"""\

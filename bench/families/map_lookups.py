@@ -13,7 +13,7 @@ ETHERNET = 14
 
 
 def map_lookups(tables: int) -> str:
-    """Return a listing with `tables` tables, at most 64."""
+    """Return the listing of a program that reads `tables` tables, at most 64."""
     listing = Listing(f"{tables} tables, each read twice at the same place")
     listing.check_packet(2, ETHERNET + 4 * FIELDS, "drop")
     listing.add("immed[gprA_16, 0x1], gpr_wrboth")

@@ -1,8 +1,8 @@
 """Mixed bytes: two bytes of the packet in a shift register, for n rounds.
 
-Every round shifts by one bit, feeds back the bit that is shifted out, and works if two bits of the
-register have a certain value. So all rounds depend on the same 16 bits, but no small set of branches
-is contradictory.
+Each iteration shifts by one bit and feeds back the bit that is shifted out. It executes extra
+instructions if two bits of the register have a certain value. So all iterations depend on the same
+16 bits, but no small set of branches is contradictory.
 """
 
 from families.listing import DROP, PASS, Listing
@@ -12,7 +12,7 @@ FEEDBACK = 0xB400  # of x^16 + x^14 + x^13 + x^11 + 1
 
 
 def mixed_bytes(rounds: int) -> str:
-    """Return a listing with `rounds` iterations of the shift register."""
+    """Return the listing of a program with `rounds` iterations of the shift register."""
     listing = Listing(f"{rounds} rounds of a shift register with two bytes of the packet")
     listing.check_packet(2, ETHERNET + 4, "drop")
     listing.immediate("gprB_21", rounds)

@@ -13,7 +13,7 @@ ETHERNET = 14  # bytes
 
 
 def parser_chain(headers: int) -> str:
-    """Return a listing with `headers` parsers."""
+    """Return the listing of a program with `headers` header parsers in a row."""
     return _chain(headers, padded=False)
 
 

@@ -11,7 +11,7 @@ WORD = 32  # bits
 
 
 def path_explosion(bits: int) -> str:
-    """Return a listing with `bits` bits, at most 256."""
+    """Return the listing of a program that tests `bits` packet bits, at most 256."""
     words = (bits + WORD - 1) // WORD
     listing = Listing(f"{bits} counted bits, then {bits} more counters if all are zero")
     listing.check_packet(2, 4 * words, "drop")

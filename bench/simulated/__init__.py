@@ -1,4 +1,4 @@
-"""Compares predictions with the simulated NIC: profiles, queries and judged results."""
+"""Compares throughput predictions with the simulated NIC: profiles, queries and errors."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Table 2: functions in all mixes of up to four, under nine traffic profiles."""
+"""Table 2 of the Tomur paper: functions in mixes of up to four, under nine traffic profiles."""
 
 import figures
 
@@ -15,7 +15,7 @@ PAPER_ALL = (17.5, 3.7)
 
 
 def table(kept: Kept, known: dict[str, Known], count: int | None) -> str:
-    """Return a table of errors by function, for all functions, and by number of competitors."""
+    """Return a table of prediction errors by function, and by number of competitors."""
     wanted = mixes(tuple(known), count)
     found = rows(known, wanted, measured(kept, wanted))
     lines = []

@@ -22,7 +22,7 @@ class Mix(NamedTuple):
 
 
 def mixes(names: Sequence[str] = FUNCTIONS, count: int | None = None, seed: int = 100) -> list[Mix]:
-    """Return all mixes under all traffic profiles, or `count` random ones for each profile."""
+    """Return all mixes under all traffic profiles, or `count` random mixes for each profile."""
     sets = [one for size in SIZES for one in itertools.combinations(names, size)]
     found = []
     for at in range(len(TRAFFIC)):
@@ -32,6 +32,6 @@ def mixes(names: Sequence[str] = FUNCTIONS, count: int | None = None, seed: int 
 
 
 def measured(kept: Kept, wanted: Sequence[Mix], seed: int = 1) -> list[list[float]]:
-    """Simulate each mix with its own seed, and return the throughput of each of its functions."""
+    """Simulate each mix with its own seed; return the throughput of each function in it."""
     runs = [[function(name, TRAFFIC[at]) for name in names] for at, names in wanted]
     return kept.throughputs("mixes", runs, kept.settings._replace(seed=seed))

@@ -1,4 +1,4 @@
-"""Table 7: bottlenecks of functions by match ratio, with competitors for both resources.
+"""Table 7 of the Tomur paper: bottlenecks by match ratio, with competitors for two resources.
 
 The true bottleneck is found by interventions: either the benches for memory are removed, or the one
 for the accelerator. The bottleneck is the resource whose benches cost the function more throughput.
@@ -32,7 +32,7 @@ _LONGER = 4
 
 
 def table(kept: Kept, recipe: str | None) -> str:
-    """Return the table. It says how often the named bottleneck is right, by function."""
+    """Return a table that says how often the named bottleneck is right, by function."""
     lines = []
     for name, (slomo, paper) in PAPER.items():
         known = learnt(kept, name, recipe)
@@ -66,7 +66,7 @@ def table(kept: Kept, recipe: str | None) -> str:
 
 
 def truth(kept: Kept, name: str) -> list[str]:
-    """Return the true bottleneck at each match ratio."""
+    """Return the true bottleneck of a function at each match ratio."""
     settings = kept.settings._replace(
         seed=4, noise=False, measured_ms=_LONGER * kept.settings.measured_ms
     )
@@ -92,7 +92,7 @@ def _first(
 
 
 def named(kept: Kept, known: Known) -> list[str]:
-    """Return the bottleneck that the model names at each match ratio."""
+    """Return the bottleneck that a function's model names at each match ratio."""
     query = query_at(
         kept, known, [Level(MEMORY_LEVEL, mtbr, None) for mtbr in RATIOS], np.array(RATIOS)
     )

@@ -1,4 +1,4 @@
-"""The nine functions of the paper's Table 2, and the traffic for which they are predicted."""
+"""The nine functions of Table 2 of the Tomur paper, and the traffic of predictions."""
 
 from nic_profiles import Traffic
 

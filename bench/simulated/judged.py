@@ -24,7 +24,7 @@ _NEAR, _FAIR = 0.05, 0.10
 
 
 class Row(NamedTuple):
-    """Relative errors of the predictions for one function in a mix."""
+    """Relative errors of the predicted throughput of one function in one mix."""
 
     name: str
     beside: int  # number of competitors
@@ -37,7 +37,7 @@ class Row(NamedTuple):
 def rows(
     known: Mapping[str, Known], mixes: Sequence[Mix], truth: Sequence[Sequence[float]]
 ) -> list[Row]:
-    """Predict all mixes, function by function, and return the errors."""
+    """Predict the throughput of all functions in all mixes, and return the relative errors."""
     found = []
     for name, target in known.items():
         for at in range(len(TRAFFIC)):
@@ -62,7 +62,7 @@ def _query(known: Mapping[str, Known], name: str, mix: Mix) -> Query:
 
 
 def joined(queries: Sequence[Query]) -> Query:
-    """Combine several queries about one function into one."""
+    """Combine several queries about one function into one query with all their rows."""
     first = queries[0]
     names = first.columns
     accelerated = first.mtbr is not None
@@ -78,14 +78,14 @@ def joined(queries: Sequence[Query]) -> Query:
 def judged(
     target: Known, query: Query, solo: Floats, wanted: Floats, beside: Sequence[int]
 ) -> list[Row]:
-    """Judge the predictions of one function.
+    """Compare the predictions for one function with its measured throughput.
 
     Args:
         target: the function.
-        query: what is predicted.
+        query: the traffic and competitors to predict, one combination in each row.
         solo: measured throughput alone, under the traffic of each row.
         wanted: measured throughput.
-        beside: number of competitors.
+        beside: number of competitors in each row.
     """
     with_solo = query._replace(alone=solo)
     queries: dict[Method, Query] = {"slowpath": query, "sum": with_solo, "min": with_solo}
@@ -113,7 +113,7 @@ def judged(
 
 
 def summary(name: str, some: Sequence[Row]) -> figures.Row:
-    """Return a line of a table with the errors of some rows."""
+    """Return a table line with the mean errors of some predictions."""
     ours = np.array([row.errors["slowpath"] for row in some])
     found: figures.Row = {"name": name, "rows": len(some)}
     found["drop"] = 100 * float(np.mean([row.drop for row in some]))

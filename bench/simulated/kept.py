@@ -16,13 +16,13 @@ Value = TypeVar("Value")
 
 
 class Kept(NamedTuple):
-    """The folder for tables and results, with the settings of the simulations."""
+    """Folder that stores tables and simulation results, with the settings of simulations."""
 
     folder: Path
     settings: Settings
 
     def file(self, name: str, make: Callable[[], str]) -> Path:
-        """Return the path of a file.
+        """Return the path of the file called `name` in the folder.
 
         If the file does not exist, writes the text that `make` returns.
         """
@@ -38,7 +38,7 @@ class Kept(NamedTuple):
         return file
 
     def value(self, name: str, inputs: str, make: Callable[[], Value]) -> Value:
-        """Return a stored value.
+        """Return the value stored under `name`.
 
         If it is not stored for these inputs, computes it by `make` and stores it.
         """

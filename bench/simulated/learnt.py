@@ -24,9 +24,9 @@ class Known(NamedTuple):
 
 
 def learnt(kept: Kept, name: str, recipe: str | None = None, rows: int = ROWS) -> Known:
-    """Train the model of a function.
+    """Train the throughput model of a function on its profile.
 
-    Without a recipe for memory, one is selected on training rows.
+    `recipe` names the kind of memory model; for None, the best one on the training rows is used.
     """
     files = profile(kept, name, rows)
     model = _kept_model(kept, name, files, recipe)
@@ -36,7 +36,10 @@ def learnt(kept: Kept, name: str, recipe: str | None = None, rows: int = ROWS) -
 
 
 def _kept_model(kept: Kept, name: str, files: Profile, recipe: str | None) -> FunctionModel:
-    """Read the model from a file, or train and save it. Selecting a recipe takes a minute."""
+    """Read the model of a function from a file, or train and save it.
+
+    Choosing the kind of memory model takes a minute.
+    """
     tables = [one for one in (files.memory, files.own, files.requests) if one is not None]
     text = "".join(table.read_text() for table in tables) + str(recipe)
     key = hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -23,7 +23,7 @@ _SEEDS = 1000
 
 
 class Campaign(NamedTuple):
-    """Settings for one campaign of measurements."""
+    """Settings of a campaign that measures mixes of functions for later placements."""
 
     mixes: int
     sure: float  # confidence of later placements
@@ -32,7 +32,7 @@ class Campaign(NamedTuple):
     suggested: bool = True  # otherwise arbitrary mixes of several functions
 
     def seed(self) -> int:
-        """The seed of the campaign's first measurement."""
+        """Seed of the first simulated measurement of the campaign."""
         return _SEEDS * (1 + self.mixes + 1000 * self.repetitions + 100_000 * self.suggested)
 
 
@@ -40,7 +40,7 @@ Rows = dict[Mix, dict[int, list[float]]]
 
 
 def campaign(kept: Kept, fleet: Fleet, plan: Campaign) -> Measured:
-    """Run a campaign, and return its measurements with simulated noise."""
+    """Simulate all measurements of a campaign, and return them with noise."""
     rows: Rows = {}
     seeds = iter(range(plan.seed(), plan.seed() + _SEEDS))
     alone = [(at,) for at in range(len(fleet.functions))]
@@ -53,7 +53,10 @@ def campaign(kept: Kept, fleet: Fleet, plan: Campaign) -> Measured:
 
 
 def _rounds(fleet: Fleet, plan: Campaign, rows: Rows) -> Iterable[Sequence[Mix]]:
-    """Yield the mixes to be measured in each round, given the measurements before."""
+    """Yield lists of mixes to measure, one list per round.
+
+    Each list is chosen by all measurements before it.
+    """
     if not plan.suggested:
         several = [mix for mix in possible_mixes(fleet) if len(mix) > 1]
         draw = np.random.default_rng(60)
@@ -66,7 +69,7 @@ def _rounds(fleet: Fleet, plan: Campaign, rows: Rows) -> Iterable[Sequence[Mix]]
 
 
 def _measure(kept: Kept, fleet: Fleet, mixes: Sequence[Mix], seed: int, rows: Rows) -> None:
-    """Measure each mix once, and add the results to `rows`.
+    """Measure each mix of functions once, and add the throughputs to `rows`.
 
     A function that occurs twice gets two values.
     """

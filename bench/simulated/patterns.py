@@ -1,4 +1,4 @@
-"""Table 4: combined effect of several resources on synthetic functions of both execution patterns."""
+"""Table 4 of the Tomur paper: combined effect of several resources, by execution pattern."""
 
 import json
 from collections.abc import Sequence
@@ -69,14 +69,14 @@ slower functions.
 
 
 class Level(NamedTuple):
-    """The contention for each resource in a mix; resources may be left out."""
+    """The competitors of a function in a mix: benches for memory, and one per accelerator."""
 
     memory: tuple[Bench, ...]
     accelerators: dict[str, SimulatedClient]
 
 
 class Parts(NamedTuple):
-    """Predictions with contention for single resources, and the results of combining them."""
+    """Throughput predicted with contention for single resources, and for all of them together."""
 
     parts: Floats  # [resource, mix]
     solo: Floats
@@ -85,7 +85,7 @@ class Parts(NamedTuple):
 
 
 def table(kept: Kept) -> str:
-    """Return the table of errors, by function and execution pattern."""
+    """Return the table of prediction errors, by function and execution pattern."""
     lines = []
     kept = kept._replace(settings=kept.settings._replace(warm_up_ms=_WARM_UP_MS))
     for name in USES:
@@ -117,9 +117,9 @@ def table(kept: Kept) -> str:
 
 
 def drawn(name: str, pattern: Pattern, count: int = MIXES) -> list[Level]:
-    """Draw levels of contention, each for at least two resources.
+    """Draw random sets of competitors, each for at least two resources.
 
-    Equal arguments give equal levels.
+    Equal arguments give equal sets.
     """
     draw = np.random.default_rng([DRAWN, *f"{name} {pattern}".encode()])
     resources = ("memory", *USES[name])
@@ -141,7 +141,10 @@ def _mem_bench(draw: np.random.Generator) -> MemBench:
 
 
 def _client(draw: np.random.Generator, resource: str) -> SimulatedClient:
-    """Draw a competitor for an accelerator. A third of them send requests without pause."""
+    """Draw a random competitor for an accelerator.
+
+    A third of the competitors send requests without pause.
+    """
     one: SimulatedClient
     if resource == "regex":
         mtbr = round(float(draw.uniform(0, 1200)), 1)
@@ -176,7 +179,10 @@ def parts_of(kept: Kept, name: str, pattern: Pattern) -> Parts:
 
 
 def _memory(kept: Kept, name: str, pattern: Pattern, levels: Sequence[Level]) -> Floats:
-    """Predict throughput with the memory model, which is chosen on its training rows."""
+    """Predict throughput with contention for memory only.
+
+    The kind of memory model is chosen by its errors on training rows.
+    """
     draw = np.random.default_rng(45)
     sets: list[tuple[Bench, ...]] = [()] * 5 + [(_mem_bench(draw),) for _ in range(_PROFILE)]
     # In a pipeline, the accelerators would hide the effect of headers.
@@ -202,9 +208,9 @@ def _memory(kept: Kept, name: str, pattern: Pattern, levels: Sequence[Level]) ->
 
 
 def _clients(kept: Kept, resource: str, levels: Sequence[Level]) -> tuple[Floats, Floats]:
-    """Return request times and rates of the benches for an accelerator.
+    """Return request times and request rates of the competitor for an accelerator, by level.
 
-    The rate is 0 without a bench.
+    The rate is 0 in levels without a competitor, and infinite if it never pauses.
     """
     clients = [one.accelerators.get(resource) for one in levels]
     times = [1e-6 if one is None else _time(kept, one) for one in clients]
@@ -213,7 +219,7 @@ def _clients(kept: Kept, resource: str, levels: Sequence[Level]) -> tuple[Floats
 
 
 def _served(kept: Kept, name: str, resource: str, levels: Sequence[Level], solo: Floats) -> Floats:
-    """Predict the throughput that the accelerator permits, for a pipeline."""
+    """Predict the throughput of a pipeline if only this accelerator limits it."""
     times, rates = _clients(kept, resource, levels)
     # Runs in which this accelerator is the only limit.
     limited = [
@@ -240,7 +246,10 @@ def _completed(
     levels: Sequence[Level],
     memory: tuple[float, Floats],
 ) -> Floats:
-    """Predict throughput with contention for all resources, from that alone and that with memory."""
+    """Predict the throughput of a run-to-completion function with contention for all resources.
+
+    `memory` has its solo throughput, and its throughput with contention for memory only.
+    """
     solo, left = memory
     accelerators = [
         Accelerator(_own_time(kept, one), *_scattering(kept, one), _co_runs(kept, name, one, 1))
@@ -255,7 +264,7 @@ def _completed(
 
 
 def _scattering(kept: Kept, resource: str) -> tuple[float, float]:
-    """Return the request time without matches, and the additional time for each match."""
+    """Return the time of a request without matches, and the time that each match adds."""
     if resource != "regex":
         return 0.0, 0.0
     less, more = (
@@ -266,7 +275,10 @@ def _scattering(kept: Kept, resource: str) -> tuple[float, float]:
 
 
 def _co_runs(kept: Kept, name: str, resource: str, count: int) -> list[CoRun]:
-    """Measure the function with `count` benches that never pause, as means of several runs."""
+    """Measure a function next to `count` competitors that always use the accelerator.
+
+    The results are means of several runs.
+    """
     benches = _BENCHES[resource]
     mixes = [[function(name, DEFAULT), *[one] * count] for one in benches] * _REPEATED
     found = kept.throughputs(f"{name}.{resource}", mixes, _longer(kept))
@@ -278,12 +290,15 @@ def _co_runs(kept: Kept, name: str, resource: str, count: int) -> list[CoRun]:
 
 
 def _longer(kept: Kept) -> Settings:
-    """Return settings with longer runs, for results that are subtracted from each other."""
+    """Return simulation settings with twice the measuring time.
+
+    Differences of results need more precision.
+    """
     return kept.settings._replace(measured_ms=2 * kept.settings.measured_ms)
 
 
 def _time(kept: Kept, client: SimulatedClient) -> float:
-    """Return the request time of a bench. It lies on a line fitted to runs of the bench alone."""
+    """Return a competitor's request time, from a line fitted to its runs alone."""
     resource = client["function"].removesuffix("-bench")
     benches = _BENCHES[resource]
     found = kept.throughputs(f"alone.{resource}", [[one] for one in benches], kept.settings)
@@ -294,7 +309,7 @@ def _time(kept: Kept, client: SimulatedClient) -> float:
 
 
 def _own_time(kept: Kept, resource: str) -> float:
-    """Return the request time of the function, taken from a bench with equal requests."""
+    """Return the function's request time, measured with a bench that sends equal requests."""
     one: SimulatedClient = {
         "function": f"{resource}-bench",
         "packet_bytes": DEFAULT.size,

@@ -1,4 +1,4 @@
-"""Table 6: placement of arriving functions by models of profiles, judged on the simulated NIC."""
+"""Table 6 of the Tomur paper: placement of arriving functions, judged on the simulated NIC."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ _EXACT = ", knowing what is simulated"
 
 
 def fleet(known: Mapping[str, Known]) -> Fleet:
-    """Return a fleet with the functions under the default traffic."""
+    """Return a fleet of NICs with all functions, under the default traffic."""
     return Fleet(
         "simulated",
         None,
@@ -69,7 +69,7 @@ def _kind(one: Known) -> Kind:
 
 
 def all_mixes(functions: int) -> list[Mix]:
-    """Return all mixes that fit on a NIC. A function can occur several times."""
+    """Return all sets of functions that fit on a NIC; a function can occur several times."""
     return [
         mix
         for size in range(1, NIC_CORES // CORES + 1)
@@ -95,7 +95,7 @@ def truth(kept: Kept, names: Sequence[str]) -> GroundTruth:
 
 
 class KnownShares(PredictedShares):
-    """Predicted shares that are known before the placement begins."""
+    """Predicted shares of solo throughput, computed in advance for all mixes."""
 
     def __init__(self, shares: Shares) -> None:
         self.shares = shares
@@ -105,7 +105,7 @@ class KnownShares(PredictedShares):
 
 
 def slomo(known: Mapping[str, Known], mixes: Sequence[Mix]) -> KnownShares:
-    """Predict shares with SLOMO.
+    """Predict shares of solo throughput with SLOMO, the baseline of the paper.
 
     It knows only contention for memory, under the traffic of its training.
     """
@@ -126,7 +126,7 @@ def slomo(known: Mapping[str, Known], mixes: Sequence[Mix]) -> KnownShares:
 
 
 def _beside(known: Mapping[str, Known], names: Sequence[str], mix: Mix, at: int) -> Query:
-    """Return the query about the function at position `at` of a mix."""
+    """Return the query for the throughput of function `at` in a mix, next to the others."""
     others = list(mix)
     others.remove(at)
     beside = [(names[one], known[names[one]].model) for one in others]
@@ -134,7 +134,7 @@ def _beside(known: Mapping[str, Known], names: Sequence[str], mix: Mix, at: int)
 
 
 class Variant(NamedTuple):
-    """A placement policy, together with the predictions that it uses."""
+    """A placement policy, and the throughput predictions that it uses."""
 
     policy: str
     shares: PredictedShares
@@ -142,12 +142,12 @@ class Variant(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the variant in the table."""
+        """The name of the policy and its predictions in the table."""
         return f"{self.policy}{self.known_mixes}"
 
 
 def table(kept: Kept, known: Mapping[str, Known]) -> str:
-    """Return the table: wastage and violations by policy, as means over all sequences."""
+    """Return the table of wastage and SLA violations by policy, as means over all sequences."""
     whole, real = fleet(known), truth(kept, tuple(known))
     fleets = SequenceInputs(whole, PredictedShares(whole), real, (), reference=True)
     best = _best(kept, fleets)
@@ -172,7 +172,7 @@ def table(kept: Kept, known: Mapping[str, Known]) -> str:
 
 
 def _best(kept: Kept, fleets: SequenceInputs) -> list[int]:
-    """Return the number of NICs that the best plan for each sequence needs."""
+    """Return the number of NICs in the best plan for each sequence of arrivals."""
 
     def make() -> list[int]:
         plans = [one["reference"] for one in run_drawn(fleets, _sequences(), LocalPool())]
@@ -188,7 +188,7 @@ def _sequences() -> list[Drawn]:
 def variants(
     kept: Kept, known: Mapping[str, Known], whole: Fleet, real: GroundTruth
 ) -> Iterator[Variant]:
-    """Yield all variants to compare."""
+    """Yield the policies to compare, each with its predictions."""
     mixes = all_mixes(len(known))
     ours = PredictedShares(whole)
     ours.fill(mixes)
@@ -209,7 +209,10 @@ def variants(
 
 
 def _line(variant: Variant, fleets: SequenceInputs, best: Sequence[int]) -> figures.Row:
-    """Place all sequences by one variant. `best` contains the numbers of NICs of the best plans."""
+    """Place all sequences by one variant, and return its table line.
+
+    `best` has the number of NICs of the best plan for each sequence.
+    """
     informed = variant.policy == INFORMED
     inputs = fleets._replace(
         predicted=variant.shares,

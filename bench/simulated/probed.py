@@ -1,7 +1,8 @@
 """Measures scores of competitors on the simulated NIC, by a probe as in `contention profile`.
 
-The probe runs with each set of competitors, and with bubbles for its calibration. Bubbles have all the
-cores that competitors can have: three copy loops of two cores, which share a working set.
+The probe runs with each set of competitors, and for its calibration with bubbles, which are memory
+loads of several sizes. Bubbles have all the cores that competitors can have: three copy loops of
+two cores, which share a working set.
 """
 
 import statistics
@@ -26,7 +27,7 @@ _TIMES = 3
 
 
 class Scores(NamedTuple):
-    """Scores of competitors that a probe measures. Without competitors, they are zero."""
+    """Contention scores of sets of competitors, measured by a probe; 0 without competitors."""
 
     together: dict[Set, float]  # measured with the whole set
     added: dict[Set, float]  # sum over each bench alone, as predictions do for functions
@@ -37,7 +38,10 @@ PROBE = bubble_score.probe_bytes(CACHE, PRIVATE)
 
 
 def scores(kept: Kept, sets: Sequence[Set], size: int = PROBE) -> Scores:
-    """Calibrate a probe of `size` bytes. Measure the scores of all sets and of their benches."""
+    """Calibrate a probe with `size` bytes, and measure the contention score of each set.
+
+    The scores of the single competitors in the sets are measured, too.
+    """
     sizes = bubble_score.levels(CACHE, _LEVELS)
     bubbles = [
         (MemBench("stream", each / bubble_score.MEGABYTE / _INSTANCES, None, _INSTANCES),)
@@ -61,7 +65,7 @@ def _single(bench: Bench) -> Bench:
 
 
 def _slowdowns(kept: Kept, size: int, each: Sequence[Set]) -> dict[Set, float]:
-    """Return by how much each set of competitors slows down the probe's steps, as medians."""
+    """Return the median factor by which each set of competitors slows down the probe."""
     probe: SimulatedClient = {"function": "probe", "working_set": size}
     wanted = dict.fromkeys(each)
     mixes = [[probe], *([probe, *competitors(some)] for some in wanted)] * _TIMES

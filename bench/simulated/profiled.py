@@ -39,7 +39,7 @@ _RATIOS = (100.0, 400.0, 750.0, 1100.0)
 
 
 class Profile(NamedTuple):
-    """Paths of the files that make up a function's profile."""
+    """Paths of the CSV files that form a function's profile."""
 
     memory: Path  # with competitors, under random traffic
     usual: Path  # the same under the default traffic
@@ -48,7 +48,7 @@ class Profile(NamedTuple):
 
 
 def profile(kept: Kept, name: str, rows: int = ROWS) -> Profile:
-    """Return the profile of a function, which is measured if it does not exist."""
+    """Return the profile of a function; measure it first if it does not exist."""
     usual = [MemoryRun(DEFAULT, some) for some in ((), *memory_alone())]
     settings = kept.settings
 
@@ -64,7 +64,10 @@ def profile(kept: Kept, name: str, rows: int = ROWS) -> Profile:
 
 
 def drawn(name: str, rows: int = ROWS) -> list[MemoryRun]:
-    """Draw the rows of a memory table: some without competitors, then some with random ones."""
+    """Draw the traffic and competitors of the rows of a memory table.
+
+    The first rows are without competitors.
+    """
     draw = np.random.default_rng(EVERYBODY.index(name))
     sets = _sets()
     nobody: list[tuple[Bench, ...]] = [()]
@@ -86,7 +89,10 @@ def _requests(kept: Kept, name: str) -> Path:
 
 @cache
 def _sets() -> tuple[tuple[Bench, ...], ...]:
-    """Draw sets of one to three benches as competitors. All functions have the same sets."""
+    """Draw sets of one to three competitors for memory.
+
+    All functions have the same sets.
+    """
     draw = np.random.default_rng(1000)
     found = list[tuple[Bench, ...]]()
     for number in range(_SETS):
@@ -119,9 +125,9 @@ def _packet_bench(draw: np.random.Generator, instances: int) -> PacketBench:
 
 @cache
 def levels(kept: Kept) -> Levels:
-    """Measure the contention that each set of competitors causes.
+    """Measure the counters that each set of competitors causes when it runs alone.
 
-    This is done once for all functions.
+    The measurement is done once for all functions.
     """
     return levels_of(((), *_sets(), *memory_alone()), kept.settings)
 

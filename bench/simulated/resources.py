@@ -1,4 +1,4 @@
-"""Table 3: functions with competitors for memory and for the accelerator at once."""
+"""Table 3 of the Tomur paper: functions with competitors for memory and an accelerator."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -42,7 +42,7 @@ class Level(NamedTuple):
 
 
 def table(kept: Kept, known: Mapping[str, Known]) -> str:
-    """Return the table by function."""
+    """Return the table of prediction errors by function, as Markdown."""
     found = {name: _rows(kept, known[name]) for name in REGEX if name in known}
     lines = []
     for name, rows in found.items():
@@ -52,7 +52,7 @@ def table(kept: Kept, known: Mapping[str, Known]) -> str:
 
 
 def drawn(count: int = LEVELS) -> list[Level]:
-    """Draw competitors of both kinds.
+    """Draw random competitors for memory and for the accelerator.
 
     A third of those for the accelerator send requests without pause.
     """
@@ -76,7 +76,7 @@ def regex_bench(mtbr: float, rate: float | None = None) -> SimulatedClient:
 
 
 def request_time(kept: Kept) -> RequestTime:
-    """Determine the request time of regex-bench by match ratio, from runs of it alone."""
+    """Return the request time of `regex-bench` by match ratio, from runs without others."""
     mixes = [[regex_bench(mtbr)] for mtbr in _RATIOS]
     alone = np.array([one[0] for one in kept.throughputs("regex-bench", mixes, kept.settings)])
     names = tuple(str(mtbr) for mtbr in _RATIOS)
@@ -98,7 +98,10 @@ def _rows(kept: Kept, known: Known) -> list[Row]:
 
 
 def query_at(kept: Kept, known: Known, levels: Sequence[Level], mtbr: Floats) -> Query:
-    """Return a query with one row per level, for the match ratios `mtbr` of the function."""
+    """Return the query for a function next to each set of competitors in `levels`.
+
+    `mtbr` has the match ratio of the function's traffic for each row.
+    """
     memory = levels_of([one.memory for one in levels], kept.settings)
     requests = [[regex_bench(one.mtbr, one.rate)] for one in levels]
     alone = run_all(requests, kept.settings)
@@ -123,7 +126,7 @@ def query_at(kept: Kept, known: Known, levels: Sequence[Level], mtbr: Floats) ->
 def _queued(
     own_time: RequestTime, mtbr: Floats, levels: Sequence[Level], time: RequestTime
 ) -> Floats:
-    """Return how long the bench keeps the accelerator busy for each request of the function."""
+    """Return the accelerator's time for `regex-bench`, per request of the function."""
     size = np.array(float(DEFAULT.size))
     own = own_time.at(mtbr, size)
     other = time.at(np.array([one.mtbr for one in levels]), size)

@@ -1,4 +1,4 @@
-"""Table 8 and Figure 8: measurements that models need, by how the points are chosen.
+"""Table 8 and Figure 8 of the Tomur paper: measurements that models need, by choice of points.
 
 The paper's full profiling has 3,200 times the measurements of the other methods. Here the grid has
 1,024 times the quota, and all of it is simulated.
@@ -77,7 +77,7 @@ _WARM_UP, _MEASURED = 10.0, 5.0
 
 
 class Nic(NamedTuple):
-    """A function on the simulated NIC, with the levels of `mem-bench` next to it."""
+    """A function on the simulated NIC, with the competitors (`mem-bench`) of each level."""
 
     name: str
     benches: Sequence[tuple[Bench, ...]]
@@ -85,22 +85,22 @@ class Nic(NamedTuple):
     settings: Settings
 
     def space(self) -> Space:
-        """Return the space from which points to measure are chosen."""
+        """Return the points (traffic and contention levels) from which plans choose."""
         known = [[self.levels[some][name] for name in COLUMNS] for some in self.benches]
         return Space(ATTRIBUTES, np.log1p(np.array(known)))
 
     def mix(self, point: Point) -> list[SimulatedClient]:
-        """Return the clients that run together at a point."""
+        """Return the simulated clients of a point: the function and its competitors."""
         return [function(self.name, _traffic(point)), *competitors(self.benches[point.level])]
 
     def measure(self, point: Point) -> float:
-        """Simulate the throughput at a point. Each point has its own noise."""
+        """Simulate the throughput at a point, with noise that depends on the point."""
         settings = self.settings._replace(seed=zlib.crc32(repr(point).encode()))
         (found,) = run_all([self.mix(point)], settings)
         return float(found["clients"][0]["throughput"])
 
     def table(self, samples: Sequence[Sample]) -> str:
-        """Write a memory table of samples."""
+        """Return measured points as a memory table in CSV format."""
         rows = [
             {
                 "flow_count": _traffic(point).flows,
@@ -135,7 +135,7 @@ def _benches() -> list[tuple[Bench, ...]]:
 
 
 def nics(kept: Kept) -> dict[str, Nic]:
-    """Return a setup for each function."""
+    """Return the simulated function and its competitors, by function name."""
     benches = _benches()
     settings = kept.settings._replace(warm_up_ms=_WARM_UP, measured_ms=_MEASURED)
     levels = levels_of(benches, settings)
@@ -150,7 +150,7 @@ def _sampled(kept: Kept, nic: Nic, method: str, quota: int, seed: int) -> Rows:
 
 
 def _full(kept: Kept, nic: Nic) -> Rows:
-    """Simulate the whole grid.
+    """Simulate all points of the grid of traffic and contention levels.
 
     Results are stored level by level, so that an interrupted run loses little.
     """
@@ -166,7 +166,7 @@ def _full(kept: Kept, nic: Nic) -> Rows:
 
 
 def _written(file: Path, text: str) -> Rows:
-    """Write a text to a file unless the file has this text already. Return the rows of the file."""
+    """Write a text to a file unless the file contains it already; return the rows of the file."""
     if not file.is_file() or file.read_text() != text:
         file.write_text(text)
     return _rows(file)
@@ -177,10 +177,10 @@ def _rows(file: Path) -> Rows:
 
 
 def _tests(kept: Kept, nic: Nic) -> Rows:
-    """Draw points that no model learns from, with log-uniform flows.
+    """Draw random points for testing models; numbers of flows are log-uniform.
 
-    Points to learn from have uniform flows. With such tests, few points would show contention, and
-    all methods would be equally good.
+    Training points have uniform flows. With uniform test points, few of them would show contention,
+    and all methods would be equally good.
     """
     draw, (flows, size) = np.random.default_rng(81), ATTRIBUTES
     points = [
@@ -210,14 +210,17 @@ def relative_errors(recipe: str, rows: Rows, tests: Rows) -> Floats:
 
 
 def _errors(kept: Kept, nic: Nic, method: str, quota: int, recipe: str) -> Floats:
-    """Return the relative errors of a profiling method for all seeds."""
+    """Return the errors of models whose training points one method chose, for all seeds."""
     tests = _tests(kept, nic)
     sampled = (_sampled(kept, nic, method, quota, seed) for seed in range(SEEDS))
     return np.concatenate([relative_errors(recipe, rows, tests) for rows in sampled])
 
 
 def table(kept: Kept, *, grid: bool) -> str:
-    """Return the table of errors by function. Without `grid`, full profiling is left out."""
+    """Return a table of prediction errors by function and profiling method.
+
+    Without `grid`, full profiling is left out.
+    """
     lines = list[figures.Row]()
     for name, nic in nics(kept).items():
         line: figures.Row = {"name": name}
@@ -254,7 +257,7 @@ def _pair(heading: str, key: str) -> list[figures.Column]:
 
 
 def by_quota(kept: Kept, name: str = "FlowClassifier") -> str:
-    """Return Figure 8 as a table."""
+    """Return errors by number of measurements (Figure 8 of the paper) as a table."""
     nic, lines = nics(kept)[name], list[figures.Row]()
     for quota in QUOTAS:
         line: figures.Row = {"quota": quota}

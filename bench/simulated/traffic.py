@@ -1,4 +1,4 @@
-"""Table 5: traffic-sensitive functions at fixed levels of memory contention, under drawn traffic."""
+"""Table 5 of the Tomur paper: functions at fixed memory contention, under random traffic."""
 
 from collections.abc import Mapping
 
@@ -31,7 +31,7 @@ would affect all rows.
 
 
 def table(kept: Kept, known: Mapping[str, Known]) -> str:
-    """Return the table of errors, by function and by level of contention."""
+    """Return a table of prediction errors, by function and by contention for memory."""
     by_level = {
         level: [row for name in PAPER if name in known for row in _rows(kept, known[name], level)]
         for level in LEVELS

@@ -63,7 +63,7 @@ class Programs:
     made: dict[tuple[str, int], Path] = field(default_factory=dict)
 
     def variant(self, kind: str, number: int) -> Path:
-        """Return the object file of a variant, which is compiled if necessary."""
+        """Return the object file of variant `number` of example `kind`; compile it if needed."""
         if (kind, number) not in self.made:
             self.made[kind, number] = self._compile(kind, number)
         return self.made[kind, number]
@@ -105,7 +105,10 @@ def layers(nodes: int) -> list[list[str]]:
 
 
 def placed(network: Network) -> Iterator[tuple[str, tuple[str, int] | None]]:
-    """Yield the nodes of a network. Each comes with the kind and number of its program, if any."""
+    """Yield the nodes of a network, each with its program: example name and variant number.
+
+    The second value is None for a node that runs no program.
+    """
     running = sum(1 for _, kinds in LAYERS if kinds)
     numbered = enumerate(zip(LAYERS, layers(network.nodes), strict=True))
     for layer, ((_, kinds), names) in numbered:

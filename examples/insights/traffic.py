@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes reproducible traces for the example elements into this folder."""
+"""Writes reproducible packet traces for the example Click elements into this folder."""
 
 import random
 import struct
@@ -9,11 +9,11 @@ from pathlib import Path
 UDP, TCP = 17, 6
 SYN, FIN, PUSH, ACK = 2, 1, 8, 16
 MICROSECONDS = 250
-"""Time between two packets."""
+"""Time between two packets, in microseconds."""
 
 
 def main() -> None:
-    """Write all traces."""
+    """Write the packet traces of all example elements."""
     folder = Path(__file__).parent
     for name, packets in (
         ("nat", nat()),
@@ -25,7 +25,10 @@ def main() -> None:
 
 
 def nat() -> Iterator[bytes]:
-    """Yield 60 flows of an inside network, a few with most packets; servers answer half of them."""
+    """Yield 60 flows from an inside network.
+
+    A few flows have most of the packets; servers answer half of the packets.
+    """
     draw = random.Random(1)
     flows = [
         (address("10.0.0.0") + draw.randrange(1, 250), draw.randrange(20000, 60000), kind)
@@ -64,7 +67,7 @@ def dns_proxy() -> Iterator[bytes]:
 
 
 def udp_counter() -> Iterator[bytes]:
-    """Yield packets of 80 UDP flows, a tenth of them from outside, and some TCP."""
+    """Yield packets of 80 UDP flows, a tenth of them from outside, and some TCP packets."""
     draw = random.Random(3)
     for _ in range(500):
         at = min(int(draw.expovariate(0.05)), 79)
@@ -77,7 +80,10 @@ def udp_counter() -> Iterator[bytes]:
 
 
 def web_generator() -> Iterator[bytes]:
-    """Yield a server's answers to the connections of the generator, in the order of its ports."""
+    """Yield packets from a server to `web_generator`, an element that opens TCP connections.
+
+    The answers are in the order of the client ports that the element uses.
+    """
     draw = random.Random(4)
     server, client = address("198.51.100.80"), address("10.0.0.2")
     for number in range(32):
@@ -102,7 +108,7 @@ def frame(
     flags: int = ACK,
     sequence: int = 1,
 ) -> bytes:
-    """Return an Ethernet frame of IPv4 with TCP or UDP, whose checksums are zero."""
+    """Return an Ethernet frame with IPv4 and TCP or UDP. Its checksums are zero."""
     if kind == UDP:
         inner = struct.pack(">HHHH", sport, dport, 8 + len(data), 0)
     else:
@@ -123,7 +129,7 @@ def address(text: str) -> int:
 
 
 def pcap(packets: Iterator[bytes]) -> bytes:
-    """Return a pcap file with these frames, one every `MICROSECONDS`."""
+    """Return a pcap file with these frames, one every `MICROSECONDS` microseconds."""
     parts = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1)]
     for number, packet in enumerate(packets):
         seconds, rest = divmod(number * MICROSECONDS, 1_000_000)

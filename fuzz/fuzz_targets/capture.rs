@@ -1,5 +1,6 @@
-//! Capture files, pcap or pcapng: every input yields packets of bytes of the input, followed by
-//! either the end or one error of one line. After an error, no packets follow.
+//! Fuzzes the reader of capture files (pcap and pcapng). Every input yields packets whose bytes
+//! come from the input, and then either the end or one error of one line. After an error, no
+//! packets follow.
 
 #![no_main]
 
@@ -8,7 +9,8 @@ use std::io::Cursor;
 use libfuzzer_sys::fuzz_target;
 use slowpath_capture::{Capture, CaptureError};
 
-/// Minimum number of file bytes per packet: a block stores its length twice.
+/// Minimum number of file bytes for each packet: a pcapng block stores its length twice, in 4 bytes
+/// each.
 const LEAST: usize = 8;
 
 fn one_line(error: &CaptureError) {

@@ -1,5 +1,5 @@
-//! Map content in the format of `--maps`; the first byte chooses one of several objects. Every
-//! text is exactly one of
+//! Fuzzes the reader of map content in the format of `--maps`. The first byte of the input chooses
+//! one of several objects. The rest is a text, which must be exactly one of
 //!
 //! - content of the object's maps, with keys and values of the right lengths and at most as many
 //!   elements as fit;
@@ -50,7 +50,7 @@ fuzz_target!(|input: (u8, &str)| {
     }
 });
 
-/// Returns the map with a name, and true if it is the template of inner maps.
+/// Returns the definition of the map with this name, and true if it is the template of inner maps.
 fn named<'a>(object: &'a Object, name: &str) -> Option<(&'a MapDef, bool)> {
     let find = |name: &str| object.maps.iter().find(|map| map.name == name);
     let inner = || Some((find(name.strip_suffix(".inner")?)?.inner.as_deref()?, true));

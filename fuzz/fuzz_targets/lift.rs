@@ -1,11 +1,12 @@
-//! Programs of real objects with changed instructions: every input is exactly one of
+//! Fuzzes lifting and compilation with programs of real objects whose instructions are changed.
+//! Every input must be exactly one of
 //!
 //! - an object, each of whose programs is either lifted or refused with a message of one line, and
-//!   likewise either compiled for the card or refused. A lifted program is well formed and its
+//!   likewise either compiled for the SmartNIC or refused. A lifted program is well formed and its
 //!   layout refers to its regions; compiled instructions can be encoded and decoded;
 //! - an error of one line.
 //!
-//! The first byte of the input chooses the object, and each group of eight further bytes changes an
+//! The first byte of the input chooses the object, and each later group of eight bytes changes an
 //! instruction. After a first byte of 255, the rest of the input is an object itself.
 
 #![no_main]
@@ -82,7 +83,8 @@ fn check_compiled(compiled: &Compiled) {
     }
 }
 
-/// Changes instructions of an object.
+/// Returns an object in which instructions are changed. Each group of eight bytes of `changes`
+/// changes one instruction.
 fn changed(object: &[u8], changes: &[u8]) -> Vec<u8> {
     let mut data = object.to_vec();
     let Ok(file) = object::File::parse(object) else { return data };

@@ -33,7 +33,7 @@ def test_overlap_and_loss_by_hand() -> None:
 
 
 def test_published_groups_that_were_left_out() -> None:
-    """Predictions for groups outside the training meet the targets, on one split."""
+    """Check the accuracy of predicted scores for groups of functions outside the training data."""
     groups, pairs = published_groups()
     order = np.random.default_rng(0).permutation(groups.size)
     model = learn(*groups_at(groups, pairs, np.sort(order[:200])))

@@ -16,9 +16,9 @@ def test_throughput_between_points_is_on_lines() -> None:
 
 @pytest.mark.parametrize(("traffic", "seen", "knee"), [("hit", 400, 1.7), ("miss", 256, 1.9)])
 def test_published_functions_that_were_left_out(traffic: str, seen: int, knee: float) -> None:
-    """Predictions for functions outside the training are as good as the targets require.
+    """Check the accuracy of predicted throughput curves for functions outside the training data.
 
-    The test uses one split and two members.
+    The test uses one split and an ensemble of two models.
     """
     curves = published_curves(traffic)
     order = np.random.default_rng(0).permutation(len(curves.names))

@@ -1,4 +1,4 @@
-"""Tests predictions from counts against the measurements of published functions."""
+"""Tests predictions from counts of instructions and accesses against published measurements."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,10 @@ from slowpath.insights.demands.prices import shipped_fits
 
 @pytest.mark.parametrize("traffic", ["hit", "miss"])
 def test_intervals_have_the_measured_numbers_of_published_functions(traffic: str) -> None:
-    """Measured knees lie in the predicted intervals, even if an element has no price."""
+    """Check that measured core numbers lie in the predicted intervals.
+
+    The same is checked if the costs of one element of the functions are unknown.
+    """
     every = published_curves(traffic)
     curves, fits = curves_of(every, np.arange(0, len(every.names), 8)), shipped_fits()
     found = compared(fits, curves, Settings(0.9, 60))

@@ -40,18 +40,18 @@ def no_clients(count: int) -> Others:
 
 
 def others(*of: tuple[float, float]) -> Others:
-    """Return other clients, one in each row, from pairs of request time and rate."""
+    """Return other clients, one for each row, from pairs of request time and request rate."""
     times, rates = np.array(of).T[:, :, None]
     return Others(np.ones_like(times), times, rates)
 
 
 def runs(*waits: float) -> list[CoRun]:
-    """Return co-runs with clients whose request times are LENGTHS, and with these waits."""
+    """Return one co-run for each request time in LENGTHS, in which the function waits this long."""
     return [CoRun(1, time, 1 / (1 + wait)) for time, wait in zip(LENGTHS, waits, strict=True)]
 
 
 def identified_function(scatter: float = 0.1) -> Completion:
-    """Return a function with two accelerators; the model explains all of its waits."""
+    """Return a function with two accelerators whose waits have no unexplained part."""
     each = (Accelerator(OWN[0], 0.05, 0.3, []), Accelerator(OWN[1], 0.0, 0.0, []))
     none = measured_waits(1.0, runs(0.0, 0.0, 0.0, 0.0, 1e-9))
     return Completion(SOLO, each, scatter, [none._replace(wait=0 * none.wait)] * 2)
@@ -61,7 +61,7 @@ def identified_function(scatter: float = 0.1) -> Completion:
 
 
 def drawn(draw: np.random.Generator, away: Floats, kind: tuple[float, float, float]) -> Floats:
-    """Simulate the remaining time of the request in progress, for each time away."""
+    """Simulate the remaining time of the request in progress at the end of each time in `away`."""
     mean, least, grain = kind
     left = []
     for gone in away:
@@ -113,7 +113,7 @@ def test_with_nobody_there_only_the_rest_takes_longer(elsewhere: float) -> None:
 
 
 def test_one_accelerator_is_as_where_there_is_only_one() -> None:
-    """If clients use only one accelerator, the model gives the result of the single accelerator."""
+    """Check that a second accelerator without other clients does not change the result."""
     plain = identified_function()
     two = plain.accelerators
     expected = [
@@ -168,7 +168,7 @@ def test_time_has_no_scale() -> None:
 
 
 def test_the_longer_it_is_away_the_less_is_left_of_a_long_request() -> None:
-    """The remaining time of a very long request is its length minus the time away."""
+    """Check the delay by a very long request: its length minus the time since its start."""
     long = others((1.5, np.inf))
     kept = identified_function(0.0)
     exact = kept._replace(accelerators=[one._replace(grain=0.0) for one in kept.accelerators])

@@ -1,4 +1,4 @@
-//! The command line.
+//! Parses the command line of the ablation benchmark, which compares variants of the path search.
 
 use crate::program::Settings;
 use std::fmt::Display;
@@ -6,22 +6,19 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Usage text.
 pub const USAGE: &str = "usage: ablation [--deadline SECONDS] [--repeat N] [--csv FILE] \
                          [--target NAME] [--metric NAME] [--cores N] [--unroll N] [FILE...]";
 
-/// Command-line arguments.
 #[derive(Debug)]
 pub struct Arguments {
-    /// Listings and objects; the examples if empty.
+    /// NFP listings and BPF objects to analyse. If empty, those in `examples/`.
     pub files: Vec<PathBuf>,
-    /// Settings of the analysis.
     pub settings: Settings,
-    /// Time limit of a search.
+    /// Time limit of each search.
     pub deadline: Duration,
     /// Number of repetitions of each search that completes.
     pub repeat: usize,
-    /// File for all figures as CSV.
+    /// CSV file for all measured figures; `None` if none is to be written.
     pub csv: Option<PathBuf>,
 }
 

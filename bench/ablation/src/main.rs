@@ -1,4 +1,5 @@
-//! Ablation study of the search: the same programs, with one part left out at a time.
+//! Ablation study of the path search: analyses each program several times, each time with one
+//! technique disabled or replaced.
 //!
 //! For each program and variant, prints the median seconds of the search alone, and the numbers of
 //! examined paths, solver queries and nogoods. Exits with 1 if two variants contradict each other
@@ -39,7 +40,7 @@ fn report(line: &str) {
     println!("{line}");
 }
 
-/// Measures all programs. Returns true if the variants agree.
+/// Measures all programs. Returns true if all variants of the search agree about the slowest paths.
 fn run(arguments: &Arguments) -> Result<bool, String> {
     let files = match arguments.files.as_slice() {
         [] => examples(Path::new("examples"))?,
@@ -84,7 +85,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     Ok(fine)
 }
 
-/// Returns the listings and objects of a folder.
+/// Returns the NFP listings (`.asm`) and BPF objects (`.o`) of a folder.
 fn examples(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let located = |error: std::io::Error| format!("{}: {error}", folder.display());
     let mut files = Vec::new();

@@ -1,28 +1,30 @@
-//! All runs of one program: medians, and agreement of the variants.
+//! Searches one program with every variant, and checks that the results agree.
 
 use crate::program::Program;
 use crate::run::{End, Run};
 use crate::variant::Variant;
 use std::time::Duration;
 
-/// The runs of one variant.
+/// All searches of one program with one variant.
 #[derive(Debug)]
 pub struct Row {
-    /// The variant's name.
     pub variant: &'static str,
-    /// Runs of the variant; inexact ones are not repeated. Empty if the variant does not apply.
+    /// Results of repeated searches. A search that does not find the slowest path is not repeated.
+    /// Empty if the variant does not apply to the program.
     pub runs: Vec<Run>,
 }
 
 impl Row {
-    /// Returns the median of the seconds, if the variant applies.
+    /// Returns the median duration of the searches in seconds; `None` if the variant does not
+    /// apply.
     pub fn seconds(&self) -> Option<f64> {
         let mut seconds: Vec<f64> = self.runs.iter().map(|run| run.seconds).collect();
         seconds.sort_by(f64::total_cmp);
         seconds.get(seconds.len() / 2).copied()
     }
 
-    /// Returns the result in words.
+    /// Describes how the last search ended: `exact`, or the reason why it stopped early. Returns
+    /// `does not apply` if there was no search.
     pub fn result(&self) -> &str {
         match self.runs.last().map(|run| &run.end) {
             None => "does not apply",
@@ -32,10 +34,11 @@ impl Row {
     }
 }
 
-/// Searches a program with all variants in turns.
+/// Searches a program with each variant in turn, `repeat` times.
 ///
 /// # Errors
-/// If unrolling, execution or the solver fails, preceded by the variant's name.
+/// If unrolling, symbolic execution or the solver fails. The message begins with the variant's
+/// name.
 pub fn measure(
     program: &Program,
     variants: &[Variant],
@@ -56,8 +59,8 @@ pub fn measure(
     Ok(rows)
 }
 
-/// Returns the contradictions between results. All variants that completed must agree on the
-/// slowness of the slowest path, and no bound of the others may be below it.
+/// Describes contradictions between results. All variants that found the slowest path must agree on
+/// its slowness, and the upper bounds of all other variants must not be below it.
 pub fn contradictions(rows: &[Row]) -> Vec<String> {
     let runs = || rows.iter().flat_map(|row| row.runs.iter().map(|run| (row.variant, &run.end)));
     let exact = runs().find_map(|(variant, end)| match end {

@@ -1,5 +1,5 @@
-//! Preparation of a program for the search: intermediate representation, prices and metric. It does
-//! not depend on the variant.
+//! Prepares a program for the search: lifts it to the intermediate representation, and selects the
+//! cost model and the metric. All variants of the search share the result.
 
 use slowpath_bpf::lift::{LiftOptions as ObjectOptions, Receive};
 use slowpath_bpf::{BpfProgram, Object, ProgramKind};
@@ -11,43 +11,43 @@ use std::fmt::Display;
 use std::path::Path;
 use std::rc::Rc;
 
-/// Target of listings.
+/// Name of a SmartNIC's target description. It is the default target of NFP listings, and one of
+/// the two default targets of BPF objects.
 const CARD: &str = "agilio-cx-2x40";
 
-/// Target that counts the instructions of objects.
+/// Name of the default target that counts the instructions of BPF objects.
 const COUNTING: &str = "ebpf";
 
 /// Settings of the analysis, like the options of `slowpath bound`.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Name of the target. Without it, objects are searched for two targets, listings for the card.
+    /// Name of the target. If `None`, BPF objects are searched for two targets, listings for the
+    /// SmartNIC.
     pub target: Option<String>,
     /// `bitrate` (the default) or `packetrate`, or a metric of a counting target.
     pub metric: Option<String>,
     /// Number of cores that run the program; all by default.
     pub cores: Option<u32>,
-    /// Iteration limit of every loop.
+    /// Iteration limit of every loop; `None` for limits derived by the analysis.
     pub unroll: Option<u32>,
 }
 
-/// A program ready to be searched.
+/// A program that is ready to be searched for its slowest path.
 #[derive(Debug)]
 pub struct Program {
-    /// Name of the file, extended if the file has several programs.
+    /// Name of the file. If the file has several programs, also that of the program.
     pub name: String,
-    /// Metric to be bounded.
     pub metric: Metric,
-    /// Target.
     pub target: Target,
-    /// Prices of its operations.
+    /// Cost of each class of instruction and memory access on the target.
     pub model: CostModel,
     lifted: Rc<slowpath_ir::Program>,
     limits: UnrollLimits,
 }
 
 impl Program {
-    /// Reads the programs of a file, once for each target. The error of an unusable program contains
-    /// its name.
+    /// Reads the programs of a file, once for each target. The error of an unusable program
+    /// contains the program's name.
     pub fn read(path: &Path, settings: &Settings) -> Vec<Result<Self, String>> {
         let named = |error: &dyn Display| format!("{}: {error}", path.display());
         let data = match std::fs::read(path) {
@@ -178,7 +178,7 @@ fn listing_options(target: &Target) -> LiftOptions {
     }
 }
 
-/// Compiles a program of an object for the card.
+/// Compiles a BPF program for the SmartNIC, and lifts the compiled program.
 fn compiled(
     name: &str,
     object: &Object,

@@ -9,33 +9,31 @@ use slowpath_stop::{Limits, Stop};
 use slowpath_target::Slowness;
 use std::time::{Duration, Instant};
 
-/// The end of a search.
+/// Reason for which a search ended, with its result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
     /// The slowest path was found; `None` if no path is possible.
     Exact(Option<Slowness>),
     /// The search stopped early.
     Stopped {
-        /// Reason.
+        /// Reason for stopping, such as `deadline`.
         why: String,
         /// Upper bound of the slowness of all paths, if known.
         bound: Option<Slowness>,
     },
 }
 
-/// Result and effort of a search.
+/// Result and effort of a search for the slowest path.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Seconds of the search alone, without reading and unrolling.
+    /// Seconds of the search alone, without reading the program and unrolling loops.
     pub seconds: f64,
-    /// Number of examined paths; with [`Order::EveryBranch`] the number of path ends, whether
-    /// possible or not.
+    /// Number of examined paths. [`Order::EveryBranch`] counts every end of a path that the search
+    /// reaches, even if no packet takes the path.
     pub candidates: u64,
-    /// Number of solver queries.
     pub solver_checks: u64,
-    /// Number of learnt nogoods.
+    /// Number of learnt nogoods. A nogood is a set of branches that no packet takes together.
     pub nogoods: usize,
-    /// End of the search.
     pub end: End,
 }
 
@@ -75,7 +73,8 @@ impl Run {
         matches!(self.end, End::Exact(_))
     }
 
-    /// Combines two runs, one after the other; the result is the slower of both paths.
+    /// Combines the searches for two components of the target: adds their effort, and takes the
+    /// slower of both slowest paths.
     fn and(self, other: Run) -> Run {
         let end = match (self.end, other.end) {
             (End::Exact(one), End::Exact(other)) => End::Exact(one.max(other)),

@@ -1,8 +1,7 @@
-//! Output of runs, for people and as CSV.
+//! Formats the results of searches, as a table for people and as CSV.
 
 use crate::measured::Row;
 
-/// Returns the heading of the table.
 pub fn heading() -> String {
     format!(
         "{:28} {:20} {:>10} {:>10} {:>10} {:>8}  result",
@@ -10,7 +9,6 @@ pub fn heading() -> String {
     )
 }
 
-/// Formats a line of the table.
 pub fn line(program: &str, row: &Row) -> String {
     let variant = row.variant;
     let Some((run, seconds)) = row.runs.last().zip(row.seconds()) else {
@@ -25,12 +23,10 @@ pub fn line(program: &str, row: &Row) -> String {
     )
 }
 
-/// Returns the heading of the CSV file.
 pub fn csv_heading() -> String {
     "program,variant,seconds,candidates,solver_checks,nogoods,result\n".into()
 }
 
-/// Formats a line of the CSV file.
 pub fn csv_line(program: &str, row: &Row) -> String {
     let figures = match row.runs.last().zip(row.seconds()) {
         Some((run, seconds)) => {

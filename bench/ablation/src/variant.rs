@@ -1,44 +1,45 @@
 //! Variants of the search: the complete one, and others with one part left out or replaced.
 //!
-//! Modelled on Table 4 of "throughput guarantees" (§ 6.3). Its checks at each branch, lack of
-//! static analysis and separate analysis of components have counterparts here.
+//! Modelled on Table 4 (§ 6.3) of Krude et al., "Determination of Throughput Guarantees for
+//! Processor-based SmartNICs" (CoNEXT 2021). Its checks at each branch, lack of static analysis and
+//! separate analysis of components have counterparts here.
 
 use slowpath_search::SearchOptions;
 
 /// The order in which paths are examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Slowest first, for all components together.
+    /// Slowest path first. The slowness is the maximum over all components of the target, such as
+    /// cores and DRAM.
     SlowestFirst,
-    /// Slowest first, for one component after the other.
+    /// Slowest path first, in a separate search for each component of the target.
     Separate,
-    /// Depth first with a check at every branch, through all paths, like symbolic execution.
+    /// Depth first through all paths, with a solver query at every branch, as symbolic execution
+    /// does.
     EveryBranch,
 }
 
-/// The solver for conditions.
+/// The SMT solver that decides path conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// [`slowpath_smt::BitSolver`].
+    /// The solver of this project, [`slowpath_smt::BitSolver`].
     InHouse,
-    /// [`slowpath_smt::Z3Solver`].
+    /// The Z3 solver, called by [`slowpath_smt::Z3Solver`].
     Z3,
 }
 
-/// A variant of the search.
+/// A configuration of the search that the study compares with others.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
-    /// Name in tables.
+    /// Name of the variant in tables.
     pub name: &'static str,
     /// Enabled optimisations of the search.
     pub options: SearchOptions,
-    /// Order of paths.
     pub order: Order,
-    /// Solver.
     pub backend: Backend,
 }
 
-/// Returns all variants, starting with the search in its default form.
+/// Returns all variants. The first one is the search in its default form.
 pub fn variants() -> Vec<Variant> {
     let whole = Variant {
         name: "whole",

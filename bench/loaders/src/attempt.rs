@@ -1,5 +1,5 @@
-//! One attempt of a loader with a program. Each attempt runs in its own process, which prints one
-//! JSON line for each requested program.
+//! Attempts to load the programs of an object with one of the compared loaders. This runs in a
+//! separate process, which prints one JSON line for each requested program.
 
 use std::error::Error;
 use std::io::Write;
@@ -12,46 +12,48 @@ use crate::in_kernel::InKernel;
 use crate::wanted::Wanted;
 use crate::{ours, with_aya, with_libbpf};
 
-/// The loaders, ours first.
+/// Names of the compared loaders, beginning with that of this project.
 pub const LOADERS: [&str; 3] = ["ours", "aya", "libbpf"];
 
 /// The reason why a program was not loaded.
 #[derive(Debug, Default)]
 pub struct Failure {
-    /// Error of the library.
+    /// Error that the loader's library returned.
     pub error: String,
-    /// Output printed besides: libbpf prints messages that others return.
+    /// Messages that the library printed. libbpf prints details that other libraries return as
+    /// errors.
     pub printed: String,
 }
 
 /// Result of a loader: an object that keeps the program loaded, or an error.
 pub type LoadResult = Result<Box<dyn std::any::Any>, Failure>;
 
-/// Result of an attempt.
+/// Result of loading one program with one of the compared loaders.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Attempt {
     pub section: String,
     pub program: String,
     pub loaded: bool,
-    /// First line of the error.
+    /// First line of the library's error; empty if the program was loaded.
     pub error: String,
-    /// Number of lines of the error, and of the printed output.
+    /// Number of lines of the library's error.
     pub error_lines: usize,
     pub printed_lines: usize,
-    /// Last printed lines, as one string.
+    /// The last lines that the library printed, as one string.
     pub printed: String,
-    /// Numbers of programs and maps in the kernel that belong to the loaded program.
+    /// Number of programs that this process holds in the kernel, including those in program arrays.
+    /// `maps` is the number of its maps.
     pub programs: usize,
     pub maps: usize,
     /// The kernel's hash of the instructions, which excludes file descriptors of maps.
     pub tag: String,
-    /// True if the loaded program has the object's types.
+    /// True if the loaded program has BTF type information.
     pub types: bool,
-    /// Milliseconds, starting from the bytes of the file.
+    /// Time in milliseconds from the bytes of the file to the loaded program.
     pub milliseconds: f64,
 }
 
-/// Attempts to load the programs that standard input lists.
+/// Attempts to load the programs that standard input lists as JSON, and prints the results.
 pub fn answer(loader: &str, object: &Path) -> Result<(), Box<dyn Error>> {
     let wanted: Vec<Wanted> = serde_json::from_reader(std::io::stdin().lock())?;
     let data = std::fs::read(object)?;

@@ -1,23 +1,23 @@
-//! Programs and maps that this process holds in the kernel, independent of the library: read from
-//! `/proc/self/fdinfo`.
+//! Counts the programs and maps that this process holds in the kernel. Reads `/proc/self/fdinfo`,
+//! so that the result does not depend on the loader.
 
 use std::collections::BTreeMap;
 use std::error::Error;
 
 use libbpf_rs::query::ProgInfoIter;
 
-/// Programs and maps that this process holds.
+/// BPF programs and maps that this process holds in the kernel.
 pub struct InKernel {
     pub programs: usize,
     pub maps: usize,
-    /// Hash of the requested program.
+    /// The kernel's hash (tag) of the requested program's instructions; empty if it is not loaded.
     pub tag: String,
-    /// True if the requested program has types.
+    /// True if the requested program has BTF type information.
     pub types: bool,
 }
 
 impl InKernel {
-    /// Finds the objects of this process, and among them the program with a name.
+    /// Finds the BPF objects that this process holds, and among them the program called `name`.
     pub fn of_this_process(name: &str) -> Result<InKernel, Box<dyn Error>> {
         let mut programs: BTreeMap<u32, String> = BTreeMap::new();
         let mut maps: BTreeMap<u32, ()> = BTreeMap::new();

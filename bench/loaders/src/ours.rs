@@ -1,4 +1,4 @@
-//! Our own loader.
+//! The loader of this project, called like the loaders that it is compared with.
 
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
@@ -6,7 +6,7 @@ use slowpath_kernel::Kernel;
 use crate::attempt::{Failure, LoadResult};
 use crate::wanted::{DEFAULT_ENTRIES, Wanted, unsized_maps};
 
-/// Loads a program of an object.
+/// Loads a program of an ELF object with the loader of this project.
 pub fn load(data: &[u8], wanted: &Wanted) -> LoadResult {
     let failure = |error: String| Failure { error, ..Failure::default() };
     let kernel = Kernel::available().map_err(|e| failure(e.to_string()))?;

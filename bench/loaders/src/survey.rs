@@ -1,5 +1,5 @@
-//! Survey of all objects and loaders. Each pair runs in one process, with its own mount namespace
-//! and BPF file system for pinned objects.
+//! Survey of all objects and loaders. Each pair of object and loader runs in its own process, with
+//! a separate mount namespace and BPF file system for pinned objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::attempt::{Attempt, LOADERS};
 use crate::wanted::Wanted;
 
-/// A program of the manifest of `bench/survey.py`.
+/// A program in the manifest that `bench/survey.py` writes.
 #[derive(Deserialize)]
 struct Entry {
     project: String,
@@ -24,7 +24,7 @@ struct Entry {
     program: String,
 }
 
-/// A row of the result.
+/// A row of the resulting CSV file: the result of one program with one loader.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Row {
     pub project: String,
@@ -48,10 +48,10 @@ pub struct Row {
 /// Time limit of a process for one object, in seconds.
 const LIMIT: &str = "300";
 
-/// Shell command that isolates a process.
+/// Shell command that mounts a separate BPF file system, and then runs its arguments as a command.
 const ISOLATED: &str = "mount -t bpf bpf /sys/fs/bpf && exec \"$0\" \"$@\"";
 
-/// Runs the survey and writes its rows.
+/// Runs the survey of a manifest, and writes one CSV row for each program and loader.
 pub fn run(manifest: &Path, result: &Path) -> Result<(), Box<dyn Error>> {
     let entries: Vec<Entry> = serde_json::from_slice(&std::fs::read(manifest)?)?;
     let mut objects: BTreeMap<PathBuf, (String, Vec<Wanted>)> = BTreeMap::new();
@@ -135,7 +135,7 @@ fn attempts(
     Ok(attempts)
 }
 
-/// Returns the numbers of all programs and maps of the machine.
+/// Returns the kernel's ids of all programs and maps of the machine.
 fn in_kernel() -> (BTreeSet<u32>, BTreeSet<u32>) {
     (
         ProgInfoIter::default().map(|info| info.id).collect(),
@@ -143,8 +143,9 @@ fn in_kernel() -> (BTreeSet<u32>, BTreeSet<u32>) {
     )
 }
 
-/// Returns the programs and maps that are new. The kernel frees objects with some delay, and other
-/// processes may use it, so only objects that stay for ten seconds count.
+/// Returns the programs and maps that did not exist before the survey. The kernel frees objects
+/// with some delay, and other processes create objects, too. So only objects that stay for ten
+/// seconds count.
 fn left(before: &(BTreeSet<u32>, BTreeSet<u32>)) -> Vec<String> {
     let new = || {
         let (programs, maps) = in_kernel();

@@ -41,7 +41,7 @@ const VERIFIER: &str = "the verifier refuses the program";
 const NO_FUNCTION: &str = "the kernel has not a function that is called";
 const MAP: &str = "the kernel does not create a map";
 
-/// Prints all tables.
+/// Prints the tables of a survey's result file as Markdown.
 pub fn print(result: &Path) -> Result<(), Box<dyn Error>> {
     let rows: Vec<Row> = csv::Reader::from_path(result)?.deserialize().collect::<Result<_, _>>()?;
     let of = |loader: &str| rows.iter().filter(|row| row.loader == loader).collect::<Vec<&Row>>();
@@ -96,7 +96,7 @@ fn summary(columns: &[Vec<&Row>; 3]) {
     );
 }
 
-/// Returns the kind of failure of a row.
+/// Returns the kind of a row's failure, as in [`KINDS`].
 fn kind(row: &Row) -> &'static str {
     let text = format!("{}\n{}", row.error, row.printed);
     KINDS.iter().find(|(words, _)| text.contains(words)).map_or("other", |(_, kind)| kind)

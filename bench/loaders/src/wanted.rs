@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use slowpath_bpf::{MapKind, Object, SlotRef};
 
-/// A program, by its names.
+/// A program that loaders are asked to load, by its section and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Wanted {
     pub section: String,
     pub program: String,
 }
 
-/// Number of elements of maps without a stated size.
+/// Number of elements of maps whose size the object does not state.
 pub const DEFAULT_ENTRIES: u32 = 64;
 
 /// Types of maps whose size every loader chooses itself.
@@ -25,7 +25,7 @@ pub fn unsized_maps(object: &Object) -> impl Iterator<Item = &str> {
     maps.filter(|map| map.max_entries == 0 && !CHOSEN.contains(&map.kind)).map(|m| m.name.as_str())
 }
 
-/// Returns the programs that the object puts into program arrays.
+/// Returns the programs that the object assigns to slots of its program arrays (for tail calls).
 pub fn in_slots(object: &Object) -> BTreeSet<Wanted> {
     let slots = object.maps.iter().flat_map(|map| &map.slots);
     let programs = slots.filter_map(|(_, slot)| match slot {

@@ -10,7 +10,7 @@ use slowpath_bpf::Object;
 use crate::attempt::{Failure, LoadResult};
 use crate::wanted::{DEFAULT_ENTRIES, Wanted, unsized_maps};
 
-/// Loads a program of an object.
+/// Loads a program of an ELF object with aya.
 pub fn load(data: &[u8], wanted: &Wanted) -> LoadResult {
     let ours = Object::parse(data).ok();
     let mut loader = EbpfLoader::new();

@@ -17,7 +17,7 @@ fn keep(_: PrintLevel, text: String) {
     }
 }
 
-/// Loads a program of an object.
+/// Loads a program of an ELF object with libbpf.
 pub fn load(data: &[u8], wanted: &Wanted) -> LoadResult {
     set_print(Some((PrintLevel::Warn, keep)));
     if let Ok(mut printed) = PRINTED.lock() {

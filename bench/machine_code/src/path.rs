@@ -1,4 +1,5 @@
-//! Mapping of a path to its machine code: the instruction of each step, and its compiled bytes.
+//! Maps each step of a program's path to its BPF instruction, and to the machine code that the
+//! kernel compiled for it.
 
 #[cfg(test)]
 mod tests;
@@ -9,36 +10,36 @@ use slowpath_bpf::insn::{Call, Insn};
 use slowpath_estimate::{Code, Path};
 use slowpath_kernel::MachineCode;
 
-/// Kind of a step that calls the kernel.
+/// Kind of a step that calls a kernel function, as in the first field of [`Step`].
 const KERNEL: &str = "call";
-/// Opcodes of `jmp` with a distance of one byte and of four bytes.
+/// x86 opcode of `jmp` with an 8-bit displacement. [`LONG`] is the opcode with a 32-bit one.
 const SHORT: u8 = 0xeb;
 const LONG: u8 = 0xe9;
 
-/// Kind of a step, registers it reads, register it writes, true if it jumps, and further data for
-/// the estimate.
+/// A step of a path: its kind, the registers that it reads, the register that it writes, true if it
+/// jumps, and two values that only estimates of time use.
 type Step = (String, Vec<u8>, Option<u8>, bool, Option<(u32, bool)>, Option<u32>);
 
-/// A path in its stored form.
+/// An execution path of a program, as read from JSON.
 #[derive(Deserialize)]
 pub struct Flow {
     steps: Vec<Step>,
 }
 
-/// A program with its compiled machine code.
+/// A BPF program with the machine code that the kernel compiled for it.
 pub struct Loaded {
     machine: MachineCode,
     code: Code,
 }
 
 impl Loaded {
-    /// Combines machine code with its object.
+    /// Combines a program's machine code with the object that it was loaded from.
     pub fn new(machine: MachineCode, object: &Object) -> Loaded {
         let code = Code::new(machine.insns.clone(), object);
         Loaded { machine, code }
     }
 
-    /// Returns the bytes of each step in hexadecimal; `None` for kernel calls.
+    /// Returns the machine code of each step in hexadecimal; `None` for kernel calls.
     ///
     /// # Errors
     /// If the path does not belong to this program or cannot be followed.
@@ -50,7 +51,7 @@ impl Loaded {
         Ok(bytes.collect())
     }
 
-    /// Checks that each step matches the instruction that was found for it.
+    /// Checks that each step of the path matches the BPF instruction found for it.
     fn check(&self, flow: &Flow, slots: &[usize]) -> Result<(), &'static str> {
         let different = "the path is not one of this program";
         let path = Path::new(&self.code, slots.iter().map(|&slot| (slot as u32, "")));
@@ -78,7 +79,7 @@ impl Loaded {
     }
 }
 
-/// Returns the target of a jump at an offset.
+/// Returns the target of a `jmp` at offset `from`; `None` if `bytes` do not begin with a `jmp`.
 fn jump(from: usize, bytes: &[u8]) -> Option<usize> {
     let (length, distance) = match *bytes {
         [SHORT, distance, ..] => (2, i32::from(distance as i8)),
@@ -92,7 +93,8 @@ fn digits(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Finds the slots of a path's instructions by following its jumps.
+/// Follows the jumps of a path through a program. Returns the position of each executed
+/// instruction, in slots of 8 bytes.
 fn slots(insns: &[Insn], flow: &Flow) -> Result<Vec<usize>, &'static str> {
     let (mut slots, mut callers, mut next) = (Vec::new(), Vec::new(), Some(0));
     for (_, _, _, jumps, _, _) in &flow.steps {

@@ -1,4 +1,5 @@
-//! Readers of the published files.
+//! Reads the published result files (Krude et al., CoNEXT 2021): a summary of all programs, and the
+//! satisfiable paths of each.
 
 use flate2::read::GzDecoder;
 use serde::Deserialize;
@@ -7,7 +8,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// The file `summary.json`.
+/// The published file `summary.json`, which lists all programs.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub struct Summary {
@@ -15,7 +16,7 @@ pub struct Summary {
     pub programs: BTreeMap<String, ProgramInfo>,
 }
 
-/// Data of the summary about a program.
+/// Published data about a program in `summary.json`.
 #[derive(Debug, Deserialize)]
 pub struct ProgramInfo {
     /// Number of cores that ran the program.
@@ -23,32 +24,32 @@ pub struct ProgramInfo {
 }
 
 impl Summary {
-    /// Reads the file.
     pub fn read(path: &Path) -> Result<Self, String> {
         let file = open(path)?;
         serde_json::from_reader(BufReader::new(file)).map_err(|e| located(path, &e))
     }
 }
 
-/// One satisfiable path.
+/// A satisfiable path of a program, with its published cost and witness packet.
 #[derive(Debug, Deserialize)]
 pub struct Record {
-    /// Block starts; `->` for taken branches, `--` for the others.
+    /// Numbers of the first instructions of the path's blocks. `->` stands before a block that is
+    /// reached by a taken branch, `--` before others.
     pub path: String,
-    /// Cycles on a core, including the overhead.
+    /// Predicted cycles on a core, including the overhead of each packet.
     pub cycles: u64,
-    /// Cycles of the DRAM engine.
+    /// Predicted cycles of the DRAM engine for one packet.
     pub dram_cycles: f64,
-    /// Packet in hexadecimal, `--` for any byte.
+    /// Witness packet in hexadecimal; `--` stands for a byte with any value.
     pub packet: String,
-    /// Map bytes by offset.
+    /// Map bytes that the path needs, by their offset in map memory.
     pub map: BTreeMap<String, u8>,
-    /// Measured cycles: cores × clock / measured packet rate.
+    /// Measured cycles per packet, as cores × clock / measured packet rate; `None` if not measured.
     pub measured_cycles: Option<f64>,
 }
 
 impl Record {
-    /// Reads a file with one JSON object per line.
+    /// Reads a gzip file with one JSON object per line.
     pub fn read(path: &Path) -> Result<Vec<Self>, String> {
         let lines = BufReader::new(GzDecoder::new(open(path)?)).lines();
         let mut records = Vec::new();

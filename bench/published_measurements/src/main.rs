@@ -15,10 +15,12 @@ use replay::Replay;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Largest excess of a prediction over the measured rate, as a share of it: 1.8 % after rounding.
+/// Largest accepted excess of a predicted rate over the measured one, as a share of the latter (1.8
+/// % after rounding).
 const MAX_OPTIMISM: f64 = 0.0185;
-/// Largest shortfall of a prediction below the measured rate, limited by the cores (8.7 %) and by
-/// DRAM (18.4 %), after rounding.
+/// Largest accepted shortfall of a predicted rate below the measured one, as a share of the latter.
+/// The first value is for paths that the cores limit (8.7 % after rounding), the second for paths
+/// that DRAM limits (18.4 %).
 const MAX_PESSIMISM: [f64; 2] = [0.0875, 0.1845];
 
 fn main() -> ExitCode {
@@ -52,17 +54,18 @@ fn report(line: &str) {
 /// Deviations of one program's predicted rates, as shares of the measured ones.
 #[derive(Default)]
 struct Deviations {
-    /// By bottleneck: cores, DRAM. Positive is pessimistic.
+    /// Relative deviations of the predicted rates. The first list is for paths that the cores
+    /// limit, the second for those that DRAM limits. Values are positive if the prediction is too
+    /// low.
     by_bottleneck: [Vec<f64>; 2],
 }
 
-/// Result of a comparison.
+/// Result of comparing all predictions with the measured rates.
 struct Outcome {
-    /// True if all figures are as stated.
+    /// True if no deviation exceeds the figures stated in `docs/targets.md`.
     fine: bool,
-    /// Number of replayed paths.
     replayed: usize,
-    /// Number of replayed paths with a measured rate.
+    /// Number of replayed paths whose rate was measured and published.
     measured: usize,
 }
 
@@ -108,7 +111,8 @@ fn run(results: &Path, listings: &Path) -> Result<Outcome, String> {
     Ok(Outcome { fine, replayed, measured })
 }
 
-/// Prints one line for each bottleneck. Returns true if the figures are as stated.
+/// Prints the deviations of one program, with a line for each bottleneck. Returns true if no
+/// deviation exceeds [`MAX_OPTIMISM`] or [`MAX_PESSIMISM`].
 fn print_deviations(counts: &str, deviations: &mut Deviations) -> bool {
     let mut fine = true;
     let mut printed = false;

@@ -1,4 +1,4 @@
-//! Replay of a published witness on a listing.
+//! Replays a published witness packet on an NFP listing, with the concrete interpreter.
 
 use crate::data::Record;
 use slowpath_exec::concrete::{self, Environment};
@@ -6,28 +6,28 @@ use slowpath_ir::{Destination, Program, RegionId, RegionKind};
 use slowpath_target::{CostModel, Target};
 use std::path::Path;
 
-/// Most blocks of a run; longer ones count as endless.
+/// Maximum number of executed basic blocks; longer runs count as endless loops.
 const MAX_BLOCKS: usize = 100_000;
 
-/// A listing ready to run.
+/// A lifted listing, with the target that determines the costs of its instructions.
 pub struct Replay {
     program: Program,
     model: CostModel,
     target: Target,
 }
 
-/// Result of a run.
+/// Path and cost of a replayed packet.
 pub struct Outcome {
-    /// Path in the notation of the published files.
+    /// Executed path, in the notation of the published files ([`Record::path`]).
     pub path: String,
-    /// Cycles on a core, including the overhead.
+    /// Cycles on a core, including the overhead of each packet.
     pub cycles: u64,
-    /// Cycles of the DRAM engine.
+    /// Cycles of the DRAM engine for this packet.
     pub dram_cycles: f64,
 }
 
 impl Replay {
-    /// Reads, lifts and prices a listing.
+    /// Reads and lifts an NFP listing, and prepares the prices of its instructions.
     pub fn new(path: &Path, cores: u32) -> Result<Self, String> {
         let located = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let data = std::fs::read(path).map_err(|e| located(&e))?;
@@ -40,7 +40,7 @@ impl Replay {
         Ok(Replay { program, model, target })
     }
 
-    /// Runs a witness; bytes with any value are set to 0xA5.
+    /// Runs a witness packet. Bytes that may have any value are set to 0xA5.
     pub fn run(&self, record: &Record) -> Result<Outcome, String> {
         let mut environment = Environment::with_fill(&self.program, 0xa5);
         if let Some(length) = self.program.packet_length {

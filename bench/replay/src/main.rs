@@ -41,7 +41,8 @@ fn report(line: &str) {
     println!("{line}");
 }
 
-/// Replays all witnesses. Returns true if the kernel confirms them.
+/// Replays the witness packets of all surveyed programs. Returns true if none contradicts its
+/// guarantee.
 fn run(manifest: &Path, results: &Path, outcomes: Option<&Path>) -> Result<bool, String> {
     let kernel = Kernel::available().map_err(|e| e.to_string())?;
     let entries = result::manifest(manifest)?;

@@ -1,9 +1,9 @@
-//! Packets of common kinds, with pseudo-random changes that are the same in every run.
+//! Test packets of common protocols, with pseudo-random changes that are the same in every run.
 
-/// Number of packets.
+/// Number of test packets.
 const COUNT: usize = 400;
 
-/// A pseudo-random generator (Marsaglia, "Xorshift RNGs", 2003).
+/// A pseudo-random number generator (Marsaglia, "Xorshift RNGs", 2003).
 struct Numbers(u64);
 
 impl Numbers {
@@ -37,7 +37,7 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Returns packets of common kinds, and variants of `witness`.
+/// Returns packets of common protocols, and variants of the packet `witness`.
 pub fn packets(witness: Option<Vec<u8>>) -> Vec<Vec<u8>> {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let mut seeds = seeds();

@@ -1,4 +1,4 @@
-//! Replay of one witness in the kernel.
+//! Replays the witness packet of one program's guarantee in the kernel.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,8 @@ use slowpath_bpf::{MapKind, Object};
 use slowpath_kernel::{Answer, Context, CountingProgram, Kernel, LoadedProgram, witness};
 use std::collections::BTreeSet;
 
-/// Replays the witness of a program's guarantee.
+/// Replays the witness packet of a program's guarantee. Then runs other packets, none of which may
+/// execute more instructions.
 pub fn replay(kernel: &Kernel, entry: &Entry, surveyed: &Surveyed) -> Outcome {
     let (mut object, number) = match read(entry) {
         Ok(program) => program,
@@ -36,7 +37,7 @@ pub fn replay(kernel: &Kernel, entry: &Entry, surveyed: &Surveyed) -> Outcome {
     }
 }
 
-/// Replays a witness; replaces results of calls only if necessary.
+/// Replays a witness packet. Replaces results of helper calls only if the outcome depends on them.
 fn replay_witness(
     kernel: &Kernel,
     object: &Object,
@@ -119,7 +120,8 @@ fn choose_sizes(object: &mut Object, surveyed: &Surveyed) {
     }
 }
 
-/// Installs the state of the witness, and runs its packet.
+/// Installs the map content of the witness, runs its packet, and compares the number of executed
+/// instructions with the guarantee.
 fn compare(
     kernel: &Kernel,
     counted: &CountingProgram,
@@ -171,8 +173,8 @@ fn fill_slots(kernel: &Kernel, loaded: &LoadedProgram, witness: &Value) -> Resul
     Ok(())
 }
 
-/// Pins the thread to the CPU of the witness, or to the first one. Without permission, the run
-/// shows the difference.
+/// Pins the thread to the CPU of the witness, or to the first one. Errors are ignored, since a
+/// wrong CPU shows in the outcome.
 fn pin(witness: &Value) {
     let given = witness["environment"].as_array().into_iter().flatten();
     let mut named = given.filter(|given| given["name"] == "bpf_get_smp_processor_id");

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
 
-/// A program of the manifest.
+/// A program of a BPF object, as listed in the manifest of the survey.
 #[derive(Debug, Deserialize)]
 pub struct Entry {
     pub project: String,
@@ -14,21 +14,22 @@ pub struct Entry {
     pub program: String,
 }
 
-/// Survey result of a program.
+/// Result of `slowpath bound` for a program of the survey.
 #[derive(Debug)]
 pub enum Surveyed {
-    /// The program has no guarantee.
+    /// slowpath refused to analyse the program, so it has no guarantee.
     Refused,
-    /// An upper bound of the number of instructions, if one was reached, without a witness.
+    /// An upper bound of the number of instructions, without a witness packet. `None` if the
+    /// analysis ended before it had a bound.
     Bound(Option<u64>),
-    /// A guarantee with a witness.
+    /// A guarantee with a witness packet that reaches it.
     Guarantee(Guarantee),
 }
 
-/// A guarantee with a witness.
+/// A guaranteed number of instructions, with the witness that reaches it.
 #[derive(Debug)]
 pub struct Guarantee {
-    /// Largest number of instructions.
+    /// Largest number of instructions that any packet executes.
     pub instructions: u64,
     /// Assumptions of the guarantee; empty if it is unconditional.
     pub assumptions: Vec<String>,
@@ -52,7 +53,8 @@ pub fn manifest(file: &Path) -> Result<Vec<Entry>, String> {
     serde_json::from_str(&text).map_err(|e| faulty(&e))
 }
 
-/// Reads a result. If the file is missing, the program was refused before the analysis.
+/// Reads the JSON result of `slowpath bound` for a program. If the file is missing, the program was
+/// refused before the analysis.
 pub fn read(file: &Path) -> Surveyed {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let all: Value = serde_json::from_str(&text).unwrap_or_default();

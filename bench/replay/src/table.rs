@@ -1,4 +1,4 @@
-//! Tables of outcomes, as Markdown and JSON.
+//! Formats the outcomes of replays as Markdown tables and JSON.
 
 use crate::outcome::Outcome;
 use crate::result::{Entry, Guarantee, Surveyed};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 type Row = (Entry, Surveyed, Outcome);
 
-/// Returns the kind of answer that slowpath gave.
+/// Returns the kind of result that slowpath has for the program, as in [`ANSWERS`].
 fn answer(surveyed: &Surveyed) -> &'static str {
     match surveyed {
         Surveyed::Guarantee(Guarantee { assumptions, .. }) if assumptions.is_empty() => "exact",
@@ -21,7 +21,7 @@ const ANSWERS: [&str; 4] = ["exact", "conditional", "bounds", "refused"];
 const OUTCOMES: [&str; 7] =
     ["replayed", "answered", "open", "no witness", "not run", "rejected", "DIFFERENT"];
 
-/// Formats all tables.
+/// Formats the numbers of outcomes for each kind of result, and their reasons, as Markdown tables.
 pub fn markdown(rows: &[Row]) -> String {
     let mut text = String::from("| answer | programs |");
     for name in OUTCOMES {
@@ -64,7 +64,7 @@ pub fn markdown(rows: &[Row]) -> String {
     text
 }
 
-/// Counts the programs for each reason, most frequent first.
+/// Formats a table of reasons, with the number of programs for each reason, most frequent first.
 fn reasons(heading: &str, rows: &[Row], of: &dyn Fn(&Outcome) -> Vec<String>) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for reason in rows.iter().flat_map(|(_, _, outcome)| of(outcome)) {

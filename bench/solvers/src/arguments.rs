@@ -1,15 +1,12 @@
 //! Command-line arguments.
 
-/// Usage text.
 pub const USAGE: &str = "usage: solvers [--repeat N] [--programs N] [--markdown]";
 
-/// Command-line arguments.
 pub struct Arguments {
     /// Number of runs of each solver.
     pub repeat: usize,
     /// Number of random programs.
     pub programs: u64,
-    /// True if the output is a Markdown table.
     pub markdown: bool,
 }
 

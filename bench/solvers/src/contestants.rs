@@ -5,10 +5,11 @@ use batsat::{BasicSolver, Lit, SolverInterface, lbool};
 use cpu_time::ThreadTime;
 use slowpath_smt::ClauseSolver;
 
-/// A solver that answers recordings.
+/// A SAT solver under test, with a function that replays recorded clauses and queries to it.
 pub struct Contestant {
     pub name: &'static str,
-    /// Replays all recordings. Returns the seconds of CPU time, or the first wrong answer.
+    /// Replays all recordings with this solver. Returns the seconds of CPU time, or a description
+    /// of the first wrong answer.
     pub replay: fn(&[Recording]) -> Result<f64, String>,
 }
 

@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs all solvers in turns.
+/// Replays the recordings with all solvers, in turns and `repeat` times each, and times them.
 fn measured(name: &str, recordings: &[Recording], repeat: usize) -> Result<Row, String> {
     let mut seconds = vec![Vec::new(); CONTESTANTS.len()];
     for round in 0..repeat {

@@ -11,7 +11,7 @@ use slowpath_target::Target;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-/// A growing set of clauses, and the queries on it.
+/// The recorded input of one SAT solver: the clauses, and the queries between them.
 #[derive(Default)]
 pub struct Recording {
     pub steps: Vec<Asked>,
@@ -19,7 +19,7 @@ pub struct Recording {
     pub learnt: usize,
 }
 
-/// One input of a solver.
+/// One recorded input of a SAT solver: a clause, or a query with its answer.
 pub enum Asked {
     Clause(Vec<i32>),
     Question { assumptions: Vec<i32>, relevant: Vec<i32>, satisfiable: bool },
@@ -34,7 +34,8 @@ impl Recording {
         self.steps.len() - self.clauses()
     }
 
-    /// Converts events into a recording; drops queries that the solver did not finish.
+    /// Converts the events that a solver reported into a recording. Drops queries that the solver
+    /// did not finish.
     fn of(events: Vec<Event>) -> Recording {
         let mut recording = Recording::default();
         let mut open = None;
@@ -64,7 +65,7 @@ impl Recording {
     }
 }
 
-/// A recorder of one solver, and of the solvers that it creates.
+/// A recorder of the input of one SAT solver; a forked solver gets its own recorder.
 #[derive(Clone, Debug)]
 struct Recorder {
     all: Arc<Mutex<Vec<Vec<Event>>>>,
@@ -100,7 +101,9 @@ fn recorded(run: impl FnOnce(&dyn Fn() -> BitSolver)) -> Vec<Recording> {
     recordings.filter(|recording| recording.questions() > 0).collect()
 }
 
-/// Records the queries of searches in programs.
+/// Records the SAT queries of slowest-path searches of the kind `way` in programs. If `more` is
+/// true, each search goes on for up to 4000 steps or 2000 queries; otherwise it ends with the first
+/// path.
 pub fn searched(cases: &[Case], way: Way, more: bool) -> Vec<Recording> {
     let (steps, queries) = if more { (4000, 2000) } else { (0, 0) };
     let enough = Enough { steps, queries, seconds: f64::INFINITY };

@@ -1,9 +1,9 @@
-//! Tables of results.
+//! Formats the results of the benchmark as tables of text or Markdown.
 
 use crate::contestants::CONTESTANTS;
 use crate::record::Recording;
 
-/// Results of one set of recordings.
+/// One row of the table: the results of all solvers for one set of recordings.
 pub struct Row {
     cells: Vec<String>,
 }
@@ -50,7 +50,6 @@ pub fn text(rows: &[Row]) -> String {
     all.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Formats a Markdown table.
 pub fn markdown(rows: &[Row]) -> String {
     let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
     let heading = heading();

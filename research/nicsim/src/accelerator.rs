@@ -7,27 +7,26 @@ use crate::device::AcceleratorParameters;
 use crate::packet::Packet;
 use crate::time::{Time, from_ns};
 
-/// The recipient of a served request.
+/// The recipient of the result of a request.
 #[derive(Debug, Clone, Copy)]
 pub enum Reply {
     /// Index of the thread that waits for the reply.
     Thread(usize),
-    /// Index of the link on which the packet continues, and the packet.
+    /// Index of the link to the next pipeline stage, on which the packet continues, and the packet.
     Link(usize, Packet),
 }
 
-/// A request to process a payload.
+/// A request to an accelerator to process the payload of a packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
-    /// Index of the client and of its queue.
+    /// Index of the queue, which equals the index of the sending client.
     pub queue: usize,
-    /// Size of the payload.
+    /// Size of the payload in bytes.
     pub bytes: u32,
-    /// Number of matches in the payload.
+    /// Number of regular-expression matches in the payload.
     pub matches: u32,
     /// Time at which the request was sent.
     pub sent: Time,
-    /// Recipient of the result.
     pub reply: Reply,
 }
 
@@ -42,14 +41,14 @@ pub struct Served {
     pub sojourn: Time,
 }
 
-/// The server and its queues.
+/// An accelerator: one server, with a queue of requests for each client.
 #[derive(Debug)]
 pub struct Accelerator {
     request: Time,
     per_byte: f64,
     per_match: f64,
     queues: Vec<VecDeque<Request>>,
-    /// The queue to serve next.
+    /// Index of the queue that is served next.
     next: usize,
     serving: Option<(Request, Time)>,
     served: Vec<Served>,
@@ -75,12 +74,11 @@ impl Accelerator {
         (self.request + work as Time).max(1)
     }
 
-    /// Returns the time after which the accelerator reads the next line of a payload.
+    /// Returns the time between two cache lines of a payload that the accelerator reads.
     pub fn line_interval(&self) -> Time {
         (self.per_byte * LINE as f64) as Time
     }
 
-    /// Queues a request.
     pub fn send(&mut self, request: Request) {
         self.queues[request.queue].push_back(request);
     }
@@ -116,7 +114,7 @@ impl Accelerator {
         done + self.serving.as_ref().map_or(0, |(_, begun)| now - begun)
     }
 
-    /// Returns the totals since the start, by queue.
+    /// Returns the totals of served requests since the start, by queue.
     pub fn served(&self) -> &[Served] {
         &self.served
     }

@@ -1,4 +1,5 @@
-//! Addresses of the functions' memory regions, and selection of the lines that a packet touches.
+//! Addresses of the functions' memory regions, and selection of the cache lines that a packet
+//! touches.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +11,12 @@ use crate::packet::Packet;
 use crate::random::Random;
 use crate::scenario::Client;
 
-/// Bytes of a cache line.
+/// Size of a cache line in bytes.
 pub const LINE: u64 = 64;
-/// Lines of a page, the unit of working sets.
+/// Number of cache lines of a memory page, the unit of working sets.
 pub const PAGE_LINES: u32 = 64;
 
-/// A region of a client in memory.
+/// A range of cache lines in memory that belongs to one function.
 #[derive(Debug, Clone)]
 pub struct MemoryRegion {
     first: u32,
@@ -26,13 +27,13 @@ pub struct MemoryRegion {
 
 #[derive(Debug, Clone, Copy)]
 enum Rule {
-    /// Number of lines for each flow.
+    /// A region with this number of cache lines for each flow.
     Flow(u32),
-    /// Number of buckets, a power of two, and bytes of each bucket.
+    /// Hash buckets: number of buckets (a power of two), and bytes of each bucket.
     Buckets(u64, u64),
     Table,
     Array,
-    /// Number of lines of each packet buffer.
+    /// Packet buffers, with this number of cache lines each.
     Packets(u32),
 }
 
@@ -43,12 +44,12 @@ pub struct Allocator {
 }
 
 impl Allocator {
-    /// Returns the first line that is not allocated.
+    /// Returns the number of the first cache line that is not allocated.
     pub fn next(&self) -> u32 {
         self.next as u32
     }
 
-    /// Allocates a region.
+    /// Allocates a memory region of a function, with the size that its kind and the traffic need.
     pub fn region(
         &mut self,
         region: &Region,
@@ -69,7 +70,7 @@ impl Allocator {
         self.take(bytes, rule, &format!("{}, region {name}", client.function))
     }
 
-    /// Allocates the packet buffers.
+    /// Allocates memory for `buffers` packet buffers of `bytes` bytes each.
     pub fn packets(
         &mut self,
         buffers: u32,
@@ -94,7 +95,7 @@ impl Allocator {
     }
 }
 
-/// Allocates all regions of a function for its traffic, by name.
+/// Allocates all regions of a function for its traffic. Returns them by name.
 pub fn places(
     allocator: &mut Allocator,
     function: &Function,
@@ -108,17 +109,15 @@ pub fn places(
 }
 
 impl MemoryRegion {
-    /// Returns the number of lines.
     pub fn lines(&self) -> u32 {
         self.lines
     }
 
-    /// Returns true if the region holds packets.
     pub fn holds_packets(&self) -> bool {
         matches!(self.rule, Rule::Packets(_))
     }
 
-    /// Returns the line that a step touches for a packet in its access number `at`.
+    /// Returns the cache line that a step touches for a packet in access number `at` of the step.
     #[inline]
     pub fn line(&self, packet: &Packet, at: u32, random: &mut Random) -> u32 {
         let offset = match self.rule {
@@ -137,8 +136,8 @@ impl MemoryRegion {
         self.first + offset
     }
 
-    /// Advances a thread's cursor, and returns the next line of the thread's part. The region has
-    /// `parts` equal parts.
+    /// Advances a thread's cursor, and returns the next cache line in the thread's part of the
+    /// region. The region has `parts` equal parts.
     #[inline]
     pub fn next_line(&self, cursor: &mut u32, part: u32, parts: u32) -> u32 {
         let length = (self.lines / parts).max(1);

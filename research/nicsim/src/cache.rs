@@ -1,17 +1,16 @@
 //! A set-associative cache with least-recently-used replacement.
 
-/// An evicted line.
+/// A cache line that was evicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Victim {
-    /// Number of the line.
     pub line: u32,
     /// True if the line was modified.
     pub dirty: bool,
 }
 
-/// A cache of numbered lines. Each aligned row of consecutive lines, as long as the number of sets,
-/// has one line in each set. Rows start at different sets, so that neither neighbouring lines nor
-/// lines at equal distances collide.
+/// A cache of numbered lines. Consecutive lines are in consecutive sets. After each block of as
+/// many lines as there are sets, the first set is rotated, so that lines at equal distances do not
+/// collide.
 #[derive(Debug, Clone)]
 pub struct Cache {
     sets: u32,
@@ -31,7 +30,6 @@ impl Cache {
         Cache { sets, ways, lines: vec![NONE; sets as usize * ways] }
     }
 
-    /// Returns the set of a line.
     pub fn set_of(&self, line: u32) -> u32 {
         let (row, column) = (line / self.sets, line % self.sets);
         (column + (row % self.sets) * (TURN % self.sets) % self.sets) % self.sets
@@ -65,7 +63,7 @@ impl Cache {
         (gone != NONE).then_some(Victim { line: (gone >> 1) as u32, dirty: gone & 1 == 1 })
     }
 
-    /// Removes a line without writing it back.
+    /// Removes a line from the cache without writing it back.
     pub fn invalidate(&mut self, line: u32) {
         let ways = self.ways_of(line);
         let wanted = u64::from(line) << 1;
@@ -76,7 +74,7 @@ impl Cache {
         }
     }
 
-    /// Returns all cached lines.
+    /// Returns the numbers of all cached lines.
     pub fn occupants(&self) -> impl Iterator<Item = u32> {
         self.lines.iter().filter(|way| **way != NONE).map(|way| (way >> 1) as u32)
     }

@@ -1,10 +1,10 @@
 //! Execution of steps by threads: the duration of a step on its core.
 //!
-//! Instructions take their cycles as if all data were in the level-1 cache. Lines elsewhere add
-//! their latency. Dependent accesses run one by one; independent accesses run in parallel, as many
-//! as the core or its prefetcher supports. A core continues with later instructions until its
-//! window is full, which hides a part of a step's first miss. A prefetched sequence takes the
-//! maximum of the times of its instructions and of its lines.
+//! Instructions take their cycles as if all data were in the level-1 cache. Cache lines that are
+//! not in the level-1 cache add their latency. Dependent accesses run one by one; independent
+//! accesses run in parallel, as many as the core or its prefetcher supports. A core continues with
+//! later instructions until its window is full, which hides a part of a step's first miss. A
+//! prefetched sequence takes the maximum of the times of its instructions and of its lines.
 
 use crate::address::{LINE, MemoryRegion};
 use crate::count::{Counts, Pages};
@@ -20,54 +20,53 @@ use crate::time::{SECOND, Time, from_ns};
 /// State that all threads share.
 #[derive(Debug)]
 pub struct Shared {
-    /// The caches.
     pub caches: Hierarchy,
-    /// The memory.
     pub memory: Memory,
-    /// Number of lines to be written back to memory; each touched line triggers one write.
+    /// Number of dirty cache lines that wait to be written back to memory; each later access writes
+    /// one of them.
     pub pending_write_backs: u32,
     /// Random numbers for the times of device transfers.
     pub random: Random,
 }
 
-/// A step without an accelerator, prepared for execution.
+/// A processing step of a function that does not call an accelerator, with its costs on the device.
 #[derive(Debug, Clone)]
 pub struct Work {
-    /// Instructions for a packet of the client's size.
+    /// Number of instructions for a packet, given the packet size of the client.
     pub instructions: f64,
-    /// Duration of the instructions.
+    /// Duration of the instructions if all data are in the level-1 cache.
     pub compute: Time,
-    /// Part of a miss that later instructions can hide.
+    /// Part of the latency of a step's first cache miss that later instructions can hide.
     pub hidden: Time,
-    /// Lines that the step touches, if any.
+    /// Cache lines that the step touches, if any.
     pub touch: Option<Touch>,
 }
 
-/// The lines that a step touches.
+/// The cache lines that a step touches.
 #[derive(Debug, Clone)]
 pub struct Touch {
-    /// The region.
     pub region: MemoryRegion,
-    /// Number of lines to touch.
+    /// Number of cache lines that the step touches for each packet.
     pub lines: u32,
     /// Dependences between the accesses.
     pub order: Order,
-    /// Share of the accesses that write, in units of 2^-32.
+    /// Share of the accesses that are writes, in units of 2^-32.
     pub writes: u64,
-    /// Estimate of cache levels, from recent accesses of this step.
+    /// Estimate of the cache level of a line whose cache set is not simulated, from recent accesses
+    /// of this step.
     pub estimate: Estimate,
-    /// True if the region is too small to have a line in every simulated set.
+    /// True if the region is too small to have a line in every simulated cache set.
     pub tiny: bool,
 }
 
-/// Latencies of a device.
+/// Latencies of caches and network of a device, and its limits on lines in flight.
 #[derive(Debug, Clone, Copy)]
 pub struct Latencies {
     l2: Time,
     l3: Time,
     outstanding: usize,
     stream: usize,
-    /// Time between two lines of a packet on the network interface.
+    /// Time between two cache lines of a packet on the network interface.
     pub network: Time,
 }
 
@@ -84,7 +83,7 @@ impl Latencies {
     }
 }
 
-/// Converts cycles of a device's clock into time.
+/// Converts a number of clock cycles of a device into time.
 pub fn cycles(device: &Device, count: f64) -> Time {
     (count / device.cores.clock_hz * SECOND as f64).round() as Time
 }
@@ -92,21 +91,22 @@ pub fn cycles(device: &Device, count: f64) -> Time {
 /// The parts of a thread's state that the execution of a step needs.
 #[derive(Debug)]
 pub struct ThreadContext<'a> {
-    /// Core of the thread.
     pub core: usize,
-    /// Index of the thread in its stage, and number of threads in the stage.
+    /// Index of the thread among the threads of its pipeline stage, and the number of these
+    /// threads.
     pub part: (u32, u32),
-    /// Position in the thread's part of an array.
+    /// Position of the thread's last access in the part of an array region that only this thread
+    /// uses.
     pub cursor: &'a mut u32,
-    /// Random numbers of its client.
+    /// Random numbers of the function that the thread executes.
     pub random: &'a mut Random,
-    /// Counters of its client.
+    /// Counters of the function that the thread executes.
     pub counts: &'a mut Counts,
-    /// Pages of its client.
+    /// Touched pages of the function that the thread executes.
     pub pages: &'a mut Pages,
 }
 
-/// Executes a step and returns its end.
+/// Executes a processing step that starts at `now`. Returns the time at which the step ends.
 pub fn execute(
     work: &mut Work,
     packet: &Packet,
@@ -146,7 +146,7 @@ pub fn execute(
     }
 }
 
-/// Touches a line at time `at` and returns the time at which the line arrives.
+/// Touches a cache line at time `at` and returns the time at which the line arrives.
 #[inline]
 fn arrive(
     touch: &mut Touch,

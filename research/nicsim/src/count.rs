@@ -3,30 +3,30 @@
 use crate::address::PAGE_LINES;
 use crate::time::Time;
 
-/// Counters of a client.
+/// Counters of a function in a simulation, since its start.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
-    /// Packets begun.
+    /// Number of packets that the function has begun.
     pub begun: u64,
-    /// Packets finished.
+    /// Number of packets that the function has finished.
     pub done: u64,
-    /// Total time of the finished packets in the client.
+    /// Total time that finished packets spent in the function.
     pub sojourn: Time,
-    /// Integral over time of the number of packets in the client.
+    /// Sum over all packets of the time that they have spent in the function.
     pub inside_time: u128,
-    /// Instructions executed for packets.
+    /// Number of instructions executed for packets.
     pub instructions: f64,
-    /// Time that threads spent waiting.
+    /// Total time that threads spent waiting.
     pub idle: Time,
-    /// Lines read from the level-2 cache.
+    /// Number of cache lines read from the level-2 cache.
     pub l2_reads: u64,
-    /// Lines written to the level-2 cache; only simulated sets are counted.
+    /// Number of cache lines written to the level-2 cache; only simulated sets are counted.
     pub l2_writes: u64,
-    /// Accesses that missed all caches.
+    /// Number of accesses that missed all caches.
     pub misses: u64,
 }
 
-/// The set of touched pages of a client.
+/// The set of memory pages that a function has touched.
 #[derive(Debug, Clone)]
 pub struct Pages {
     first: u32,
@@ -34,7 +34,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Creates an empty set for the lines from `first_line` to `end_line`, exclusive.
+    /// Creates an empty set for the cache lines from `first_line` to `end_line`, exclusive.
     pub fn new(first_line: u32, end_line: u32) -> Self {
         let pages = (end_line - first_line).div_ceil(PAGE_LINES);
         Pages { first: first_line, touched: vec![0; pages.div_ceil(64) as usize] }
@@ -47,7 +47,6 @@ impl Pages {
         self.touched[(page / 64) as usize] |= 1 << (page % 64);
     }
 
-    /// Empties the set.
     pub fn clear(&mut self) {
         self.touched.fill(0);
     }

@@ -14,17 +14,17 @@ const BUILT_IN: &str = include_str!("../devices/simulated-bluefield-2.toml");
 pub struct Device {
     /// Name; it begins with `simulated-` to prevent confusion with a real device.
     pub name: String,
-    /// The cores.
+    /// Parameters of the cores.
     pub cores: CoreParameters,
-    /// Data cache of each core.
+    /// Level-1 data cache of each core.
     pub l1: PrivateCache,
-    /// Cache of each cluster of cores.
+    /// Level-2 cache of each cluster of cores.
     pub l2: SharedCache,
-    /// Cache of all cores.
+    /// Level-3 cache of all cores.
     pub l3: SharedCache,
     /// Memory behind the caches.
     pub memory: MemoryParameters,
-    /// Buffers and transfer of packets.
+    /// Packet buffers, and transfer of packets to and from the network.
     pub packets: PacketParameters,
     /// Accelerators by their names.
     pub accelerator: BTreeMap<String, AcceleratorParameters>,
@@ -54,11 +54,12 @@ pub struct CoreParameters {
     pub poll_writes: f64,
 }
 
-/// A level-1 cache; the cycles per instruction include its hit time.
+/// A level-1 data cache. It has no latency, because a function's cycles per instruction include
+/// hits.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrivateCache {
-    /// Capacity.
+    /// Capacity in bytes.
     pub bytes: u64,
     /// Associativity: lines per set.
     pub ways: usize,
@@ -68,7 +69,7 @@ pub struct PrivateCache {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedCache {
-    /// Capacity.
+    /// Capacity in bytes.
     pub bytes: u64,
     /// Associativity: lines per set.
     pub ways: usize,
@@ -94,9 +95,9 @@ pub struct MemoryParameters {
     pub bank_busy_ns: f64,
     /// Time for which an access to the open row occupies its bank.
     pub row_hit_busy_ns: f64,
-    /// Period of refreshes.
+    /// Time from the start of a DRAM refresh to the start of the next refresh.
     pub refresh_every_ns: f64,
-    /// Duration of a refresh.
+    /// Time for which a DRAM refresh blocks the bus.
     pub refresh_for_ns: f64,
 }
 
@@ -112,7 +113,8 @@ pub struct PacketParameters {
     pub header_bytes: u32,
     /// Rate at which the network interface reads or writes packets.
     pub bytes_per_second: f64,
-    /// Maximum number of packets between two stages, including those in an accelerator.
+    /// Maximum number of packets between two pipeline stages of a function, including those in an
+    /// accelerator.
     pub ring: usize,
 }
 
@@ -120,11 +122,11 @@ pub struct PacketParameters {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcceleratorParameters {
-    /// Constant part for each request.
+    /// Part of the service time that does not depend on the payload.
     pub request_ns: f64,
     /// Rate at which the payload is processed.
     pub bytes_per_second: f64,
-    /// Time for each match in the payload.
+    /// Time for each regular-expression match in the payload.
     pub match_ns: f64,
 }
 

@@ -1,32 +1,32 @@
-//! Errors in a description or a scenario.
+//! Errors in descriptions of devices or functions, or in scenarios.
 
 use thiserror::Error;
 
 /// An error that prevents a simulation.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum NicError {
-    /// A description that is not TOML or has unknown fields.
+    /// A description of a device or of functions that is not TOML or has unknown fields.
     #[error("{name}: {reason}")]
     Unreadable {
-        /// Name of the description.
+        /// Name of the description, for error messages.
         name: String,
-        /// Message of the parser.
+        /// Message of the TOML parser.
         reason: String,
     },
-    /// A value out of range.
+    /// A value that is out of range or contradicts another value.
     #[error("{place}: {reason}")]
     Impossible {
-        /// Location of the value.
+        /// Location of the value in the description or scenario.
         place: String,
         /// Problem, and range of valid values.
         reason: String,
     },
-    /// An unknown name.
+    /// A name of a function, region or accelerator that does not exist.
     #[error("{place}: there is no {what} {name:?}; there are {known}")]
     Unknown {
-        /// Location of the name.
+        /// Location of the name in the description or scenario.
         place: String,
-        /// Kind of the named object.
+        /// Kind of the missing object, such as `function`.
         what: &'static str,
         /// Unknown name.
         name: String,

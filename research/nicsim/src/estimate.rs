@@ -1,17 +1,19 @@
-//! Estimate of the cache level of lines in sets that are not simulated.
+//! Estimate of the cache level of lines, for the cache sets that sampling leaves out of the
+//! simulation.
 
 use crate::hierarchy::Level;
 use crate::random::Random;
 
-/// Total weight of the observations; the weights of older observations decay.
+/// Maximum total weight of the observations; the weights of older observations decay.
 const MEMORY: f64 = 512.0;
 const LEVELS: usize = 4;
 
-/// Frequencies of the levels at which recent accesses of a step found their lines.
+/// Frequencies of the cache levels at which recent accesses of a processing step found their lines.
 #[derive(Debug, Clone)]
 pub struct Estimate {
     weights: [f64; LEVELS],
-    /// Upper limits of the levels' ranges of 32-bit random numbers.
+    /// Cumulative frequencies of the levels L1 to L3, scaled to 2^32. The first limit above a
+    /// random 32-bit number selects the level; without one, the level is memory.
     ends: [u32; LEVELS - 1],
 }
 
@@ -45,7 +47,7 @@ impl Estimate {
         }
     }
 
-    /// Draws the level of a line that is not simulated.
+    /// Draws a random cache level, for a line whose cache set is not simulated.
     #[inline]
     pub fn draw(&self, random: &mut Random) -> Level {
         let drawn = random.bits() as u32;

@@ -15,7 +15,7 @@ const BUILT_IN: [(&str, &str); 2] = [
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Function {
-    /// Name.
+    /// Name of the function.
     pub name: String,
     /// Framework of the function's implementation.
     pub framework: String,
@@ -32,7 +32,7 @@ pub struct Function {
     /// Memory regions by name.
     #[serde(default)]
     pub regions: BTreeMap<String, Region>,
-    /// Stages, executed by different threads one after the other.
+    /// Stages of the processing pipeline, executed by different threads one after the other.
     #[serde(rename = "stage")]
     pub stages: Vec<Stage>,
 }
@@ -52,13 +52,15 @@ pub struct Region {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RegionKind {
-    /// `bytes` for each flow.
+    /// An array with [`Region::bytes`] bytes for each flow.
     Flow,
-    /// `bytes` for each bucket; there are as many buckets as flows, rounded up to a power of two.
+    /// Hash buckets of [`Region::bytes`] bytes each; there are as many as flows, rounded up to a
+    /// power of two.
     Buckets,
-    /// `bytes` in total; a flow always uses the same lines.
+    /// A table of [`Region::bytes`] bytes in total. Hashes of the flow select the accessed lines,
+    /// so a flow always uses the same lines.
     Table,
-    /// As many bytes as the client's working set; each thread uses its own part.
+    /// An array as large as the client's working set; each thread uses its own part.
     Array,
 }
 
@@ -70,7 +72,7 @@ pub struct Stage {
     pub threads: usize,
     /// Accelerator that packets pass through before they reach this stage.
     pub through: Option<String>,
-    /// Steps, one after the other.
+    /// Processing steps, executed one after the other for each packet.
     #[serde(rename = "step")]
     pub steps: Vec<Step>,
 }
@@ -87,10 +89,10 @@ pub struct Step {
     pub instructions_per_byte: f64,
     /// Name of the region whose lines the step touches, or `packet`.
     pub touches: Option<String>,
-    /// Number of touched lines.
+    /// Number of touched cache lines.
     #[serde(default)]
     pub lines: u32,
-    /// True if the step touches all lines of the packet; `lines` is 0 then.
+    /// True if the step touches all cache lines of the packet; [`Step::lines`] is then 0.
     #[serde(default)]
     pub payload: bool,
     /// Dependences between the touched lines.
@@ -106,11 +108,11 @@ pub struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Each line contains the address of the next line.
+    /// Each cache line contains the address of the next one.
     Chase,
-    /// All addresses are known at the start.
+    /// The addresses of all cache lines are known at the start.
     Parallel,
-    /// Lines are consecutive, so a prefetcher fetches them in advance.
+    /// Cache lines are consecutive, so a prefetcher fetches them in advance.
     Stream,
 }
 
@@ -123,7 +125,7 @@ struct File {
     function: Vec<Function>,
 }
 
-/// Functions by their names.
+/// All known network functions and competitors, by name.
 #[derive(Debug, Clone, Default)]
 pub struct Functions {
     known: BTreeMap<String, Function>,
@@ -163,12 +165,12 @@ impl Functions {
         Ok(())
     }
 
-    /// Returns the function with a name.
+    /// Returns the function with this name, if it is known.
     pub fn get(&self, name: &str) -> Option<&Function> {
         self.known.get(name)
     }
 
-    /// Returns the names, sorted.
+    /// Returns the names of all functions, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.known.keys().map(String::as_str)
     }

@@ -1,8 +1,8 @@
 //! Private and shared caches in series.
 //!
 //! Each level inserts a line on a miss and writes evicted dirty lines to the next level. Levels are
-//! assumed to be neither inclusive nor exclusive. Of `sampling` sets, one is simulated; lines of
-//! other sets are not looked up.
+//! assumed to be neither inclusive nor exclusive. To save time, only one of `sampling` cache sets
+//! is simulated; lines of other sets are not looked up.
 
 use crate::cache::{Cache, Victim};
 use crate::device::Device;
@@ -20,7 +20,7 @@ pub enum Level {
     Memory,
 }
 
-/// Result of an access.
+/// Result of an access to the caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// Level at which the line was found.
@@ -42,7 +42,7 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// Creates empty caches.
+    /// Creates the empty caches of a device, of which one of `sampling` sets is simulated.
     pub fn new(device: &Device, sampling: u32) -> Self {
         let sets = |bytes: u64, ways: usize| {
             (bytes / crate::address::LINE / ways as u64 / u64::from(sampling)) as u32
@@ -59,7 +59,7 @@ impl Hierarchy {
         }
     }
 
-    /// Returns the sampling factor n: one of n sets is simulated.
+    /// Returns the sampling factor n: one of n cache sets is simulated.
     pub fn sampling(&self) -> u32 {
         self.sampling
     }

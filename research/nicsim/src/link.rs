@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::packet::Packet;
 
-/// A ring, with the threads that wait at its ends.
+/// A ring buffer of packets between two stages, with the threads that wait at its ends.
 #[derive(Debug)]
 pub struct Link {
     /// Capacity in packets, including those in the accelerator.

@@ -11,7 +11,7 @@ use crate::setup::Parts;
 use crate::state::ClientState;
 use crate::time::{Time, seconds};
 
-/// Counters at one time.
+/// All counters of a simulation at one time.
 #[derive(Debug)]
 pub struct Snapshot {
     time: Time,
@@ -37,7 +37,8 @@ impl Snapshot {
     }
 }
 
-/// Returns the outcome between two snapshots; the caller has to set the number of events.
+/// Computes the outcome of the time between two snapshots. The caller has to set the number of
+/// events in it.
 pub fn outcome(
     device: &Device,
     functions: &Functions,

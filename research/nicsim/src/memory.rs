@@ -12,7 +12,8 @@ use crate::address::LINE;
 use crate::device::MemoryParameters;
 use crate::time::{Time, from_ns};
 
-/// Number of words, of 64 slots each, in which slots can be reserved in advance.
+/// Number of 64-bit words in the mask of reserved bus slots, which limits how far ahead slots can
+/// be reserved.
 const WORDS: u64 = 8192;
 
 #[derive(Debug, Clone, Copy)]
@@ -21,26 +22,27 @@ struct Bank {
     row: u32,
 }
 
-/// Maximum number of lines that a device transfers at once.
+/// Maximum number of cache lines that a device transfers at once.
 const TOGETHER: u32 = 4;
 
-/// The bus and the banks.
+/// The memory: one bus, and the banks behind it.
 #[derive(Debug)]
 pub struct Memory {
     slot: Time,
     latency: Time,
     opening: Time,
     open: Time,
-    /// Period and duration of refreshes, in words of slots.
+    /// Time between starts of DRAM refreshes, in words of 64 bus slots.
     refresh_every: u64,
     refresh_for: u64,
-    /// Bit mask of reserved slots in each word, as a ring.
+    /// Reserved bus slots: masks with one bit for each slot, as a ring buffer of 64-bit words.
     taken: Vec<u64>,
-    /// The first word in which slots can be reserved.
+    /// Number of the earliest word of slots, counted from time 0, that `taken` still contains.
     first: u64,
-    /// All words from `first` up to this one, exclusive, are full.
+    /// Number of the first word that may have a free slot; all words from `first` to it (exclusive)
+    /// are full.
     full_below: u64,
-    /// Lines of a row, counted over all groups of banks.
+    /// Number of cache lines of a memory row, counted over all groups of banks.
     row_lines: u32,
     groups: u32,
     banks: Vec<Bank>,
@@ -82,7 +84,7 @@ impl Memory {
         if word % self.refresh_every < self.refresh_for { u64::MAX } else { 0 }
     }
 
-    /// Discards all slots before a time; later accesses must not request them.
+    /// Discards all bus slots before `now`; later accesses must not request them.
     pub fn advance(&mut self, now: Time) {
         let word = now / self.slot / 64;
         while self.first < word {
@@ -92,9 +94,9 @@ impl Memory {
         }
     }
 
-    /// Reserves free slots after a time: the first ones of one word, at most `wanted`. Returns the
-    /// time of the first slot and the number of slots. If no slot in the range is free, returns the
-    /// end of the range and `wanted`.
+    /// Reserves free bus slots at or after a time: the first ones in one 64-bit word, at most
+    /// `wanted`. Returns the time of the first slot and the number of slots. If no slot in the
+    /// range is free, returns the end of the range and `wanted`.
     fn take(&mut self, from: Time, wanted: u32) -> (Time, u32) {
         let slot = from.div_ceil(self.slot);
         let mut word = (slot / 64).max(self.first);
@@ -151,8 +153,8 @@ impl Memory {
         begin + self.latency
     }
 
-    /// Writes a line without waiting: controllers collect writes and perform them when the row is
-    /// open.
+    /// Writes a line without waiting, and without occupying a bank: memory controllers collect
+    /// writes and perform them while the DRAM row is open.
     pub fn write(&mut self, at: Time) {
         self.take(at, 1);
         self.transfers += 1;
@@ -175,12 +177,12 @@ impl Memory {
     }
 
     /// Returns the number of transfers, the number of reads among them, and the total time that
-    /// reads waited.
+    /// reads waited for bus slots.
     pub fn counted(&self) -> (u64, u64, Time) {
         (self.transfers, self.reads, self.waited)
     }
 
-    /// Returns the number of transfers that fit into a time.
+    /// Returns the number of bus transfers that fit into a duration.
     pub fn capacity(&self, duration: Time) -> f64 {
         duration as f64 / self.slot as f64
     }
@@ -248,7 +250,8 @@ mod tests {
     }
 
     proptest! {
-        /// In any order of requests, a slot is reserved once, and not before the requested time.
+        /// Checks that no bus slot is reserved twice, before the requested time, or during a
+        /// refresh.
         #[test]
         fn slots_are_taken_once(offsets in prop::collection::vec(0_u64..4_000_000, 1..400)) {
             let mut memory = memory();
@@ -265,7 +268,7 @@ mod tests {
             }
         }
 
-        /// A request gets the first free slot.
+        /// Checks that a request gets the first free bus slot.
         #[test]
         fn the_first_free_slot_is_taken(offsets in prop::collection::vec(0_u64..1_000_000, 1..200)) {
             let mut memory = memory();

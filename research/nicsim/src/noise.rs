@@ -9,13 +9,13 @@ pub struct Noise {
     pub throughput: f64,
 }
 
-/// Noise of the published rows of FlowMonitor on BlueField-2. In `slomo-train`, all rows have equal
-/// traffic, and six pairs of rows have nearly equal competitors (accesses within 5 %, instructions
-/// per cycle within 0.05, working sets within 15 %): s21 and s06, s26 and s04, s31 and s09, s38 and
-/// s09, s35 and s30, s47 and s44. The root of half the mean square of the differences of their
-/// throughputs' logarithms is 1.04 %. This includes the differences between the competitors, so it
-/// is an upper estimate. Counters have no noise, because they come from solo runs of the
-/// competitors, which are reused.
+/// Noise of the published measurements of the function FlowMonitor on BlueField-2. In the table
+/// `slomo-train`, all rows have equal traffic, and six pairs of rows have nearly equal competitors
+/// (accesses within 5 %, instructions per cycle within 0.05, working sets within 15 %). These are
+/// the rows s21 and s06, s26 and s04, s31 and s09, s38 and s09, s35 and s30, s47 and s44. The root
+/// of half the mean square of the differences of their throughputs' logarithms is 1.04 %. This
+/// includes the differences between the competitors, so it is an upper estimate. Counters have no
+/// noise, because they come from solo runs of the competitors, which are reused.
 pub const NOISE: Noise = Noise { throughput: 0.0104 };
 
 impl Noise {

@@ -1,4 +1,4 @@
-//! Outcome of a run, as data.
+//! Data types for the results of a simulation run.
 
 use std::collections::BTreeMap;
 
@@ -9,48 +9,49 @@ use serde::Serialize;
 pub struct Outcome {
     /// Name of the NIC; it begins with `simulated-`.
     pub device: String,
-    /// Simulated seconds.
+    /// Simulated length of the measured period in seconds.
     pub seconds: f64,
-    /// Outcomes of the clients, in the order of the scenario.
+    /// Outcomes of the functions (clients), in the order of the scenario.
     pub clients: Vec<ClientOutcome>,
     /// Outcomes of the accelerators, by name.
     pub accelerators: BTreeMap<String, AcceleratorOutcome>,
     /// Outcome of the shared memory.
     pub memory: MemoryOutcome,
-    /// Number of events, including those of the warm-up.
+    /// Number of simulation events, including those of the warm-up.
     pub events: u64,
-    /// Number of packets and rounds of all clients, including the warm-up.
+    /// Number of processed packets of all functions, including the warm-up; functions without
+    /// packets count their iterations.
     pub packets: u64,
 }
 
-/// Outcome of a client.
+/// Outcome of one function with its traffic (a client of the simulation).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClientOutcome {
     /// Name of the function.
     pub function: String,
-    /// Packets, or rounds, per second.
+    /// Packets per second; iterations per second for functions without packets.
     pub throughput: f64,
-    /// Hardware counters as in the paper.
+    /// Hardware counters, as Wu et al. use them.
     pub counters: Counters,
     /// Number of packets begun in the measured period.
     pub begun: u64,
     /// Number of packets finished in the measured period.
     pub done: u64,
-    /// Number of packets in the client at the start and at the end of the measured period.
+    /// Number of packets in the function at the start and at the end of the measured period.
     pub inside: (u64, u64),
-    /// Average time of a packet in the client, in nanoseconds.
+    /// Average time of a packet in the function, in nanoseconds.
     pub sojourn_ns: f64,
-    /// Number of packets in the client, averaged over time.
+    /// Number of packets in the function, averaged over time.
     pub mean_inside: f64,
     /// Share of the threads' time spent waiting.
     pub idle: f64,
     /// Share of the accesses beyond the level-1 cache that went to memory.
     pub misses: f64,
-    /// Bytes in the last-level cache at the end.
+    /// Number of bytes of the function in the last-level cache at the end.
     pub occupancy: u64,
 }
 
-/// The paper's seven counters (appendix D, Table 13), summed over all cores of a function.
+/// The seven counters of Wu et al. (appendix D, Table 13), summed over all cores of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Counters {
     /// Instructions per cycle.
@@ -69,10 +70,10 @@ pub struct Counters {
     pub wss_mb: f64,
 }
 
-/// Outcome of an accelerator.
+/// Outcome of an accelerator, which all functions share.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AcceleratorOutcome {
-    /// Share of the time in which the server was busy.
+    /// Share of the time in which the accelerator was busy.
     pub busy: f64,
     /// Requests served per second, by client; 0 for clients without requests.
     pub served: Vec<f64>,
@@ -87,6 +88,6 @@ pub struct AcceleratorOutcome {
 pub struct MemoryOutcome {
     /// Share of the bus's slots that transfers used; refreshes do not count as use.
     pub busy: f64,
-    /// Average time that a core's read waited for its slot, in nanoseconds.
+    /// Average time that a core's read waited for its bus slot, in nanoseconds.
     pub waited_ns: f64,
 }

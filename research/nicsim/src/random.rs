@@ -1,8 +1,9 @@
-//! Random numbers of a run: independent streams of one seed, and their distributions.
+//! Pseudo-random numbers for simulation runs, with several distributions. Each seed has many
+//! independent streams.
 
 use slowpath_random::mix;
 
-/// A sequence of random numbers.
+/// A stream of random numbers that depends on a seed and the number of the stream.
 #[derive(Debug, Clone)]
 pub struct Random {
     bits: slowpath_random::Random,

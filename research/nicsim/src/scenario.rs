@@ -4,10 +4,10 @@ use serde::Deserialize;
 
 use crate::error::NicError;
 
-/// Maximum of [`Scenario::sampling`].
+/// Maximum value of the sampling factor [`Scenario::sampling`].
 pub const MOST_SAMPLING: u64 = 16;
 
-/// A run of the simulation.
+/// A run of the simulation: the functions, their traffic, and the simulated time.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -22,7 +22,7 @@ pub struct Scenario {
     #[serde(default = "measured")]
     pub measured_ms: f64,
     /// Sampling factor n of cache sets, a power of two up to 16: one of n sets is simulated. For
-    /// lines of other sets, a level is drawn from recent accesses of the step.
+    /// lines of other sets, the cache level is drawn from recent accesses of the same step.
     #[serde(default = "sampling")]
     pub sampling: u32,
     /// True if throughputs have measurement noise ([`crate::NOISE`]).
@@ -30,7 +30,7 @@ pub struct Scenario {
     pub noise: bool,
 }
 
-/// A function with its traffic.
+/// A network function with its traffic.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Client {
@@ -43,19 +43,19 @@ pub struct Client {
     /// accelerators.
     #[serde(default = "packet_bytes")]
     pub packet_bytes: u32,
-    /// Matches per MB of payload.
+    /// Regular-expression matches per MB of payload.
     #[serde(default)]
     pub mtbr: f64,
     /// Packets per second, at nearly equal intervals; `None` for as many as possible.
     #[serde(default)]
     pub rate: Option<f64>,
-    /// Bytes of each region of kind `array`.
+    /// Size in bytes of each memory region of kind `array` (the working set).
     #[serde(default)]
     pub working_set: u64,
 }
 
 impl Client {
-    /// Creates a client with the paper's default traffic (section 7.1), but without matches.
+    /// Creates a client with the default traffic of Wu et al. (section 7.1), but without matches.
     pub fn new(function: &str) -> Self {
         Client {
             function: function.into(),

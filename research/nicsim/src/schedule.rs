@@ -4,14 +4,14 @@ use crate::time::Time;
 
 const NEVER: Time = Time::MAX;
 
-/// Times of the next events, by actor.
+/// Times of the next events, by actor: a thread or an accelerator.
 #[derive(Debug)]
 pub struct Schedule {
     when: Vec<Time>,
 }
 
 impl Schedule {
-    /// Creates an empty schedule.
+    /// Creates an empty schedule for `count` actors.
     pub fn new(count: usize) -> Self {
         Schedule { when: vec![NEVER; count] }
     }

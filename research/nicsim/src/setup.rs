@@ -24,7 +24,7 @@ pub struct Parts {
     pub clients: Vec<ClientState>,
     /// Threads of all clients.
     pub threads: Vec<ThreadState>,
-    /// Links of all clients.
+    /// Links between the stages of all clients.
     pub links: Vec<Link>,
     /// Accelerators, with a queue for each client.
     pub accelerators: Vec<Accelerator>,
@@ -32,7 +32,7 @@ pub struct Parts {
     pub names: Vec<String>,
 }
 
-/// Places a scenario on a device.
+/// Assigns the clients of a scenario to cores, memory and accelerators of a device.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Event loop of a run.
+//! Event loop of a simulation run.
 
 use crate::accelerator::{Reply, Request};
 use crate::cores::{Latencies, Shared, ThreadContext, execute};
@@ -18,13 +18,14 @@ use crate::setup::{Parts, place};
 use crate::state::{Action, ThreadState};
 use crate::time::{Time, from_ns};
 
-/// Maximum lag of the reception of packets that the rings of buffers hide. With a larger lag,
-/// functions wait for packets.
+/// Maximum time in picoseconds by which a packet's reception may lag behind the start of its
+/// processing. Rings of packet buffers hide this lag; with a larger lag, the thread waits.
 const MAX_RECEIVE_LAG: Time = 10_000_000;
-/// Limit of the random delay between the start or end of a packet's processing and its transfer;
-/// other packets are received and sent meanwhile.
+/// Limit in picoseconds of the random delay before the transfer of a received or sent packet. The
+/// delay stands for transfers of other packets in the meantime.
 const TRANSFER_DELAY: u32 = 2_000_000;
-/// Time by which accelerators read payloads in advance.
+/// Time in picoseconds by which a request can end before the simulated transfer of its payload,
+/// because accelerators read payloads in advance.
 const AHEAD: Time = 1_000_000;
 /// Maximum number of packets that a late thread may catch up on.
 const MAX_BACKLOG: f64 = 64.0;
@@ -69,7 +70,7 @@ struct Simulation {
     events: u64,
 }
 
-/// Decision if a thread continues immediately or at a later event.
+/// Decision whether a thread continues immediately or at a later event.
 #[derive(PartialEq, Eq)]
 enum Next {
     GoesOn,
@@ -110,7 +111,8 @@ impl Simulation {
         }
     }
 
-    /// Executes one action of a thread.
+    /// Executes one action of a thread: receives or takes a packet, runs a processing step, or
+    /// passes the packet on.
     fn act(&mut self, id: usize, now: Time) -> Next {
         let thread = &self.parts.threads[id];
         let stage = &self.parts.clients[thread.client].stages[thread.stage];
@@ -224,7 +226,7 @@ impl Simulation {
         Next::GoesOn
     }
 
-    /// Passes a packet to the next stage; after the last stage, finishes it.
+    /// Passes a packet to the link to the next stage, or finishes it after the last stage.
     fn hand_on(&mut self, id: usize, packet: Packet, now: Time) -> Next {
         let (number, stage) = (self.parts.threads[id].client, self.parts.threads[id].stage);
         let client = &mut self.parts.clients[number];

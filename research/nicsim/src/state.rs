@@ -7,7 +7,7 @@ use crate::packet::Packet;
 use crate::random::Random;
 use crate::time::Time;
 
-/// A running function.
+/// A network function while it runs in the simulation.
 #[derive(Debug)]
 pub struct ClientState {
     /// Name of the function.
@@ -16,33 +16,27 @@ pub struct ClientState {
     pub packets: Option<MemoryRegion>,
     /// Number of buffers, used in turn.
     pub buffers: u32,
-    /// Index of the buffer for the next packet.
+    /// Index of the packet buffer for the next packet.
     pub next_buffer: u32,
-    /// Lines of a packet.
+    /// Number of cache lines of a packet.
     pub packet_lines: u32,
-    /// Bytes of payload.
+    /// Bytes of payload of a packet.
     pub payload: u32,
-    /// Lines of payload.
+    /// Number of cache lines of the payload.
     pub payload_lines: u32,
     /// Average number of matches in a packet.
     pub matches: f64,
-    /// Number of flows.
     pub flows: u32,
     /// Picoseconds between two packets of a thread of the first stage, if the rate is limited.
     pub interval: Option<f64>,
-    /// Cores of the client.
     pub cores: Vec<usize>,
-    /// Range of the client's lines in memory: first line, and end (exclusive).
+    /// Range of the function's cache lines in memory: first line, and end (exclusive), by number.
     pub lines: (u32, u32),
-    /// Random numbers of the client.
     pub random: Random,
-    /// Counters.
     pub counts: Counts,
-    /// Touched pages.
     pub pages: Pages,
-    /// Number of packets in the client, and time of the last update of `counts.inside_time`.
+    /// Number of packets in the function, and time of the last update of `counts.inside_time`.
     pub inside: (u64, Time),
-    /// Stages of the function.
     pub stages: Vec<StageState>,
 }
 
@@ -55,7 +49,7 @@ impl ClientState {
     }
 }
 
-/// A stage of a client.
+/// A stage of a running function.
 #[derive(Debug)]
 pub struct StageState {
     /// Steps in the order of their execution.
@@ -66,7 +60,7 @@ pub struct StageState {
     pub to: Option<usize>,
 }
 
-/// The action of a step.
+/// Action of a step of packet processing.
 #[derive(Debug)]
 pub enum Action {
     /// Executes instructions and memory accesses.
@@ -75,24 +69,24 @@ pub enum Action {
     Call(usize),
 }
 
-/// A thread on its own core.
+/// A thread of a function, on its own core.
 #[derive(Debug)]
 pub struct ThreadState {
-    /// Index of the client.
+    /// Index of the client that the thread belongs to.
     pub client: usize,
-    /// Index of the stage.
+    /// Index of the stage in the client.
     pub stage: usize,
-    /// Index of the core.
     pub core: usize,
-    /// Index of the thread in its stage, and number of threads in the stage.
+    /// Index of the thread among the threads of its pipeline stage, and the number of these
+    /// threads.
     pub part: (u32, u32),
-    /// Position in the thread's part of an array.
+    /// Position of the thread's last access in the part of an array region that only this thread
+    /// uses.
     pub cursor: u32,
-    /// Packet that the thread processes.
     pub packet: Option<Packet>,
-    /// Index of the next step.
+    /// Index of the step that the thread executes next.
     pub step: usize,
-    /// Time since which the thread waits.
+    /// Time since which the thread waits; `None` if it does not wait.
     pub idle_since: Option<Time>,
     /// Time at which the next packet is due, if the rate is limited.
     pub due: f64,

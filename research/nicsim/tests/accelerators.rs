@@ -1,4 +1,4 @@
-//! Accelerators with one client and with several.
+//! Tests the simulated accelerators, with one client and with several.
 
 use crate::support;
 
@@ -66,7 +66,8 @@ fn two_accelerators_do_not_know_of_each_other() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Queues that always have requests are served equally often, however long requests take.
+    /// Checks that queues that always have requests are served equally often, however long requests
+    /// take.
     #[test]
     fn saturated_queues_are_served_in_turn(
         loads in prop::collection::vec((100_u32..1500, 0.0_f64..1500.0), 2..4),

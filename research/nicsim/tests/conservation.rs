@@ -1,4 +1,4 @@
-//! Conservation of packets, and Little's law.
+//! Tests that the simulation conserves packets and obeys Little's law.
 
 use crate::support;
 
@@ -38,7 +38,8 @@ fn every_function_loses_no_packet() {
     }
 }
 
-/// A client that waits for an accelerator has one packet; a pipeline fills its ring.
+/// Checks that a run-to-completion function has one packet at a time, and that a pipeline fills its
+/// ring.
 #[test]
 fn execution_patterns_show_in_packets_inside() {
     let inside =
@@ -48,7 +49,8 @@ fn execution_patterns_show_in_packets_inside() {
     assert!((64.0..=66.0).contains(&inside("NF1-pipeline")));
 }
 
-/// By Little's law, the mean number of requests in an accelerator is the size of the full ring.
+/// Checks Little's law for an accelerator: the mean number of its requests is the size of the full
+/// ring.
 #[test]
 fn accelerators_obey_littles_law() {
     let outcome = simulate(vec![function("regex-bench", 1, 1500, 500.0)], 1.0, 10.0);

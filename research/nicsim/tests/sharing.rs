@@ -1,4 +1,4 @@
-//! Contention for caches and memory.
+//! Tests contention for the simulated caches and memory.
 
 use crate::support;
 
@@ -22,7 +22,8 @@ fn what_fits_into_a_cache_stays_there() {
     assert!(found.clients[0].misses > 0.99, "{:?}", found.clients[0]);
 }
 
-/// Random accesses to an array twice as large as the cache hit in about half of the cases.
+/// Checks that random accesses to an array twice as large as the cache hit in about half of the
+/// cases.
 #[test]
 fn jumps_hit_as_far_as_the_cache_reaches() {
     let client =
@@ -58,7 +59,8 @@ fn memory_saturates() {
     assert!(four.2 > 1.5 * two.2 && two.2 > one.2, "{one:?} {two:?} {four:?}");
 }
 
-/// A simulation of one set in sixteen gives nearly the results of a simulation of all sets.
+/// Checks that a simulation of one cache set in sixteen gives nearly the results of a simulation of
+/// all sets.
 #[test]
 fn sampling_changes_little() {
     let clients = || vec![function("FlowStats", 8000, 1500, 0.0), mem_bench(6_000_000, Some(1e6))];
@@ -94,7 +96,7 @@ fn flows_beyond_the_cache_make_functions_slower() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
-    /// More competitors never make a function faster, up to random effects.
+    /// Checks that more competitors never make a function faster, up to random effects.
     #[test]
     fn contention_makes_nothing_faster(
         name in prop::sample::select(vec!["FlowStats", "NAT", "FlowMonitor", "FlowClassifier"]),

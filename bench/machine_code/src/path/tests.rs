@@ -9,7 +9,8 @@ fn branch(offset: i16) -> Insn {
     Insn::Branch { width: Width::W64, cond: Condition::Eq, dst, src, offset }
 }
 
-/// Builds steps that contain only whether they jump.
+/// Builds a path with one step for each element of `jumps`, which says whether the step jumps. All
+/// other fields of the steps are arbitrary.
 fn flow(jumps: &[bool]) -> Flow {
     let step = |&jumps: &bool| (String::new(), Vec::new(), None, jumps, None, None);
     Flow { steps: jumps.iter().map(step).collect() }

@@ -1,5 +1,5 @@
-//! Outcomes on an example: a correct count, a wrong one, one that depends on a clock, and a
-//! guarantee that a packet exceeds.
+//! Tests the outcomes of replays on an example: a correct count, a wrong one, one that depends on a
+//! clock, and a guarantee that a packet exceeds.
 
 use super::replay;
 use crate::outcome::Outcome;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
 
-/// Returns the program of an example.
+/// Returns the manifest's entry for the first program of an example.
 fn entry(example: &str) -> Entry {
     let file = format!("{}/../../examples/{example}.bpf.o", env!("CARGO_MANIFEST_DIR"));
     let data = std::fs::read(&file).unwrap_or_else(|e| panic!("{file}: {e}"));
@@ -27,7 +27,8 @@ fn guarantee(instructions: u64, witness: &Value) -> Surveyed {
     Surveyed::Guarantee(Guarantee { instructions, assumptions, witness })
 }
 
-/// Counts the instructions of the shortest packet's path, from the message about a wrong count.
+/// Returns the number of instructions that the witness packet executes, from the message about a
+/// wrong count.
 fn executed(kernel: &Kernel, entry: &Entry, witness: &Value) -> u64 {
     match replay(kernel, entry, &guarantee(u64::MAX, witness)) {
         Outcome::Different(how) => {

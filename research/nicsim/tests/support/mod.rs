@@ -1,8 +1,8 @@
-//! Helpers for several tests.
+//! Functions that create clients and run simulations for several tests.
 
 use slowpath_nicsim::{Client, Device, Functions, NicError, Outcome, Scenario, run};
 
-/// Runs clients for a warm-up and a measured period.
+/// Simulates clients. Returns the outcome of the measured period, which follows a warm-up.
 pub fn simulate(clients: Vec<Client>, warm_up_ms: f64, measured_ms: f64) -> Outcome {
     let scenario = Scenario { warm_up_ms, measured_ms, ..Scenario::new(clients, 1) };
     outcome(&scenario).expect("it is possible")
@@ -18,7 +18,8 @@ pub fn function(name: &str, flows: u32, packet_bytes: u32, mtbr: f64) -> Client 
     Client { flows, packet_bytes, mtbr, ..Client::new(name) }
 }
 
-/// Creates a client `mem-bench`; `rate` is iterations per second, each over 32 lines.
+/// Creates a client for the competitor `mem-bench`; `rate` is iterations per second, each over 32
+/// cache lines.
 pub fn mem_bench(working_set: u64, rate: Option<f64>) -> Client {
     Client { working_set, rate, ..Client::new("mem-bench") }
 }
