@@ -7,14 +7,11 @@ from typing import NamedTuple
 from slowpath.core.engine.objects import Given, ProgramInfo
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.programs.sources import Clang
-from slowpath.insights.blocks import card
 from slowpath.insights.blocks.backend import Assembler
-from slowpath.insights.blocks.counted import UNREACHED, Module, count, load
+from slowpath.insights.blocks.counted import UNREACHED, Module, compiled_for_card, count, load
 from slowpath.insights.blocks.counting import counted
 from slowpath.insights.blocks.documents import Question
-from slowpath.insights.blocks.elf import Code
 from slowpath.insights.blocks.learnt import Described
 from slowpath.insights.blocks.lowering import (
     Machine,
@@ -86,7 +83,7 @@ def pairs(file: str, flags: tuple[str, ...] = ()) -> Iterator[Counted]:
 def _of(
     question: Question, module: Module, program: ProgramInfo, machine: Machine
 ) -> Iterator[Pair]:
-    done = count(question, module, program, Stopping())
+    done = count(question, module, program, Stopping()).program
     traced = module.language.traced(program.name, ["context"])
     made = blocks(machine, program.name, {name: [] for name in traced} | _given(module, program))
     rows = {one["name"]: one for one in done["functions"]}
@@ -119,9 +116,7 @@ def _slots(
     question: Question, module: Module, program: ProgramInfo, exact: Machine
 ) -> Iterator[Slot]:
     """Yield the exact instruction and access counts of each BPF instruction of a program."""
-    btf = KernelBtf(None).for_program(needed=program.needs_kernel)
-    subject = card.Subject(question.file, program.number, program.name, module.layout, btf)
-    done = card.lower(subject, Code(module.object), question.map_abi, Stopping())
+    done = compiled_for_card(question, module, program, Stopping())
     alone = {
         name: [one._replace(block=str(at)) for at, one in enumerate(placed)]
         for name, placed in module.layout.items()

@@ -8,27 +8,36 @@ from typing import final
 from slowpath.core.schema.results import Refusal
 
 _Packet = tuple[bytes, int, int | None]
-"""A packet: its captured bytes, its length on the wire, and its timestamp in nanoseconds."""
+"""A packet: its captured bytes, its length on the wire in bytes, and its timestamp in nanoseconds
+(`None` if the file has none)."""
 _Member = tuple[str, str, str | None]
-"""Name of a program, its file, and its name in the file, if stated."""
+"""A program of a topology: its name, its file, and its name in the file, if stated."""
 _How = tuple[str | None, str | None, bool]
-"""Mode of rewriting, name of the fused program, and true to request control-flow graphs."""
+"""Options of a rewriting: its mode, the name of the fused program, and true to request control-flow
+graphs."""
 _Rewritten = tuple[str, list[bytes | None], _Fused | None, list[str], str | None]
-"""Result of rewriting: the report as JSON text, the object of each rewritten program, the fused
-program, test inputs for each program, and graphs as JSON text. Test inputs are the JSON text of a
-list of packets, in hexadecimal, each with the `maps` of a witness."""
+"""Result of rewriting a chain, in five parts. The first is the report as JSON text; the second has
+the object of each rewritten program. The third is the chain fused into one program. The fourth has
+test inputs for each program, as JSON text: packets in hexadecimal, each with map content. The fifth
+has control-flow graphs as JSON text."""
 _Fused = tuple[bytes, bytes | None, str, dict[str, str], str]
-"""The fused program in five parts: its object; for comparison, an object with separate programs
-that call each other; the name of the first separate program, or the reason why there are none;
-names of maps in both objects, by their names in the chain; test inputs."""
+"""A chain fused into one program, in five parts. The first is the object of this program. The
+second, for comparison, is an object in which the programs stay separate and call each other; the
+third is the name of its first program, or the reason why there is no such object. The fourth maps
+names of maps in the chain to names in both objects. The fifth has test inputs."""
 _Behind = tuple[Chain, list[tuple[Object, int]], int]
 """A chain, the objects of its programs, each with the number of its program, and the number of one
 program."""
 _Subject = tuple[str, Object, int, Btf | None]
-"""Name of a file, its content, the number of a program in it, and the types of its kernel."""
+"""A program to compile: the name of its file, the file's content, the program's number in it, and
+the types of its kernel."""
+_WithStandIns = tuple[str, list[tuple[str, int | None]], list[tuple[str, int, str, bool]]]
+"""A compiled program as JSON text, its functions with their first slots (`None` if not compiled),
+and the replaced instructions: function, slot, reason, and true for an access to memory."""
 _Token = tuple[list[str], int, str]
-"""An instruction: its words, the number of the card's instructions as far as lengths and positions
-determine it, and the memory that it accesses, or an empty text."""
+"""An instruction as tokens, in three parts. The first has the words of its text. The second is the
+number of SmartNIC instructions that it needs, as far as lengths and offsets determine it. The third
+is the kind of memory that it accesses, or empty."""
 _Fed = tuple[Object, int, str]
 """An XDP program with its traffic: the object, the number of the program in it, and the JSON text
 of a `slowpath_ingress::TrafficSpec`."""
@@ -67,11 +76,11 @@ class Analysis:
 class Capture:
     """A capture file that is being read."""
     def __new__(cls, file: str) -> Capture:
-        """Opens a file.
+        """Opens a capture file.
 
-        Raises an `Error`."""
+        Raises an `Error` if it cannot be read."""
     def packets(self, count: int) -> list[_Packet]:
-        """Returns up to `count` further packets; none at the end.
+        """Returns the next packets of the file, at most `count`; an empty list at the end.
 
         Raises an `Error` if the file is damaged, and then loses the packets of this call before the
         damage."""
@@ -87,16 +96,18 @@ class Chain:
         contradictory."""
     @property
     def members(self) -> list[_Member]:
-        """Programs in the order of the description."""
+        """Programs of the chain, in the order of its description."""
     @property
     def lines(self) -> list[int]:
-        """Line of the description that names each program."""
+        """Number of the line in the description that names each program."""
     @property
     def devices(self) -> list[str | None]:
-        """Device of each program, in the order of the programs."""
+        """Devices of all programs, without duplicates, in the order of the programs; `None` stands
+        for programs without a device."""
     @property
     def targets(self) -> list[tuple[str, str, int]]:
-        """Stated targets of devices: device, target, and line of the description."""
+        """Targets that the description states for devices: device, target, and number of the
+        line."""
     def on_device(self, device: str | None) -> list[int]:
         """Returns the numbers of the programs that run on a device."""
     def combine(
@@ -108,9 +119,10 @@ class Chain:
         known: KnownStart | None = None,
     ) -> Object:
         """Combines the objects of all programs into one file; each object comes with the number of
-        its program. With several devices, only the work of `device` counts. The programs with the
-        numbers `compiled` run in compiled form. The file is for packets and maps that match
-        `known`, or for any without it. Raises `Error` if the objects do not fit together."""
+        its program. If the programs run on several devices, only the work on `device` is counted.
+        `compiled` has the numbers of programs that run in compiled form instead of as BPF. `known`
+        restricts the analysis to certain packets and map content; without it, any are possible.
+        Raises `Error` if the objects do not fit together."""
     def combine_for(
         self,
         name: str,
@@ -149,8 +161,8 @@ class Chain:
         read-only data from `maps`, the text of a file with map content. Raises `Error` if a
         variable is unknown or a value does not fit."""
     def start_maps(self, objects: list[tuple[Object, int]], text: str) -> str:
-        """Converts a file with map content into the `maps` of a witness of the whole chain, as JSON
-        text. Raises `Error` if the file cannot be read."""
+        """Converts `text`, the text of a file with map content, into the form that the `maps` of a
+        witness have, as JSON text, for the whole chain. Raises `Error` if it cannot be read."""
     def known_start(
         self,
         objects: list[tuple[Object, int]],
@@ -159,10 +171,11 @@ class Chain:
         frozen: set[tuple[int, str]],
         generations: list[tuple[int, str]],
     ) -> KnownStart:
-        """Collects knowledge about runs. `assumed` are facts, in words, about packets that arrive
-        at the first program. `maps` is the text of a file with content for the maps `frozen`. The
-        maps `generations` are zero. A map is given by the number of its program and its name in the
-        object. Raises `Error` if facts or text cannot be read."""
+        """Collects facts and map content that are known before the first program runs. `assumed`
+        are facts, in words, about packets that arrive at this program. `maps` is the text of a file
+        with the content of the maps `frozen`. The maps `generations` contain zero, which says that
+        nobody has changed a frozen map. A map is given by the number of its program and its name in
+        the object. Raises `Error` if facts or text cannot be read."""
     def rewrite(
         self,
         objects: list[tuple[Object, int]],
@@ -186,7 +199,7 @@ class Chain:
 
 @final
 class KnownStart:
-    """Knowledge about runs through a chain: facts about arriving packets and content of maps."""
+    """Facts and map content that are known before the first program of a chain runs."""
 
 @final
 class Rewriting:
@@ -218,6 +231,19 @@ def compile_program(
     """Compiles a program for a device. Returns the result as JSON text. `options` are as for
     `Analysis`. Raises `Error` if the device cannot run the program, or if `stop` ends the work."""
 
+def compile_with_stand_ins(
+    subject: _Subject,
+    target: Target,
+    options: dict[str, object],
+    kernel_calls: list[tuple[str, int, str]],
+    verified: bool,
+    stop: Stop,
+) -> _WithStandIns:
+    """Compiles a program for a device, with stand-ins for all instructions that the device lacks.
+    `kernel_calls` lists calls of functions outside the object: function, slot and callee.
+    `verified` is false for a program that the kernel's verifier might reject. Raises `Error` if
+    stand-ins do not help, or if `stop` ends the work."""
+
 def verify_program(
     subject: _Subject, target: Target, options: dict[str, object], stop: Stop
 ) -> str:
@@ -236,11 +262,10 @@ class Error(Exception):
     instruction: int | None
     stopped: str | None
     refusals: list[Refusal]
-    refused: list[list[int]]  # instructions of each refusal; empty: the whole program
 
 @final
 class Flow:
-    """The instructions of a path in order, with their properties."""
+    """The instructions of a path in order, with the properties that a time estimate needs."""
     def __new__(cls, text: str) -> Flow:
         """Reads a path from JSON text, as written by `text`.
 
@@ -249,30 +274,31 @@ class Flow:
         """Returns the path as JSON text."""
     @property
     def calls(self) -> list[tuple[str, int, bool | None]]:
-        """For each kernel call: helper with type of map, number of processed bytes, and true if the
-        call returns 0."""
+        """The calls of kernel functions. For each: the name of the helper with the type of its map,
+        the number of processed bytes, and whether the call returns 0 (`None` if unknown)."""
     @property
     def instructions(self) -> int:
         """Number of instructions."""
 
 def flow(case: Case) -> Flow | None:
-    """Returns the path of a case; `None` if it is unknown."""
+    """Returns the instructions that a measured case executes; `None` if they are unknown."""
 
 def nanoseconds(flows: list[Flow], target: Target, entries: int = 1) -> list[float]:
-    """Estimates the time of each path on a target, as nanoseconds of one iteration of the kernel's
-    loop. Each map has `entries` entries; 0: as many as the path needs.
+    """Estimates the time of each path on a target, as nanoseconds of one iteration of the loop in
+    which the kernel runs a program for tests. Each map has `entries` entries; 0: as many as the
+    path needs.
 
     # Errors If the target has no time estimates."""
 
 @final
 class Bound:
-    """The bound became tighter."""
+    """An event of an analysis: the bound became tighter."""
     @property
     def value(self) -> float:
         """Guarantee so far, in the unit of the metric: bit/s, packets/s, or a count."""
     @property
     def seconds(self) -> float:
-        """Seconds since the start."""
+        """Seconds since the start of the analysis."""
     @property
     def candidates(self) -> int:
         """Number of paths examined so far."""
@@ -282,27 +308,28 @@ class Bound:
 
 @final
 class Path:
-    """A satisfiable path was found."""
+    """An event of an analysis: a satisfiable path was found."""
     @property
     def index(self) -> int:
         """Number of the path, from 1."""
 
 @final
 class Result:
-    """The final result; the last event of an analysis."""
+    """The last event of an analysis, with the final result."""
     @property
     def json(self) -> str:
-        """One entry of `results`, as a JSON object."""
+        """One entry of `results` in the output of `bound`, as a JSON object."""
     @property
     def detail(self) -> str:
-        """Additional data for the human-readable report, as a JSON object."""
+        """Data that only the human-readable report shows, as a JSON object."""
 
 @final
 class SoFar:
-    """The result if the analysis ended now."""
+    """An event of an analysis, with the result if the analysis ended now."""
     @property
     def json(self) -> str:
-        """One entry of `results` as a JSON object, with one path and without profile."""
+        """One entry of `results` in the output of `bound`, as a JSON object with one path and
+        without profile."""
 
 @final
 class Functions:
@@ -311,33 +338,35 @@ class Functions:
     def tokens(
         self, entry: str, arguments: list[Given], own: set[str], results: dict[str, Given]
     ) -> list[tuple[str, list[_Token]]]:
-        """Returns the instructions of a function and of all functions in `own` that it calls.
-        `results` has the results of functions that are not in `own`."""
+        """Returns the instructions of the function `entry` and of all functions in `own` that it
+        calls. `arguments` are facts about its arguments, and `results` facts about the results of
+        functions that are not in `own`."""
 
 @final
 class Given:
-    """Knowledge about an argument, or about a function's result."""
+    """A fact about an argument, or about the result of a function."""
     @staticmethod
     def number(bits: int) -> Given:
-        """A number of `bits` bits."""
+        """States that the value is a number of at most `bits` bits."""
     @staticmethod
     def context(data: int, data_end: int) -> Given:
-        """The context of an XDP program, with the offsets of the packet's start and end."""
+        """States that the value is the context of an XDP program; `data` and `data_end` are the
+        offsets of the fields for the packet's start and end."""
     @staticmethod
     def descriptor() -> Given:
-        """An object that describes a packet."""
+        """States that the value is an object that describes a packet."""
     @staticmethod
     def packet() -> Given:
-        """A pointer into the packet."""
+        """States that the value is a pointer into the packet."""
     @staticmethod
     def state() -> Given:
-        """A pointer to state."""
+        """States that the value is a pointer to the function's state."""
     @staticmethod
     def unknown() -> Given:
-        """A pointer to unknown memory."""
+        """States that the value is a pointer to unknown memory."""
     @staticmethod
     def verdict() -> Given:
-        """A number that is not a pointer to the device's memory."""
+        """States that the value is a number, not a pointer to the device's memory."""
 
 @final
 class Kernel:
@@ -354,24 +383,25 @@ class Kernel:
 
 @final
 class LiveCase:
-    """A path that live packets take."""
+    """A path that is timed with live packets, which really go where the program sends them."""
     def __new__(cls, station: Station, case: Case, batch: int) -> LiveCase:
         """Prepares a path for live packets that are sent in batches of `batch`.
 
         Raises an `Error` if live packets do not take the path."""
     @property
     def rewritten(self) -> bool:
-        """True if each packet must be rewritten."""
+        """True if a program in front must rewrite each packet before it is processed."""
     @property
     def counted(self) -> int:
-        """Number of packets that took the path in succession; a load times at most as many."""
+        """Number of successive packets that were seen to take the path. At most as many are timed
+        before the maps are loaded anew, because further packets might take another path."""
     @property
     def unreceived(self) -> str | None:
-        """Reason why a device cannot receive these packets; `None` if it can."""
+        """Reason why a network device cannot receive the packets of the path; `None` if it can."""
 
 @final
 class LiveLoad:
-    """Live paths in the kernel."""
+    """Paths loaded in the kernel, each with its own devices, to be timed with live packets."""
     def __new__(cls, station: Station, cases: list[LiveCase]) -> LiveLoad:
         """Loads the paths, each with its own devices.
 
@@ -379,7 +409,8 @@ class LiveLoad:
     def sample(
         self, station: Station, asked: tuple[int, int], frames: int, batch: int
     ) -> tuple[int, int, int, int]:
-        """Times a subject of a path. `key` has the number of the path, and that of the subject in
+        """Times the program of a path, its minimal counterpart or a device with live packets.
+        `asked` has the number of the path, and the number of what is timed, an index into
         `slowpath_measure::live::LiveSubject::ALL`. Returns the nanoseconds until all packets were
         sent, and how many packets were sent, arrived and were dropped."""
 
@@ -389,7 +420,7 @@ class Busy:
 
 @final
 class Case:
-    """A path that can be timed."""
+    """A path through a program, with the packet and maps that take it, that can be timed."""
     @property
     def arrangement(self) -> str:
         """Way in which repetitions are made to take the path: `repeated` or `restored`."""
@@ -399,26 +430,28 @@ class Case:
         calls."""
     @property
     def repetitions(self) -> int:
-        """Number of repetitions that may be timed with the maps of one load."""
+        """Maximum number of repetitions that may be timed before the maps are loaded anew."""
     @property
     def action(self) -> int:
         """Return value of the program (`enum xdp_action`)."""
     @property
     def instructions(self) -> int:
-        """Number of instructions, counted by the kernel."""
+        """Number of instructions that a run executes, counted by the kernel."""
     @property
     def later(self) -> Later | None:
-        """Behaviour of the packets after the first one; `None` if they take the same path."""
+        """Behaviour of later packets on the same maps; `None` if they take the same path as the
+        first one."""
     @property
     def path(self) -> str | None:
         """Identity of the path in hexadecimal; `None` if unknown."""
     @property
     def answered(self) -> list[str]:
-        """Helpers whose result is replaced."""
+        """Helpers whose result is replaced, because the path needs another result than the
+        kernel's."""
     @property
     def omitted(self) -> list[str]:
-        """Helpers that are not called, because a call would have effects; the time does not include
-        them."""
+        """Helpers that are not called, because a call would have side effects; the time does not
+        include their calls."""
 
 @final
 class Cold:
@@ -434,11 +467,12 @@ class Cold:
         """Ranges of packet bytes that differ between flows: offsets and lengths."""
     @property
     def limited(self) -> str | None:
-        """Reason why the elements do not exceed the cache; `None` if they do."""
+        """Reason why the map elements of all flows together are not larger than the cache; `None`
+        if they are."""
 
 @final
 class Later:
-    """Behaviour of the packets after the first one, which find its changes in the maps."""
+    """Behaviour of later packets, which find the changes that the first packet made to the maps."""
     @property
     def action(self) -> int:
         """Return value for a second packet (`enum xdp_action`)."""
@@ -493,9 +527,9 @@ class Station:
         Raises an `Error`. If kernel and interpreter disagree, its kind is `defect` and its `report`
         has all data to reproduce the problem."""
     def load(self, cases: list[Case]) -> Load:
-        """Loads cases, each with its own maps."""
+        """Loads the programs of cases into the kernel, each with its own maps."""
     def load_busy(self) -> Busy:
-        """Loads the busy loop."""
+        """Loads the busy loop, which detects disturbances while programs are timed."""
     def sample_busy(self, busy: Busy, repeat: int) -> tuple[int, int, int]:
         """Times the busy loop in one call of `repeat` runs. Returns the total nanoseconds, the
         number of runs, and the last return value."""
@@ -511,16 +545,17 @@ class Station:
 
         Raises an `Error` with the reason if there are no such packets."""
     def load_cold(self, cases: list[Cold]) -> Load:
-        """Loads cold cases, each followed by an empty program that gets the same packets."""
+        """Loads cases whose map elements exceed the cache, each followed by an empty program that
+        gets the same packets."""
     def sample(self, load: Load, subject: int, repeat: int) -> tuple[int, int, int]:
-        """Times a case of a load by its number, or a reference by its negative number (see
-        `slowpath_measure::Reference::ALL`), in one call of `repeat` runs. Returns the total
-        nanoseconds, the number of runs, and the last return value."""
+        """Times a loaded program in one call of `repeat` runs. `subject` is the number of a case in
+        `load`, or the negative number of a reference program (`slowpath_measure::Reference::ALL`).
+        Returns the total nanoseconds, the number of runs, and the last return value."""
 
 @final
 class Model:
-    """A model of the time of a component as a function of one parameter, fitted to an
-    experiment."""
+    """A model of the time that a component of the machine needs, such as a map lookup, as a
+    function of one parameter. It was fitted to the measurements of an experiment."""
     @property
     def name(self) -> str:
         """Name of the experiment."""
@@ -535,7 +570,7 @@ class Model:
         """Smallest and largest measured value of the parameter."""
     @property
     def segments(self) -> int:
-        """Number of segments, each with its own function."""
+        """Number of segments of the parameter's range, each with its own function."""
     @property
     def error(self) -> float:
         """Symmetric mean absolute percentage error, as a fraction."""
@@ -544,18 +579,19 @@ class Model:
         """Like `error`, for points that were not part of the fit; `None` without such points."""
     @property
     def calls(self) -> list[str]:
-        """Kernel calls whose price follows the model."""
+        """Kernel calls whose time is computed with the model."""
     def at(self, value: float) -> float | None:
         """Returns the nanoseconds at a value of the parameter; `None` if the model has no value."""
 
 @final
 class Mix:
-    """Subjects and competitors, ready to run."""
+    """The measured network functions (subjects) and their competitors, ready to run."""
     def __new__(
         cls, spec: str, stop: Stop, kernel: Kernel | None = None, programs: list[_Fed] = ...
     ) -> Mix:
         """Allocates packets, tables and working sets for `spec`, the JSON text of a
-        `slowpath_neighbours::MixSpec`. Its given work is `programs`, which run in `kernel`.
+        `slowpath_neighbours::MixSpec`. Work of the kind `given` refers to `programs` by index;
+        these run in `kernel`.
 
         Raises an `Error`, of kind `unavailable` if the machine lacks a requirement."""
     def block(self, beside: bool, warm: float, seconds: float, stop: Stop) -> str | None:
@@ -591,6 +627,11 @@ class Object:
         """Returns the object with `variables` (`NAME=VALUE`) set and with read-only data from
         `maps`, the text of a file with map content. Raises `Error` if a variable is unknown or a
         value does not fit."""
+    def with_replaced_calls(self, calls: list[tuple[str, int]]) -> Object:
+        """Returns the object with stand-ins for these calls, each a function and a slot in it.
+        Raises `Error` if there is no such call."""
+    def function_slots(self) -> list[tuple[str, int]]:
+        """Returns the number of instruction slots of each function; none for a listing."""
     def map_names(self) -> list[str]:
         """Returns the names of the maps of a BPF object; none for a listing."""
     def run_maps(self, text: str) -> str:
@@ -609,10 +650,10 @@ class Program:
         """Number of the program in the object."""
     @property
     def section(self) -> str:
-        """Section of its entry function."""
+        """Section of the program's entry function."""
     @property
     def name(self) -> str:
-        """Name of its entry function."""
+        """Name of the program's entry function."""
     @property
     def kind(self) -> str:
         """Type of the program: `xdp`, `sched_cls`, ...; `unknown` if it cannot be derived."""
@@ -669,29 +710,31 @@ def rehearse(
 
 @final
 class Stretch:
-    """A part of a path."""
+    """A part of a path. Its time is that of the path up to the end of the stretch, minus that of
+    the path up to its start."""
     @property
     def case(self) -> Case:
-        """The path up to the end of the stretch. The last case is the whole path, with queries at
-        all points."""
+        """The path up to the end of the stretch. The last stretch has the whole path, with checks
+        at all points at which the path was divided."""
     @property
     def questions(self) -> int:
-        """Number of queries that the case executes."""
+        """Number of checks that a run of the case executes."""
     @property
     def from_instruction(self) -> int:
-        """First instruction of the stretch."""
+        """8-byte slot of the first instruction of the stretch."""
     @property
     def to_instruction(self) -> int | None:
-        """First instruction after the stretch; None at the end of the program."""
+        """8-byte slot of the first instruction after the stretch; None at the end of the
+        program."""
     @property
     def instructions(self) -> int:
-        """Number of executed instructions."""
+        """Number of instructions that the stretch executes."""
     @property
     def call(self) -> str | None:
         """Name of the only function that the stretch calls, if it calls one."""
     @property
     def source(self) -> tuple[str, int, str] | None:
-        """Source file, line number and text."""
+        """Source file, line number and text of the line that the stretch belongs to."""
 
 def stretches(station: Station, case: Case) -> tuple[list[Stretch], list[int]]:
     """Divides a path into stretches. Returns them with the instructions at which it cannot be
@@ -707,7 +750,7 @@ class Target:
         """Returns the built-in target with a name, or the one that `text` describes."""
     @property
     def name(self) -> str:
-        """Name that the user gave."""
+        """Name of the target, as the user gave it."""
     def problems(self) -> list[str]:
         """Returns all problems of the description, including those that leave it usable."""
     @property
@@ -738,10 +781,10 @@ class Topology:
     def __new__(cls, text: str) -> Topology: ...
     @property
     def members(self) -> list[_Member]:
-        """Programs in the order of the description."""
+        """Programs of the topology, in the order of its description."""
     @property
     def lines(self) -> list[int]:
-        """Line of the description that names each program."""
+        """Number of the line in the description that names each program."""
     def plan(
         self,
         objects: list[tuple[Object, int, str]],
@@ -766,7 +809,7 @@ class Topology:
 
 @final
 class Trace:
-    """A capture file that is run through a program, on the thread of a station."""
+    """A capture file whose packets run through a program, on the timing thread of a `Station`."""
     def __new__(
         cls, station: Station, content: Object, program: int, file: str, maps: str | None
     ) -> Trace:
@@ -775,7 +818,8 @@ class Trace:
 
         Raises an `Error`."""
     def advance(self, station: Station, milliseconds: int) -> bool:
-        """Runs packets for about `milliseconds`. Returns true if more may follow."""
+        """Runs the next packets of the trace for about `milliseconds`. Returns true if more packets
+        may follow."""
     @property
     def packets(self) -> int:
         """Number of packets read so far."""

@@ -27,7 +27,6 @@ _ERROR = '''class Error(Exception):
     instruction: int | None
     stopped: str | None
     refusals: list[Refusal]
-    refused: list[list[int]]  # instructions of each refusal; empty: the whole program
 '''
 """Text of the stub for the exception, whose fields the binding adds only at run time."""
 _RETURNED = {("Analysis", "__next__"): "Bound | Path | SoFar | Result | None"}

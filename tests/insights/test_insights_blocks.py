@@ -9,15 +9,11 @@ from typing import Any
 import pytest
 
 from insights_counted import error_of
-from slowpath.core.engine import analyses, objects, targets
+from slowpath.core.engine import objects
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.clang import compile_c
 from slowpath.core.programs.sources import Clang
-from slowpath.insights.blocks.block_map import BpfInstruction, layout, linked
-from slowpath.insights.blocks.card import OF_ANY_KIND, depth, is_call, stand_in_for
-from slowpath.insights.blocks.counted import count, load
-from slowpath.insights.blocks.documents import TARGET, Question
-from slowpath.insights.blocks.elf import Code
+from slowpath.insights.blocks.block_map import BpfInstruction, layout, slots_of
 from slowpath.insights.blocks.report import blocks_text
 from slowpath.insights.source.bpf_steps import compile_to_ir, lowered
 from support import GOLDEN, ROOT, check_golden, remembered, slowpath
@@ -36,6 +32,13 @@ def predicted(file: Path | str, *options: str) -> dict[str, Any]:
     words = ("insights", "blocks", file, "--format", "json", *options)
     read: dict[str, Any] = json.loads(remembered(*words))
     return read
+
+
+def instructions_of(file: str, data: bytes) -> list[str]:
+    """Return the instructions of the program of an object as text."""
+    view = objects.View([0], None, listing=True, deadline_seconds=60, memory_bytes=None)
+    shown = json.loads(objects.show(file, objects.read_object(file, data), view, Stopping()))
+    return [one["text"] for one in shown["programs"][0]["listing"]]
 
 
 def blocks_of(program: dict[str, Any]) -> list[dict[str, Any]]:
@@ -71,11 +74,11 @@ def test_separate_steps_make_the_object_of_clang() -> None:
     for name in ("flow_monitor", "header_parser", "tunnel"):
         file = str(ROOT / f"examples/{name}.bpf.c")
         clang = Clang()
-        stepwise = Code(lowered(file, compile_to_ir(file, clang), clang).object)
-        at_once = Code(compile_c(file, clang))
-        for function in layout(lowered(file, compile_to_ir(file, clang), clang).assembler):
-            assert stepwise.instructions(function) == at_once.instructions(function)
-            assert stepwise.slots(function)
+        stepwise = lowered(file, compile_to_ir(file, clang), clang)
+        instructions = [
+            instructions_of(file, data) for data in (stepwise.object, compile_c(file, clang))
+        ]
+        assert instructions[0] == instructions[1] != []
 
 
 def test_variables_may_have_names_of_unnamed_values(tmp_path: Path) -> None:
@@ -185,52 +188,6 @@ def test_accesses_through_merged_pointers_are_classified() -> None:
     assert block["accesses"] == {"packet": 8, "state": 2, "unknown": 0}
 
 
-def test_the_refusal_of_unknown_pointers_has_this_text() -> None:
-    """Check the text with which the code generator rejects pointers of unknown kind.
-
-    The rejection has no error code, so slowpath recognises it by this text.
-    """
-    file = "examples/firewall.bpf.o"
-    found = objects.read_object(file, (ROOT / file).read_bytes())
-    options = analyses.Options(map_abi="call")
-    with pytest.raises(analyses.RefusedError) as caught:
-        analyses.compiled(
-            objects.Subject(file, found, 0, None),
-            targets.builtin_target(TARGET),
-            options,
-            Stopping(),
-        )
-    assert OF_ANY_KIND in [one["reason"] for one in caught.value.refusals]
-
-
-def test_all_refusals_are_found_in_one_compilation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Check that 60 unsupported operations do not take more compilations than one."""
-    compiled, compilations = analyses.compiled, list[int]()
-
-    def counting(*arguments: Any) -> Any:
-        compilations[-1] += 1
-        return compiled(*arguments)
-
-    monkeypatch.setattr(analyses, "compiled", counting)
-    for times in (1, 60):
-        compilations.append(0)
-        file = tmp_path / f"{times}.bpf.c"
-        more = "".join(f"table[data[{20 + at}] % 60]++;" for at in range(times))
-        file.write_text(GLOBALS % more)
-        question = Question(str(file), None, "call", Clang(), "exact")
-        module = load(question, compile_to_ir(question.file, question.clang))
-        [program] = module.programs
-        blocks = blocks_of(dict(count(question, module, program, Stopping())))
-        refused = Counter[str]()
-        for block in blocks:
-            refused.update({one["what"]: one["times"] for one in block["refused"]})
-        assert refused["a remainder: the card has no instruction for it"] == times
-        assert refused["a global variable: the card has no global data"] > 2 * times
-    assert compilations[0] == compilations[1] <= 4
-
-
 def test_stand_ins_leave_all_blocks_reachable() -> None:
     """Check that placeholders for unsupported operations do not make any block unreachable.
 
@@ -335,28 +292,5 @@ def test_layout_of_assembler() -> None:
         BpfInstruction("if.end", 1, None),
     ]
     assert functions["first"] == [BpfInstruction("", 1, None)]
-    assert linked("main", functions) == [("main", 0), ("third", 9), ("second", 10), ("first", 12)]
-
-
-def test_stand_ins_keep_the_slots_and_drop_the_base() -> None:
-    load = bytes([0x61, 0x32, 8, 0, 0, 0, 0, 0])  # r2 = *(u32 *)(r3 + 8)
-    assert stand_in_for(load, 20) == bytes([0x61, 0xA2, 0xE0, 0xFF, 0, 0, 0, 0])
-    assert stand_in_for(load, 512) == bytes([0x61, 0xA2, 0x00, 0xFE, 0, 0, 0, 0])
-    store = bytes([0x63, 0x43, 8, 0, 0, 0, 0, 0])  # *(u32 *)(r3 + 8) = r4
-    assert stand_in_for(store, 0) == bytes([0xBF, 0x44, 0, 0, 0, 0, 0, 0])
-    call = bytes([0x85, 0, 0, 0, 5, 0, 0, 0])
-    assert is_call(call)
-    assert stand_in_for(call, 0) == bytes([0x85, 0, 0, 0, 7, 0, 0, 0])
-    wide = bytes([0x18, 0x01, 0, 0, 0, 0, 0, 0])
-    assert len(stand_in_for(wide, 0) or b"") == 16
-    assert stand_in_for(bytes([0x05, 0, 1, 0, 0, 0, 0, 0]), 0) is None  # a jump
-
-
-def test_depth_of_the_stack() -> None:
-    move = bytes([0xBF, 0xA2, 0, 0, 0, 0, 0, 0])  # r2 = r10
-    add = bytes([0x07, 0x02, 0, 0, 0xD8, 0xFF, 0xFF, 0xFF])  # r2 += -40
-    store = bytes([0x7B, 0x1A, 0xF8, 0xFF, 0, 0, 0, 0])  # *(u64 *)(r10 - 8) = r1
-    other = bytes([0x7B, 0x13, 0x00, 0xFF, 0, 0, 0, 0])  # *(u64 *)(r3 - 256) = r1
-    assert depth([store, other]) == 8
-    assert depth([move, add, store]) == 40
-    assert depth([add]) == 0
+    slots = [(name, slot) for name, slot, _ in slots_of(functions)]
+    assert slots[:4] == [("main", 0), ("main", 2), ("main", 4), ("main", 5)]

@@ -29,6 +29,7 @@ pub mod tokens;
 
 pub use error::CompileError;
 pub use refusal::{Refusal, Refusals};
+pub use subset::POINTER_OF_SEVERAL_KINDS;
 
 use slowpath_bpf::lift::{LiftOptions, lift, registers};
 use slowpath_bpf::{BpfProgram, Object};

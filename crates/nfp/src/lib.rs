@@ -24,7 +24,10 @@ mod parse;
 mod print;
 pub mod word;
 
-pub use codegen::{CompileError, CompileOptions, Compiled, Refusal, Refusals, compile, tokens};
+pub use codegen::{
+    CompileError, CompileOptions, Compiled, POINTER_OF_SEVERAL_KINDS, Refusal, Refusals, compile,
+    tokens,
+};
 pub use firmware::{MapAbi, RECEIVE};
 pub use insn::{Address, BranchCondition, Insn, MemCommand};
 pub use lift::{LiftCause, LiftError, LiftOptions, lift};

@@ -38,6 +38,36 @@ pub fn compile_program(
     compiled.map_err(|error| errors::exception(py, &error))
 }
 
+/// A compiled program as JSON text, its functions with their first slots (`None` if not compiled),
+/// and the replaced instructions: function, slot, reason, and true for an access to memory.
+type WithStandIns = (String, Vec<(String, Option<usize>)>, Vec<(String, usize, String, bool)>);
+
+/// Compiles a program for a device, with stand-ins for all instructions that the device lacks.
+/// `kernel_calls` lists calls of functions outside the object: function, slot and callee.
+/// `verified` is false for a program that the kernel's verifier might reject. Raises `Error` if
+/// stand-ins do not help, or if `stop` ends the work.
+#[pyfunction]
+pub fn compile_with_stand_ins(
+    py: Python<'_>,
+    subject: Subject,
+    target: &Target,
+    options: &Bound<'_, PyDict>,
+    kernel_calls: Vec<(String, usize, String)>,
+    verified: bool,
+    stop: &Stop,
+) -> PyResult<WithStandIns> {
+    let request = request(subject, target, options)?;
+    let calls = kernel_calls.into_iter();
+    let calls: Vec<_> = calls.map(|(function, slot, callee)| ((function, slot), callee)).collect();
+    let done = worker::run(py, stop, move |stop| {
+        slowpath::compile_with_stand_ins(&request, &calls, verified, stop)
+    })?;
+    let done = done.map_err(|error| errors::exception(py, &error))?;
+    let stand_ins = done.stand_ins.into_iter();
+    let stand_ins = stand_ins.map(|one| (one.function, one.slot, one.reason, one.accesses_memory));
+    Ok((done.compiled, done.functions, stand_ins.collect()))
+}
+
 /// Checks whether the compiled program is equivalent to the BPF program for packets of `target`.
 /// Returns the result as JSON text. Raises `Error` as `compile_program` does. `stop` ends the work
 /// with the results so far.

@@ -10,9 +10,8 @@ pyo3::create_exception!(
     _core,
     Error,
     PyException,
-    "Why the engine cannot do what it is asked for. Its fields are those of `slowpath::Failure`, \
-     `refusals`, all that a device lacks for the program, and `refused`, for each of these all its \
-     instructions."
+    "Error of the engine. Its fields are those of `slowpath::Failure`, and `refusals`: the reasons \
+     why a device cannot run the program."
 );
 
 /// Converts an error of the engine into a Python exception.
@@ -33,7 +32,5 @@ fn fielded(py: Python<'_>, error: &slowpath::Error) -> PyResult<PyErr> {
     }
     let refusals = values::to_python(py, &error.refusals())?;
     raised.value(py).setattr("refusals", refusals)?;
-    let refused: Vec<_> = error.refusals().iter().map(|one| one.instructions.clone()).collect();
-    raised.value(py).setattr("refused", refused)?;
     Ok(raised)
 }

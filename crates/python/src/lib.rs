@@ -68,7 +68,7 @@ mod _core {
     #[pymodule_export]
     use super::chains::{Chain, KnownStart, Rewriting, verify};
     #[pymodule_export]
-    use super::compile::{compile_program, verify_program};
+    use super::compile::{compile_program, compile_with_stand_ins, verify_program};
     #[pymodule_export]
     use super::errors::Error;
     #[pymodule_export]

@@ -67,6 +67,19 @@ impl Object {
         Ok(Object { inner: configured.map_err(|error| errors::exception(py, &error))? })
     }
 
+    /// Returns the object with stand-ins for these calls, each a function and a slot in it. Raises
+    /// `Error` if there is no such call.
+    fn with_replaced_calls(&self, py: Python<'_>, calls: Vec<(String, usize)>) -> PyResult<Object> {
+        let replaced = py.detach(|| slowpath::replace_calls(&self.inner, &calls));
+        Ok(Object { inner: replaced.map_err(|error| errors::exception(py, &error))? })
+    }
+
+    /// Returns the number of instruction slots of each function; none for a listing.
+    fn function_slots(&self) -> Vec<(String, usize)> {
+        let Some(object) = self.inner.object() else { return Vec::new() };
+        object.function_slots().map(|(name, slots)| (name.to_owned(), slots)).collect()
+    }
+
     /// Returns the names of the maps of a BPF object; none for a listing.
     fn map_names(&self) -> Vec<String> {
         let object = self.inner.object();

@@ -8,6 +8,7 @@ use crate::options::ProgramRequest;
 use crate::source_line::ShownLine;
 use crate::stages;
 use serde::Serialize;
+use slowpath_bpf::Object;
 use slowpath_bpf::insn::Insn;
 use slowpath_nfp::MapAbi;
 use slowpath_stop::Stop;
@@ -69,7 +70,16 @@ struct ShownBpf {
 pub fn compile(request: &ProgramRequest, stop: &Stop) -> Result<String, Error> {
     stop.enter(stages::READING);
     let object = request.object.bpf()?;
-    let Compilation { linked, compiled, abi } = Compilation::of(request, object, stop)?;
+    json(&request.file, object, &Compilation::of(request, object, stop)?)
+}
+
+/// Formats a compiled program as JSON. `file` is the file as the user named it.
+pub(crate) fn json(
+    file: &str,
+    object: &Object,
+    compilation: &Compilation,
+) -> Result<String, Error> {
+    let Compilation { linked, compiled, abi } = compilation;
     let instruction = |(insn, origin): (&slowpath_nfp::Insn, &Option<usize>)| {
         let word = slowpath_nfp::word::encode(insn);
         let word = word.map_err(|error| Error::Input(format!("{insn}: {error}")))?;
@@ -81,10 +91,10 @@ pub fn compile(request: &ProgramRequest, stop: &Stop) -> Result<String, Error> {
     let bpf = bpf.map(|slot| ShownBpf {
         slot,
         text: linked.disassemble(object, slot),
-        source: ShownLine::of(&linked, slot),
+        source: ShownLine::of(linked, slot),
     });
     let shown = Shown {
-        file: request.file.clone(),
+        file: file.to_owned(),
         section: linked.section.clone(),
         program: linked.name.clone(),
         map_abi: match abi {

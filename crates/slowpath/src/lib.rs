@@ -33,6 +33,7 @@ mod settings;
 mod show;
 mod source_line;
 mod stages;
+mod stand_ins;
 mod structural;
 mod target;
 mod unreached_programs;
@@ -58,6 +59,7 @@ pub use slowpath_bpf::lift::{Handover, Network};
 pub use slowpath_bpf::{MapKind, UnlinkedObject};
 pub use slowpath_nfp::tokens;
 pub use slowpath_stop::{Activity, Limits, Reason, Stop};
+pub use stand_ins::{StandIn, WithStandIns, compile_with_stand_ins, replace_calls};
 pub use target::Target;
 pub use verify::{Counterexample, ElementByte, FinalState, Verification, verify, verify_listing};
 

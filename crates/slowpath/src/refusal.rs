@@ -22,7 +22,7 @@ pub struct Refusal {
     pub times: usize,
     /// Numbers of all refused instructions. They are not part of the JSON output.
     #[serde(skip)]
-    pub instructions: Vec<usize>,
+    pub(crate) instructions: Vec<usize>,
 }
 
 impl Refusal {

@@ -81,3 +81,41 @@ fn another_core_may_change_a_map_between_two_reads() {
     assert_eq!(once["guarantee"]["verdict"], "exact", "{once}");
     assert_eq!(once["assumptions"], serde_json::json!([]), "{once}");
 }
+
+#[test]
+fn stand_ins_replace_all_that_the_card_refuses() {
+    let on_card = Options { map_abi: Some("call".into()), ..options() };
+    let mut replaced = 0;
+    for name in examples(".bpf.o") {
+        let object = ProgramFile::read(&example(&name)).expect("an object");
+        let request =
+            ProgramRequest { options: on_card.clone(), ..ProgramRequest::of(&*name, object) };
+        let stop = slowpath::Stop::never();
+        let plain = slowpath::compile(&request, &stop);
+        let done = slowpath::compile_with_stand_ins(&request, &[], true, &stop);
+        let done = match (plain, done) {
+            (Ok(plain), Ok(done)) => {
+                assert_eq!(plain, done.compiled, "{name}");
+                assert!(done.stand_ins.is_empty(), "{name}");
+                continue;
+            }
+            (Err(error), Ok(done)) => {
+                let reasons: Vec<&str> =
+                    done.stand_ins.iter().map(|one| one.reason.as_str()).collect();
+                for refusal in error.refusals().iter().filter(|one| one.instruction.is_some()) {
+                    assert!(reasons.contains(&refusal.reason.as_str()), "{name}: {refusal:?}");
+                }
+                done
+            }
+            // Stand-ins do not help where the analysis does not understand the program.
+            (_, Err(error)) => {
+                assert!(error.refusals().is_empty(), "{name}: {error}");
+                continue;
+            }
+        };
+        let shown: Value = serde_json::from_str(&done.compiled).expect("JSON");
+        assert!(!shown["instructions"].as_array().expect("instructions").is_empty(), "{name}");
+        replaced += done.stand_ins.len();
+    }
+    assert!(replaced > 40, "{replaced} instructions of examples are replaced");
+}

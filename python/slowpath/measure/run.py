@@ -219,8 +219,7 @@ class VersionsRun:
             self.records.append(program.record)
 
     def _check(self, compared: ComparedVersions) -> None:
-        """Report failed conditions of `--fail-on`, and paths where kernel and interpreter differ.
-        """
+        """Report failed conditions of `--fail-on`, and differences of kernel and interpreter."""
         for row in compared["paths"]:
             if row["report"] is not None:
                 what = f"{row['path']}: {row['error']}"

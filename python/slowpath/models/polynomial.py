@@ -179,8 +179,7 @@ class Terms:
         return np.asarray(np.sum([p * c for p, c in zip(parameters, columns, strict=True)], axis=0))
 
     def slopes(self, parameters: Floats, x: Floats, others: Floats | None = None) -> Floats:  # noqa: ARG002 - it is linear
-        """Return the value of each term at each row, which are the derivatives by the parameters.
-        """
+        """Return the value of each term at each row: the derivatives by the parameters."""
         return np.column_stack(self.columns(x, np.zeros((len(x), 0)) if others is None else others))
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:  # noqa: ARG002 - none

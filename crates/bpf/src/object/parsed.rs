@@ -7,6 +7,7 @@ use super::references::{self, References};
 use crate::btf::BtfExt;
 use crate::elf::{Elf, SymbolKind};
 use crate::error::printable;
+use crate::insn::Insn;
 use crate::maps::{MapDef, MapTable, Variable};
 use crate::{Btf, ObjectError};
 
@@ -81,6 +82,47 @@ impl Object {
         })
     }
 
+    /// Returns the name and the number of instruction slots of each function, programs included.
+    /// Functions whose code cannot be decoded are left out.
+    pub fn function_slots(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.functions
+            .iter()
+            .filter_map(|of| Some((of.name.as_str(), of.code.as_ref().ok()?.len())))
+    }
+
+    /// Returns the instruction at a slot of a function; `None` if there is none.
+    pub fn insn(&self, function: &str, slot: usize) -> Option<Insn> {
+        let function = self.functions.iter().find(|one| one.name == function)?;
+        function.code.as_ref().ok()?.get(slot).copied()
+    }
+
+    /// Overwrites the instructions of a function from `slot` on, and removes the relocations of the
+    /// overwritten slots. Returns false, and changes nothing, if the function has no such slots.
+    pub fn replace_insns(&mut self, function: &str, slot: usize, insns: &[Insn]) -> bool {
+        let Some(function) = self.functions.iter_mut().find(|one| one.name == function) else {
+            return false;
+        };
+        let slots = slot..slot + insns.len();
+        let Some(code) = function.code.as_mut().ok().and_then(|code| code.get_mut(slots.clone()))
+        else {
+            return false;
+        };
+        code.copy_from_slice(insns);
+        for slot in slots.start + function.first..slots.end + function.first {
+            self.references.remove(&(function.section, slot));
+        }
+        if let Some(ext) = &mut self.ext {
+            let bytes = (slots.start + function.first) * 8..(slots.end + function.first) * 8;
+            for (section, records) in &mut ext.core {
+                if *section == function.section_name {
+                    records.retain(|record| !bytes.contains(&(record.offset as usize)));
+                }
+            }
+        }
+        true
+    }
+
+    /// Returns the index of the function that starts at a slot of a section.
     pub(crate) fn function_at(&self, section: usize, slot: i64) -> Option<usize> {
         let slot = usize::try_from(slot).ok()?;
         let found = self.functions.binary_search_by_key(&(section, slot), |f| (f.section, f.first));

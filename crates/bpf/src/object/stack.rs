@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::program::BpfProgram;
 use crate::insn::helper::{TAIL_CALL, helper_name};
-use crate::insn::{AluOp, Call, Imm64, Insn, Register, Source, Width};
+use crate::insn::{AluOp, AtomicOp, Call, Imm64, Insn, Register, Source, Width};
 
 /// Maximum total size of the stack frames of nested calls, in bytes (`MAX_BPF_STACK`).
 const STACK: u32 = 512;
@@ -181,9 +181,24 @@ impl BpfProgram {
                         None => known.remove(&dst.number()),
                     };
                 }
-                Insn::Alu { dst, .. } | Insn::Load { dst, .. } | Insn::LoadImm64 { dst, .. } => {
+                Insn::Alu { dst, .. }
+                | Insn::Neg { dst, .. }
+                | Insn::MoveSigned { dst, .. }
+                | Insn::Swap { dst, .. }
+                | Insn::Load { dst, .. }
+                | Insn::LoadAcquire { dst, .. }
+                | Insn::LoadImm64 { dst, .. } => {
                     known.remove(&dst.number());
                 }
+                Insn::Atomic { op: AtomicOp::Cmpxchg, .. } => {
+                    known.remove(&0);
+                }
+                Insn::Atomic { op, src, .. } if op.fetches() => {
+                    known.remove(&src.number());
+                }
+                Insn::LoadPacket { .. } => (0..=5).for_each(|scratch| {
+                    known.remove(&scratch);
+                }),
                 _ => {}
             }
         }

@@ -21,6 +21,10 @@ use super::refusal::{Cause, Refusal};
 use crate::firmware::xdp_md::{DATA, DATA_END, RX_QUEUE_INDEX};
 use crate::firmware::{FRAME_ALIGN, MAX_STACK, MapAbi};
 
+/// Reason for refusing an access through a pointer to different kinds of memory on different paths.
+pub const POINTER_OF_SEVERAL_KINDS: &str =
+    "a pointer whose kind is not the same on all ways to the instruction";
+
 /// Returns all reasons why the SmartNIC cannot run a program. Reasons that concern single
 /// instructions come first, then those that concern the whole program.
 pub(super) fn unsupported(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Vec<Refusal> {
@@ -186,11 +190,10 @@ fn pointer(
         RegisterValue::Packet => Ok(()),
         RegisterValue::Stack { .. } => stack_access(program, slot, base),
         RegisterValue::Data { .. } => Err(global_data()),
-        RegisterValue::Other => Err(Cause::new(
-            "a pointer whose kind is not the same on all ways to the instruction",
-            "give each kind of pointer its own access",
-        )
-        .follows_from_call()),
+        RegisterValue::Other => {
+            Err(Cause::new(POINTER_OF_SEVERAL_KINDS, "give each kind of pointer its own access")
+                .follows_from_call())
+        }
         _ => Err(Cause::unsupported("a kind of pointer that the card does not know")),
     }
 }

@@ -13,7 +13,6 @@ from slowpath.core.schema.results import Detail, Result
 
 if TYPE_CHECKING:
     from slowpath.core.schema.compiled import Compiled
-    from slowpath.core.schema.results import Refusal
 
 
 Message = tuple[Any, ...]
@@ -83,39 +82,51 @@ def compile_messages(
             yield ("verified", _core.verify_program(*arguments))
 
 
-class RefusedError(Exception):
-    """The SmartNIC cannot run a program; the error has all reasons."""
+class Unresolved(NamedTuple):
+    """Facts about a program that its object does not state."""
 
-    def __init__(self, refusals: "list[Refusal]", instructions: list[list[int]]) -> None:
-        """Store the reasons and, for each reason, the numbers of the instructions it concerns.
-
-        The list is empty if a reason concerns the whole program.
-        """
-        super().__init__(refusals[0]["reason"])
-        self.refusals = refusals
-        self.instructions = instructions
+    kernel_calls: list[tuple[str, int, str]]
+    """Calls of functions outside the object: function, slot in it, and callee."""
+    verified: bool
+    """False for a program that the kernel's verifier might reject."""
 
 
-def compiled(subject: Subject, target: Target, options: Options, stopping: Stopping) -> "Compiled":
-    """Compile a program of a BPF object for the SmartNIC that `target` describes.
+class StandIn(NamedTuple):
+    """A BPF instruction that the SmartNIC lacks, and that was replaced."""
+
+    function: str
+    slot: int  # index in the function
+    reason: str
+    accesses_memory: bool
+
+
+class CardProgram(NamedTuple):
+    """A program that was compiled for the SmartNIC with stand-ins."""
+
+    compiled: "Compiled"
+    functions: list[tuple[str, int | None]]  # names with first slots; None: not compiled
+    stand_ins: list[StandIn]
+
+
+def compiled_with_stand_ins(
+    subject: Subject,
+    target: Target,
+    options: Options,
+    unresolved: Unresolved,
+    stopping: Stopping,
+) -> CardProgram:
+    """Compile a program for a SmartNIC, with stand-ins for all instructions that it lacks.
 
     Raises:
-        RefusedError: if the SmartNIC cannot run the program.
-        InputError: if the object cannot be read, or the compilation was stopped.
+        InputError: if stand-ins do not help, or the compilation was stopped.
     """
     stop = _core.Stop(options.deadline_seconds, options.memory_bytes)
-    file = as_text(subject.file)
-    with errors_as_file_errors(file), stopping.calling(stop.set):
-        try:
-            text = _core.compile_program(
-                subject._replace(file=file), target, options._asdict(), stop
-            )
-        except _core.Error as problem:
-            if problem.refusals:
-                raise RefusedError(problem.refusals, problem.refused) from None
-            raise
-    document: Compiled = json.loads(text)
-    return document
+    subject = subject._replace(file=as_text(subject.file))
+    with errors_as_file_errors(subject.file), stopping.calling(stop.set):
+        text, functions, stand_ins = _core.compile_with_stand_ins(
+            subject, target, options._asdict(), *unresolved, stop
+        )
+    return CardProgram(json.loads(text), functions, [StandIn(*one) for one in stand_ins])
 
 
 class Run:

@@ -109,6 +109,21 @@ def programs(found: Object) -> list[ProgramInfo] | None:
     return [ProgramInfo(p.index, p.section, p.name, p.kind, p.needs_kernel) for p in listed]
 
 
+def function_slots(found: Object) -> dict[str, int]:
+    """Return the number of 8-byte instruction slots of each function of a BPF object, by name."""
+    return dict(found.function_slots())
+
+
+def with_replaced_calls(file: str, found: Object, calls: list[tuple[str, int]]) -> Object:
+    """Return an object in which stand-ins replace these calls, each a function and a slot in it.
+
+    Raises:
+        InputError: if the object has no such call; `file` names the object.
+    """
+    with errors_as_file_errors(file):
+        return found.with_replaced_calls(calls)
+
+
 def map_names(found: Object) -> list[str]:
     """Return the names of the maps of a BPF object; an NFP listing has no maps."""
     return found.map_names()

@@ -5,6 +5,7 @@ Source: `AsmPrinter::emitBasicBlockStart` of LLVM.
 """
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 _FUNCTION = re.compile(r'^("[^"]+"|[\w.$-]+):\s+# @')
@@ -53,28 +54,12 @@ def layout(assembler: str) -> dict[str, list[BpfInstruction]]:
     return found
 
 
-def linked(entry: str, functions: dict[str, list[BpfInstruction]]) -> list[tuple[str, int]]:
-    """Return the functions of a program with their first slots, in the order of libbpf's linking.
-
-    A function's callees follow it; the callees of each come before its next sibling.
-    """
-    placed = dict[str, int]()
-    end = 0
-    work = list[tuple[str, int]]()
-
-    def place(name: str) -> None:
-        nonlocal end
-        placed[name] = end
-        end += sum(one.slots for one in functions[name])
-        work.append((name, 0))
-
-    place(entry)
-    while work:
-        name, at = work.pop()
-        for number in range(at, len(functions[name])):
-            callee = functions[name][number].calls
-            if callee in functions and callee not in placed:
-                work.append((name, number + 1))
-                place(str(callee))
-                break
-    return list(placed.items())
+def slots_of(
+    functions: Mapping[str, list[BpfInstruction]],
+) -> Iterator[tuple[str, int, BpfInstruction]]:
+    """Yield function, slot in it, and instruction, for all instructions of `functions`."""
+    for name, instructions in functions.items():
+        at = 0
+        for one in instructions:
+            yield name, at, one
+            at += one.slots

@@ -7,15 +7,16 @@ from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
-from slowpath.core.engine import objects
+from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.programs.selection import UNKNOWN
-from slowpath.insights.blocks import accesses, card
-from slowpath.insights.blocks.block_map import BpfInstruction, layout
+from slowpath.insights.blocks import accesses
+from slowpath.insights.blocks.block_map import BpfInstruction, layout, slots_of
 from slowpath.insights.blocks.counting import Counted, counted
 from slowpath.insights.blocks.documents import (
+    TARGET,
     PredictedBlock,
     PredictedFunction,
     PredictedProgram,
@@ -23,7 +24,6 @@ from slowpath.insights.blocks.documents import (
     Times,
     Uncounted,
 )
-from slowpath.insights.blocks.elf import Code
 from slowpath.insights.blocks.pointers import IrModule, Kind, Traced
 from slowpath.insights.source.bpf_steps import lowered, programs, without_other_programs
 from slowpath.insights.source.functions import Block, Function, functions_of
@@ -52,10 +52,17 @@ class Module(NamedTuple):
 
     language: IrModule
     layout: dict[str, list[BpfInstruction]]
-    object: bytes
+    object: objects.Object
     programs: list[objects.ProgramInfo]
     exchanged: dict[str, str]  # maps of a replaced type, with the reason
     made: Made | None = None  # None: the source itself defines the programs
+
+
+class CountedProgram(NamedTuple):
+    """The counts of a program, with the functions that it calls."""
+
+    program: PredictedProgram
+    symbols: list[str]  # of the functions in `program`, in the same order
 
 
 def counted_programs(
@@ -84,16 +91,16 @@ def counted_programs(
         yield _counted(program.name, partial(count, question, module, program, stopping))
 
 
-def _alone(question: Question, text: str, stopping: Stopping) -> PredictedProgram:
+def _alone(question: Question, text: str, stopping: Stopping) -> CountedProgram:
     """Return the counts of the requested program, compiled without the others."""
     module = load(question, without_other_programs(text, question.entry or ""))
     return count(question, module, module.programs[0], stopping)
 
 
-def _counted(name: str, work: Callable[[], PredictedProgram]) -> PredictedProgram | Uncounted:
+def _counted(name: str, work: Callable[[], CountedProgram]) -> PredictedProgram | Uncounted:
     """Return the counts of a program that `work` computes, or the reason why it failed."""
     try:
-        return work()
+        return work().program
     except StoppedError:
         raise
     except InputError as problem:
@@ -110,7 +117,8 @@ def load(question: Question, text: str) -> Module:
     exchanged = with_known_maps(text)
     made = lowered(question.file, exchanged.text, question.clang)
     functions = functions_of(llvm.parse_assembly(made.llvm))
-    found = objects.programs(objects.read_object(question.file, made.object)) or []
+    compiled = objects.read_object(question.file, made.object)
+    found = objects.programs(compiled) or []
     found = [one for one in found if one.kind in _KINDS and one.section != _NO_PROGRAM]
     requested = [one for one in found if question.entry in (None, one.name)]
     if not requested:
@@ -119,35 +127,34 @@ def load(question: Question, text: str) -> Module:
         more = "--model learnt predicts other functions, too"
         raise InputError(question.file, f"there is not {missing}; {has}; {more}")
     placed = layout(made.assembler)
-    check(question.file, placed, Code(made.object))
+    check(question.file, placed, compiled)
     language = IrModule(made.llvm, functions)
-    return Module(language, placed, made.object, requested, exchanged.reasons)
+    return Module(language, placed, compiled, requested, exchanged.reasons)
 
 
-def check(file: str, placed: Mapping[str, list[BpfInstruction]], code: Code) -> None:
-    """Check that assembly (`placed`) and object (`code`) have equally many instruction slots.
+def check(file: str, placed: Mapping[str, list[BpfInstruction]], compiled: objects.Object) -> None:
+    """Check that assembly (`placed`) and object (`compiled`) have equally many instruction slots.
 
     Raises:
         InputError: when they differ.
     """
+    slots = objects.function_slots(compiled)
     for one in placed:
-        if code.slots(one) != sum(each.slots for each in placed[one]):
+        expected = sum(each.slots for each in placed[one])
+        if slots.get(one, expected) != expected:  # unknown if the object's code is not valid
             raise InputError(file, f"{one} has inline assembly, which belongs to no block")
 
 
 def count(
     question: Question, module: Module, program: objects.ProgramInfo, stopping: Stopping
-) -> PredictedProgram:
+) -> CountedProgram:
     """Count the card instructions of a program block by block.
 
     Raises:
         InputError: when the card cannot run the program, even with stand-ins.
         StoppedError: when `stopping` asks to stop.
     """
-    btf = KernelBtf(None).for_program(needed=program.needs_kernel)
-    made, named = module.made, (question.file, program.number, program.name)
-    subject = card.Subject(*named, module.layout, btf, verified=made is None)
-    done = card.lower(subject, Code(module.object), question.map_abi, stopping)
+    made, done = module.made, compiled_for_card(question, module, program, stopping)
     called = {} if made is None else made.called
     blocks = counted(question.file, done, module.layout, module.exchanged, called)
     wrapper = 0 if made is None else _remove_added(blocks, made)
@@ -155,20 +162,46 @@ def count(
     traced = module.language.traced(program.name, kinds)
     functions = [_function(name, traced, blocks[name], module.language) for name in blocks]
     rows = [row for one in functions for row in one["blocks"]]
-    if done.refused:
+    if done.stand_ins:
         _mark_unreached(rows)
-    return {
+    counts: PredictedProgram = {
         "entry": traced[program.name].function.shown,
         "model": "exact",
         "why": None,
         "functions": functions,
         "instructions": sum(one["instructions"] for one in rows),
         "wrapper": wrapper,
-        "around": done.around,
+        "around": sum(one["bpf"] is None for one in done.compiled["instructions"]),
         "total": None
         if any(row["refused"] for row in rows)
         else len(done.compiled["instructions"]),
     }
+    return CountedProgram(counts, list(blocks))
+
+
+def compiled_for_card(
+    question: Question, module: Module, program: objects.ProgramInfo, stopping: Stopping
+) -> analyses.CardProgram:
+    """Compile a program for the card, with stand-ins for instructions that the card lacks.
+
+    Raises:
+        InputError: when the card cannot run the program, even with stand-ins.
+        StoppedError: when `stopping` asks to stop.
+    """
+    btf = KernelBtf(None).for_program(needed=program.needs_kernel)
+    subject = objects.Subject(question.file, module.object, program.number, btf)
+    kernel_calls = [
+        (name, slot, one.calls)
+        for name, slot, one in slots_of(module.layout)
+        if one.calls is not None and one.calls not in module.layout
+    ]
+    return analyses.compiled_with_stand_ins(
+        subject,
+        targets.builtin_target(TARGET),
+        analyses.Options(map_abi=question.map_abi),
+        analyses.Unresolved(kernel_calls, verified=module.made is None),
+        stopping,
+    )
 
 
 def _remove_added(blocks: dict[str, dict[str, Counted]], made: Made) -> int:

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from slowpath.core.engine.analyses import CardProgram, StandIn
 from slowpath.core.errors import InputError
 from slowpath.insights.blocks.block_map import BpfInstruction
-from slowpath.insights.blocks.card import Lowered, Refused
 
 _CALL = re.compile(r"^call (bpf_\w+)")
 _REFUSED_CALL = re.compile(r"^(bpf_\w+)\b")
@@ -33,7 +33,7 @@ class Counted:
 
 def counted(
     file: str,
-    lowered: Lowered,
+    program: CardProgram,
     layout: Mapping[str, list[BpfInstruction]],
     exchanged: Mapping[str, str],
     called: Mapping[tuple[str, int], str],
@@ -46,21 +46,20 @@ def counted(
     Raises:
         InputError: when the object has code that the assembly lacks.
     """
-    by_slot, refused = lowered.by_slot(), {one[:2]: one for one in lowered.refused}
-    texts = {one["slot"]: one["text"] for one in lowered.compiled["bpf"]}
-    end = lowered.functions[-1][1] + sum(one.slots for one in layout[lowered.functions[-1][0]])
-    if any(slot >= end for slot in texts):
-        raise InputError(file, "it refers to functions in a way that is not understood")
+    by_slot, refused = _by_slot(program), {one[:2]: one for one in program.stand_ins}
+    texts = {one["slot"]: one["text"] for one in program.compiled["bpf"]}
     found = dict[str, dict[str, Counted]]()
-    for name, first in lowered.functions:
+    for name, first in program.functions:
+        if name not in layout:
+            raise InputError(file, f"the assembly does not have the function {name}")
         blocks = found.setdefault(name, {})
         at = 0
         for one in layout[name]:
             block = blocks.setdefault(one.block, Counted())
             block.bpf += 1
-            slots = range(first + at, first + at + one.slots)
+            slots = () if first is None else range(first + at, first + at + one.slots)
             made = [text for slot in slots for text in by_slot.get(slot, [])]
-            lacks, text = refused.get((name, at)), texts.get(first + at, "")
+            lacks, text = refused.get((name, at)), "".join(texts.get(slot, "") for slot in slots)
             if (name, at) in called:
                 block.calls[called[name, at]] += 1
                 block.call_instructions += len(made)
@@ -72,6 +71,15 @@ def counted(
                 if named and named[1] in exchanged:
                     block.refused[exchanged[named[1]]] += 1
             at += one.slots
+    return found
+
+
+def _by_slot(program: CardProgram) -> dict[int, list[str]]:
+    """Return the texts of the card instructions for each BPF slot of a program."""
+    found = dict[int, list[str]]()
+    for one in program.compiled["instructions"]:
+        if one["bpf"] is not None:
+            found.setdefault(one["bpf"], []).append(one["text"])
     return found
 
 
@@ -91,14 +99,14 @@ def _made(block: Counted, text: str, made: list[str]) -> None:
                 block.packet += 1
 
 
-def _refused(block: Counted, one: Refused) -> None:
+def _refused(block: Counted, one: StandIn) -> None:
     """Count a BPF instruction that the SmartNIC does not support."""
     block.refused[one.reason] += 1
     call = _REFUSED_CALL.match(one.reason)
     if call:
         block.calls[call[1]] += 1
         return
-    if not one.to_memory or _NO_ACCESS.search(one.reason):
+    if not one.accesses_memory or _NO_ACCESS.search(one.reason):
         return
     if any(word in one.reason for word in _STATE):
         block.state += 1

@@ -8,11 +8,9 @@ import llvmlite.binding as llvm
 from slowpath.core.engine import objects
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.insights.blocks.block_map import BpfInstruction, layout, linked
-from slowpath.insights.blocks.card import is_call, stand_in_for
-from slowpath.insights.blocks.counted import Made, Module, check, count
+from slowpath.insights.blocks.block_map import BpfInstruction, layout, slots_of
+from slowpath.insights.blocks.counted import CountedProgram, Made, Module, check, count
 from slowpath.insights.blocks.documents import PredictedProgram, Question, Uncounted
-from slowpath.insights.blocks.elf import Code
 from slowpath.insights.blocks.pointers import IrModule, Kind
 from slowpath.insights.blocks.wrapping import ADDED, Wrapped, wrapped
 from slowpath.insights.source.bpf_steps import lowered, optimise_for_bpf, packed, read
@@ -63,14 +61,6 @@ class Plain(NamedTuple):
     def roots(self) -> list[str]:
         """Symbols of the functions that take packets, whether they can be called or not."""
         return [one.function.name for one in self.entries] + [name for name, _ in self.others]
-
-
-class CountedEntry(NamedTuple):
-    """Counts of a function that takes packets, including its callees."""
-
-    program: PredictedProgram
-    symbols: list[str]
-    """Symbols of the functions in `program`, in the same order."""
 
 
 def load_plain(question: Question) -> Plain:
@@ -174,7 +164,9 @@ def as_program(question: Question, plain: Plain, entry: Entry) -> Wrapped:
     return done._replace(text=str(_parsed(question, done.text)))
 
 
-def count_entry(question: Question, plain: Plain, entry: Entry, stopping: Stopping) -> CountedEntry:
+def count_entry(
+    question: Question, plain: Plain, entry: Entry, stopping: Stopping
+) -> CountedProgram:
     """Count the card instructions of a function that takes packets, block by block.
 
     Raises:
@@ -183,42 +175,33 @@ def count_entry(question: Question, plain: Plain, entry: Entry, stopping: Stoppi
     """
     done = wrapped(question.file, plain.text, plain.language.functions, entry, plain.sizes)
     made = lowered(question.file, done.text, question.clang)
-    placed, code = layout(made.assembler), Code(made.object)
-    check(question.file, placed, code)
-    called = _stand_in(placed, code, done.framework)
-    data = bytes(code.data)
-    found = objects.programs(objects.read_object(question.file, data)) or []
+    placed, compiled = layout(made.assembler), objects.read_object(question.file, made.object)
+    check(question.file, placed, compiled)
+    called = _framework_calls(placed, done.framework)
+    compiled = objects.with_replaced_calls(question.file, compiled, list(called))
+    found = objects.programs(compiled) or []
     [program] = [one for one in found if one.name == entry.function.name]
     kinds = [POINTS[role] for role in entry.roles]
     module = Module(
         plain.language,
         placed,
-        data,
+        compiled,
         [program],
         {},
         Made(kinds, called, done.unsupported, RECEIVING, ADDED),
     )
-    symbols = [name for name, _ in linked(program.name, placed) if name not in RECEIVING]
-    return CountedEntry(count(question, module, program, stopping), symbols)
+    return count(question, module, program, stopping)
 
 
-def _stand_in(
-    placed: Mapping[str, list[BpfInstruction]], code: Code, framework: Mapping[str, str]
+def _framework_calls(
+    placed: Mapping[str, list[BpfInstruction]], framework: Mapping[str, str]
 ) -> dict[tuple[str, int], str]:
-    """Replace calls of framework functions by stand-ins.
+    """Return the name of each called framework function, by function and slot of the call.
 
-    `framework` has the source names of these functions by symbol. Return the name of each replaced
-    callee, by function and slot.
+    `framework` has the source names of these functions by symbol.
     """
-    found = dict[tuple[str, int], str]()
-    for name, instructions in placed.items():
-        at = 0
-        for one in instructions:
-            before = code.instruction(name, at)
-            if one.calls is not None and one.calls in framework and is_call(before):
-                stand_in = stand_in_for(before, 0)
-                if stand_in is not None:
-                    code.exchange(name, at, stand_in)
-                    found[name, at] = framework[one.calls]
-            at += one.slots
-    return found
+    return {
+        (name, slot): framework[one.calls]
+        for name, slot, one in slots_of(placed)
+        if one.slots == 1 and one.calls is not None and one.calls in framework  # not an address
+    }

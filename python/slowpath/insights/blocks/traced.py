@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from time import monotonic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.core.errors import InputError
 from slowpath.core.jobs import Message
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import Clang
-from slowpath.insights.blocks.documents import PredictedProgram, Question
+from slowpath.insights.blocks.documents import Question
 from slowpath.insights.source.framework import is_support
 from slowpath.insights.source.functions import Block, Function
 from slowpath.insights.source.metadata import Metadata
@@ -23,6 +23,9 @@ from slowpath.insights.source.unit import CompiledUnit, UnitWorker
 from slowpath.insights.trace.documents import CountsReport
 from slowpath.insights.trace.request import RunLimits, RunSettings
 from slowpath.insights.trace.running import counted, run_unit
+
+if TYPE_CHECKING:
+    from slowpath.insights.blocks.counted import CountedProgram
 
 _DIGITS = 6
 
@@ -241,7 +244,6 @@ def _count_programs(
     Only programs with symbols in `ran` are counted. The message has the same form as that of
     `_count`.
     """
-    from slowpath.insights.blocks.block_map import linked
     from slowpath.insights.blocks.counted import count, load
     from slowpath.insights.source.bpf_steps import compile_to_ir
 
@@ -252,8 +254,7 @@ def _count_programs(
         if program.name not in ran:
             continue
         costed = count(question, module, program, stopping)
-        symbols = [name for name, _ in linked(program.name, module.layout)]
-        costs_by_symbol, refused = _costs(costed, symbols, functions, module.language.metadata)
+        costs_by_symbol, refused = _costs(costed, functions, module.language.metadata)
         costs.update(costs_by_symbol)
         lacks.update(dict.fromkeys(refused))
     if not costs:
@@ -277,20 +278,19 @@ def _count(question: Question, _seconds: float | None, stopping: Stopping) -> It
     [entry] = plain.entries
     costed = count_entry(question, plain, entry, stopping)
     functions, metadata = plain.language.functions, plain.language.metadata
-    costs_by_symbol, refused = _costs(costed.program, costed.symbols, functions, metadata)
+    costs_by_symbol, refused = _costs(costed, functions, metadata)
     text = for_host(plain.read)
     yield "counted", entry.function.name, text, costs_by_symbol, refused
 
 
 def _costs(
-    program: PredictedProgram,
-    symbols: Sequence[str],
+    program: "CountedProgram",
     functions: Mapping[str, "Function"],
     metadata: "Metadata",
 ) -> tuple[dict[str, _Blocks], list[str]]:
     """Return the instructions of blocks by function symbol, and what the card lacks."""
     costs_by_symbol, refused = dict[str, _Blocks](), dict[str, None]()
-    for symbol, function in zip(symbols, program["functions"], strict=True):
+    for symbol, function in zip(program.symbols, program.program["functions"], strict=True):
         blocks = function["blocks"]
         costs = [int(one["instructions"]) + (one["call_instructions"] or 0) for one in blocks]
         own = functions[symbol]

@@ -72,7 +72,7 @@ def works(functions: Functions) -> Mapping[str, Array]:
 
 
 def _blocks(functions: Functions, known: Mapping[str, str], kind: str) -> tuple[Array, Array]:
-    """Return the number of compute or accelerator blocks by chain, and the sum of their loop counts.
+    """Return the number of compute or accelerator blocks by chain, and the sum of loop counts.
 
     `known` maps the name of each measured block to the column with its loop count. `kind` is the
     name prefix of the blocks.

@@ -1,0 +1,291 @@
+//! Compiles programs for the card, with stand-ins for the instructions that the card refuses.
+//!
+//! The result shows the card instructions of the rest of the program; no device runs it. A stand-in
+//! changes as little as possible: it sets the result of the replaced instruction, if it has one, to
+//! an unknown number.
+
+use crate::compile;
+use crate::frontend::{self, Compilation};
+use crate::options::ProgramRequest;
+use crate::refusal::Refusal;
+use crate::stages;
+use crate::{Error, ProgramFile};
+use slowpath_bpf::insn::helper::{GET_PRANDOM_U32, TAIL_CALL, helper_name};
+use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Insn, Register, Size, Source, SwapKind, Width};
+use slowpath_bpf::{BpfProgram, Object};
+use slowpath_nfp::POINTER_OF_SEVERAL_KINDS;
+use slowpath_stop::Stop;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Maximum size of a program's stack in bytes.
+const STACK: u32 = 512;
+/// Reason instead of [`POINTER_OF_SEVERAL_KINDS`] if a stand-in may have hidden the pointer's kind.
+const POINTER_OF_UNKNOWN_KIND: &str =
+    "a pointer of unknown kind: from memory, from a call, or not of one kind on all ways";
+
+/// An instruction of a program: the name of its function, and its slot in that function.
+type Place = (String, usize);
+
+/// A program that was compiled for the card with stand-ins.
+#[derive(Debug)]
+pub struct WithStandIns {
+    /// The compiled program as JSON, in the format of [`compile()`](crate::compile()).
+    pub compiled: String,
+    /// Name and first slot of each function of the original program, in its order. The slot is
+    /// `None` if stand-ins replaced all references to the function, so that it was not compiled.
+    pub functions: Vec<(String, Option<usize>)>,
+    /// The replaced instructions, in the order of replacement.
+    pub stand_ins: Vec<StandIn>,
+}
+
+/// An instruction that the card refuses.
+#[derive(Debug)]
+pub struct StandIn {
+    /// Name of the function that contains the instruction.
+    pub function: String,
+    /// Slot of the instruction in its function.
+    pub slot: usize,
+    /// Feature that the card lacks.
+    pub reason: String,
+    /// True if the instruction accesses memory.
+    pub accesses_memory: bool,
+}
+
+/// Returns a copy of an object in which these calls are replaced by stand-ins.
+///
+/// # Errors
+/// If the file is a listing, or has no call at one of the places.
+pub fn replace_calls(file: &ProgramFile, calls: &[Place]) -> Result<ProgramFile, Error> {
+    let mut object = file.bpf()?.clone();
+    for (function, slot) in calls {
+        if !matches!(object.insn(function, *slot), Some(Insn::Call(_))) {
+            return Err(Error::Input(format!("{function} has no call in slot {slot}")));
+        }
+        object.replace_insns(function, *slot, &[RANDOM]);
+    }
+    Ok(ProgramFile::of(Arc::new(object)))
+}
+
+/// Compiles a program for the card, with stand-ins for all instructions that the card refuses.
+///
+/// `kernel_calls` lists calls of functions that are not in the object, each with the name of the
+/// callee. `verified` is false for a program that the kernel's verifier might reject.
+///
+/// # Errors
+/// If the object cannot be read, the card refuses the whole program, an instruction has no
+/// stand-in, or `stop` ends the compilation.
+pub fn compile_with_stand_ins(
+    request: &ProgramRequest,
+    kernel_calls: &[(Place, String)],
+    verified: bool,
+    stop: &Stop,
+) -> Result<WithStandIns, Error> {
+    stop.enter(stages::READING);
+    let object = request.object.bpf()?.clone();
+    let linked = frontend::link(request, &object)?;
+    let names: Vec<String> = linked.subprograms.iter().map(|one| one.name.clone()).collect();
+    let mut work = Replacement {
+        object,
+        stack: names.iter().cloned().zip(linked.stack_use().own).collect(),
+        replaced: BTreeSet::new(),
+        stand_ins: Vec::new(),
+        verified,
+    };
+    work.replace_kernel_calls(&linked, kernel_calls);
+    loop {
+        match Compilation::of(request, &work.object, stop) {
+            Ok(compilation) => {
+                let compiled = &compilation.linked.subprograms;
+                let with_first = |name: String| {
+                    let found = compiled.iter().find(|one| one.name == name);
+                    (name, found.map(|one| one.first))
+                };
+                return Ok(WithStandIns {
+                    compiled: compile::json(&request.file, &work.object, &compilation)?,
+                    functions: names.into_iter().map(with_first).collect(),
+                    stand_ins: work.stand_ins,
+                });
+            }
+            Err(Error::Refused { refusals, .. }) => {
+                work.replace_refused(&frontend::link(request, &work.object)?, &refusals)?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The object while refused instructions are replaced.
+struct Replacement {
+    object: Object,
+    /// Stack bytes of each function, by name, before the first replacement.
+    stack: BTreeMap<String, u32>,
+    replaced: BTreeSet<Place>,
+    stand_ins: Vec<StandIn>,
+    verified: bool,
+}
+
+impl Replacement {
+    fn replace(&mut self, place: Place, stand_in: &[Insn], reason: String, accesses_memory: bool) {
+        let (function, slot) = place.clone();
+        self.object.replace_insns(&function, slot, stand_in);
+        self.replaced.insert(place);
+        self.stand_ins.push(StandIn { function, slot, reason, accesses_memory });
+    }
+
+    /// Replaces calls of kernel functions, and tail calls: the card supports neither.
+    ///
+    /// With tail calls, the front end would count the called programs as part of their callers.
+    fn replace_kernel_calls(&mut self, linked: &BpfProgram, kernel_calls: &[(Place, String)]) {
+        for (slot, insn) in linked.insns.iter().enumerate() {
+            let Some(place) = place(linked, slot) else { continue };
+            let called = match insn {
+                Insn::Call(Call::Helper(TAIL_CALL)) => helper_name(TAIL_CALL),
+                Insn::Call(_) => {
+                    let found = kernel_calls.iter().find(|(one, _)| *one == place);
+                    found.map(|(_, called)| called.as_str())
+                }
+                _ => None,
+            };
+            if let Some(called) = called {
+                let reason = format!("{called}, which the card does not have");
+                self.replace(place, &[RANDOM], reason, false);
+            }
+        }
+    }
+
+    /// Replaces the refused calls, or else the other refused instructions, or else the addresses.
+    ///
+    /// Calls come first because they must find the maps that they name. Addresses come last because
+    /// the reason for a refused access is exact only while its target is known.
+    fn replace_refused(&mut self, linked: &BpfProgram, refusals: &[Refusal]) -> Result<(), Error> {
+        let all = || refusals.iter().flat_map(|of| of.instructions.iter().map(move |at| (of, *at)));
+        let group = |at: usize| match linked.insns[at] {
+            Insn::Call(_) => 0,
+            Insn::LoadImm64 { .. } => 2,
+            _ => 1,
+        };
+        let first = all().map(|(_, at)| group(at)).min();
+        let whole = refusals.iter().find(|one| one.instruction.is_none());
+        if let Some(whole) = whole.filter(|_| first != Some(0)) {
+            return Err(Error::Input(format!("the card cannot run it: {}", whole.reason)));
+        }
+        // Stand-ins, and code that the verifier rejects, can hide the kind of a pointer.
+        let known = self.verified && self.stand_ins.is_empty();
+        for (refusal, at) in all().filter(|(_, at)| Some(group(*at)) == first) {
+            let insn = linked.insns[at];
+            let place = place(linked, at).filter(|place| !self.replaced.contains(place));
+            let stack = place.as_ref().and_then(|(function, _)| self.stack.get(function));
+            let stand_in = stand_in(insn, stack.copied().unwrap_or(STACK));
+            let (Some(stand_in), Some(place)) = (stand_in, place) else {
+                let (text, reason) = (linked.place_text(at), &refusal.reason);
+                return Err(Error::Input(format!("{text}: {reason}; nothing can stand in for it")));
+            };
+            let hidden = refusal.reason == POINTER_OF_SEVERAL_KINDS && !known;
+            let reason = if hidden { POINTER_OF_UNKNOWN_KIND } else { &refusal.reason };
+            self.replace(place, &stand_in, reason.to_owned(), accesses_memory(insn));
+        }
+        Ok(())
+    }
+}
+
+/// Call of a helper that the card supports. It returns an unknown number, and has no other effect.
+const RANDOM: Insn = Insn::Call(Call::Helper(GET_PRANDOM_U32));
+
+/// Returns the function and the slot in it of an instruction; `None` for a second slot.
+fn place(linked: &BpfProgram, slot: usize) -> Option<Place> {
+    if linked.insns[slot] == Insn::SecondSlot {
+        return None;
+    }
+    let function = linked.function_of(slot)?;
+    Some((function.name.clone(), slot - function.first))
+}
+
+fn accesses_memory(insn: Insn) -> bool {
+    matches!(
+        insn,
+        Insn::Load { .. }
+            | Insn::Store { .. }
+            | Insn::Atomic { .. }
+            | Insn::LoadAcquire { .. }
+            | Insn::StoreRelease { .. }
+            | Insn::LoadPacket { .. }
+    )
+}
+
+/// Returns the stand-in for an instruction of a function that uses `stack` bytes of stack. It has
+/// the same number of slots. `None` if there is none: jumps and exits have no result.
+fn stand_in(insn: Insn, stack: u32) -> Option<Vec<Insn>> {
+    let swap = |dst, size| Insn::Swap { kind: SwapKind::Be, size, dst };
+    let mov =
+        |dst, from| Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Reg(from) };
+    // Only the size of the result is known: the code never writes these bytes of the stack.
+    let below = stack.next_multiple_of(8).saturating_add(8).min(STACK) as i16;
+    let load =
+        |size, signed, dst| Insn::Load { size, signed, dst, base: Register::FRAME, offset: -below };
+    let one = match insn {
+        Insn::LoadImm64 { dst, .. } => {
+            return Some(vec![mov(dst, Register::FRAME), swap(dst, Size::DW)]);
+        }
+        Insn::Load { size, signed, dst, .. } => load(size, signed, dst),
+        Insn::LoadAcquire { size, dst, .. } => load(size, false, dst),
+        Insn::LoadPacket { size, .. } => load(size, false, Register::R0),
+        Insn::Store { base, src, .. } => match src {
+            Source::Reg(src) => mov(src, src),
+            Source::Imm(_) => mov(base, base),
+        },
+        Insn::StoreRelease { src, .. } => mov(src, src),
+        Insn::Atomic { op: AtomicOp::Cmpxchg, .. } => swap(Register::R0, Size::DW),
+        Insn::Atomic { op, src, .. } if op.fetches() => swap(src, Size::DW),
+        Insn::Atomic { src, .. } => mov(src, src),
+        Insn::Alu { width, dst, .. }
+        | Insn::Neg { width, dst }
+        | Insn::MoveSigned { width, dst, .. } => {
+            swap(dst, if width == Width::W32 { Size::W } else { Size::DW })
+        }
+        Insn::Swap { size, dst, .. } => swap(dst, size),
+        Insn::Call(_) => RANDOM,
+        Insn::SecondSlot
+        | Insn::Jump { .. }
+        | Insn::Branch { .. }
+        | Insn::MayGoto { .. }
+        | Insn::Exit => return None,
+    };
+    Some(vec![one])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_bpf::insn::decode;
+
+    fn one(code: [u8; 8]) -> Insn {
+        decode(&code).expect("an instruction")[0]
+    }
+
+    #[test]
+    fn loads_read_unknown_bytes_of_the_same_size() {
+        let load = one([0x61, 0x32, 8, 0, 0, 0, 0, 0]); // r2 = *(u32 *)(r3 + 8)
+        let below = |distance: u8, above: u8| one([0x61, 0xa2, distance, above, 0, 0, 0, 0]);
+        assert_eq!(stand_in(load, 20), Some(vec![below(0xe0, 0xff)]));
+        assert_eq!(stand_in(load, 512), Some(vec![below(0, 0xfe)]));
+    }
+
+    #[test]
+    fn stand_ins_set_only_the_result() {
+        let store = one([0x63, 0x43, 8, 0, 0, 0, 0, 0]); // *(u32 *)(r3 + 8) = r4
+        assert_eq!(stand_in(store, 0), Some(vec![one([0xbf, 0x44, 0, 0, 0, 0, 0, 0])]));
+        let exchange = one([0xdb, 0x43, 8, 0, 0xf1, 0, 0, 0]); // r0 = cmpxchg(r3 + 8, r0, r4)
+        assert_eq!(stand_in(exchange, 0), Some(vec![one([0xdc, 0, 0, 0, 64, 0, 0, 0])]));
+        let call = one([0x85, 0, 0, 0, 5, 0, 0, 0]);
+        assert_eq!(stand_in(call, 0), Some(vec![one([0x85, 0, 0, 0, 7, 0, 0, 0])]));
+        let jump = one([0x05, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(stand_in(jump, 0), None);
+    }
+
+    #[test]
+    fn stand_ins_have_as_many_slots() {
+        let wide = decode(&[0x18, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).expect("a load");
+        assert_eq!(stand_in(wide[0], 0).map(|insns| insns.len()), Some(2));
+    }
+}
