@@ -155,6 +155,34 @@ def test_a_machine_that_is_never_quiet_says_so() -> None:
     assert outcome.subjects[0] is not None
 
 
+class _DisturbedAfterEmpty(_Load):
+    """A load in which the CPU is slower whenever an empty program has just run."""
+
+    last: int = Reference.BUSY
+
+    def sample(self, subject: int, repeat: int) -> Sample:
+        """Return a sample; the busy loop after an empty program takes 1.5 times as long."""
+        sample = super().sample(subject, repeat)
+        slow = subject == Reference.BUSY and self.last == Reference.EMPTY
+        self.last = subject
+        return sample._replace(nanoseconds=round(sample.nanoseconds * (1.5 if slow else 1.0)))
+
+
+class _BenchDisturbedAfterEmpty(Bench):
+    def load(self, part: Sequence[int]) -> Load:
+        self.loads += part[0] == 0
+        return _DisturbedAfterEmpty(self, [1.0 for _ in self.costs])
+
+
+def test_an_empty_program_that_is_always_disturbed_is_used_all_the_same() -> None:
+    """Check that a subject keeps its time if no empty program was timed on a quiet CPU."""
+    outcome = taken(_BenchDisturbedAfterEmpty([(30.0, True)]), StopCriteria(0.01, 60.0))
+    [subject] = outcome.subjects
+    assert subject is not None
+    assert subject.run.value == pytest.approx(50.0, rel=0.01)
+    assert outcome.baseline is not None
+
+
 def test_single_outliers_do_not_matter() -> None:
     bench = Bench([(100.0, False)], slower=lambda time: 30.0 if time % 17 == 0 else 1.0)
     outcome = taken(bench, StopCriteria(0.01, 60.0))
