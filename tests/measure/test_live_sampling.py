@@ -13,7 +13,7 @@ import pytest
 from slowpath.core.engine import kernel
 from slowpath.core.printable import json_line
 from slowpath.measure import live as measurements
-from slowpath.measure.live import LiveSample, measure_live
+from slowpath.measure.live import LiveSample, LiveSubject, measure_live
 from slowpath.measure.programs import PreparedProgram
 from slowpath.measure.sampling import Progress, ProgressCallbacks, StopCriteria
 
@@ -106,3 +106,24 @@ def test_after_a_stop_nothing_is_prepared(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(kernel, "prepare_live_case", None)
     record = measured(prepared, ProgressCallbacks(lambda *_: False, lambda _: True))
     assert path["error"] == record["error"] == "interrupted before it was measured"
+
+
+class _DisturbedInTurns(Bench):
+    """A bench on which program and baseline are disturbed in alternate loads."""
+
+    slow = False
+
+    def busy(self) -> float:
+        return 1500.0 if self.slow else 1000.0
+
+    def sample(self, path: int, subject: int, frames: int) -> LiveSample:
+        self.slow = subject == (LiveSubject.PROGRAM, LiveSubject.BASELINE)[len(self.ran) % 2]
+        return super().sample(path, subject, frames)
+
+
+def test_program_and_baseline_are_compared_within_a_load() -> None:
+    """Check that a path has a time if no load has quiet samples of both its subjects."""
+    outcome = measure_live(_DisturbedInTurns(), StopCriteria(-1.0, 60.0), stop_after(30))
+    [path] = outcome.paths
+    assert path is not None
+    assert path.program.value == 40

@@ -201,10 +201,13 @@ class _Sampler:
         """
         quiet = quantile(self._busy, _UNDISTURBED)
         needed = min(_LEAST_LOADS, len(self.loads))
-        keys = {(sample.path, sample.subject) for sample in self.loads[0]}
+        together = dict[int, set[_Key]]()  # a path needs all its subjects in the same load
+        for sample in self.loads[0]:
+            together.setdefault(sample.path, set()).add((sample.path, sample.subject))
         for limit in DISTURBED:
             found = [_load_medians(timed, quiet * limit) for timed in self.loads]
-            if all(sum(key in each for each in found) >= needed for key in keys):
+            counts = (sum(keys <= each.keys() for each in found) for keys in together.values())
+            if all(count >= needed for count in counts):
                 return limit, found
         return math.inf, [_load_medians(timed, math.inf) for timed in self.loads]
 

@@ -312,7 +312,7 @@ class Sampler:
             found = [self._observation(timed, quiet * limit) for timed in self._loads]
             values = zip(*(each.net for each in found), strict=True)
             enough = [len(one) - one.count(None) >= needed for one in values]
-            # The empty program is not a subject, but its time is a part of those of wrapped subjects.
+            # Times of wrapped subjects contain that of the empty program, which is not a subject.
             baseline = sum(bool(each.empty) for each in found) >= needed
             if baseline and all(
                 fine or number in self._failed for number, fine in enumerate(enough)
