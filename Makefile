@@ -214,13 +214,15 @@ campaign: export SLOWPATH_CPU_PROGRAMS := 200
 campaign: export SLOWPATH_LOADER_PROGRAMS := 250
 campaign: export SLOWPATH_MUTANTS := 2000
 campaign: setup $(DONE)/requirements | oracle
-	run() { cargo test --locked --package "$$1" --test all -- --nocapture --test-threads=1 "$${@:2}"; }
+	failed=()
+	run() { cargo test --locked --package "$$1" --test all -- --nocapture --test-threads=1 "$${@:2}" || failed+=("$$1"); }
 	run slowpath-kernel sequences:: c_programs:: veth:: loops:: interleavings:: loaders:: map_consistency::
 	run slowpath-rehearsal random_devices:: random_programs::
 	run slowpath-chain verify:: frozen:: facts::facts_hold_for_what_leaves_random_programs
 	run slowpath-search brute_force:: structured_programs::
 	run slowpath-smt z3_agreement:: semantics:: hashes::
-	$(PYTEST) tests/calibrate tests/contention tests/fit tests/insights/test_insights_followed.py
+	$(PYTEST) tests/calibrate tests/contention tests/fit tests/insights/test_insights_followed.py || failed+=(Python)
+	if (( $${#failed[@]} )); then echo "error: failed: $${failed[*]}" >&2; exit 1; fi
 
 test-python: export SLOWPATH_WHEELS := $(CURDIR)/$(TEST_WHEELS)
 test-python: setup $(DONE)/test-wheel $(DONE)/requirements

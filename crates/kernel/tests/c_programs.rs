@@ -146,3 +146,44 @@ fn kernel_and_engine_agree_on_programs_in_c() {
     Oracle::Clang.compared(tally.programs, "programs in C");
     tally.assert_no_faults("programs in C");
 }
+
+/// Inserts 1500 elements into a map of 2100.
+const FILLING: &str = r#"
+#define SEC(name) __attribute__((section(name), used))
+enum { HASH = 1, NOEXIST = 1, XDP_DROP = 1, XDP_PASS = 2 };
+static long (*update)(void *map, const void *key, const void *value, unsigned long flags) = (void *)2;
+
+struct {
+	int (*type)[HASH];
+	int (*max_entries)[2100];
+	unsigned *key;
+	unsigned *value;
+} seen SEC(".maps");
+
+SEC("xdp") int fill(void *ctx)
+{
+	volatile unsigned added = 0;
+
+	for (unsigned key = 0; key < 1500; key++) {
+		unsigned number = key;
+
+		if (!update(&seen, &number, &number, NOEXIST))
+			added++;
+	}
+	return added == 1500 ? XDP_PASS : XDP_DROP;
+}
+"#;
+
+/// Checks that a long loop can insert as many elements into an empty map as in the kernel. An
+/// upper bound on free elements that holds for short loops only would exclude this run.
+#[test]
+fn a_long_loop_fills_an_empty_map() {
+    let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };
+    let object = Object::parse(&clang.compile(FILLING).expect("an object")).expect("a BPF object");
+    let lifted = ReplayPair::lifted(&kernel, &object, 0).expect("a program");
+    let free = lifted.program.inputs.iter().find(|one| one.name == "free elements of seen");
+    assert!(free.is_none_or(|free| free.max >= 1500), "{free:?}");
+    let mut replay_pair = ReplayPair::of(&kernel, &object, 0, lifted.clone()).expect("a program");
+    let run = replay_pair.compare(&[0; 64]).expect("the same result");
+    assert!(run.costs.len() > 1500 * 10, "{} instructions", run.costs.len());
+}
