@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from sklearn.isotonic import IsotonicRegression
 
+from contention_short import shorten_profiles
 from running_kernel import needs_kernel
+from slowpath.app import app
 from slowpath.contention.profiling.bubble_score import FELT, Level, calibrated, levels, probe_bytes
 from slowpath.contention.profiling.folder import TABLES, queued_time
 from slowpath.contention.profiling.machine import CpuMonitor
@@ -430,7 +432,7 @@ name: counts
 function: {{xdp: {{object: {ROOT}/examples/count_min.4.bpf.o}}}}
 traffic: {{flow_count: [100, 5000], packet_size_bytes: [64, 1500]}}
 competitors: {{memory: {{working_set_bytes: [10_000, 1_000_000], configurations: 2}}}}
-effort: {{mixes: 10, pairs: 1, block_ms: 5, warm_ms: 0, repetitions: 2}}
+effort: {{mixes: 5, pairs: 1, block_ms: 5, warm_ms: 0, repetitions: 2}}
 """
 
 
@@ -479,7 +481,34 @@ def needs_two_cpus() -> None:
         pytest.skip(f"{reason}; run them where there are 2, or allow another one (taskset, cpuset)")
 
 
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def profiled(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Return a function that measures a short profile in this process.
+
+    It returns the exit code, output and errors of `slowpath contention profile`. If other programs
+    keep a thread from its CPU for a whole block, it measures again with longer blocks.
+    """
+    shorten_profiles(monkeypatch)
+    monkeypatch.chdir(ROOT)
+
+    def run(description: Path, *words: str | Path) -> tuple[int, str, str]:
+        text = description.read_text()
+        for block_ms in (5, 50, 500):
+            description.write_text(text.replace("block_ms: 5,", f"block_ms: {block_ms},"))
+            code = app(["contention", "profile", str(description), *map(str, words)])
+            output, errors = capfd.readouterr()
+            if "make blocks longer (block_ms)" not in errors:
+                break
+        return code, output, errors
+
+    return run
+
+
 def test_a_program_is_profiled(tmp_path: Path) -> None:
+    """Measure a profile as a user does, with buffers and waits that suit this machine."""
     needs_two_cpus()
     needs_kernel()
     described, folder = tmp_path / "counts.yaml", tmp_path / "counts.profile"
@@ -487,39 +516,33 @@ def test_a_program_is_profiled(tmp_path: Path) -> None:
     run = slowpath("contention", "profile", str(described), "-o", str(folder), "--format", "json")
     assert run.returncode == 0, run.stderr
     record = json.loads(run.stdout)
-    assert (record["mixes"], record["function"], record["left_out"]) == (10, "counts", [])
+    assert (record["mixes"], record["function"], record["left_out"]) == (5, "counts", [])
     memory = read_memory([str(folder / "memory.csv")])
-    assert len(memory.rows) == 20
+    assert len(memory.rows) == 10
     assert all(memory.throughput > 0)
     assert not (folder / "accelerator.csv").exists()
     own = read_own_contention(str(folder / "contention.csv"), memory.origin)
     assert len(own.rows) == 6
 
 
-def test_a_program_that_cannot_be_fed_is_an_error(tmp_path: Path) -> None:
+def test_a_program_that_cannot_be_fed_is_an_error(tmp_path: Path, profiled: Run) -> None:
     needs_two_cpus()
     needs_kernel()
     described, wrong = tmp_path / "draws.yaml", "crates/ingress/tests/objects/packets.bpf.o"
     text = XDP.replace("examples/count_min.4.bpf.o}", f"{wrong}, program: draws}}")
     described.write_text(text)
-    run = slowpath("contention", "profile", str(described), "-o", str(tmp_path / "draws.profile"))
-    assert run.returncode == 3, run.stderr
-    assert "depends on more than the packet's flow" in run.stderr
+    code, _, errors = profiled(described, "-o", tmp_path / "draws.profile")
+    assert code == 3, errors
+    assert "depends on more than the packet's flow" in errors
 
 
-def test_a_profile_is_what_training_takes(tmp_path: Path) -> None:
+def test_a_profile_is_what_training_takes(tmp_path: Path, profiled: Run) -> None:
     needs_two_cpus()
     description, folder = tmp_path / "tiny.yaml", tmp_path / "nf.profile"
-    for block_ms in (5, 50, 500):
-        # If other programs keep a thread from its CPU for a whole block, blocks must be longer.
-        text = TINY.read_text().replace("block_ms: 5,", f"block_ms: {block_ms},")
-        description.write_text(text)
-        options = (str(description), "-o", str(folder), "--format", "json")
-        run = slowpath("contention", "profile", *options, timeout=300)
-        if "make blocks longer (block_ms)" not in run.stderr:
-            break
-    assert run.returncode == 0, run.stderr
-    record = json.loads(run.stdout)
+    description.write_text(TINY.read_text())
+    code, output, errors = profiled(description, "-o", folder, "--format", "json")
+    assert code == 0, errors
+    record = json.loads(output)
     Draft202012Validator(schema("profile")).validate(record)
     assert record == json.loads((folder / "profile.json").read_text())
     assert (record["mixes"], record["function"], record["left_out"]) == (15, "tiny", [])
@@ -559,20 +582,19 @@ def test_a_profile_is_what_training_takes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("plan", ["adaptive", "active"])
-def test_plans_that_ask_are_profiled(tmp_path: Path, plan: str) -> None:
+def test_plans_that_ask_are_profiled(tmp_path: Path, profiled: Run, plan: str) -> None:
     needs_two_cpus()
     described, folder = tmp_path / "counts.yaml", tmp_path / "nf.profile"
     text = TINY.read_text().replace(", accelerator: regex", "").replace(", mtbr: [0, 1000]", "")
     text = text.replace("  accelerator: {packet_size_bytes: 256}\n", "")
-    described.write_text(text.replace("block_ms: 5,", "block_ms: 50,"))
-    words = ("-o", str(folder), "--plan", plan, "--mixes", "9")
-    run = slowpath("contention", "profile", str(described), *words, timeout=300)
-    assert run.returncode == 0, run.stderr
+    described.write_text(text)
+    code, output, errors = profiled(described, "-o", folder, "--plan", plan, "--mixes", "9")
+    assert code == 0, errors
     record = json.loads((folder / "profile.json").read_text())
     Draft202012Validator(schema("profile")).validate(record)
     assert (record["mixes"], record["wanted"], record["plan"]["name"]) == (9, 9, plan)
     assert (record["plan"]["relevant"] is None) == (plan == "active")
-    assert ("Throughput alone depends on" in run.stdout) == (plan == "adaptive")
+    assert ("Throughput alone depends on" in output) == (plan == "adaptive")
     unused = len(record["plan"]["unused"])
     assert len(read_memory([str(folder / "memory.csv")]).rows) == 2 * (9 - unused)
 

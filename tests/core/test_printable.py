@@ -15,6 +15,7 @@ from unicodedata import category
 
 import pytest
 
+from contention_short import shorten_profiles
 from contention_tables import MEMORY
 from slowpath import app as cli
 from slowpath.core.command import Command
@@ -72,11 +73,12 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(capfd: pytest.CaptureFixture[str]) -> Run:
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Return a function that runs a command in this process.
 
     It returns the exit code, output and errors.
     """
+    shorten_profiles(monkeypatch)
 
     def call(*words: str | Path) -> tuple[int, str, str]:
         try:
@@ -198,6 +200,7 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
     source = folder / "source.bpf.c"
     section, data = folder / "section.bpf.o", folder / "data.csv"
     quick = ["--recipe", "ridge-pressure"]
+    hot = ["--seconds", "0.1", "--cache", "hot", "--no-stretches"]
     saved: list[str | Path] = [folder / "old.json", folder / "new.json"]
     wrong: list[list[str | Path]] = [[folder / "missing"], [thing], [data]]
     described = ("broken", "cycle", "lost")
@@ -271,8 +274,8 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [thing, "-n", HOSTILE],
         ],
         "measure": [
-            [thing, section, *all_of, "--seconds", "0.1"],
-            [thing, listing, broken, folder / "missing", *all_of, "--seconds", "0.1"],
+            [thing, *all_of, "--seconds", "0.1"],
+            [section, listing, broken, folder / "missing", *all_of, *hot],
             [thing, "-n", HOSTILE],
         ],
         "sweep": [

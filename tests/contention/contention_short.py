@@ -1,0 +1,22 @@
+"""Shortens profiles of this machine, for tests in which the measured values do not matter."""
+
+import pytest
+
+from slowpath.contention.profiling import bubble_score, machine, profiler
+
+_CACHE = 1 << 20
+_LEVELS = 3
+
+
+def shorten_profiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make profiles of this process quick: small buffers, and no waits for a quiet processor.
+
+    Otherwise, bubbles and the probe are as large as the machine's cache, and other load on the
+    machine delays each block. Real threads still run on the CPUs, next to each other.
+    """
+    levels = bubble_score.levels
+    monkeypatch.setattr(bubble_score, "levels", lambda _cache, _count: levels(_CACHE, _LEVELS))
+    monkeypatch.setattr(machine, "_PROBES", (64 << 10, 64 << 10))
+    monkeypatch.setattr(machine, "_OBSERVATIONS", 20)
+    monitor = machine.CpuMonitor
+    monkeypatch.setattr(profiler, "CpuMonitor", lambda cpus, _limit: monitor(cpus, patience=0))
