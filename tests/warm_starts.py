@@ -30,7 +30,6 @@ IMPORTED = (
     "ortools.sat.python.cp_model",
     "scipy.optimize",
     "scipy.stats",
-    "sklearn.dummy",
     "sklearn.ensemble",
     "sklearn.gaussian_process",
     "sklearn.linear_model",

@@ -249,6 +249,8 @@ def _evaluated(given: Namespace, rows: "Rows", names: Sequence[str]) -> "list[Ev
 
         def progress(done: int, count: int, name: str = name) -> None:
             gc.collect()  # main.py disables automatic collection; each fold leaves cycles
+            if done == 1:
+                gc.freeze()  # later collections skip modules, which are most objects
             if live:
                 tell(f"{_CLEAR}{name}: fold {done + 1} of {count}")
 
