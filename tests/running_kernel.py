@@ -1,5 +1,6 @@
 """Helpers for tests in the running kernel: its availability, and the objects that it holds."""
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any
 import oracles
 from slowpath.core.engine import kernel
 from slowpath.core.errors import UnavailableError
+from support import remembered
 
 Held = tuple[set[int], set[int], set[int], set[Path]]
 """Identifiers of programs, maps and links in the kernel, and network namespaces of processes.
@@ -18,12 +20,24 @@ longer than `stayed` waits.
 """
 
 
+HOT = ("--no-stretches", "--cache", "hot")
+"""Options of a measurement that times whole paths only, with hot caches."""
+
+
 def needs_kernel() -> None:
     """Skip the test if this process cannot run programs in the kernel."""
     try:
         kernel.open_kernel()
     except UnavailableError as reason:
         oracles.missing("kernel", str(reason))
+
+
+def measured(*words: str | Path) -> Any:
+    """Return the document of `slowpath measure`, which a test session runs once per arguments.
+
+    The measurement has the smallest number of loads, unless `words` change the time limit.
+    """
+    return json.loads(remembered("measure", "--seconds", "0.1", "--format", "json", *words))
 
 
 def paths_of(document: Any) -> Iterator[Any]:

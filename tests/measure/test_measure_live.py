@@ -3,10 +3,10 @@
 No test depends on measured times.
 """
 
+import csv
 import json
 import signal
 import time
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 
 import oracles
 from compiler import needs_clang
-from running_kernel import needs_kernel, paths_of
+from running_kernel import measured, needs_kernel, paths_of
 from slowpath.core.engine import kernel, objects
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.schema.validation import schema
@@ -23,7 +23,7 @@ from support import ROOT, slowpath
 
 FIREWALL = ROOT / "examples/firewall.bpf.o"
 FLOW_MONITOR = ROOT / "examples/flow_monitor.bpf.o"
-LIVE = ("--mode", "live", "--seconds", "0.3")
+LIVE = ("--mode", "live", "--seconds", "0.1")
 
 
 @pytest.fixture(autouse=True)
@@ -31,15 +31,12 @@ def _kernel() -> None:
     needs_kernel()
 
 
-@cache
-def measured(*words: str) -> Any:
-    run = slowpath("measure", *words, *LIVE, "--format", "json")
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+def measured_live(*words: str | Path) -> Any:
+    return measured(*words, "--mode", "live")
 
 
 def test_a_live_measurement_has_the_documented_shape() -> None:
-    document = measured(str(FIREWALL), "--paths", "3")
+    document = measured_live(FIREWALL, "--paths", "3")
     jsonschema.validate(document, schema("measure"))
     (program,) = document["results"]
     assert (program["mode"], program["error"]) == ("live", None)
@@ -60,13 +57,13 @@ def test_a_live_measurement_has_the_documented_shape() -> None:
 
 def test_what_programs_send_back_arrives() -> None:
     sending = written_anew = 0
-    for path in paths_of(measured(str(ROOT / "examples/dns_cache.bpf.o"), "--paths", "2")):
+    for path in paths_of(measured_live(ROOT / "examples/dns_cache.bpf.o", "--paths", "2")):
         live = path["live"]
         assert path["action"] == "XDP_TX"
         assert live["frames"] - live["lost"] <= live["arrived"] <= live["frames"]
         sending += live["arrived"]
         written_anew += any("written anew" in note for note in live["notes"])
-    for path in paths_of(measured(str(FIREWALL), "--paths", "3")):
+    for path in paths_of(measured_live(FIREWALL, "--paths", "3")):
         assert path["live"]["arrived"] == 0
     assert sending
     assert written_anew, "its paths change the packet"
@@ -74,7 +71,7 @@ def test_what_programs_send_back_arrives() -> None:
 
 
 def test_a_path_that_only_the_first_packet_takes_is_refused() -> None:
-    paths = list(paths_of(measured(str(FLOW_MONITOR))))
+    paths = list(paths_of(measured_live(FLOW_MONITOR)))
     refused = [path for path in paths if path["live"] is None]
     assert refused
     # Some programs report new flows in a ring buffer, which nothing empties in live mode.
@@ -105,16 +102,19 @@ def test_a_path_that_ends_after_thousands_of_packets_is_refused(tmp_path: Path) 
     needs_clang()
     source = tmp_path / "late.bpf.c"
     source.write_text(LATE)
-    longest, shortest = paths_of(measured(str(source)))
+    longest, shortest = paths_of(measured_live(source))
     assert "take another path" in longest["error"]
     assert (shortest["error"], longest["live"]) == (None, None)
     assert shortest["live"] is not None
     oracles.compared("kernel", 1, "refusals of live packets")
 
 
-def test_batches_can_be_chosen() -> None:
-    for path in paths_of(measured(str(FIREWALL), "--paths", "1", "--batch", "8")):
-        assert path["live"]["batch"] == 8
+def test_batches_can_be_chosen_and_csv_has_a_row_for_each_path() -> None:
+    words = ("measure", FIREWALL, "--paths", "2", *LIVE, "--batch", "8", "--format", "csv")
+    header, *rows = slowpath(*words).stdout.splitlines()
+    assert header.split(",")[:4] == ["file", "section", "program", "rank"]
+    assert all(row.count(",") == header.count(",") for row in rows)
+    assert [row["batch"] for row in csv.DictReader([header, *rows])] == ["8", "8"]
     for batch in ("0", "257"):
         run = slowpath("measure", str(FIREWALL), "--mode", "live", "--batch", batch)
         assert run.returncode == ExitCode.USAGE
@@ -135,14 +135,6 @@ def test_the_report_explains_the_rates_of_live_packets() -> None:
     assert lines[0].startswith(f"{FIREWALL}:firewall: 2 of ")
     assert lines[1].split()[:4] == ["path", "action", "program", "ns"]
     assert any("not a card's rate" in line for line in lines)
-
-
-def test_csv_has_a_row_for_each_path() -> None:
-    run = slowpath("measure", str(FIREWALL), "--paths", "2", *LIVE, "--format", "csv")
-    header, *rows = run.stdout.splitlines()
-    assert header.split(",")[:4] == ["file", "section", "program", "rank"]
-    assert len(rows) == 2
-    assert all(row.count(",") == header.count(",") for row in rows)
 
 
 def live_case(station: kernel.Station) -> tuple[kernel.Station, str, kernel.Case, int]:

@@ -3,20 +3,16 @@
 Some tests cut paths in the running kernel. No test depends on measured times.
 """
 
-import json
-from typing import Any
-
 import jsonschema
 import pytest
 
 import oracles
-from slowpath.core.engine import kernel
-from slowpath.core.errors import UnavailableError
+from running_kernel import HOT, measured, needs_kernel
 from slowpath.core.schema.validation import schema
 from slowpath.measure.conclusions import conclude_where
 from slowpath.measure.documents import Breakdown, MeasuredStretch
 from slowpath.measure.stretches import PrefixTimes, stretch_times
-from support import ROOT, slowpath
+from support import ROOT, remembered
 
 
 def test_stretches_of_a_load_add_up_to_the_path() -> None:
@@ -82,23 +78,20 @@ def test_only_a_significantly_largest_stretch_is_named() -> None:
 
 @pytest.fixture
 def _kernel() -> None:
-    try:
-        kernel.open_kernel()
-    except UnavailableError as reason:
-        oracles.missing("kernel", str(reason))
-
-
-def measured(name: str, *words: str) -> Any:
-    path = ROOT / f"examples/{name}.bpf.o"
-    run = slowpath("measure", str(path), "--seconds", "0.3", "--format", "json", *words)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+    needs_kernel()
 
 
 @pytest.mark.usefixtures("_kernel")
-@pytest.mark.parametrize("name", ["firewall", "tunnel", "count_min.8"])
-def test_the_slowest_path_is_taken_apart(name: str) -> None:
-    document = measured(name)
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("firewall", ()),
+        ("tunnel", ("--cache", "hot", "--paths", "3")),
+        ("count_min.8", ("--cache", "hot", "--paths", "2")),
+    ],
+)
+def test_the_slowest_path_is_taken_apart(name: str, words: tuple[str, ...]) -> None:
+    document = measured(ROOT / f"examples/{name}.bpf.o", *words)
     jsonschema.validate(document, schema("measure"))
     (program,) = document["results"]
     found = program["breakdown"]
@@ -121,17 +114,15 @@ def test_the_slowest_path_is_taken_apart(name: str) -> None:
 
 @pytest.mark.usefixtures("_kernel")
 def test_the_report_has_a_table_of_stretches() -> None:
-    words = ("measure", str(ROOT / "examples/firewall.bpf.o"), "--seconds", "0.3")
-    run = slowpath(*words)
-    assert run.returncode == 0
-    lines = run.stdout.splitlines()
+    words = ("measure", ROOT / "examples/firewall.bpf.o", "--seconds", "0.1")
+    lines = remembered(*words, "--paths", "2", "--cache", "cold").splitlines()
     start = next(number for number, line in enumerate(lines) if "  where the " in line)
     assert lines[start + 1].split()[:4] == ["share", "ns", "instructions", "call"]
     assert any("bpf_map_lookup_elem" in line for line in lines[start:])
-    assert "  where the " not in slowpath(*words, "--no-stretches").stdout
+    assert "  where the " not in remembered(*words, "--paths", "1", *HOT)
 
 
 @pytest.mark.usefixtures("_kernel")
 def test_the_breakdown_can_be_skipped() -> None:
-    (program,) = measured("count_min.8", "--no-stretches")["results"]
+    (program,) = measured(ROOT / "examples/firewall.bpf.o", *HOT)["results"]
     assert program["breakdown"] is None
