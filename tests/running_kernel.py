@@ -10,6 +10,9 @@ from typing import Any
 import oracles
 from slowpath.core.engine import kernel
 from slowpath.core.errors import UnavailableError
+from slowpath.core.formats import Reporter
+from slowpath.core.terminal import Line
+from slowpath.measure.settings import Settings
 from support import remembered
 
 Held = tuple[set[int], set[int], set[int], set[Path]]
@@ -38,6 +41,14 @@ def measured(*words: str | Path) -> Any:
     The measurement has the smallest number of loads, unless `words` change the time limit.
     """
     return json.loads(remembered("measure", "--seconds", "0.1", "--format", "json", *words))
+
+
+def text_of(document: Any, live: int | None = None) -> str:
+    """Return the text report on a document of `slowpath measure`; `live` is the size of batches."""
+    report = Reporter("table", {"table": "slowpath.measure.report_document:document_text"})
+    settings = Settings(True, 0.01, 10.0, None, report, verbose=False, live=live)
+    lines = report(document, settings, "")
+    return "\n".join(line.text if isinstance(line, Line) else line for line in lines)
 
 
 def paths_of(document: Any) -> Iterator[Any]:

@@ -369,7 +369,7 @@ def test_maps_that_cannot_be_filled_are_named(trace: Path, tmp_path: Path) -> No
 @pytest.mark.usefixtures("kernel")
 def test_text_csv_and_picture(trace: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    words = ["measure", FIREWALL, "--pcap", trace, "--seconds", "0.1", "--paths", "1"]
+    words = ["measure", str(FIREWALL), "--pcap", str(trace), "--seconds", "0.1", "--paths", "1"]
     picture, maps = tmp_path / "trace.svg", tmp_path / "maps.json"
     rules = [{"key": flow(1, 1001), "value": DENY}, {"others": 3}]
     maps.write_text(json.dumps({"rules": rules}))
