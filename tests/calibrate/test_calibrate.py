@@ -1,6 +1,7 @@
 """Tests `slowpath calibrate`: resumed runs, evaluated runs, and errors."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -39,13 +40,6 @@ def test_a_run_is_reported_and_kept(tmp_path: Path) -> None:
     assert (folder / "programs/count-52.bpf.c").read_text().startswith("/* Instructions of the")
 
 
-def test_what_there_is_is_listed(tmp_path: Path) -> None:
-    run = run_in(tmp_path, "--list")
-    assert (run.returncode, run.stderr) == (0, "")
-    for name in (*TESTBEDS, *shipped_names()):
-        assert f"\n  {name} " in run.stdout
-
-
 def test_the_list_is_for_machines_too(tmp_path: Path) -> None:
     run = run_in(tmp_path, "--list", "--format", "json")
     assert (run.returncode, run.stderr) == (0, "")
@@ -67,59 +61,77 @@ def test_the_list_is_for_machines_too(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_documents_fit_their_schema(tmp_path: Path) -> None:
-    run = run_in(tmp_path, *ADD, "-o", "run", "--format", "json")
-    check("calibrate", run.stdout)
-    assert json.loads(run.stdout)["directory"] == "run"
-    again = run_in(tmp_path, "--evaluate", "run", "--format", "json")
-    assert again.stdout == run.stdout
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Return a folder with a run of two experiments, and the document about the run."""
+    folder = tmp_path_factory.mktemp("two")
+    words = (*ADD[:4], "--component", "parser-headers", "--points", "3")
+    run = run_in(folder, *words, "-o", "run", "--format", "json")
+    assert run.returncode == 0, run.stderr
+    return folder / "run", run.stdout
 
 
-def test_it_is_evaluated_to_the_same_bytes_and_run_again(tmp_path: Path) -> None:
-    run_in(tmp_path, *ADD, "-o", "run")
-    folder = tmp_path / "run/arithmetic-add"
+@pytest.fixture
+def copied(two: tuple[Path, str], tmp_path: Path) -> Path:
+    """Return the folder of a copied run of two experiments."""
+    shutil.copytree(two[0], tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_documents_fit_their_schema(two: tuple[Path, str]) -> None:
+    folder, document = two
+    check("calibrate", document)
+    assert json.loads(document)["directory"] == "run"
+    again = run_in(folder.parent, "--evaluate", "run", "--format", "json")
+    assert again.stdout == document
+
+
+def test_it_is_evaluated_to_the_same_bytes_and_run_again(copied: Path) -> None:
+    folder, beside = copied / "arithmetic-add", copied.parent
     derived = {name: (folder / name).read_bytes() for name in ("model.json", "plot.svg")}
     for name in derived:
         (folder / name).unlink()
-    run = run_in(tmp_path, "--evaluate", "run")
+    run = run_in(beside, "--evaluate", "run")
     assert (run.returncode, run.stderr) == (0, FITTING)
     assert {name: (folder / name).read_bytes() for name in derived} == derived
-    programs = {file.name: file.read_bytes() for file in (folder / "programs").iterdir()}
-    samples = (folder / "samples.csv").read_bytes()
+    measured = [file for file in copied.glob("*/programs/*") if file.is_file()]
+    measured += copied.glob("*/samples.csv")
+    before = {file: file.read_bytes() for file in measured}
+    assert len(before) > 2
     (folder / "samples.csv").write_text("")
-    run = run_in(tmp_path, "--rerun", "run")
-    assert (run.returncode, run.stderr) == (0, f"1 of 1: arithmetic-add\n{FITTING}")
-    assert (folder / "samples.csv").read_bytes() == samples
-    assert {file.name: file.read_bytes() for file in (folder / "programs").iterdir()} == programs
+    run = run_in(beside, "--rerun", "run")
+    assert run.returncode == 0
+    first, second, last = run.stderr.splitlines(keepends=True)
+    assert first.startswith("1 of 2: arithmetic-add")
+    assert (second, last) == ("2 of 2: parser-headers\n", FITTING)
+    assert {file: file.read_bytes() for file in before} == before
 
 
-def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
-    run_in(tmp_path, *ADD)
-    before = (tmp_path / "calibration-ebpf/run.json").read_bytes()
-    run = run_in(tmp_path, "--testbed", "ebpf", "--component", "calls")
+def test_a_run_is_not_overwritten(copied: Path) -> None:
+    before = (copied / "run.json").read_bytes()
+    run = run_in(copied.parent, "--testbed", "ebpf", "--component", "calls", "-o", "run")
     assert (run.returncode, run.stdout) == (3, "")
-    assert "calibration-ebpf: has a run; go on with it by --rerun" in run.stderr
-    assert (tmp_path / "calibration-ebpf/run.json").read_bytes() == before
+    assert "run: has a run; go on with it by --rerun" in run.stderr
+    assert (copied / "run.json").read_bytes() == before
 
 
-def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    other = ("--component", "parser-headers")
-    assert run_in(tmp_path, *ADD, *other, "-o", "run").returncode == 0
-    lost = tmp_path / "run/parser-headers"
+def test_a_run_goes_on_where_it_stopped(copied: Path) -> None:
+    lost = copied / "parser-headers"
     for name in ("measurement.json", "model.json", "samples.csv"):
         (lost / name).unlink()
-    kept = (tmp_path / "run/arithmetic-add/measurement.json").stat().st_mtime_ns
-    run = run_in(tmp_path, "--rerun", "run")
+    kept = (copied / "arithmetic-add/measurement.json").stat().st_mtime_ns
+    run = run_in(copied.parent, "--rerun", "run")
     assert (run.returncode, run.stderr) == (0, f"1 of 1: parser-headers\n{FITTING}")
     assert [line.split()[0] for line in run.stdout.splitlines()[1:3]] == [
         "arithmetic-add",
         "parser-headers",
     ]
-    assert (tmp_path / "run/arithmetic-add/measurement.json").stat().st_mtime_ns == kept
+    assert (copied / "arithmetic-add/measurement.json").stat().st_mtime_ns == kept
 
 
 def test_an_interrupted_run_keeps_what_is_there(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "slowpath", "calibrate", "--testbed", "ebpf", "-o", "run"]
+    words += ["--points", "3"]
     process = subprocess.Popen(
         words,
         cwd=tmp_path,
@@ -142,7 +154,7 @@ def test_an_interrupted_run_keeps_what_is_there(tmp_path: Path) -> None:
 def test_ones_own_specification_is_run(tmp_path: Path) -> None:
     text = (ROOT / "python/slowpath/calibrate/experiments/catalogue/calls.yaml").read_text()
     (tmp_path / "mine.yaml").write_text(text.replace("name: calls", "name: my-calls"))
-    run = run_in(tmp_path, "mine.yaml", "--testbed", "ebpf", "--range", "2:10", "--points", "5")
+    run = run_in(tmp_path, "mine.yaml", "--testbed", "ebpf", "--range", "2:10", "--points", "3")
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines()[1].split()[:4] == ["my-calls", "calls", "2", "10"]
 

@@ -18,7 +18,7 @@ from support import slowpath
 from test_html import parsed, texts
 from test_printable import EXPERIMENT, HOSTILE
 
-ADD = ("--testbed", "ebpf", "--component", "arithmetic-add", "--points", "6")
+ADD = ("--testbed", "ebpf", "--component", "arithmetic-add", "--points", "3")
 PARSER = ("--component", "parser-headers")
 
 
@@ -132,13 +132,11 @@ def test_measurements_come_with_intervals_and_the_machine(run: Path, tmp_path: P
     assert len(bars) == len(json.loads((into.path / "model.json").read_text())["points"])
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '[{"kernel": 3}]', "null", '["<b>"]'])
-def test_a_damaged_record_of_the_machine_is_left_out(
-    run: Path, tmp_path: Path, content: str
-) -> None:
+def test_a_damaged_record_of_the_machine_is_left_out(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run / "run", tmp_path / "run")
-    (tmp_path / "run/arithmetic-add/environment.json").write_text(content)
-    assert environments_of(ExperimentFolder(tmp_path / "run/arithmetic-add")) == []
+    for content in ("", "{", "[]", '[{"kernel": 3}]', "null", '["<b>"]'):
+        (tmp_path / "run/arithmetic-add/environment.json").write_text(content)
+        assert environments_of(ExperimentFolder(tmp_path / "run/arithmetic-add")) == [], content
     assert "Machine" not in sections(parsed(again(tmp_path)))
 
 

@@ -123,10 +123,10 @@ def test_several_definitions_are_a_grid() -> None:
 
 @pytest.mark.usefixtures("source")
 def test_each_value_has_the_results_of_bound() -> None:
-    document = swept(COUNT_MIN, "-D", "HASHES=1..7:3", *BOTH)
+    document = swept(COUNT_MIN, "-D", "HASHES=1..7:6", *BOTH)
     assert document["complete"]
-    assert document["definitions"] == [{"name": "HASHES", "values": ["1", "4", "7"]}]
-    assert [one["values"]["HASHES"] for one in document["programs"]] == ["1", "4", "7"]
+    assert document["definitions"] == [{"name": "HASHES", "values": ["1", "7"]}]
+    assert [one["values"]["HASHES"] for one in document["programs"]] == ["1", "7"]
     compared = 0
     for program in document["programs"]:
         assert (program["program"], program["measured"]) == ("count_min", None)
@@ -139,7 +139,7 @@ def test_each_value_has_the_results_of_bound() -> None:
             for key in ("packetrate_pps", "bitrate_bps", "counts", "verdict", "bottleneck"):
                 assert result[key] == alone["guarantee"][key]
             compared += 1
-    assert compared == 6
+    assert compared == 4
     slowest = [one["results"][1]["counts"]["instructions"] for one in document["programs"]]
     assert slowest == sorted(set(slowest))
 
@@ -249,7 +249,7 @@ def test_limits_of_loops_count_for_all_values(source: Path) -> None:
 
 def test_a_picture_has_a_panel_for_each_unit(source: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    words = [str(source), "-D", "VALUE=1..3", "-D", "MODE=$a,_b", *BOTH]
+    words = [str(source), "-D", "VALUE=1..2", "-D", "MODE=$a,_b", *BOTH]
     for name in ("one.svg", "two.svg"):
         run = slowpath("sweep", *words, "--plot", tmp_path / name)
         assert run.returncode == 0, run.stderr
@@ -257,7 +257,9 @@ def test_a_picture_has_a_panel_for_each_unit(source: Path, tmp_path: Path) -> No
     assert text == (tmp_path / "two.svg").read_text()
     for label in ("guaranteed Mpps", "instructions", "VALUE", "ebpf, MODE=_b", "ebpf, MODE=$a"):
         assert f">{label}<" in text, label
+    words = [str(source), "-D", "VALUE=1", "--target", "ebpf"]
     run = slowpath("sweep", *words, "--plot", tmp_path / "three.png")
+    assert run.returncode == 0, run.stderr
     assert (tmp_path / "three.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -318,7 +320,7 @@ def test_the_time_for_all_values_is_counted_from_the_start(source: Path) -> None
 @pytest.mark.usefixtures("source")
 def test_the_slowest_path_of_each_value_is_measured() -> None:
     needs_kernel()
-    words = [COUNT_MIN, "-D", "HASHES=1,nix,8", *BOTH, "--measure", "--seconds", "0.3"]
+    words = [COUNT_MIN, "-D", "HASHES=1,nix,8", *BOTH, "--measure", "--seconds", "0.1"]
     document = swept(*words, code=3)
     small, none, large = (one["measured"] for one in document["programs"])
     assert none["ns"] is None
