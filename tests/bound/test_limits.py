@@ -9,6 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,8 +110,8 @@ def test_oversized_programs_are_rejected_before_compilation(tmp_path: Path) -> N
 
 
 def test_a_memory_limit_ends_one_program_only(tmp_path: Path) -> None:
-    files = [save(tmp_path, "shifts", shifts(60_000)), save(tmp_path, "small", small())]
-    run = bound(*files, *COUNT, "--memory", "120M", "--deadline", "0")
+    files = [save(tmp_path, "shifts", shifts(30_000)), save(tmp_path, "small", small())]
+    run = bound(*files, *COUNT, "--memory", "80M", "--deadline", "0")
     large, little = results(run)
     assert run.returncode == 0, run.stderr
     assert large["guarantee"]["verdict"] == "bound"
@@ -132,8 +133,8 @@ def test_an_allocation_that_fails_ends_one_program_only(tmp_path: Path) -> None:
 
     The system's memory limit (`ulimit -v`) is reached before the limit of `--memory`.
     """
-    files = [save(tmp_path, "shifts", shifts(100_000)), save(tmp_path, "small", small())]
-    most = 1_200 << 20
+    files = [save(tmp_path, "shifts", shifts(30_000)), save(tmp_path, "small", small())]
+    most = 800 << 20  # room for one stack of the engine, 512 MiB, and for some unrolling
     options = ("--memory", "3G", "--deadline", "0", "--format", "json")
     run = subprocess.run(
         [sys.executable, "-m", "slowpath", "bound", *files, *COUNT, *options],
@@ -200,13 +201,14 @@ def test_a_signal_ends_with_partial_results(tmp_path: Path, number: signal.Signa
 
 
 def test_a_second_signal_ends_the_command(tmp_path: Path) -> None:
-    files = [save(tmp_path, "small", small()), save(tmp_path, "shifts", shifts(60_000))]
+    files = [save(tmp_path, "small", small()), save(tmp_path, "shifts", shifts(30_000))]
     with start(*files, *COUNT, "--deadline", "0", "--format", "json") as process:
         assert process.stdout is not None
         process.stdout.readline()
         process.stdout.readline()
         while process.poll() is None:
             process.send_signal(signal.SIGTERM)
+            time.sleep(0.001)  # leaves the process time to end
         errors = process.communicate(timeout=120)[1]
     # The handler is removed after the work, so that a later signal kills the process.
     ended = {ExitCode.INTERRUPTED, ExitCode.UNDECIDED, -signal.SIGTERM}
@@ -242,7 +244,7 @@ def test_workers_end_with_a_killed_command(tmp_path: Path) -> None:
 
     The worker's exit closes the last end of an inherited pipe.
     """
-    files = [save(tmp_path, "small", small()), save(tmp_path, "shifts", shifts(60_000))]
+    files = [save(tmp_path, "small", small()), save(tmp_path, "shifts", shifts(30_000))]
     reader, inherited = os.pipe()
     with subprocess.Popen(
         [sys.executable, "-m", "slowpath", "bound", *files, *COUNT, "--format", "json"],
