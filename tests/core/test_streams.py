@@ -13,15 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from support import ROOT, commands, make_bound, make_result, slowpath, without_progress
+from slowpath.core.command import Command
+from support import CAMPAIGN, ROOT, commands, make_bound, make_result, slowpath, without_progress
 
 LISTING = "examples/two_protocols.asm"
 CHAIN = "crates/slowpath/tests/objects/chain.yaml"
 OBJECT = "examples/count_min.1.bpf.o"
 MEMORY = "examples/contention.csv"
-TINY = "tests/contention/contention_tiny.yaml"
+LEAST = "tests/contention/contention_least.yaml"
 COUNTED = "tests/counts/histogram.c"
 TRAFFIC = "examples/insights/nat.pcap"
+SLOW = ("calibrate", "contention profile")
+"""Commands that run in one format only by default, and in all formats in `make campaign`."""
 FRESH = "fresh"
 """Name of a folder that does not exist yet."""
 
@@ -93,8 +96,18 @@ def test_lost_messages_change_no_exit_code(case: str, errors: str) -> None:
         assert run.stdout == slowpath(*words).stdout
 
 
+def formats(command: Command) -> list[str]:
+    """Return the values of a command's option `--format`; none if it has no such option."""
+    return [
+        form for o in command.options if "--format" in o.names for form in o.settings["choices"]
+    ]
+
+
 def every_command() -> Iterator[tuple[str, ...]]:
-    """Yield arguments for a successful run of each command in each of its formats."""
+    """Yield arguments for a successful run of each command in each of its formats.
+
+    Commands in `SLOW` have one format by default.
+    """
     words = {
         "bound": [LISTING],
         "annotate": [LISTING],
@@ -108,7 +121,7 @@ def every_command() -> Iterator[tuple[str, ...]]:
         "chain optimize": [CHAIN, "--packets", "0"],
         "chain plan": ["examples/chain/topology.yaml", "--no-cache"],
         "chain verify": [OBJECT, OBJECT],
-        "contention profile": [TINY, "-o", FRESH, "--mixes", "6"],
+        "contention profile": [LEAST, "-o", FRESH],
         "contention train": [MEMORY, "--recipe", "ridge-pressure"],
         "contention predict": ["--memory", MEMORY, "--query", MEMORY, "--recipe", "ridge-pressure"],
         "contention evaluate": [MEMORY, "--recipe", "constant"],
@@ -136,8 +149,10 @@ def every_command() -> Iterator[tuple[str, ...]]:
     }
     for name, command in commands():
         called = (*name.split(), *words[name])
-        forms = [o.settings["choices"] for o in command.options if "--format" in o.names]
-        yield from ((*called, "--format", form) for form in forms[0]) if forms else [called]
+        forms = formats(command)
+        if name in SLOW and CAMPAIGN == 1:
+            forms = forms[:1]
+        yield from ((*called, "--format", form) for form in forms) if forms else [called]
 
 
 @pytest.mark.parametrize(
