@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fit_tables import thinned
 from slowpath.app import app
 from slowpath.bounds import progress
 from support import GOLDEN, ROOT, check_golden, slowpath
@@ -24,9 +25,17 @@ LINE = ROOT / "tests/fit/line.csv"
 """A file with few points, for tests in which the model does not matter."""
 
 
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a file with a third of the lines of `DATA`, as fits of all take seconds."""
+    file = tmp_path_factory.mktemp("few") / "few.csv"
+    file.write_text(thinned())
+    return str(file)
+
+
 @cache
-def fitted(*words: str) -> str:
-    run = slowpath("fit", DATA, *COLUMNS, *words)
+def fitted(*words: str, data: str = DATA) -> str:
+    run = slowpath("fit", data, *COLUMNS, *words)
     assert run.returncode == 0
     assert all(" so far, model " in line for line in run.stderr.splitlines())  # on slow machines
     return run.stdout
@@ -36,24 +45,24 @@ def test_table() -> None:
     check_golden(GOLDEN / "fit/memory_latency.txt", fitted())
 
 
-def test_csv() -> None:
-    rows = list(csv.DictReader(fitted("--format", "csv").splitlines()))
+def test_csv(few: str) -> None:
+    rows = list(csv.DictReader(fitted("--format", "csv", data=few).splitlines()))
     assert float(rows[0]["low1"]) < float(rows[0]["parameter1"]) < float(rows[0]["high1"])
 
 
-def test_json_fits_its_schema(tmp_path: Path) -> None:
+def test_json_fits_its_schema(tmp_path: Path, few: str) -> None:
     query = tmp_path / "query.csv"
     query.write_text(QUERY)
-    run = slowpath("fit", DATA, *COLUMNS, "--format", "json", "--predict", query)
+    run = slowpath("fit", few, *COLUMNS, "--format", "json", "--predict", query)
     check("fit", run.stdout)
     document = json.loads(run.stdout)
     assert [row["outside"] for row in document["predictions"]] == [True, False, False, False, True]
 
 
-def test_predictions(tmp_path: Path) -> None:
+def test_predictions(tmp_path: Path, few: str) -> None:
     query = tmp_path / "query.csv"
     query.write_text(QUERY)
-    run = slowpath("fit", DATA, *COLUMNS, "--predict", query)
+    run = slowpath("fit", few, *COLUMNS, "--predict", query)
     rows = list(csv.DictReader(run.stdout.splitlines()))
     assert list(rows[0]) == ["bytes", "y_pred", "low", "high"]
     assert [float(row["bytes"]) for row in rows] == [100, 4096, 36000, 5e6, 1e12]
@@ -62,9 +71,9 @@ def test_predictions(tmp_path: Path) -> None:
     assert "2 of 5 lines are beyond what was measured (bytes: 100; 1e+12)" in run.stderr
 
 
-def test_the_same_data_give_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_data_give_the_same_bytes(tmp_path: Path, few: str) -> None:
     files = [tmp_path / name for name in ("a.svg", "b.svg")]
-    one, other = (fitted("--format", "json", "--plot", str(file)) for file in files)
+    one, other = (fitted("--format", "json", "--plot", str(file), data=few) for file in files)
     assert one == other
     one, other = (file.read_text() for file in files)
     assert one == other
@@ -123,12 +132,12 @@ def test_a_commented_line_of_names_is_the_header(tmp_path: Path, separator: str)
         assert formula in run.stdout
 
 
-def test_mape_stands_beside_smape() -> None:
+def test_mape_stands_beside_smape(few: str) -> None:
     text = fitted()
     head = text.splitlines()[2]
     assert head.split()[-2:] == ["sMAPE", "MAPE"]
     assert text.count("MAPE ") >= 4  # both metrics, for fitted and for held-out points
-    head = fitted("--metric", "rmse").splitlines()[2]
+    head = fitted("--metric", "rmse", data=few).splitlines()[2]
     assert head.split()[-3:] == ["RMSE", "sMAPE", "MAPE"]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import slowpath
+from fit_tables import thinned
 from slowpath.models.cli import FIT
 from slowpath.models.metrics import METRICS
 from slowpath.models.options import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES
@@ -23,8 +24,7 @@ COLUMNS = {"n": [1.0, 2, 3, 4, 5, 6], "ns": [3.0, 5, 7, 9, 11, 13]}
 
 
 def columns() -> dict[str, list[float]]:
-    with (ROOT / DATA).open() as stream:
-        rows = list(csv.DictReader(stream))
+    rows = list(csv.DictReader(thinned().splitlines()))
     return {name: [float(row[name]) for row in rows] for name in ("bytes", "ns")}
 
 
@@ -36,16 +36,17 @@ def test_the_page_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
     assert failed == 0
 
 
-def test_models_are_those_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    model = slowpath.fit(DATA, x="bytes", y="ns", max_segments=3, seed=2)
-    words = ("fit", DATA, "--x", "bytes", "--y", "ns", "--max-segments", "3", "--seed", "2")
+def test_models_are_those_of_the_command(tmp_path: Path) -> None:
+    file = str(tmp_path / "data.csv")
+    Path(file).write_text(thinned())
+    model = slowpath.fit(file, x="bytes", y="ns", max_segments=3, seed=2)
+    words = ("fit", file, "--x", "bytes", "--y", "ns", "--max-segments", "3", "--seed", "2")
     assert model.to_json() + "\n" == command(*words, "--format", "json").stdout
     assert str(model) + "\n" == command(*words).stdout
     same = slowpath.fit(columns(), x="bytes", y="ns", max_segments=3, seed=2)
     assert same.document == model.document
-    assert (same.file, model.file) == (None, DATA)
-    assert str(same) == str(model).removeprefix(f"{DATA}: ")
+    assert (same.file, model.file) == (None, file)
+    assert str(same) == str(model).removeprefix(f"{file}: ")
 
 
 def test_every_option_of_the_command_can_be_given() -> None:

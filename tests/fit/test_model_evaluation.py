@@ -21,7 +21,7 @@ from slowpath.models.fitting import fit
 from slowpath.models.options import Options
 from slowpath.models.points import points_of
 from slowpath.models.polynomial import NAME
-from support import BLESS, GOLDEN, rows
+from support import BLESS, CAMPAIGN, GOLDEN, rows
 
 FILE = GOLDEN / "models/evaluation.json"
 DIGITS = 1e-11
@@ -145,8 +145,8 @@ def test_places_do_not_depend_on_each_other() -> None:
 
 def test_intervals_have_their_share_of_points_that_no_model_has_seen() -> None:
     """Tests 90 % intervals for curves with a step; each model is fitted to every other point."""
-    inside = 0
-    for seed in range(8):
+    inside, seeds = 0, 8 if CAMPAIGN > 1 else 4
+    for seed in range(seeds):
         draw = np.random.default_rng(seed)
         x = np.geomspace(10, 1e5, 60)
         cut = int(draw.integers(15, 45))
@@ -155,4 +155,4 @@ def test_intervals_have_their_share_of_points_that_no_model_has_seen() -> None:
         model = derived({"n": x[known], "ns": truth[known]}, Options())
         found = evaluate(model, x[~known])
         inside += int(((found.low <= truth[~known]) & (truth[~known] <= found.high)).sum())
-    assert 0.85 <= inside / (8 * 30) <= 0.99
+    assert 0.85 <= inside / (seeds * 30) <= 0.99

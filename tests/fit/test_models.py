@@ -20,10 +20,11 @@ from slowpath.models.options import Options
 from slowpath.models.points import Points, PointsError, points_of
 from slowpath.models.selection import dynamic, exhaustive
 from slowpath.models.template import Curve
+from support import CAMPAIGN
 
 CURVES_MEASURED = Path(__file__).resolve().parents[2] / "bench" / "curves"
 QUICK = Options(hold_out=False)
-FEW = settings(max_examples=25)
+FEW = settings(max_examples=8 * CAMPAIGN)
 
 
 def points(x: Floats, y: Floats) -> Points:
@@ -225,9 +226,9 @@ def test_limits_of_long_curves_are_found_between_two_points() -> None:
 
 
 def test_who_watches_learns_how_far_it_is() -> None:
-    x = np.geomspace(1, 1e3, 150)
+    x = np.geomspace(1, 1e3, 60)
     calls: list[tuple[int, int]] = []
-    fit(points(x, (5 + np.log(x)) * noise(1, 150)), watch=lambda *now: calls.append(now))
+    fit(points(x, (5 + np.log(x)) * noise(1, 60)), watch=lambda *now: calls.append(now))
     assert [number for number, _ in calls] == sorted(number for number, _ in calls)
     assert {most for _, most in calls} == {12}
     assert 6 <= calls[-1][0] <= 12
@@ -300,11 +301,11 @@ def test_few_points_that_only_spread_are_a_constant(size: int) -> None:
     Four other functions are tried, each of which is accepted wrongly once in twenty times.
     """
     x = np.arange(1.0, size + 1)
-    wrong = 0
-    for seed in range(200):
+    wrong, seeds = 0, 200 if CAMPAIGN > 1 else 60
+    for seed in range(seeds):
         model = fit(points(x, 10 * noise(seed, size)), QUICK)
         wrong += model["segments"][0]["template"] != "polynomial-0"
-    assert wrong < 40
+    assert wrong < seeds // 5
 
 
 def test_four_noisy_points_that_rise_are_a_line() -> None:
@@ -407,12 +408,12 @@ def test_points_that_are_left_out_tell_the_number_of_segments() -> None:
 
 
 def test_models_of_random_curves_are_recovered() -> None:
-    """Check that fits find two segments and their limit for at least 10 of 12 noisy curves.
+    """Check that fits find two segments and their limit for five of six noisy curves.
 
     `bench/fit_recovery.py` counts such fits for many more curves.
     """
-    right = 0
-    for seed in range(12):
+    right, seeds = 0, 12 if CAMPAIGN > 1 else 6
+    for seed in range(seeds):
         draw = np.random.default_rng(seed)
         x = np.geomspace(10, 1e5, 60)
         cut = int(draw.integers(12, 48))
@@ -421,7 +422,7 @@ def test_models_of_random_curves_are_recovered() -> None:
         y = np.where(np.arange(60) < cut, left, jump * (1 + slope * np.log(x / x[cut])))
         segments = fit(points(x, y * noise(seed, 60)), QUICK)["segments"]
         right += len(segments) == 2 and abs(segments[0]["points"] - cut) <= 1
-    assert right >= 10
+    assert right >= seeds * 5 // 6
 
 
 def test_each_segment_has_a_spread_of_its_own() -> None:
@@ -440,12 +441,13 @@ def test_points_of_a_segment_that_spreads_more_are_no_outliers() -> None:
     few = x < 1e3
     truth, share = np.where(few, 20.0, 40.0), np.where(few, 0.1, 0.002)
     outliers, spread = 0, []
-    for seed in range(10):
+    seeds = 10 if CAMPAIGN > 1 else 4
+    for seed in range(seeds):
         y = truth * (1 + share * np.random.default_rng(seed).standard_normal(60))
         model = fit(points(x, y), QUICK)
         outliers += model["outliers"]
         spread.append(model["segments"][0]["noise"])
-    assert outliers <= 10
+    assert outliers <= seeds
     assert 0.05 < np.mean(spread) < 0.15
 
 
