@@ -195,7 +195,7 @@ def test_addresses_open_clusters(scheduler: str) -> None:
 
 
 def test_placements_do_not_depend_on_the_pool(scheduler: str) -> None:
-    words: list[str | Path] = ["contention", "place", FLEET, "--sequences", "3", "--length", "20"]
+    words: list[str | Path] = ["contention", "place", FLEET, "--sequences", "3", "--length", "8"]
     words += ["--policy", "greedy", "--policy", "contention-aware", "--format", "json"]
     runs = [
         slowpath(*words, *where)
