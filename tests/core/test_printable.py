@@ -305,7 +305,7 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             ["--evaluate", folder / "missing"],
         ],
         "contention profile": [
-            [folder / "tiny.yaml", "-o", folder / "profile", "--mixes", "6"],
+            [folder / "tiny.yaml", "-o", folder / "profile", "--mixes", "3"],
             [folder / "broken.yaml", "-o", folder / "profile"],
             [folder / "experiment.yaml", "-o", folder / "profile"],
             [folder / "missing", "-o", folder / "profile"],
