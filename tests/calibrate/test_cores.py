@@ -92,7 +92,7 @@ def test_a_core_is_found_that_explains_what_was_seen(truth: targets.Target) -> N
     names, seen = zip(*flows(), strict=True)
     times = targets.nanoseconds(seen, truth)
     observed = [Observation(*one) for one in zip(names, seen, times, strict=True)]
-    looks = iter(range(400))
+    looks = iter(range(150))
     fitted = fit(observed, MACHINE, lambda _: next(looks, None) is not None)
     assert sum(abs(error) for error in fitted.errors) / len(fitted.errors) < 0.02
     found = targets.described_target("found", fitted.text)

@@ -75,7 +75,11 @@ def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
         KeyboardInterrupt: on SIGINT (Ctrl-C), SIGTERM and SIGHUP, after clang was killed.
     """
     program = _need_clang(file, clang, form).command
-    command = shown_command(file, clang, form=form)
+
+    def fault(problem: str) -> InputError:
+        # The search for the compiler takes milliseconds, so only errors show the command.
+        return InputError(file, f"{problem}: {shown_command(file, clang, form=form)}")
+
     # An interrupt unwinds, so that clang is killed and its files are removed.
     with handling_signals(_interrupt), tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
         made = Path(folder, f"program.{form.extension}")
@@ -92,12 +96,11 @@ def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
         except subprocess.TimeoutExpired:
             if left < seconds:
                 raise StoppedError(file, "total deadline while clang compiles it") from None
-            reason = f"clang was not done after {seconds:g} s: {command}"
-            raise InputError(file, reason) from None
+            raise fault(f"clang was not done after {seconds:g} s") from None
         if code:
-            raise InputError(file, f"clang: {_summary(errors, code)}; the command: {command}")
+            raise fault(f"clang: {_summary(errors, code)}; the command")
         if not made.exists():
-            raise InputError(file, f"clang wrote no {form.name}; the command: {command}")
+            raise fault(f"clang wrote no {form.name}; the command")
         return read_program(str(made))
 
 
