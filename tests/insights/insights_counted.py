@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from slowpath.core.engine.objects import captured
 from slowpath.core.programs.packet import write_pcap
-from support import ROOT, remembered, slowpath
+from support import CAMPAIGN, ROOT, remembered, slowpath
 
+_Case = TypeVar("_Case")
 FOLDER = ROOT / "tests/counts"
 EXAMPLES = ROOT / "examples/insights"
 CONFIGURATIONS = {
@@ -19,6 +20,11 @@ CONFIGURATIONS = {
     "udp_counter": "10.0.0.0, 255.255.0.0, LOW 5000",
     "web_generator": "10.0.0.2, 198.51.100.80",
 }
+
+
+def some(cases: Sequence[_Case], count: int) -> Sequence[_Case]:
+    """Return the first `count` test cases, or all of them in a campaign (`make campaign`)."""
+    return cases if CAMPAIGN > 1 else cases[:count]
 
 
 def counted(source: Path, traffic: Path, *options: str | Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 
 from slowpath.core.programs.clang import BITCODE, compile_c
 from slowpath.core.programs.sources import Clang
+from slowpath.insights.accelerators.report import accelerators_text
 from support import ROOT, remembered, slowpath
 
 llvm = pytest.importorskip("llvmlite.binding")
@@ -104,9 +105,12 @@ def test_parameters_of_crcs_are_recovered() -> None:
 
 
 def test_a_result_that_is_not_what_is_returned_is_told() -> None:
+    report = examined(FOLDER / "crc.c")
+
     def parameters_line(entry: str) -> str:
-        run = slowpath("insights", "accelerators", FOLDER / "crc.c", "--entry", entry)
-        return next(line for line in run.stdout.splitlines() if line.startswith(f"{entry}: "))
+        proved = [one for one in report["proved"] if one["function"] == entry]
+        lines = accelerators_text(report | {"proved": proved})  # type: ignore[arg-type]
+        return next(line.text for line in lines if line.text.startswith(f"{entry}: "))
 
     assert parameters_line("crc32_continued").endswith("final xor 0x00000000, result in *bare")
     assert parameters_line("crc32_beside").endswith("final xor 0xffffffff")
@@ -138,9 +142,10 @@ def test_sums_are_those_that_are_returned(tmp_path: Path) -> None:
     assert (found["left"]["complement"], found["left"]["result"]) == ("no", "in *sum")
 
 
-def test_look_alikes_are_not_proved_to_be_anything() -> None:
-    report = examined(FOLDER / "negatives.c")
-    assert report["functions"] == 32
+@pytest.mark.parametrize(("name", "count"), [("negatives", 30), ("negative_table", 2)])
+def test_look_alikes_are_not_proved_to_be_anything(name: str, count: int) -> None:
+    report = examined(FOLDER / f"{name}.c")
+    assert report["functions"] == count
     assert report["proved"] == []
 
 
@@ -303,7 +308,7 @@ uint8_t takes_memory(const uint8_t *data, size_t len) {
     uint8_t x = 0;
     for (int i = 0; i < 1 << 20; i++) {
         uint8_t *more = malloc(1 << 20);
-        memset(more, 1, 1 << 20);
+        more[0] = 1;
         x ^= more[len] ^ data[0];
     }
     return x;
@@ -344,11 +349,11 @@ def test_a_deadline_keeps_what_was_proved(tmp_path: Path) -> None:
     endless = "".join(
         f"int f{at}(const unsigned char *p, int n) "
         "{ volatile int x = 0; for (;;) x ^= p[0] * n; }\n"
-        for at in range(200)
+        for at in range(40)
     )
     file.write_text(CRC % "" + endless)
     run = slowpath(
-        "insights", "accelerators", file, "--deadline", "8", "--format", "json", timeout=200
+        "insights", "accelerators", file, "--deadline", "5", "--format", "json", timeout=200
     )
     report = json.loads(run.stdout)
     assert run.returncode == 0

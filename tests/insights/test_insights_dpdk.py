@@ -20,11 +20,14 @@ from insights_counted import (
     counted,
     error_of,
     frames_of,
+    reported,
     results,
     sent,
+    some,
     structures,
     trace,
 )
+from slowpath.insights.advice.report import advice_text
 from slowpath.insights.source.framework import FIND
 from support import ROOT, slowpath
 from test_insights_blocks import blocks_of, predicted
@@ -210,10 +213,10 @@ def test_a_packet_has_room_in_front_on_the_card(tmp_path: Path) -> None:
 
 
 def test_the_report_advises_on_tables_of_dpdk() -> None:
-    run = slowpath("insights", ROUTER, "--traffic", NAT, timeout=120)
-    assert run.returncode == 0, run.stderr
-    assert "Put rte_hash into imem" in run.stdout
-    assert "instructions on the card:" not in run.stdout
+    report = reported("tests/dpdk/router.c", "--traffic", "examples/insights/nat.pcap")
+    text = "\n".join(line.text for line in advice_text(report))  # type: ignore[arg-type]
+    assert "Put rte_hash into imem" in text
+    assert "instructions on the card:" not in text
 
 
 def test_kept_sent_and_freed_packets(tmp_path: Path) -> None:
@@ -263,15 +266,18 @@ def test_sources_compile_with_dpdk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("entry", "outputs", "killed", "gone_twice"),
-    [
-        ("sent_twice", {0: 66}, 0, True),
-        ("sent_and_freed", {0: 33}, 0, True),
-        ("freed_twice", {}, 33, True),
-        ("flooded", {0: 33, 1: 33, 2: 33}, 0, False),
-        ("kept_after_sending", {0: 33}, 33, False),
-        ("made_instead", {0: 33}, 33, False),
-        ("together", {3: 32}, 0, False),
-    ],
+    some(
+        [
+            ("sent_and_freed", {0: 33}, 0, True),
+            ("flooded", {0: 33, 1: 33, 2: 33}, 0, False),
+            ("together", {3: 32}, 0, False),
+            ("sent_twice", {0: 66}, 0, True),
+            ("freed_twice", {}, 33, True),
+            ("kept_after_sending", {0: 33}, 33, False),
+            ("made_instead", {0: 33}, 33, False),
+        ],
+        3,
+    ),
 )
 def test_fates_of_packets(
     tmp_path: Path, entry: str, outputs: dict[int, int], killed: int, *, gone_twice: bool
@@ -305,14 +311,17 @@ def test_prefixes_of_ipv6(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "signature",
-    [
-        "uint16_t nb_rx, struct rte_mbuf **m",
-        "struct rte_mbuf **m, uint16_t port, uint16_t nb_rx",
-        "uint16_t port, uint16_t queue, struct rte_mbuf *m[], uint16_t n, uint16_t most",
-        "uint16_t n, struct rte_mbuf **m, uint16_t port",
-        "struct rte_mbuf **m, int found",
-        "uint16_t found, struct rte_mbuf **m",
-    ],
+    some(
+        [
+            "struct rte_mbuf **m, uint16_t port, uint16_t nb_rx",
+            "uint16_t port, uint16_t queue, struct rte_mbuf *m[], uint16_t n, uint16_t most",
+            "uint16_t found, struct rte_mbuf **m",
+            "uint16_t nb_rx, struct rte_mbuf **m",
+            "uint16_t n, struct rte_mbuf **m, uint16_t port",
+            "struct rte_mbuf **m, int found",
+        ],
+        3,
+    ),
 )
 def test_lengths_of_packet_arrays(tmp_path: Path, signature: str) -> None:
     name = next(one for one in ("nb_rx", "found", "n") if re.search(rf"\b{one}\b", signature))
@@ -370,7 +379,9 @@ def test_further_pointers_have_targets(
 
 @pytest.mark.parametrize(
     "entry",
-    ["of_a_variable", "of_void", "of_void_handed_on", "of_nothing", "of_zeros", "of_numbers"],
+    some(
+        ["of_void_handed_on", "of_nothing", "of_zeros", "of_a_variable", "of_void", "of_numbers"], 3
+    ),
 )
 def test_with_further_pointers_functions_are_counted_for_the_card(entry: str) -> None:
     (program,) = predicted(FURTHER, "--entry", entry)["programs"]
@@ -405,13 +416,16 @@ def test_further_pointers_without_targets_are_refused(entry: str, expected: str)
 
 @pytest.mark.parametrize(
     ("entry", "lacks"),
-    [
-        ("stamp", {"a stack access at a variable place"}),
-        ("count_lengths", {"a stack access at a variable place"}),
-        ("ahead", set()),
-        ("filter", set()),
-        ("up_to", set()),
-    ],
+    some(
+        [
+            ("count_lengths", {"a stack access at a variable place"}),
+            ("filter", set()),
+            ("stamp", {"a stack access at a variable place"}),
+            ("ahead", set()),
+            ("up_to", set()),
+        ],
+        2,
+    ),
 )
 def test_bursts_are_counted_for_the_card(entry: str, lacks: set[str]) -> None:
     """Check the counts of DPDK functions that get packets in bursts.

@@ -41,7 +41,7 @@ from slowpath.insights.placement.problem import (
 )
 from slowpath.insights.placement.solving import OutOfTime, place
 from slowpath.insights.placement.units import Units, units
-from support import GOLDEN, ROOT, check_golden, slowpath
+from support import CAMPAIGN, GOLDEN, ROOT, check_golden, slowpath
 
 EXAMPLE = ROOT / "examples/insights/udp_counter.json"
 LEVELS = ("near", "middle", "far")
@@ -163,7 +163,7 @@ def test_a_program_whose_variables_are_all_fixed_is_decided(most: float, feasibl
     assert (found is not None and found.proven) == feasible
 
 
-@settings(max_examples=300)
+@settings(max_examples=100 * CAMPAIGN)
 @given(cases(), st.booleans())
 def test_the_placement_is_the_best_of_all(case: Case, free: bool) -> None:
     objective = COST if case.rates is None else THROUGHPUT
@@ -184,7 +184,7 @@ def test_the_placement_is_the_best_of_all(case: Case, free: bool) -> None:
     assert found.bound == pytest.approx(best[0], rel=1e-6)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80 * CAMPAIGN)
 @given(cases(), st.booleans(), st.randoms(use_true_random=False))
 def test_limits_leave_every_placement_that_costs_no_more(
     case: Case, free: bool, dice: random.Random
@@ -227,7 +227,7 @@ def levels_by_unit(found: Units, spread: PartCounts) -> list[int]:
     return levels
 
 
-@settings(max_examples=200)
+@settings(max_examples=80 * CAMPAIGN)
 @given(cases(), st.booleans(), st.tuples(*[st.integers(0, 3).map(float)] * 3))
 def test_decisions_cost_what_the_best_solution_with_them_does(
     case: Case, free: bool, prices: tuple[float, ...]
@@ -309,7 +309,7 @@ def test_the_solver_writes_nothing_to_standard_output(
     assert capfd.readouterr().out == "after\n"
 
 
-@settings(max_examples=200)
+@settings(max_examples=80 * CAMPAIGN)
 @given(cases(), st.booleans())
 def test_what_is_found_downhill_fits_and_costs_no_less_than_the_best(
     case: Case, free: bool
@@ -325,7 +325,7 @@ def test_what_is_found_downhill_fits_and_costs_no_less_than_the_best(
         assert value(case, COST, found, free=free).first >= best * (1 - 1e-9)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40 * CAMPAIGN)
 @given(cases(), st.booleans())
 def test_what_is_found_without_a_solver_fits_and_is_near(case: Case, free: bool) -> None:
     objective = COST if case.rates is None else THROUGHPUT
@@ -341,7 +341,7 @@ def test_what_is_found_without_a_solver_fits_and_is_near(case: Case, free: bool)
     assert best.value.first <= value(case, objective, found, free=free).first * (1 + 1e-6)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40 * CAMPAIGN)
 @given(cases(), st.booleans())
 def test_a_search_that_is_stopped_has_a_bound_all_the_same(case: Case, free: bool) -> None:
     objective = COST if case.rates is None else THROUGHPUT

@@ -9,6 +9,8 @@ from jsonschema import Draft202012Validator
 
 from insights_counted import as_it_is
 from slowpath.core.schema.validation import schema
+from slowpath.insights.accelerators.report import accelerators_text
+from slowpath.insights.advice.report import advice_text
 from support import ROOT, remembered, slowpath
 from test_accelerators import examined
 
@@ -23,6 +25,11 @@ def reported(*words: str | Path) -> Document:
     read: Document = json.loads(remembered("insights", *words, "--format", "json"))
     Draft202012Validator(schema("advice")).validate(read)
     return read
+
+
+def text_of(report: Document) -> str:
+    """Return a report as the command prints it."""
+    return "".join(f"{line.text}\n" for line in advice_text(report))  # type: ignore[arg-type]
 
 
 def engines(report: Document) -> dict[str, Document]:
@@ -63,7 +70,7 @@ def test_on_a_trace_it_has_the_effect_of_what_ran() -> None:
     assert found["sdbm"]["before"] > found["castagnoli"]["before"] == 0
     assert found["internet"]["before"] > 0
     assert found["castagnoli"]["reason"].endswith("; no packet of the trace came there")
-    text = remembered("insights", POINTERS, *TRACED)
+    text = text_of(reported(POINTERS, *TRACED))
     assert "Let the CRC engine do castagnoli (saves nothing on this trace)\n" in text
     assert "0 -> 0" not in text
 
@@ -121,8 +128,8 @@ def test_what_cannot_be_run_is_listed_with_the_reason() -> None:
         assert one["calls"] == []
     assembly = found["byte_by_instruction"]["reason"]
     assert assembly.endswith(f" in line {line_of(WORTH, '__asm__')}")
-    text = remembered("insights", "accelerators", WORTH)
-    [line] = [one for one in text.splitlines() if one.startswith("Not run, or not in all ways, ")]
+    lines = [line.text for line in accelerators_text(report)]  # type: ignore[arg-type]
+    [line] = [one for one in lines if one.startswith("Not run, or not in all ways, ")]
     assert "3 functions (each in JSON)" in line
     assert all(f"{name}: {reason}" in line for name, reason in REASONS.items())
 
@@ -144,7 +151,7 @@ def test_recursion_is_said_without_a_trace() -> None:
         f"what {name} ({WORTH}:{line_of(WORTH, f'uint32_t {name}(uint32_t number) {{')}) would take"
         for name in ("even", "odd")
     ]
-    text = " ".join(remembered("insights", WORTH).split())
+    text = " ".join(text_of(reported(WORTH)).split())
     assert f"{found[0]}; {found[1]}: it is recursive, which the card does not have" in text
     assert not [one for one in reported(WORTH, *TRACED)["unsaid"] if "recursive" in one["why"]]
 
@@ -161,7 +168,7 @@ def test_short_functions_are_not_suspected() -> None:
     assert traced.keys() == {"crc32", "parities"}
     assert traced["parities"]["certainty"] == "learnt"
     assert "it takes " in traced["parities"]["reason"]
-    assert "short_code" not in remembered("insights", WORTH)
+    assert "short_code" not in text_of(reported(WORTH))
 
 
 def test_a_suspicion_on_a_loop_stays() -> None:

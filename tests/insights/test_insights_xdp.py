@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from insights_counted import EXAMPLES, calls, counted, error_of, reported, structures, trace
+from insights_counted import EXAMPLES, calls, counted, error_of, reported, some, structures, trace
 from insights_xdp import HERE, orders, ran, requests, traffic
 from running_kernel import needs_kernel
 from slowpath.core.engine.errors import MapsFile
@@ -120,7 +120,7 @@ def test_styles_of_published_sources(tmp_path: Path) -> None:
     assert report["notes"] == ["bpf_trace_printk: nobody reads here what is written; calls count"]
 
 
-@pytest.mark.parametrize("name", ["flow_monitor", "firewall", "count_min"])
+@pytest.mark.parametrize("name", some(["firewall", "flow_monitor", "count_min"], 1))
 def test_reports_advise_on_maps(name: str) -> None:
     report = reported(SHOWN / f"{name}.bpf.c", "--traffic", EXAMPLES / "udp_counter.pcap")
     assert report["traffic"]["unit"] == "instructions of the card"
