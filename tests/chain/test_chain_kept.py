@@ -4,29 +4,46 @@ import json
 import time
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
 from slowpath.app import app
 from slowpath.core.engine import chains
 from slowpath.core.errors import ExitCode
-from slowpath.core.jobs import Message
+from slowpath.core.jobs import Message, supervision
 from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs.supervision import ProcessWorker
 from support import ROOT
 from test_schema import check
 
 CHAIN = str(ROOT / "examples/chain/chain.yaml")
 NOT_YET = "there was no time to rewrite it"
+RECEIVE = ProcessWorker.receive
+
+
+class Clock:
+    """A clock that a test sets forward."""
+
+    ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
 
 
 def report_until_killed(
-    messages: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    messages: int,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> dict[str, object]:
     """Return the report on the load balancer, whose rewriting is killed.
 
-    The worker process hangs after it has sent `messages` messages.
+    The worker process hangs after it has sent `messages` messages. Its deadline passes at once when
+    all of them have arrived.
     """
     rewrite = chains.rewrite_messages
+    clock, hanging = Clock(), folder / "hanging"
 
     def hang(
         subject: chains.ChainSubject, rewriting: chains.Rewriting, stopping: Stopping
@@ -34,10 +51,20 @@ def report_until_killed(
         sent = rewrite(subject, rewriting, stopping)
         rewritten = (message for message in sent if message[0] == "rewritten")
         yield from islice(rewritten, messages)
+        hanging.touch()
         time.sleep(600)
 
+    def receive(worker: ProcessWorker, seconds: float) -> Message | None:
+        hangs = hanging.exists()
+        message = RECEIVE(worker, seconds)
+        if hangs and message is None:
+            clock.ahead = 3600.0
+        return message
+
     monkeypatch.setattr(chains, "rewrite_messages", hang)
-    words = ["chain", "optimize", CHAIN, "--trust", "--packets", "0", "--deadline", "5"]
+    monkeypatch.setattr(supervision, "time", clock)
+    monkeypatch.setattr(ProcessWorker, "receive", receive)
+    words = ["chain", "optimize", CHAIN, "--trust", "--packets", "0", "--deadline", "60"]
     assert app([*words, "--format", "json"]) == ExitCode.UNDECIDED
     text = capsys.readouterr().out
     check("chain", text)
@@ -47,20 +74,20 @@ def report_until_killed(
 
 
 def test_programs_that_were_rewritten_are_kept(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # The first message has only facts; the second follows the load balancer, which is the only
     # program that gets packets from another program.
-    balancer = report_until_killed(2, monkeypatch, capsys)
+    balancer = report_until_killed(2, tmp_path, monkeypatch, capsys)
     assert balancer["proved"]
     assert balancer["instructions_after"] != balancer["instructions_before"]
     assert NOT_YET not in str(balancer["remarks"])
 
 
 def test_facts_are_kept_where_nothing_was_rewritten(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    balancer = report_until_killed(1, monkeypatch, capsys)
+    balancer = report_until_killed(1, tmp_path, monkeypatch, capsys)
     assert balancer["facts"]
     assert balancer["remarks"] == [NOT_YET]
     assert balancer["instructions_after"] == balancer["instructions_before"]

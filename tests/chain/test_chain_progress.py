@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+import termios
 from io import StringIO
 from pathlib import Path
 
@@ -75,8 +76,9 @@ def test_what_is_not_known_is_not_said() -> None:
 
 def test_an_interrupt_ends_it_with_what_is_there(tmp_path: Path) -> None:
     ours, its = pty.openpty()
+    termios.tcsetwinsize(its, (24, 200))  # room for the whole line, which is there after a second
     command = [sys.executable, "-m", "slowpath", "chain", "optimize", LONG, "--packets", "0"]
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "200"}
+    environment = os.environ | {"TERM": "xterm"}
     with (tmp_path / "report").open("w+b") as report:
         run = subprocess.Popen(
             [*command, "--format", "json"], cwd=ROOT, stdout=report, stderr=its, env=environment
