@@ -19,18 +19,18 @@ def chain(tmp_path: Path) -> Path:
     return tmp_path / "upstream.yaml"
 
 
-def described(devices: dict[str, str], **more: Any) -> str:
-    """Return the description of a chain: the firewall on a device, the load balancer on the next.
+def described(devices: dict[str, str], *, behind: str = "load_balancer_card", **more: Any) -> str:
+    """Return the description of a chain: the firewall on a device, another program on the next.
 
     `devices` has the targets of the devices, `more` further keys of the description.
     """
-    names = {"front": "firewall", "behind": "load_balancer_card"}
+    names = {"front": "firewall", "behind": behind}
     programs = [
         {"name": name, "object": str(EXAMPLES / f"{name}.bpf.o"), "device": device}
         for device, name in names.items()
     ]
     network = {"changes": ["ethernet_addresses", "ttl"]}
-    edge = {"from": "firewall", "on": ["XDP_PASS"], "to": "load_balancer_card", "network": network}
+    edge = {"from": "firewall", "on": ["XDP_PASS"], "to": behind, "network": network}
     description = {"schema": 1, "devices": devices, "programs": programs, "edges": [edge]}
     return json.dumps(description | more)
 
@@ -101,13 +101,13 @@ def test_a_program_that_no_packet_reaches_has_no_guarantee(chain: Path) -> None:
 
 
 def test_devices_without_a_target_are_of_the_one_that_is_named(chain: Path) -> None:
-    chain.write_text(described({"front": CARD}))
+    chain.write_text(described({"front": CARD}, behind="port_filter"))
     found = results("chain", "bound", chain, "--target", "ebpf")
     assert [one["target"] for one in found] == [CARD, "ebpf"]
 
 
 def test_options_are_for_devices_that_have_them(chain: Path) -> None:
-    chain.write_text(described({"front": CARD, "behind": HOST}))
+    chain.write_text(described({"front": CARD, "behind": HOST}, behind="port_filter"))
     found = results("chain", "bound", chain, "--metric", "packetrate", "--cores", "25")
     assert [(one["metric"], one["cores"]) for one in found] == [
         ("packetrate", 25),
@@ -120,7 +120,7 @@ def test_options_are_for_devices_that_have_them(chain: Path) -> None:
 def test_targets_are_described_in_files_beside_the_chain(chain: Path) -> None:
     described_target = slowpath("targets", "show", "ebpf").stdout
     (chain.parent / "mine.toml").write_text(described_target)
-    chain.write_text(described({"behind": "mine.toml"}))
+    chain.write_text(described({"behind": "mine.toml"}, behind="port_filter"))
     _, behind = results("chain", "bound", chain, "--target", "ebpf")
     assert behind["target"] == "ebpf"
 
