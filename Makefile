@@ -221,7 +221,7 @@ campaign: setup $(DONE)/requirements | oracle
 	run slowpath-chain verify:: frozen:: facts::facts_hold_for_what_leaves_random_programs
 	run slowpath-search brute_force:: structured_programs::
 	run slowpath-smt z3_agreement:: semantics:: hashes::
-	$(PYTEST) $$(grep -rlE 'CAMPAIGN|hypothesis' tests --include='test_*.py' | sort) || failed+=(Python)
+	$(PYTEST) $$(grep -rliE 'campaign|hypothesis' tests --include='test_*.py' | sort) || failed+=(Python)
 	if (( $${#failed[@]} )); then echo "error: failed: $${failed[*]}" >&2; exit 1; fi
 
 test-python: export SLOWPATH_WHEELS := $(CURDIR)/$(TEST_WHEELS)

@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from insights_counted import EXAMPLES, counted, error_of, frames_of, sent, some, structures, trace
+from insights_counted import (
+    EXAMPLES,
+    campaign_cases,
+    counted,
+    error_of,
+    frames_of,
+    sent,
+    structures,
+    trace,
+)
 from slowpath.core.engine.objects import captured
 from slowpath.insights.source.framework import aliases
 from support import ROOT, slowpath
@@ -18,7 +27,7 @@ FOLDER = ROOT / "tests/click"
 NAT = EXAMPLES / "nat.pcap"
 
 
-@pytest.mark.parametrize("capacity", some([3, 15, 1], 2))
+@pytest.mark.parametrize("capacity", campaign_cases([3, 15, 1], 2))
 def test_a_queue_holds_its_capacity(tmp_path: Path, capacity: int) -> None:
     """Compare a Click queue's sent and lost packets with those of a queue in Python."""
     frames = [bytes(60 + at) for at in range(50)]
