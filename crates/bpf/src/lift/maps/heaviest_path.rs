@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use slowpath_ir::{Block, BlockId};
 
-use crate::lift::loop_limits::MAX_LOOPS;
+use crate::insn::helper::MAX_LOOPS;
 
 /// Number of iterations that is assumed for each loop. Callers compare the resulting number of calls
 /// with the size of a map; too few would exclude runs that fill the map.
