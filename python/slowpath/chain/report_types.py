@@ -8,16 +8,18 @@ from typing import Literal, TypedDict
 
 
 class Frozen(TypedDict):
-    """A map whose content was given."""
+    """A map whose content the user has given before the analysis, so that programs can be rewritten
+    for this content (a frozen map)."""
 
     map: str
     """Name of the map in the program's object."""
     entries: int
-    """Number of given entries."""
+    """Number of entries whose content was given."""
     used: bool
-    """True if the rewritten program relies on the content."""
+    """True if the rewritten program relies on the given content."""
     why_not: str | None
-    """Reason why the map is not frozen; null if it is."""
+    """Reason why programs cannot be rewritten for the given content of the map; null if they
+    can."""
 
 
 class Guard(TypedDict):
@@ -26,28 +28,31 @@ class Guard(TypedDict):
     length: int
     """Minimum packet length that the guard accepts, in bytes."""
     comparisons: int
-    """Number of byte comparisons."""
+    """Number of comparisons of packet bytes with constants."""
     bytes: int
-    """Number of bytes that the comparisons cover."""
+    """Number of packet bytes that the comparisons cover."""
     generation: str | None
-    """Map whose content must be zero; null if the program relies on no map content."""
+    """Name of the map that tells whether map contents are still as given: the rewritten code runs
+    only if its content is zero. Null if the program relies on no map content."""
     instructions: int
-    """Number of instructions without the copy of the original program, in 8-byte slots."""
+    """Number of instructions of the program, in 8-byte slots. The copy of the original program that
+    runs if a check fails is not counted."""
 
 
 class Proof(TypedDict):
     """Effort and assumptions of a proof."""
 
     paths: int
-    """Number of proved paths of the original program."""
+    """Number of paths of the original program that are proved."""
     pairs: int
-    """Number of compared pairs of paths."""
+    """Number of compared pairs of paths; one path is of the original, the other of the rewritten
+    program."""
     queries: int
     """Number of solver queries."""
     seconds: float
     """Wall-clock time in seconds."""
     assumptions: list[str]
-    """Conditions for the proof, one sentence each."""
+    """Conditions under which the proof holds, one sentence each."""
 
 
 class SourceLine(TypedDict):
@@ -73,8 +78,9 @@ class Dropped(TypedDict):
     line: SourceLine | None
     """Source line of the instruction, if known."""
     change: str
-    """Kind of change: `always taken`, `never taken`, `decided by the way there`, `always 0x..`,
-    `operand always 0x..`, `no effect`, or `found by N comparisons` (a look-up in a frozen map)."""
+    """Kind of change: `always taken`, `never taken`, `decided by the way there` (a path on which
+    the branch's outcome is known bypasses it), `always 0x..`, `operand always 0x..`, `no effect`,
+    or `found by N comparisons` (a look-up in a frozen map)."""
     bytes: list[int]
     """Offsets of the packet bytes that the change depends on, ascending."""
     length: bool
@@ -86,7 +92,8 @@ class Dropped(TypedDict):
 
 
 class LoopRounds(TypedDict):
-    """Bounds on the rounds of a loop for all packets, each time control enters it."""
+    """Bounds on the iterations of a loop, for all packets and each time that control enters the
+    loop."""
 
     slot: int
     """Number of the loop's first instruction in the original program, in 8-byte slots."""
@@ -113,76 +120,78 @@ class CallResult(TypedDict):
 
 
 class PlannedPath(TypedDict):
-    """A path through the network."""
+    """A path through the network, with its traffic."""
 
     name: str
-    """Name of the path, or its number from 1."""
+    """Name of the path; the path's number, counted from 1, if it has no name."""
     share: float
-    """Share of all traffic, from 0 to 1."""
+    """Share of all traffic that takes the path, from 0 to 1."""
     nodes: list[str]
-    """Nodes on the path, in order."""
+    """Names of the nodes on the path, in order."""
     never: str | None
-    """If packets cannot reach some of the nodes: the first of these and the reason, in one
-    sentence."""
+    """Sentence that names the first node on the path that no packet reaches, and the reason; null
+    if packets reach all nodes."""
 
 
 class GreatestCost(TypedDict):
     """Maximum number of instructions that a program executes for a packet."""
 
     instructions: int
-    """Upper bound for every packet."""
+    """Upper bound on the number of instructions, for every packet."""
     exact: bool
-    """True if a packet reaches the bound."""
+    """True if some packet executes exactly this many instructions."""
 
 
 class AsIs(TypedDict):
-    """A program that stays unchanged for some of its packets."""
+    """A program of a node that stays unchanged for some of its packets."""
 
     node: str
-    """Name of the node."""
+    """Name of the node that runs the program."""
     program: str
     """Name of the program in the topology."""
     ingresses: list[str]
-    """Ingresses of these packets."""
+    """Ingresses of the packets for which the program stays unchanged."""
     share: float
     """Share of all traffic that these packets make up, from 0 to 1."""
     why: list[str]
-    """Reasons, one sentence each."""
+    """Reasons why the program stays unchanged for these packets, one sentence each."""
 
 
 class FinalState(TypedDict):
-    """The state after a run of a program."""
+    """The state that a run of a program leaves behind."""
 
     result: int
-    """Return value."""
+    """Return value of the program."""
     start: int
     """Distance that the program moved the packet's start, in bytes."""
     packet: str
-    """The packet, two hexadecimal digits per byte."""
+    """The packet after the run, two hexadecimal digits per byte."""
     metadata: str
     """The metadata in front of the packet, two hexadecimal digits per byte."""
     context: dict[str, int]
-    """Other writable fields of the context: byte values by offset."""
+    """Written fields of the context other than the packet pointers: byte values by offset."""
     calls: list[int]
-    """Helper calls: helper numbers and arguments."""
+    """Calls of helpers in order: the number of each helper, followed by its arguments."""
     maps: list[str]
     """Map elements, in words."""
 
 
 class Counterexample(TypedDict):
-    """A packet and map content for which two programs differ."""
+    """A packet and map content for which two programs differ, with the final state of each
+    program."""
 
     what: str
-    """The part of the final state that differs."""
+    """The part of the final state that differs, in words."""
     packet: str
-    """The packet, two hexadecimal digits per byte."""
+    """The packet that both programs receive, two hexadecimal digits per byte."""
     room: dict[str, int]
-    """Nonzero bytes around the packet, by offset from its first byte."""
+    """Nonzero bytes in the buffer around the packet, by offset from the packet's first byte."""
     maps: dict[str, dict[str, int]]
-    """Nonzero bytes of maps, by name of the map's memory and offset."""
+    """Nonzero bytes of the maps' memory before the run, by name of the memory region and by
+    offset."""
     drawn: list[int]
-    """External values (such as a clock's) that helper calls of the first program return, in
-    order."""
+    """External values, such as the time or a random number, that helper calls of the first program
+    return, in order."""
     original: FinalState
     """Final state of the first program."""
     specialised: FinalState
@@ -190,75 +199,81 @@ class Counterexample(TypedDict):
 
 
 class Instruction(TypedDict):
-    """An instruction."""
+    """An instruction in a basic block."""
 
     slot: int
-    """Slot of the instruction."""
+    """Number of the instruction's first 8-byte slot in the program."""
     text: str
-    """Instruction as text."""
+    """Instruction in assembly language."""
     line: int | None
-    """Source line, as a position in the list of lines."""
+    """Source line of the instruction, as a position in the list of lines; null if it is not
+    known."""
     fate: Literal["kept", "changed", "gone"] | None
-    """`kept`, `changed` or, in the original, `gone`; null in a guard."""
+    """Fate of the instruction: `kept`, `changed` or, in the original program, `gone`; null in a
+    guard."""
     origin: int | None
-    """Slot of the original instruction that it stands for; null in the original, and in a guard."""
+    """Slot of the original instruction that this instruction comes from; null in the original
+    program, and in a guard."""
 
 
 class Way(TypedDict):
-    """An edge from one block to another."""
+    """An edge from one basic block to another."""
 
     to: int
     """Next block, as a position in the list of blocks."""
     way: Literal["always", "taken", "otherwise"]
-    """Condition of the edge: `always`, `taken` or `otherwise`."""
+    """Condition of the edge: `always`, `taken` (the branch is taken) or `otherwise`."""
     never: bool
     """True if no packet takes the edge."""
 
 
 class Block(TypedDict):
-    """A basic block."""
+    """A basic block of a program's control-flow graph."""
 
     first: int
-    """First slot of the block."""
+    """Number of the block's first 8-byte instruction slot in the program."""
     slots: int
-    """Number of slots."""
+    """Number of 8-byte instruction slots in the block."""
     part: Literal["kept", "changed", "gone", "unreached", "guard", "original"]
-    """For the original: `kept`, `changed`, `gone` (no instruction is left), or `unreached` (no
-    packet gets there). For the rewritten program: `kept`, `changed`, `guard`, or `original` (all of
-    the original program in one block)."""
+    """Fate of the block. For the original: `kept`, `changed`, `gone` (no instruction is left), or
+    `unreached` (no packet gets there). For the rewritten program: `kept`, `changed`, `guard`, or
+    `original` (all of the original program in one block)."""
     instructions: list[Instruction]
-    """Instructions of the block; empty for `original`."""
+    """Instructions of the block; empty for the block that stands for the whole original program
+    (`part` is `original`)."""
     next: list[Way]
-    """Edges to the next blocks."""
+    """Edges to the blocks that may run next."""
 
 
 class Graph(TypedDict):
-    """Control-flow graph of a program."""
+    """Control-flow graph of a program, as basic blocks."""
 
     blocks: list[Block]
-    """Basic blocks, in the order of their slots."""
+    """Basic blocks, in the order of their instructions."""
     slots: int
-    """Number of instructions, in 8-byte slots."""
+    """Number of instructions of the program, in 8-byte slots."""
 
 
 class Pair(TypedDict):
     """Control-flow graphs of a program before and after rewriting."""
 
     lines: list[SourceLine]
-    """Source lines; instructions refer to them by position."""
+    """Source lines of the instructions; instructions refer to them by position in this list."""
     before: Graph
-    """The original program."""
+    """Graph of the original program."""
     after: Graph | None
-    """The rewritten program; null if only facts were requested."""
+    """Graph of the rewritten program; null if no rewritten program was requested, but only
+    facts."""
     dropped: list[Dropped]
-    """Changes of instructions, and the facts that are the reasons."""
+    """Instructions that were changed or removed, with the facts that are the reasons."""
 
 
 class Graphs(TypedDict):
     """Control-flow graphs of a chain's programs."""
 
     programs: list[Pair | None]
-    """Graphs of each program, in the order of the chain's description; null for unchanged
-    programs."""
+    """Graphs of each program before and after rewriting, in the order of the chain's description;
+    null for unchanged programs."""
     fused: Pair | None
-    """Graphs of the fused program: as fused, and without duplicate work."""
+    """Graphs of the fused program before and after the optimisation that removes duplicate work;
+    null if the programs were not fused."""

@@ -8,101 +8,108 @@ from typing import Literal, NotRequired, TypedDict
 
 
 class TraceFault(TypedDict):
-    """Packets whose path is unknown for the same reason."""
+    """Packets of a trace that have the same kind of problem, such as an unknown path."""
 
     packets: int
-    """Number of packets."""
+    """Number of packets with this problem."""
     first: int | None
-    """Number of the first such packet."""
+    """Number of the first packet with this problem; null if there is none."""
     what: str | None
-    """Description of the problem with the first one, in one line."""
+    """Description of the problem with the first packet, in one line."""
     report: str | None
-    """All data to reproduce the problem, except the object file."""
+    """All data to reproduce the problem with the first packet, except the object file; null if it
+    cannot be reproduced."""
 
 
 class TraceMap(TypedDict):
-    """A map, and the source of its content."""
+    """A map of the program, with the number of elements that it had before the first packet of a
+    trace."""
 
     name: str
     """Name of the map."""
     entries: int | None
-    """Number of elements that were put into the map; [`None`] if it is as the object defines it."""
+    """Number of elements that were put into the map; null if it has the content that the object
+    defines."""
     others: int
-    """Number of these elements whose keys and values are arbitrary."""
+    """Number of those elements that are synthetic, with arbitrary keys and values. `--maps` gives
+    only their number."""
 
 
 class TracePath(TypedDict):
     """A path that packets of a trace take."""
 
     path: str
-    """The path."""
+    """Identifier of the path."""
     packets: int
-    """Number of packets on the path."""
+    """Number of packets that took the path."""
     instructions: int
-    """Number of instructions of the path; a 64-bit immediate load counts as one."""
+    """Number of executed instructions; a 64-bit immediate load counts as one."""
     action: int
-    """Most frequent return value of the program (`enum xdp_action`)."""
+    """Most frequent return value of the program on the path (`enum xdp_action`)."""
     first: int
-    """Number of the first packet on the path."""
+    """Number of the first packet that took the path."""
     kept: int | None
-    """Number of the packet that was kept as an example together with its maps, if any."""
+    """Number of the example packet of this path, which was kept with the map content before it;
+    null if none was kept."""
 
 
 class TraceReport(TypedDict):
-    """Report on a trace. Packets and paths count from 1."""
+    """Report on the packets of a capture file that were run through a program. Packets and paths
+    count from 1."""
 
     format: str
     """File format: `pcap` or `pcapng`."""
     packets: int
-    """Number of packets read."""
+    """Number of packets read from the file."""
     truncated: int
     """Number of packets that were captured only in part; the captured part was run."""
     uncertain: int
-    """Number of packets whose path depends on time or random numbers, so that the kernel may have
-    taken another one."""
+    """Number of packets whose path depends on time or random numbers. The kernel may have taken
+    another path than the interpreter for them."""
     converted: TraceFault
-    """Packets that were captured without an Ethernet header, and their link type; a header was
-    added."""
+    """Packets that were captured without an Ethernet header, to which one was added, and their link
+    type."""
     refused: TraceFault
-    """Packets that the kernel does not accept."""
+    """Packets on which the kernel cannot run the program, because of their length for example."""
     undecided: TraceFault
     """Packets for which the interpreter cannot determine the inputs that the kernel used, such as a
     clock's value."""
     disagreements: TraceFault
-    """Packets on which kernel and interpreter disagree."""
+    """Packets for which kernel and interpreter give different results."""
     complete: bool
-    """True if the whole trace was run."""
+    """True if all packets of the file were read."""
     ended: str | None
-    """Reason why the rest of the trace was not run."""
+    """Reason why the rest of the file was not read; null if all of it was read or reading goes
+    on."""
     maps: list[TraceMap]
-    """Initial content of maps, before the first packet."""
+    """Maps of the program, with the number of elements that they had before the first packet."""
     paths: list[TracePath]
-    """Paths, in the order of their first packets."""
+    """Paths that the packets took, in the order of their first packets."""
     taken: list[int | None]
-    """For each packet the number of its path, if known."""
+    """For each packet, the number of its path; null if it is unknown."""
 
 
 class RehearsalDifference(TypedDict):
     """A difference between the two programs."""
 
     what: str
-    """Description in the words of [`slowpath_kernel::agreement::Difference`]; "first" is the
-    original."""
+    """Description of the difference, as [`slowpath_kernel::agreement::Difference`] prints it. Its
+    "first" program is the original."""
     packet: str | None
     """The packet as it arrived at both programs; `None` if maps differ and the responsible packet
     is unknown."""
     metadata: str
-    """Metadata in front of the packet."""
+    """XDP metadata in front of the packet (`data_meta`)."""
     before: int
-    """Number of packets that both programs ran before this one since their maps were reset; the
-    difference may depend on them."""
+    """Number of packets that both programs ran before the differing one since their maps were
+    reset. The difference may depend on these packets."""
 
 
 class RehearsalCovered(TypedDict):
     """Results of comparing two programs on given packets."""
 
     packets: int
-    """Number of packets that both programs treated alike."""
+    """Number of packets that the original and the rewritten program treated alike."""
     ways: int
     """Number of different paths that the original took, as in [`Rehearsal::ways`]."""
     difference: RehearsalDifference | None
@@ -119,8 +126,8 @@ class RehearsalOnDevice(TypedDict):
     mode: Literal["native", "generic"]
     """Place of the programs: "native" for the driver, "generic" for the kernel's generic code."""
     frames: int
-    """Number of frames that got through the upstream programs and that both programs treated
-    alike."""
+    """Number of frames that got through the upstream programs and that the original and the
+    rewritten program treated alike."""
     lengths: tuple[int, int] | None
     """Lengths of the shortest and the longest frame that both programs ran, in bytes."""
     why_not: str | None
@@ -146,23 +153,24 @@ class RehearsalRate(TypedDict):
     loop: the median of all rounds. Below 1 the rewritten program is faster. The ratio of the
     programs alone is further from 1."""
     ratio_quartiles: list[float]
-    """The first and the third quartile of these ratios."""
+    """The first and the third quartile of the ratios of all rounds."""
     copy_ratio: float
-    """The same ratio for a second copy of the original: 1 if only the instructions mattered. The
-    address of the code matters, too. Programs are loaded anew after every third round, and yet
-    identical programs of 25 ns including the loop differed by up to 3 %."""
+    """The same ratio for a second copy of the original, which shows the error of the measurement.
+    It would be 1 if the time depended only on the instructions, but it also depends on the address
+    of the code. Programs are loaded anew after every third round, and yet identical programs of 25
+    ns including the loop differed by up to 3 %."""
     frame_ns: float
     """Nanoseconds of an empty program in the kernel's loop: the median of all rounds."""
     restoring_ns: float
     """Nanoseconds that were subtracted from each time, because restoring the packet added them: a
     clock reading and a tail call, measured with an empty program. 0 if nothing was restored."""
     ratio_without_frame: float | None
-    """Ratio of the programs alone, without the kernel's loop; `None` if the remainder of one is
-    below 5 ns."""
+    """Ratio of the times without the time of the kernel's loop (`frame_ns`); `None` if less than 5
+    ns remain for one of the programs."""
     rounds: int
     """Number of timed rounds; each round takes the shortest of five calls."""
     repetitions: int
-    """Number of runs in each call."""
+    """Number of runs of a program in each call of the kernel."""
     restored: bool
     """True if the packet was restored between runs, outside of the timed part."""
     packet: str
@@ -170,17 +178,20 @@ class RehearsalRate(TypedDict):
 
 
 class RehearsalReport(TypedDict):
-    """Results of a rehearsal, as the binding for Python returns them."""
+    """Results of a rehearsal, which runs the original and the rewritten program in the kernel and
+    compares their results. The Python binding returns them."""
 
     refused: NotRequired[str]
-    """Reason why the verifier rejects the rewritten program; then the only key."""
+    """Reason why the kernel's verifier rejects the rewritten program. If this key is present, it is
+    the only one."""
     covered: RehearsalCovered
-    """Results for the given packets."""
+    """Results of running the packets and the map content that the user gave."""
     compared: int
-    """Number of packets that got through the upstream programs and that both programs treated
-    alike."""
+    """Number of packets that got through the upstream programs and that the original and the
+    rewritten program treated alike."""
     arbitrary: int
-    """Number of packets that were sent to both programs directly and that both treated alike."""
+    """Number of packets that were sent directly to the original and the rewritten program, and that
+    both treated alike."""
     ran: int
     """Number of packets that both programs ran, compared or not."""
     tried: int
@@ -197,76 +208,81 @@ class RehearsalReport(TypedDict):
     unread: list[str]
     """Names of maps that were not compared because they cannot be read, such as ring buffers."""
     devices: list[RehearsalOnDevice]
-    """Results on devices, if requested."""
+    """Results of sending frames on virtual Ethernet devices; empty if this was not requested."""
     rate: RehearsalRate | None
-    """Times of both programs."""
+    """Times of both programs, if they were timed."""
     ended: str | None
     """Reason why the rehearsal ended early, if it did."""
     notes: list[str]
-    """Further remarks, in sentences."""
+    """Remarks that the other fields do not express, in sentences."""
 
 
 class Served(TypedDict):
-    """Totals of the work done for one client."""
+    """Totals of the work that was done, or of the part for one client of an accelerator."""
 
     items: int
-    """Number of packets, requests or accesses."""
+    """Number of processed packets or requests, or of memory accesses."""
     bytes: int
-    """Total bytes of the items."""
+    """Total size in bytes of the packets, payloads or memory accesses."""
     results: int
-    """Total results: matches, or bytes after compression."""
+    """Total results: packets that passed all stages, matches, or bytes after compression."""
     nanoseconds: int
-    """Total time of the accelerator; zero for other work."""
+    """Total processing time of the accelerator in nanoseconds; zero for other work."""
 
 
 class Counted(TypedDict):
-    """Counts of hardware events of a thread; null for events that the CPU does not count."""
+    """Counts of hardware events of a thread. A count is null if the CPU does not count the
+    event."""
 
     instructions: int | None
-    """Instructions retired."""
+    """Number of retired instructions."""
     cycles: int | None
-    """Cycles of the core."""
+    """Number of cycles of the CPU core."""
     cache_references: int | None
-    """Accesses of the last-level cache."""
+    """Number of accesses to the last-level cache."""
     cache_misses: int | None
-    """Misses of the last-level cache."""
+    """Number of misses in the last-level cache."""
 
 
 class Reading(TypedDict):
-    """Results of one thread in a measured block."""
+    """Results of one thread in a measured period, called a block."""
 
     of: int
-    """Number of its subject or competitor, from 0."""
+    """Index of what the thread runs, among the subjects or competitors of the description."""
     name: str
-    """Kind of the thread, such as `function`."""
+    """Kind of the thread: `function`, `accelerator`, `mem-bench` or `probe`."""
     cpu: int
-    """CPU of the thread."""
+    """Number of the CPU that the thread runs on."""
     seconds: float
-    """Duration of the measurement."""
+    """Duration of the measurement in seconds of wall-clock time."""
     cpu_seconds: float | None
-    """CPU time of the thread in this duration; null if the system does not provide it."""
+    """CPU time of the thread in seconds during the measurement; null if the system does not provide
+    it."""
     served: list[Served]
-    """Work done: by the thread itself first, then for each client of its accelerator."""
+    """Work done during the measurement. The first element is the thread's own, and one follows for
+    each client of its accelerator, if it has one."""
     counted: Counted | None
-    """Hardware counters; null if there are none."""
+    """Counts of hardware events during the measurement; null if there are no counters."""
 
 
 class Block(TypedDict):
-    """Results of all threads in a block."""
+    """Results of all threads in a measured period."""
 
     subjects: list[Reading]
-    """Results of the subjects' threads."""
+    """Results of the threads whose speed is measured."""
     competitors: list[Reading]
-    """Results of the competitors' threads; empty in blocks without them."""
+    """Results of the threads of competitors, which disturb the others; empty if these did not
+    run."""
 
 
 class Surroundings(TypedDict):
-    """Observations on two CPUs."""
+    """Times that show how two CPUs affect each other."""
 
     handover: float | None
-    """Round-trip time in seconds of a cache line between the two CPUs; `None` if the second one did
-    not answer in time."""
+    """Time in seconds that a cache line takes from the first CPU to the second and back; null if
+    the second CPU did not answer in time."""
     alone: float
-    """Seconds of a loop on the first CPU while the second one sleeps."""
+    """Time in seconds of a loop on the first CPU while the second one sleeps."""
     paces: list[float]
-    """Seconds of the loop on both CPUs at the same time."""
+    """Times in seconds of the same loop on the first and on the second CPU, while both execute
+    it."""

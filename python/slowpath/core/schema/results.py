@@ -8,23 +8,25 @@ from typing import Literal, NotRequired, TypedDict, final
 
 Verdict = Literal["exact", "conditional", "bound"]
 """Strength of a bound. `exact`: A packet exists that brings the program down to this rate, or up to
-this count. Also a fixed limit that no program exceeds. `conditional`: The same as exact, under
-assumptions: the bound is exact if they hold. `bound`: The program is at least this fast, or needs
-at most this much, if the assumptions hold. A packet that reaches the bound is not known."""
+this count. Also used if the bound is a fixed limit that no program exceeds. `conditional`: The
+bound is exact if the assumptions of the result hold. `bound`: The program is at least this fast, or
+needs at most this much, if the assumptions hold. A packet that reaches the bound is not known."""
 
 
 class Bound(TypedDict):
     """A bound on the throughput or, on targets that count, on the work per packet."""
 
     bitrate_bps: float | None
-    """Bits per second. The rate that `metric` names is guaranteed. The other rate is that of the
-    path that sets the bound, and other paths may have a lower one. Null on targets that count."""
+    """Bits per second. The rate that `metric` names is guaranteed. The other rate belongs to the
+    path that sets the bound, and other paths may have a lower rate. Null on targets that count
+    events instead of computing rates."""
     packetrate_pps: float | None
     """Packets per second; see `bitrate_bps`."""
     counts: dict[str, int] | None
-    """Counts by component of the target, such as `{"instructions": N, "memory accesses": M}`; null
-    on targets with rates. No packet exceeds the count of the component that `metric` names. The
-    other counts are those of the path that sets the bound, and other paths may have higher ones."""
+    """Number of events by component of the target, such as `{"instructions": N, "memory accesses":
+    M}`; null on targets with rates. No packet exceeds the count of the component that `metric`
+    names. The other counts belong to the path that sets the bound, and other paths may have higher
+    counts."""
     verdict: Verdict | None
     """`exact`: a packet exists that brings the program down to this rate, or up to this count; or
     the bound is a fixed limit that no program exceeds. `conditional`: the same, if the
@@ -35,15 +37,17 @@ class Bound(TypedDict):
     stopped: str | None
     """Reason why the search ended early: `deadline`, `total deadline`, `interrupted`, `memory limit
     while STAGE`, `out of stack while STAGE`, or a sentence. Examples of sentences: the solver gave
-    up; or only facts about the arriving packets are known, because a card is behind other devices.
-    If the verdict is not `bound`, further `paths` may be missing. Null if the search found
-    everything that was requested, and always in `naive`."""
+    up; or only facts about the arriving packets are known, because the program runs on a SmartNIC
+    behind other devices. If the verdict is not `bound`, further `paths` may be missing. Null if the
+    search found everything that was requested, and always in `naive`."""
     bottleneck: str | None
-    """The component or limit that sets the rate; null on targets that count."""
+    """The component or fixed limit of the target that sets the rate; null on targets that count
+    events instead of computing rates."""
     components: dict[str, float | None] | None
     """Packets per second that each component and each fixed limit of the target allows on the path
     that sets the bound, in the order of the target description. A component without work on this
-    path sets no limit and is null. On targets that count, the whole value is null."""
+    path sets no limit and is null. On targets that count events instead of computing rates, the
+    whole value is null."""
 
 
 class Estimate(TypedDict):
@@ -54,7 +58,7 @@ class Estimate(TypedDict):
     low_ns: float
     """Lower end of the interval that contains 90 of 100 measurements."""
     high_ns: float
-    """Upper end of that interval."""
+    """Upper end of the interval that contains 90 of 100 measurements."""
     program_ns: float
     """Nanoseconds that the program adds to the kernel's loop, a part of `ns`."""
     packetrate_pps: float
@@ -62,23 +66,23 @@ class Estimate(TypedDict):
     machine: str
     """Machine whose experiments calibrate the estimate."""
     date: str
-    """Date of these experiments."""
+    """Date on which the experiments that calibrate the estimate were made."""
     doubt: str | None
-    """Reason why the calibration should not be the default of a machine. Null if it is good enough,
-    or does not state its quality."""
+    """Reason why the calibration is too poor to be the default of its machine. Null if it is good
+    enough, or does not state its quality."""
     entries: int
-    """Number of entries in each map that has room for them (`--entries`). Packets are spread over
-    the entries."""
+    """Number of entries that the estimate assumes in each map that has room for them (`--entries`).
+    Packets are spread over the entries."""
     candidates: int
-    """Number of paths that were estimated: the slowest ones by the sum of the times of their
-    instructions and calls."""
+    """Number of paths whose time was estimated. They are the slowest paths by the sum of the times
+    of their instructions and calls."""
     stopped: str | None
-    """Reason why the search for further paths ended early; null if no more exist or enough were
+    """Reason why the search for more paths ended early; null if no more exist or enough were
     found."""
 
 
 Amount = float
-"""Amount of cost: cycles, or a count."""
+"""Amount of one component of a cost: cycles, or a count."""
 
 
 class PathEstimate(TypedDict):
@@ -90,7 +94,7 @@ class PathEstimate(TypedDict):
     low_ns: float
     """Lower end of the interval that contains 90 of 100 measurements."""
     high_ns: float
-    """Upper end of that interval."""
+    """Upper end of the interval that contains 90 of 100 measurements."""
     program_ns: float
     """Nanoseconds that the program adds to the kernel's loop, a part of `ns`."""
     packetrate_pps: float
@@ -112,7 +116,7 @@ class PathLine(TypedDict):
 
 @final
 class Memory(TypedDict):
-    """Bytes of memory without keys (`dram`)."""
+    """Required bytes of a memory region without keys, such as `dram` on a SmartNIC."""
 
     offset: int
     """Offset of the first byte, in bytes."""
@@ -121,8 +125,8 @@ class Memory(TypedDict):
 
 
 ElementValue = str | dict[str, str]
-"""Value of an element: two hexadecimal digits per byte, `--` for bytes of any value. For a value of
-more than 256 bytes, only the relevant bytes, by their offsets."""
+"""Value of an element: two hexadecimal digits per byte, `--` for bytes of any value. A value of
+more than 256 bytes has only the relevant bytes, by their offsets."""
 
 
 @final
@@ -130,7 +134,8 @@ class MapElement(TypedDict):
     """Element of a map of a BPF object."""
 
     map: NotRequired[str]
-    """Name of the map that contains the element, under `OUTER.inner`; absent elsewhere."""
+    """Name of the inner map that contains the element, in the content of `OUTER.inner`; absent
+    elsewhere."""
     key: str
     """The key, two hexadecimal digits per byte."""
     value: ElementValue | None
@@ -139,12 +144,12 @@ class MapElement(TypedDict):
 
 @final
 class HeldMap(TypedDict):
-    """A map inside a map of maps."""
+    """An entry of a map of maps, which refers to an inner map."""
 
     key: str
-    """Key of the map in the outer map, two hexadecimal digits per byte."""
+    """The key of the entry in the outer map, two hexadecimal digits per byte."""
     map: str
-    """Name of the map under `OUTER.inner`."""
+    """Name of the inner map in the content of `OUTER.inner`."""
 
 
 @final
@@ -158,45 +163,46 @@ class QueueElement(TypedDict):
 
 @final
 class Fill(TypedDict):
-    """Number of elements and capacity of a map inside a map of maps."""
+    """Number of elements and capacity of an inner map of a map of maps."""
 
     others: NotRequired[int]
-    """Number of elements with other keys; absent if it makes no difference."""
+    """Number of elements with keys that are not listed; absent if any number will do."""
     max_entries: NotRequired[int]
-    """Maximum number of elements; absent if it is the one in the object."""
+    """Maximum number of elements; absent if it is the number that the object states."""
     map: str
-    """Name of the map."""
+    """Name of the inner map."""
 
 
 @final
 class Others(TypedDict):
-    """Number of elements of a map, if it makes a difference."""
+    """Number of elements of a map that are not listed. Present only if not every number will do."""
 
     others: int
-    """Number of elements with other keys."""
+    """Number of elements with keys that are not listed."""
 
 
 MapContent = Memory | MapElement | HeldMap | QueueElement | Fill | Others
-"""Map content that a witness needs."""
+"""One entry of the map content that a witness needs, such as an element or the number of
+elements."""
 
 
 class Unknown(TypedDict):
-    """A value that an instruction must yield for the path to be taken and that nothing determines:
-    a clock, a random number, the result of a helper."""
+    """A value that an instruction must yield for the path to be taken, although neither packet nor
+    maps determine it. Examples are a clock, a random number, or the result of a helper."""
 
     instruction: int
-    """Number of the instruction."""
+    """Number of the instruction in the program."""
     text: str
-    """Text of the instruction."""
+    """Text of the instruction in assembly language."""
     file: str | None
     """File of the instruction's source line; null if not known."""
     line: int | None
     """Number of the instruction's source line; null if not known."""
     call: str | None
-    """Source of the value: name of the helper or kernel function, `may_goto`, or on the card a
+    """Source of the value: name of the helper or kernel function, `may_goto`, or on a SmartNIC a
     routine of the firmware."""
     result: str | None
-    """Name of the result among those of the call. It is `return value`, a field that the call
+    """Name of the result among the results of the call. It is `return value`, a field that the call
     writes, bytes behind an argument (`bytes 8 to 15 of value`), or a state that the call depends on
     (`room in flows`)."""
     value: int
@@ -209,7 +215,7 @@ class Unknown(TypedDict):
 
 @final
 class Named(TypedDict):
-    """A named value at the start, such as a field of the context."""
+    """A required value before the first instruction, such as a field of the context."""
 
     name: str
     """Name of the value, such as `rx_queue_index`, `bpf_get_smp_processor_id`, `max_entries of
@@ -220,24 +226,25 @@ class Named(TypedDict):
 
 @final
 class Surroundings(TypedDict):
-    """Bytes in memory at the start: around the packet, or on the stack."""
+    """Required bytes in memory before the first instruction: around the packet, or on the stack."""
 
     memory: str
     """The memory: `packet` or `stack`."""
     offset: int
-    """Offset of the first byte, in bytes. In `packet`, offsets are relative to the packet as
-    received: negative before it, and from its length on behind it. In `stack`, they are relative to
-    the end of the frame opposite to the frame pointer (for BPF, `r10` - 512)."""
+    """Offset of the first required byte, in bytes. In `packet`, offsets are relative to the packet
+    as received: negative before the packet, and from its length on behind the packet. In `stack`,
+    offsets are relative to the end of the stack frame that is opposite to the frame pointer (for
+    BPF, `r10` - 512)."""
     bytes: str
     """The bytes, two hexadecimal digits each."""
 
 
 Given = Named | Surroundings
-"""A requirement before the first instruction, besides packet and maps."""
+"""A requirement on the state before the first instruction, besides packet and maps."""
 
 
 class Witness(TypedDict):
-    """A packet that takes a path, and further requirements of the path."""
+    """A packet that takes a path, with the map content and the other requirements of the path."""
 
     packet: str
     """The packet, two hexadecimal digits per byte; `--` for bytes of any value."""
@@ -251,31 +258,33 @@ class Witness(TypedDict):
     """Values that instructions must yield and that neither the packet nor a map determines, in the
     order of the path. Examples are clocks, random numbers, and the success of a helper."""
     environment: list[Given] | None
-    """Further requirements before the first instruction, besides packet and maps."""
+    """Requirements on the state before the first instruction, besides packet and maps."""
 
 
 class PathResult(TypedDict):
-    """A satisfiable path."""
+    """A path of the program that some packet takes."""
 
     cost: dict[str, Amount]
     """Cycles by component of the target, without fixed limits. On `agilio-cx-2x40`, `processing`
     counts cycles of one core with the per-packet overhead, and `dram` counts cycles of the one DRAM
-    engine. A whole number of cycles is written without a fraction. On targets that count: the
-    counts."""
+    engine. A whole number of cycles is written without a fraction. On targets that count events
+    instead of computing rates: the number of events by component."""
     min_packet_size: int
     """Length in bytes of the smallest packet that can take the path."""
     bitrate_bps: float | None
-    """Predicted bits per second if all packets take this path and have that size. Limited by the
-    same caps as a guarantee. Null on targets that count."""
+    """Predicted bits per second if all packets take this path and have `min_packet_size` bytes. The
+    fixed limits of the target apply, as in a guarantee. Null on targets that count events instead
+    of computing rates."""
     packetrate_pps: float | None
     """Packets per second; see `bitrate_bps`."""
     bottleneck: str | None
-    """The component or limit that sets these rates; null on targets that count."""
+    """The component or fixed limit of the target that sets the rates of the path; null on targets
+    that count events instead of computing rates."""
     estimate: PathEstimate | None
-    """Estimated time of the path; null on targets that do not estimate."""
+    """Estimated time of the path; null on targets that do not estimate times."""
     edges: list[tuple[int, int]]
-    """Edges `[from, to]` in order of execution, named by the first instructions of basic blocks.
-    The last `to` is the exit of the program."""
+    """Edges `[from, to]` of the control-flow graph in order of execution. A basic block is named by
+    the number of its first instruction. The last `to` is the exit of the program."""
     source: list[tuple[str, int]]
     """Source lines `[file, line]` in order of execution; empty if the program has no debug
     information."""
@@ -285,7 +294,7 @@ class PathResult(TypedDict):
     witness: Witness
     """A packet that takes the path. It is replayed before it is reported."""
     relies_on: NotRequired[list[str]]
-    """Further conditions for a packet to take the path, one sentence each: results of calls that
+    """Additional conditions for a packet to take the path, one sentence each: results of calls that
     the model does not follow completely. Absent if there are none. The conditions of the slowest
     path are also among the `assumptions` of the result, whose verdict is then conditional."""
 
@@ -298,7 +307,7 @@ class ProfileProgram(TypedDict):
     instructions: int
     """Number of the program's instructions that the path executes."""
     cost: dict[str, Amount]
-    """Cost of these instructions, by component."""
+    """Cost of the program's instructions on the path, by component."""
 
 
 class ProfileLine(TypedDict):
@@ -311,31 +320,31 @@ class ProfileLine(TypedDict):
     text: str
     """Text of the line; empty if the object does not contain it."""
     function: str | None
-    """The function of the program that executes the line; null if not known."""
+    """Name of the function that contains the line; null if not known."""
     runs: int
-    """Number of executions of the line's most frequently executed instruction."""
+    """Number of executions of the line: that of its most frequently executed instruction."""
     instructions: int
     """Number of instructions of the line that the path executes."""
     cost: dict[str, Amount]
-    """Cost of all executions, by component."""
+    """Cost of all executions of the line, by component."""
 
 
 class ProfileInstruction(TypedDict):
     """Cost of an instruction on a path."""
 
     instruction: int
-    """Number of the instruction."""
+    """Number of the instruction in the program."""
     text: str
-    """Text of the instruction."""
+    """Text of the instruction in assembly language."""
     function: str | None
-    """The function of the program that contains the instruction; null in listings, and if not
-    known."""
+    """Name of the function that contains the instruction; null in listings, and if not known."""
     line: int | None
-    """Index into `lines`; null if the source line is not known."""
+    """Position of the instruction's source line in `lines`; null if the source line is not
+    known."""
     runs: int
     """Number of times that the path executes the instruction."""
     cost: dict[str, Amount]
-    """Cost of all executions, by component."""
+    """Cost of all executions of the instruction, by component."""
 
 
 class Profile(TypedDict):
@@ -349,7 +358,7 @@ class Profile(TypedDict):
     `cost`."""
 
     cost: dict[str, Amount]
-    """Cost of the whole path, by component, as in a path."""
+    """Cost of the whole path, by component of the target."""
     overhead: dict[str, Amount]
     """Part of the cost that is the device's per-packet overhead."""
     programs: list[ProfileProgram] | None
@@ -369,13 +378,13 @@ class Stats(TypedDict):
     seconds: float
     """Duration of the analysis in seconds."""
     candidates: int
-    """Number of paths that were checked."""
+    """Number of paths whose conditions the solver checked."""
     sat: int
-    """Number of checked paths that were satisfiable."""
+    """Number of checked paths that some packet can take."""
     unsat: int
-    """Number of checked paths that were not satisfiable."""
+    """Number of checked paths that no packet can take."""
     nogoods: int
-    """Number of sets of edges that no packet can take together."""
+    """Number of nogoods that were found: sets of edges that no packet can take together."""
     solver_checks: int
     """Number of calls of the solver."""
     solver_seconds: float
@@ -383,18 +392,18 @@ class Stats(TypedDict):
 
 
 class Refusal(TypedDict):
-    """A reason why the device cannot run the program."""
+    """A reason why the device cannot run the program, such as a missing feature."""
 
     instruction: int | None
     """Number of the first instruction that is refused for this reason, as in `slowpath show`. Null
     if the reason concerns the whole program."""
     place: str
-    """Section of that instruction, its number in the section, and its source line. Empty if the
-    reason concerns the whole program."""
+    """Section of the first refused instruction, its number in the section, and its source line.
+    Empty if the reason concerns the whole program."""
     reason: str
-    """The missing feature of the target."""
+    """The feature that the target lacks, in words."""
     hint: str
-    """Advice; empty if only another target helps."""
+    """Advice for the user; empty if only another target helps."""
     times: int
     """Number of instructions that are refused for this reason."""
 
@@ -403,7 +412,7 @@ class Result(TypedDict):
     """The result of one program: a guarantee, or an error."""
 
     file: str
-    """The file as the user named it."""
+    """The name of the file, as the user stated it."""
     section: str | None
     """Section of the program in its object; null for listings and chains."""
     program: str
@@ -420,19 +429,20 @@ class Result(TypedDict):
     `memory-accesses`."""
     cores: int | None
     """Number of cores that run the program; 0 after an error that occurred before the number was
-    known. Null on targets that count."""
+    known. Null on targets that count events instead of computing rates."""
     guarantee: Bound | None
     """The guarantee: no packet makes the program slower than this. Null after an error."""
     interleaved: NotRequired[Bound]
-    """The guarantee if other CPUs can write anything to maps that a run accesses more than once.
-    Present only if it is worse than `guarantee`, which holds while no other CPU changes the maps
-    that `assumptions` names. Its path depends on writes of other CPUs between two accesses, so a
-    test run cannot repeat the path."""
+    """The guarantee for the case that other CPUs write anything to maps that a run accesses more
+    than once. Present only if it is worse than `guarantee`, which holds while no other CPU changes
+    the maps that `assumptions` names. Its path depends on writes of other CPUs between two
+    accesses, so a test run cannot repeat the path."""
     naive: Bound | None
-    """The bound of the slowest path, satisfiable or not; null after an error."""
+    """The bound that follows if every path is assumed to be satisfiable; null after an error. It is
+    set by the slowest path, whether or not some packet takes it."""
     estimate: Estimate | None
-    """Estimated time of the slowest path. Null on targets that do not estimate, and if time ran out
-    before the estimate. Not a guarantee: a measurement can differ."""
+    """Estimated time of the slowest path. Null on targets that do not estimate times, and if the
+    analysis ran out of time before the estimate. Not a guarantee: a measurement can differ."""
     paths: list[PathResult]
     """Satisfiable paths, slowest first (by their estimates, if any). The number is limited by
     `--paths` and by the paths that the search found. If a search with `--paths all` ends early, the
@@ -441,20 +451,21 @@ class Result(TypedDict):
     guarantee. Empty after an error."""
     profile: Profile | None
     """Breakdown of the cost of the path that sets the guarantee or, if there is an estimate, of the
-    path with that estimate. While `guarantee.verdict` is `bound`, the path is similar to those that
-    the bound covers and may cost more. Null after an error, and if the analysis ended before the
-    program was unrolled. Also null if the analysis had to be ended by force half a second after its
-    limits."""
+    path that `estimate` describes. While `guarantee.verdict` is `bound`, the path is similar to
+    those that the bound covers and may cost more. Null after an error, and if the analysis ended
+    before the program was unrolled. Also null if the analysis had to be ended by force half a
+    second after its limits."""
     assumptions: list[str]
-    """Assumptions, one sentence each: prices from `--assume`, limits from `--unroll`, and
-    assumptions of a front end. The guarantee, exact or not, holds only if they hold. The
-    requirements of a single path are in its witness."""
+    """Assumptions of the guarantee, one sentence each: prices from `--assume`, limits from
+    `--unroll`, and assumptions of a front end. The guarantee, exact or not, holds only if all
+    assumptions hold. The requirements of a single path are in its witness."""
     cuts: list[str] | None
-    """The `assumptions` that cut a loop known to run more often (`--unroll N@LOCATION`). If there
-    are any, `--require` is met only with `--accept-assumptions`."""
+    """Assumptions that limit a loop to fewer iterations than it is known to make (`--unroll
+    N@LOCATION`); they are also among the `assumptions`. If there are any, `--require` is met only
+    with `--accept-assumptions`."""
     notes: list[str] | None
     """Remarks that do not affect the guarantee, one sentence each. Examples are differences between
-    card and kernel that the driver's compiler causes, and programs of a chain that no packet
+    SmartNIC and kernel that the driver's compiler causes, and programs of a chain that no packet
     reaches. Remarks that begin with `estimates:` state the assumptions of the estimate, or the
     reason why there is none."""
     stats: Stats
@@ -462,9 +473,9 @@ class Result(TypedDict):
     refusals: list[Refusal] | None
     """All reasons why the target cannot run the program, if the program is compiled for the target.
     Each reason appears once, in the order of the first instruction that it affects. Problems that
-    show only after these are solved, such as the length of the program on the card, are not listed.
-    `error` has the first reason. Empty if the program runs on the target or fails for another
-    reason."""
+    show only after the listed ones are solved, such as the length of the program on the SmartNIC,
+    are not listed. `error` has the first reason. Empty if the program runs on the target or fails
+    for another reason."""
     error: str | None
     """Reason why there is no guarantee, in one line; null if there is one. `deadline while STAGE:
     there is no bound yet` (also `total deadline`, `interrupted`, `memory limit`, `out of stack`) if
@@ -476,30 +487,33 @@ class Stretch(TypedDict):
     """Consecutively executed instructions of one source line."""
 
     line: int | None
-    """Index into the lines of the path; absent if the line is not known."""
+    """Position of the source line in the list `lines` of the path; null if the source line is not
+    known."""
     first: int
-    """Number of the first instruction."""
+    """Number of the first instruction in the program."""
     last: int
-    """Number of the last instruction."""
+    """Number of the last instruction in the program."""
     instructions: int
-    """Number of instructions."""
+    """Number of executed instructions."""
 
 
 class PathDetail(TypedDict):
-    """A path for the human report."""
+    """Details of a path that human reports show."""
 
     ranges: list[tuple[int, int]]
-    """First and last instruction of each stretch without a taken branch."""
+    """Ranges of consecutive instructions without a taken branch: the numbers of the first and the
+    last instruction of each range."""
     exit: int
-    """Number of the exit."""
+    """Number that stands for the exit of the program at which the path ends."""
     listing: list[tuple[int, str]]
-    """Numbers and texts of the executed instructions."""
+    """Numbers and texts of the instructions that the path executes, in order."""
     stretches: list[Stretch]
-    """The path as source lines; empty if none is known."""
+    """The path as a sequence of stretches, each of which executes instructions of one source line;
+    empty if no source line is known."""
 
 
 class Line(TypedDict):
-    """A source line."""
+    """A source line of the program."""
 
     file: str
     """File name, from the debug information."""
@@ -510,50 +524,54 @@ class Line(TypedDict):
 
 
 class Instruction(TypedDict):
-    """An instruction of a listing."""
+    """An instruction of the program, with its source line."""
 
     instruction: int
-    """Number of the instruction."""
+    """Number of the instruction in the program."""
     text: str
-    """Text of the instruction."""
+    """Text of the instruction in assembly language."""
     source: Line | None
     """Source line of the instruction; null if not known."""
 
 
 Kind = Literal["input", "refused", "option", "option-file", "unavailable", "stopped", "defect"]
-"""The party that has to act on an error. `input`: The user: the program, or the file that contains
-it, is wrong. `refused`: The device: it cannot run the program. `option`: The user: the value of an
-option is wrong for every program. `option-file`: The user: the file that an option names cannot be
-used. `unavailable`: This machine: it lacks something, such as a privilege. `stopped`: No one: the
-work was stopped. `defect`: The developers of slowpath."""
+"""The party that has to act on an error. `input`: The user has to act: the program, or the file
+that contains it, is wrong. `refused`: The device cannot run the program. `option`: The user has to
+act: an option has an invalid value. `option-file`: The user has to act: the file that an option
+names cannot be used. `unavailable`: This machine lacks something, such as a privilege. `stopped`:
+Nobody has to act: the work was stopped. `defect`: The developers of slowpath have to act: the code
+has a defect."""
 
 
 class Failure(TypedDict):
-    """An error as data. Unknown fields are null."""
+    """An error as data, for callers that react to it. Unknown fields are null."""
 
     kind: Kind
-    """Kind of the error."""
+    """Kind of the error, which says who has to act on it."""
     what: str
-    """Description of the error. If `option` is set, it contains neither the option nor the line."""
+    """Description of the error. If `option` is set, the description contains neither the option nor
+    the line."""
     option: str | None
-    """The option that names an unusable file, such as `--maps`."""
+    """The option that names an unusable file, such as `--maps`; null for other errors."""
     line: int | None
-    """Line number in that file, or in a listing."""
+    """Number of the wrong line in the option's file, or in a listing."""
     section: str | None
-    """Section of the object."""
+    """Section of the object in which the error is."""
     instruction: int | None
-    """Number of the instruction, as in reports."""
+    """Number of the instruction to which the error belongs, as in reports."""
     stopped: str | None
-    """Reason for stopping: `deadline`, `interrupted`, `memory limit`."""
+    """Reason for stopping: `deadline`, `interrupted`, `memory limit`; null if the work was not
+    stopped."""
 
 
 class Detail(TypedDict):
-    """Data of the human report in addition to the result."""
+    """Data that human reports show in addition to the result."""
 
     paths: list[PathDetail]
     code: list[Instruction]
-    """The program's instructions."""
+    """All instructions of the program; empty if they were not requested."""
     failure: Failure | None
-    """Details of the error, if there is one."""
+    """Details of the error; null if there is none."""
     unmatched: list[str]
-    """Limits of `--unroll` that match no code of the program, as the user wrote them."""
+    """Values of the option `--unroll` that name a source line without code in the program, as the
+    user wrote them."""
