@@ -186,4 +186,6 @@ fn a_long_loop_fills_an_empty_map() {
     let mut replay_pair = ReplayPair::of(&kernel, &object, 0, lifted.clone()).expect("a program");
     let run = replay_pair.compare(&[0; 64]).expect("the same result");
     assert!(run.costs.len() > 1500 * 10, "{} instructions", run.costs.len());
+    Oracle::Kernel.compared(1, "loops that fill maps");
+    Oracle::Clang.compared(1, "loops that fill maps");
 }

@@ -32,10 +32,6 @@ pub fn map_register(number: i32) -> usize {
     if matches!(number, TAIL_CALL | PERF_EVENT_OUTPUT) { 2 } else { 1 }
 }
 
-/// Maximum number of iterations of `bpf_loop`, and of `may_goto` jumps in one function call
-/// (`BPF_MAX_LOOPS`).
-pub const MAX_LOOPS: u64 = 8 << 20;
-
 /// Returns the numbers of the argument registers that may point to memory. These are all five for
 /// helpers that the table does not list (`struct bpf_func_proto` of each helper, Linux 6.18).
 pub fn memory_registers(number: i32) -> &'static [usize] {

@@ -1,10 +1,14 @@
 //! Applies the limits of the kernel on loops: iterations of `bpf_loop` (`kernel/bpf/bpf_iter.c`)
 //! and the counter of `may_goto` (`do_misc_fixups` of `kernel/bpf/verifier.c`).
 
-use crate::insn::helper::{LOOP, MAX_LOOPS};
+use crate::insn::helper::LOOP;
 use crate::lift::frame::{Phase, ProgramPoint};
 use crate::lift::lifter::Lifter;
 use crate::lift::visit_limits::{BlockOrPoint, Limit};
+
+/// Maximum number of iterations of `bpf_loop`, and of `may_goto` jumps in one function call
+/// (`BPF_MAX_LOOPS`).
+pub(in crate::lift) const MAX_LOOPS: u64 = 8 << 20;
 
 impl Lifter<'_> {
     /// Limits how often a run reaches the loop test of a helper that calls a callback at most

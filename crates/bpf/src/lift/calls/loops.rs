@@ -5,13 +5,13 @@
 use slowpath_ir::{Emit, Operand, Reg, RegionKind};
 
 use crate::errno::{E2BIG, EINVAL};
-use crate::insn::helper::MAX_LOOPS;
 use crate::insn::helper::{FOR_EACH_MAP_ELEM, LOOP};
 use crate::insn::{Call, Insn};
 use crate::lift::error::{Cause, INTERNAL, VERIFIER};
 use crate::lift::frame::{Phase, ProgramPoint};
 use crate::lift::ir::emit::{errno, word};
 use crate::lift::lifter::{Lifter, Next};
+use crate::lift::loop_limits::MAX_LOOPS;
 use crate::lift::maps::class::MapClass;
 use crate::lift::maps::operand::MapOperand;
 use crate::lift::maps::uses::Access;

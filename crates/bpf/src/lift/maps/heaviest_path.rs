@@ -4,14 +4,9 @@ use std::collections::BTreeMap;
 
 use slowpath_ir::{Block, BlockId};
 
-use crate::insn::helper::MAX_LOOPS;
-
-/// Number of iterations that is assumed for each loop. Callers compare the resulting number of calls
-/// with the size of a map; too few would exclude runs that fill the map.
-const ITERATIONS: u64 = MAX_LOOPS;
-
-/// Returns the largest sum of block weights on any path. The weight of a block in a loop counts
-/// [`ITERATIONS`] times.
+/// Returns the largest sum of block weights on any path; [`u64::MAX`] if a block with a weight is in
+/// a loop, whose number of iterations is not known here. Callers compare the sum with the size of a
+/// map: a smaller sum would exclude runs that fill the map.
 pub(in crate::lift) fn most_on_a_path(blocks: &[Block], weights: &BTreeMap<BlockId, u64>) -> u64 {
     let successors = |block: usize| blocks[block].terminator.successors().map(BlockId::index);
     // Strongly connected components (Tarjan), without recursion, because programs have up to
@@ -61,7 +56,7 @@ pub(in crate::lift) fn most_on_a_path(blocks: &[Block], weights: &BTreeMap<Block
             let repeats = members.len() > 1 || successors(block).any(|to| to == block);
             let weigh = |&member: &usize| weights.get(&BlockId::from(member)).copied();
             let once: u64 = members.iter().filter_map(weigh).sum();
-            let weight = if repeats { once.saturating_mul(ITERATIONS) } else { once };
+            let weight = if repeats && once > 0 { u64::MAX } else { once };
             let later = members.iter().flat_map(|&member| successors(member));
             let later = later.filter_map(|to| best.get(component[to]).copied()).max();
             best.push(weight.saturating_add(later.unwrap_or(0)));
