@@ -201,12 +201,14 @@ class _Sampler:
         """
         quiet = quantile(self._busy, _UNDISTURBED)
         needed = min(_LEAST_LOADS, len(self.loads))
-        together = dict[int, set[_Key]]()  # a path needs all its subjects in the same load
+        paired = {LiveSubject.PROGRAM, LiveSubject.BASELINE}  # compared within a load
+        together = set[frozenset[_Key]]()
         for sample in self.loads[0]:
-            together.setdefault(sample.path, set()).add((sample.path, sample.subject))
+            subjects = paired if sample.subject in paired else {sample.subject}
+            together.add(frozenset((sample.path, subject) for subject in subjects))
         for limit in DISTURBED:
             found = [_load_medians(timed, quiet * limit) for timed in self.loads]
-            counts = (sum(keys <= each.keys() for each in found) for keys in together.values())
+            counts = (sum(keys <= each.keys() for each in found) for keys in together)
             if all(count >= needed for count in counts):
                 return limit, found
         return math.inf, [_load_medians(timed, math.inf) for timed in self.loads]
