@@ -87,7 +87,7 @@ pub fn compile_with_stand_ins(
     let names: Vec<String> = linked.subprograms.iter().map(|one| one.name.clone()).collect();
     let mut work = Replacement {
         object,
-        stack: names.iter().cloned().zip(linked.stack_use().own).collect(),
+        stack: stack_depths(&linked),
         replaced: BTreeSet::new(),
         stand_ins: Vec::new(),
         verified,
@@ -139,6 +139,10 @@ impl Replacement {
     fn replace_kernel_calls(&mut self, linked: &BpfProgram, kernel_calls: &[(Place, String)]) {
         for (slot, insn) in linked.insns.iter().enumerate() {
             let Some(place) = place(linked, slot) else { continue };
+            // Linking turns unresolved addresses into calls, too.
+            if !matches!(self.object.insn(&place.0, place.1), Some(Insn::Call(_))) {
+                continue;
+            }
             let called = match insn {
                 Insn::Call(Call::Helper(TAIL_CALL)) => helper_name(TAIL_CALL),
                 Insn::Call(_) => {
@@ -192,6 +196,33 @@ impl Replacement {
 /// Call of a helper that the card supports. It returns an unknown number, and has no other effect.
 const RANDOM: Insn = Insn::Call(Call::Helper(GET_PRANDOM_U32));
 
+/// Returns the stack bytes of each function, by name. Unlike [`BpfProgram::stack_use`], this counts
+/// addresses that are computed on one path and used on others.
+fn stack_depths(linked: &BpfProgram) -> BTreeMap<String, u32> {
+    let own = linked.stack_use().own;
+    let mut depths = BTreeMap::new();
+    for (number, function) in linked.subprograms.iter().enumerate() {
+        let next = linked.subprograms.get(number + 1);
+        let end = next.map_or(linked.insns.len(), |next| next.first);
+        let mut copies = BTreeSet::new();
+        let mut lowest = 0;
+        for insn in &linked.insns[function.first..end] {
+            let Insn::Alu { width: Width::W64, op, dst, src } = *insn else { continue };
+            match (op, src) {
+                (AluOp::Mov, Source::Reg(Register::FRAME)) => {
+                    copies.insert(dst.number());
+                }
+                (AluOp::Add, Source::Imm(distance)) if copies.remove(&dst.number()) => {
+                    lowest = lowest.min(distance);
+                }
+                _ => {}
+            }
+        }
+        depths.insert(function.name.clone(), own[number].max(lowest.unsigned_abs()));
+    }
+    depths
+}
+
 /// Returns the function and the slot in it of an instruction; `None` for a second slot.
 fn place(linked: &BpfProgram, slot: usize) -> Option<Place> {
     if linked.insns[slot] == Insn::SecondSlot {
@@ -209,7 +240,6 @@ fn accesses_memory(insn: Insn) -> bool {
             | Insn::Atomic { .. }
             | Insn::LoadAcquire { .. }
             | Insn::StoreRelease { .. }
-            | Insn::LoadPacket { .. }
     )
 }
 
@@ -229,7 +259,6 @@ fn stand_in(insn: Insn, stack: u32) -> Option<Vec<Insn>> {
         }
         Insn::Load { size, signed, dst, .. } => load(size, signed, dst),
         Insn::LoadAcquire { size, dst, .. } => load(size, false, dst),
-        Insn::LoadPacket { size, .. } => load(size, false, Register::R0),
         Insn::Store { base, src, .. } => match src {
             Source::Reg(src) => mov(src, src),
             Source::Imm(_) => mov(base, base),
@@ -245,7 +274,9 @@ fn stand_in(insn: Insn, stack: u32) -> Option<Vec<Insn>> {
         }
         Insn::Swap { size, dst, .. } => swap(dst, size),
         Insn::Call(_) => RANDOM,
+        // The analysis does not translate legacy packet loads, so they are not refused.
         Insn::SecondSlot
+        | Insn::LoadPacket { .. }
         | Insn::Jump { .. }
         | Insn::Branch { .. }
         | Insn::MayGoto { .. }
@@ -287,5 +318,54 @@ mod tests {
     fn stand_ins_have_as_many_slots() {
         let wide = decode(&[0x18, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).expect("a load");
         assert_eq!(stand_in(wide[0], 0).map(|insns| insns.len()), Some(2));
+    }
+
+    fn replacement(data: &[u8]) -> (ProgramRequest, Replacement, BpfProgram) {
+        let file = ProgramFile::read(data).expect("an object");
+        let object = file.bpf().expect("a BPF object").clone();
+        let request = ProgramRequest::of("example.bpf.o", file);
+        let linked = object.link(0, None).expect("a program");
+        let work = Replacement {
+            object,
+            stack: stack_depths(&linked),
+            replaced: BTreeSet::new(),
+            stand_ins: Vec::new(),
+            verified: true,
+        };
+        (request, work, linked)
+    }
+
+    /// Checks that addresses of kernel symbols keep both of their slots.
+    #[test]
+    fn only_calls_are_replaced_as_calls() {
+        let (_, mut work, linked) =
+            replacement(include_bytes!("../../bpf/tests/data/extern.bpf.o"));
+        let before = work.object.clone();
+        let every: Vec<(Place, String)> = (0..linked.insns.len())
+            .filter_map(|slot| Some((place(&linked, slot)?, "symbol".to_owned())))
+            .collect();
+        work.replace_kernel_calls(&linked, &every);
+        assert!(!work.stand_ins.is_empty());
+        for one in &work.stand_ins {
+            assert!(matches!(before.insn(&one.function, one.slot), Some(Insn::Call(_))));
+        }
+    }
+
+    /// Checks that the number of compilations does not grow with the number of refusals.
+    #[test]
+    fn all_refused_instructions_of_a_kind_are_replaced_at_once() {
+        let (mut request, mut work, linked) =
+            replacement(include_bytes!("../../../examples/quic_lb.bpf.o"));
+        request.options.map_abi = Some("call".into());
+        let Err(Error::Refused { refusals, .. }) =
+            Compilation::of(&request, &work.object, &Stop::never())
+        else {
+            panic!("the card lacks instructions of the program");
+        };
+        let refused = refusals.iter().flat_map(|refusal| &refusal.instructions);
+        let refused: BTreeSet<Place> = refused.filter_map(|&slot| place(&linked, slot)).collect();
+        assert!(refused.len() > 1, "{refused:?}");
+        work.replace_refused(&linked, &refusals).expect("stand-ins");
+        assert_eq!(work.replaced, refused);
     }
 }

@@ -107,11 +107,12 @@ fn stand_ins_replace_all_that_the_card_refuses() {
                 }
                 done
             }
-            // Stand-ins do not help where the analysis does not understand the program.
-            (_, Err(error)) => {
-                assert!(error.refusals().is_empty(), "{name}: {error}");
+            // `insights` exchanges map types that the card lacks first. Here, addresses of such maps
+            // have stand-ins, and no call knows its map.
+            (Err(_), Err(error)) if error.to_string().contains("which map the call uses") => {
                 continue;
             }
+            (_, Err(error)) => panic!("{name}: {error}"),
         };
         let shown: Value = serde_json::from_str(&done.compiled).expect("JSON");
         assert!(!shown["instructions"].as_array().expect("instructions").is_empty(), "{name}");

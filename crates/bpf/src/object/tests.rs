@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::ObjectError;
-use crate::insn::{Call, Imm64, Insn};
+use crate::insn::{AluOp, AtomicOp, Call, Imm64, Insn, Register, Size, Source, SwapKind, Width};
 use crate::{MapKind, SlotRef};
 
 const FEATURES: &[u8] = include_bytes!("../../tests/data/features.bpf.o");
@@ -298,4 +298,50 @@ fn unknown_functions_stay_calls_of_others() {
     assert!(program.code.kfuncs.iter().all(|name| name == "checksum"));
     assert!(!program.code.kfuncs.is_empty());
     assert!(unlinked.program("absent", &|_| true).is_none());
+}
+
+#[test]
+fn replaced_instructions_lose_their_relocations() {
+    let mut object = parse(FEATURES);
+    let program = link(&object, "xdp_main");
+    let is_map = |insn: &Insn| matches!(insn, Insn::LoadImm64 { value: Imm64::Map(_), .. });
+    let slot = program.insns.iter().position(is_map).expect("a map address");
+    let function = program.function_of(slot).expect("a function");
+    let number = Insn::LoadImm64 { dst: Register::R1, value: Imm64::Value(7) };
+    let slot_in_function = slot - function.first;
+    assert!(object.replace_insns(&function.name, slot_in_function, &[number, Insn::SecondSlot]));
+    assert_eq!(object.insn(&function.name, slot_in_function), Some(number));
+    assert_eq!(link(&object, "xdp_main").insns[slot], number);
+    assert!(!object.replace_insns(&function.name, 1 << 20, &[number]));
+    assert!(!object.replace_insns("no function", 0, &[number]));
+}
+
+#[test]
+fn registers_that_are_overwritten_are_no_stack_addresses() {
+    let deep = -64;
+    let copy = Insn::Alu {
+        width: Width::W64,
+        op: AluOp::Mov,
+        dst: Register::R1,
+        src: Source::Reg(Register::FRAME),
+    };
+    let size = Size::DW;
+    let store = Insn::Store { size, base: Register::R1, offset: deep, src: Source::Imm(0) };
+    let stack = |between: Insn| {
+        let mut program = link(&parse(FEATURES), "xdp_main");
+        program.insns = vec![copy, between, store, Insn::Exit];
+        program.subprograms.truncate(1);
+        program.stack_use().own[0]
+    };
+    let (dst, base) = (Register::R1, Register::FRAME);
+    assert_eq!(stack(copy), 64);
+    for overwriting in [
+        Insn::Neg { width: Width::W64, dst },
+        Insn::Swap { kind: SwapKind::Be, size, dst },
+        Insn::MoveSigned { width: Width::W64, from: Size::B, dst, src: Register::R2 },
+        Insn::LoadAcquire { size, dst, base, offset: -8 },
+        Insn::Atomic { op: AtomicOp::Xchg, width: Width::W64, base, offset: -8, src: dst },
+    ] {
+        assert!(stack(overwriting) <= 8, "{overwriting:?}");
+    }
 }

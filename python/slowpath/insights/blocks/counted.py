@@ -193,7 +193,7 @@ def compiled_for_card(
     kernel_calls = [
         (name, slot, one.calls)
         for name, slot, one in slots_of(module.layout)
-        if one.calls is not None and one.calls not in module.layout
+        if one.slots == 1 and one.calls is not None and one.calls not in module.layout
     ]
     return analyses.compiled_with_stand_ins(
         subject,
