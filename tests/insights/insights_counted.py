@@ -22,7 +22,7 @@ CONFIGURATIONS = {
 }
 
 
-def campaign_cases(cases: Sequence[_Case], count: int) -> Sequence[_Case]:
+def fewer_unless_campaign(cases: Sequence[_Case], count: int) -> Sequence[_Case]:
     """Return the first `count` test cases, or all of them in a campaign (`make campaign`)."""
     return cases if CAMPAIGN > 1 else cases[:count]
 

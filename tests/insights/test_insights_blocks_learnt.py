@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from compiler import needs_clang
-from insights_counted import campaign_cases, error_of
+from insights_counted import error_of, fewer_unless_campaign
 from slowpath.insights.blocks.learnt import AdditiveModel, group, shipped_model
 from slowpath.insights.blocks.learnt import shipped_tree as grown_tree
 from slowpath.insights.blocks.pointers import IrModule
@@ -119,7 +119,7 @@ def test_shipped_model_is_small_and_knows_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", campaign_cases(["ddos_filter", "dns_cache", "count_min", "chain/port_filter"], 2)
+    "name", fewer_unless_campaign(["ddos_filter", "dns_cache", "count_min", "chain/port_filter"], 2)
 )
 def test_predictions_are_near_the_counts(name: str) -> None:
     """Predictions for blocks and for whole programs are near the counts (docs/insights.md)."""

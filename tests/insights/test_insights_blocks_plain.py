@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from compiler import accepted_compilers, needs_clang
-from insights_counted import EXAMPLES, campaign_cases, error_of
+from insights_counted import EXAMPLES, error_of, fewer_unless_campaign
 from slowpath.core.errors import StoppedError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import Clang
@@ -23,7 +23,7 @@ from test_insights_blocks import blocks_of, predicted
 
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
-ELEMENTS = campaign_cases(("nat", "udp_counter", "dns_proxy", "web_generator"), 2)
+ELEMENTS = fewer_unless_campaign(("nat", "udp_counter", "dns_proxy", "web_generator"), 2)
 """Names of examples in the manner of Click."""
 HEADERS = """
     #include <linux/bpf.h>
@@ -485,7 +485,7 @@ def test_a_callee_of_main_gets_the_packets(tmp_path: Path) -> None:
     assert "process got the packets, as no other function calls it" in run.stderr
 
 
-@pytest.mark.parametrize("kind", campaign_cases(["uint16_t", "uint8_t", "int16_t"], 2))
+@pytest.mark.parametrize("kind", fewer_unless_campaign(["uint16_t", "uint8_t", "int16_t"], 2))
 def test_a_small_result_may_be_zero(kind: str, tmp_path: Path) -> None:
     """Check that code after a test of an 8-bit or 16-bit result is not removed as unreachable.
 

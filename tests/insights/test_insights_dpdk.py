@@ -17,9 +17,9 @@ from compiler import needs_clang
 from insights_counted import (
     EXAMPLES,
     calls,
-    campaign_cases,
     counted,
     error_of,
+    fewer_unless_campaign,
     frames_of,
     reported,
     results,
@@ -266,7 +266,7 @@ def test_sources_compile_with_dpdk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("entry", "outputs", "killed", "gone_twice"),
-    campaign_cases(
+    fewer_unless_campaign(
         [
             ("sent_and_freed", {0: 33}, 0, True),
             ("flooded", {0: 33, 1: 33, 2: 33}, 0, False),
@@ -311,7 +311,7 @@ def test_prefixes_of_ipv6(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "signature",
-    campaign_cases(
+    fewer_unless_campaign(
         [
             "struct rte_mbuf **m, uint16_t port, uint16_t nb_rx",
             "uint16_t port, uint16_t queue, struct rte_mbuf *m[], uint16_t n, uint16_t most",
@@ -379,7 +379,7 @@ def test_further_pointers_have_targets(
 
 @pytest.mark.parametrize(
     "entry",
-    campaign_cases(
+    fewer_unless_campaign(
         ["of_void_handed_on", "of_nothing", "of_zeros", "of_a_variable", "of_void", "of_numbers"], 3
     ),
 )
@@ -416,7 +416,7 @@ def test_further_pointers_without_targets_are_refused(entry: str, expected: str)
 
 @pytest.mark.parametrize(
     ("entry", "lacks"),
-    campaign_cases(
+    fewer_unless_campaign(
         [
             ("count_lengths", {"a stack access at a variable place"}),
             ("filter", set()),

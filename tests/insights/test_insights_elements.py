@@ -8,9 +8,9 @@ import pytest
 
 from insights_counted import (
     EXAMPLES,
-    campaign_cases,
     counted,
     error_of,
+    fewer_unless_campaign,
     frames_of,
     sent,
     structures,
@@ -27,7 +27,7 @@ FOLDER = ROOT / "tests/click"
 NAT = EXAMPLES / "nat.pcap"
 
 
-@pytest.mark.parametrize("capacity", campaign_cases([3, 15, 1], 2))
+@pytest.mark.parametrize("capacity", fewer_unless_campaign([3, 15, 1], 2))
 def test_a_queue_holds_its_capacity(tmp_path: Path, capacity: int) -> None:
     """Compare a Click queue's sent and lost packets with those of a queue in Python."""
     frames = [bytes(60 + at) for at in range(50)]

@@ -7,9 +7,9 @@ import pytest
 
 from insights_counted import (
     calls,
-    campaign_cases,
     counted,
     error_of,
+    fewer_unless_campaign,
     results,
     sent,
     structures,
@@ -47,7 +47,7 @@ def test_a_loop_receives_all_packets_by_bursts_from_all_ports(tmp_path: Path) ->
     assert (turned["runs"], turned["per_packet"]) == (PACKETS, 1)
 
 
-@pytest.mark.parametrize(("burst", "times"), campaign_cases([(7, 15), (64, 2), (1, 100)], 2))
+@pytest.mark.parametrize(("burst", "times"), fewer_unless_campaign([(7, 15), (64, 2), (1, 100)], 2))
 def test_bursts_have_the_requested_length(tmp_path: Path, burst: int, times: int) -> None:
     words = ("--entry", "all_ports", f"--cflags=-DSLOWPATH_BURST={burst}")
     report = counted(LOOPS, packets(tmp_path), *words)
@@ -57,7 +57,7 @@ def test_bursts_have_the_requested_length(tmp_path: Path, burst: int, times: int
 
 @pytest.mark.parametrize(
     ("flags", "times"),
-    campaign_cases(
+    fewer_unless_campaign(
         [
             ("-DSLOWPATH_BURST=512", 1),
             ("-DSLOWPATH_BURST=512 -DSLOWPATH_TURNS=100", 3),

@@ -8,9 +8,9 @@ import pytest
 from insights_counted import (
     EXAMPLES,
     calls,
-    campaign_cases,
     counted,
     error_of,
+    fewer_unless_campaign,
     reported,
     structures,
     trace,
@@ -29,7 +29,7 @@ pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
 SHOWN = ROOT / "examples"
 PROGRAMS = sorted(path.name for path in SHOWN.glob("*.bpf.c"))
-COMPARED = campaign_cases([*PROGRAMS[::2], *PROGRAMS[1::2]], len(PROGRAMS[::2]))
+COMPARED = fewer_unless_campaign([*PROGRAMS[::2], *PROGRAMS[1::2]], len(PROGRAMS[::2]))
 """Examples to compare with the kernel: every second one, or all in a campaign."""
 _BLOCKED = (b"\x0a\0\0\3", b"\x0a\0\0\7")
 
@@ -131,7 +131,9 @@ def test_styles_of_published_sources(tmp_path: Path) -> None:
     assert report["notes"] == ["bpf_trace_printk: nobody reads here what is written; calls count"]
 
 
-@pytest.mark.parametrize("name", campaign_cases(["firewall", "flow_monitor", "count_min"], 1))
+@pytest.mark.parametrize(
+    "name", fewer_unless_campaign(["firewall", "flow_monitor", "count_min"], 1)
+)
 def test_reports_advise_on_maps(name: str) -> None:
     report = reported(SHOWN / f"{name}.bpf.c", "--traffic", EXAMPLES / "udp_counter.pcap")
     assert report["traffic"]["unit"] == "instructions of the card"
@@ -244,7 +246,7 @@ WRONG_MAPS = {
 }
 
 
-@pytest.mark.parametrize("said", campaign_cases(list(WRONG_MAPS), 4))
+@pytest.mark.parametrize("said", fewer_unless_campaign(list(WRONG_MAPS), 4))
 def test_wrong_content_of_maps_is_refused(tmp_path: Path, said: str) -> None:
     source, maps = tmp_path / "wrong.bpf.c", tmp_path / "maps.toml"
     source.write_text(
