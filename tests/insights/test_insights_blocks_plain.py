@@ -302,7 +302,7 @@ def test_words_of_programs_do_not_make_one(above: str, way: str, tmp_path: Path)
     assert program["model"] == ("learnt" if way == "learnt" else "exact")
 
 
-@pytest.mark.parametrize("way", ["auto", "learnt"])
+@pytest.mark.parametrize("way", fewer_unless_campaign(["auto", "learnt", "exact"], 2))
 def test_programs_that_do_not_compile_are_named_with_their_lines(way: str, tmp_path: Path) -> None:
     file = tmp_path / "program.c"
     file.write_text(
