@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from compiler import needs_clang
 from insights_counted import as_it_is, trace
 from slowpath.core.schema.validation import schema
 from slowpath.insights.advice.report import advice_csv
@@ -33,6 +34,7 @@ def advised(*words: str | Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """Return the report on the filter example as text, and its page, of one run."""
+    needs_clang()  # the fixture `with_clang` is set up later than this one
     file = tmp_path_factory.mktemp("shown") / "advice.html"
     run = slowpath("insights", *TRACED, "--html", str(file))
     assert (run.returncode, run.stderr) == (0, "")

@@ -240,6 +240,7 @@ LINKS = {"RAW": (101, b""), "NULL": (0, b"\x02\0\0\0"), "LINUX_SLL": (113, COOKE
 @pytest.fixture(scope="module")
 def ethernet(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Return what the firewall does with some IPv4 packets that have an Ethernet header."""
+    needs_kernel()  # the fixture `kernel` is set up later than this one
     file = tmp_path_factory.mktemp("links") / "ethernet.pcap"
     file.write_bytes(pcap_bytes(PACKETS[:40]))
     return run(FIREWALL, "--pcap", file)[1]
