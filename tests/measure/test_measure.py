@@ -129,14 +129,15 @@ def test_the_slowest_paths_can_be_asked_for() -> None:
 
 
 def test_the_report_is_a_table_with_a_conclusion() -> None:
-    # A listing and a missing file after the program are reported, and do not stop the measurement.
+    # A listing before and a missing file after the program do not stop the measurement.
     listing = next((ROOT / "tests").rglob("*.asm"))
-    words = [str(FIREWALL), str(listing), "missing.o", "--seconds", "0.1", *HOT]
+    words = [str(listing), str(FIREWALL), "missing.o", "--seconds", "0.1", *HOT]
     run = slowpath("measure", *words)
     assert run.returncode == ExitCode.INPUT, run.stderr
     assert f"{listing}: " in run.stderr
     assert "missing.o" in run.stderr
-    lines = run.stdout.splitlines()
+    first, empty, *lines = run.stdout.splitlines()
+    assert (first, empty) == (f"{listing}:{listing.stem}: not measured", "")
     assert lines[0].startswith(f"{FIREWALL}:firewall: 8 of 32 paths")
     assert lines[1].split()[:4] == ["path", "instructions", "action", "ns/packet"]
     assert any("times as long as the fastest" in line for line in lines)
