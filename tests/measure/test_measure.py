@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 
@@ -20,7 +21,7 @@ import oracles
 from running_kernel import HOT, held, measured, needs_kernel, paths_of, stayed
 from slowpath.core.errors import ExitCode
 from slowpath.core.schema.validation import schema
-from support import CAMPAIGN, ROOT, slowpath
+from support import CAMPAIGN, ROOT, slowpath, wait_until
 
 FIREWALL = ROOT / "examples/firewall.bpf.o"
 CHANGES = ROOT / "crates/measure/tests/objects/changes.bpf.o"
@@ -206,7 +207,16 @@ if CAMPAIGN > 1:
         (LIVE, signal.SIGKILL, 0.7),
         (LIVE, signal.SIGINT, 1.5),
     ]
-"""Arguments of a measurement, a signal, and the delay before the signal in seconds."""
+"""Arguments of a measurement, a signal, and its delay in seconds after the first map exists."""
+
+
+def has_maps(process: int) -> bool:
+    """Return true if a process has BPF maps, so that it has started to load its program."""
+    with suppress(OSError):  # a file was closed, or the process ended meanwhile
+        for link in Path(f"/proc/{process}/fd").iterdir():
+            if str(link.readlink()) == "anon_inode:bpf-map":
+                return True
+    return False
 
 
 @pytest.mark.parametrize(("words", "number", "delay"), KILLED)
@@ -220,7 +230,9 @@ def test_nothing_stays_behind_when_it_is_killed(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+    wait_until(lambda: process.poll() is not None or has_maps(process.pid))
     time.sleep(delay)
+    assert process.poll() is None, "the measurement ended before the signal"
     process.send_signal(number)
     process.wait(60)
     assert stayed(before) == [0, 0, 0, 0]
