@@ -128,23 +128,40 @@ def test_a_memory_limit_keeps_the_bound(tmp_path: Path) -> None:
     assert stopped == "memory limit while searching for the slowest path", stopped
 
 
-def test_an_allocation_that_fails_ends_one_program_only(tmp_path: Path) -> None:
-    """Check that a failed allocation ends the analysis of one program only.
+def _bound_within(most: int, *files: str) -> subprocess.CompletedProcess[str]:
+    """Bound programs in an address space of `most` bytes.
 
-    The system's memory limit (`ulimit -v`) is reached before the limit of `--memory`.
+    It holds one stack of the engine, which takes 512 MiB. Allocators reserve one arena only.
     """
-    files = [save(tmp_path, "shifts", shifts(30_000)), save(tmp_path, "small", small())]
-    most = 800 << 20  # room for one stack of the engine, 512 MiB, and for some unrolling
     options = ("--memory", "3G", "--deadline", "0", "--format", "json")
-    run = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-m", "slowpath", "bound", *files, *COUNT, *options],
         cwd=ROOT,
+        env=os.environ | {"MALLOC_ARENA_MAX": "1"},
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)),
     )
+
+
+def test_an_allocation_that_fails_ends_one_program_only(tmp_path: Path) -> None:
+    """Check that a failed allocation ends the analysis of one program only.
+
+    The system's memory limit (`ulimit -v`) is reached before the limit of `--memory`.
+    """
+    little_file, large_file = (
+        save(tmp_path, name, code)
+        for name, code in (("small", small()), ("shifts", shifts(30_000)))
+    )
+    needed = next(
+        most
+        for most in range(600 << 20, 2000 << 20, 100 << 20)
+        if results(_bound_within(most, little_file))[0]["error"] is None
+    )
+    # Without a limit of the system, the large program reaches that of `--memory`.
+    run = _bound_within(needed + (200 << 20), large_file, little_file)
     large, little = results(run)
     assert run.returncode == 0, run.stderr
     assert large["guarantee"]["verdict"] == "bound"
