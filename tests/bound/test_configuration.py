@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import oracles
+from compiler import needs_clang
 from running_kernel import needs_kernel
 from slowpath.core.programs.clang import compile_c
 from slowpath.core.programs.sources import Clang
@@ -56,6 +57,7 @@ def count(result: Any) -> int:
 
 @pytest.fixture(scope="module")
 def rounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    needs_clang()
     return compiled(tmp_path_factory.mktemp("rounds"), ROUNDS)
 
 

@@ -2,14 +2,18 @@
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from slowpath.core.jobs import Message
 from slowpath.core.programs.clang import BITCODE, compile_c
 from slowpath.core.programs.sources import Clang
+from slowpath.insights.accelerators import run
 from slowpath.insights.accelerators.report import accelerators_text
+from slowpath.insights.source.sources import Source
 from support import ROOT, remembered, slowpath
 
 llvm = pytest.importorskip("llvmlite.binding")
@@ -342,6 +346,20 @@ def test_harmful_code_takes_nothing_with_it(tmp_path: Path) -> None:
     assert [one["function"] for one in report["proved"]] == ["good"]
     assert not sentinel.exists()
     assert report["stopped"] is None
+
+
+class _EndsItself:
+    """A worker that reports its deadline and ends before it is killed."""
+
+    def wait(self, _seconds: float | None, receive: Callable[[Message], None]) -> None:
+        receive(("unexamined", {"function": "endless"}))
+        receive(("stopped", "deadline"))
+
+
+def test_a_worker_that_ends_itself_at_the_deadline_is_reported() -> None:
+    worker: Any = _EndsItself()
+    report = run.examined(Source("a.bc", b"", "bitcode", compiled=False), worker, 1.0)
+    assert report["stopped"] == "deadline"
 
 
 def test_a_deadline_keeps_what_was_proved(tmp_path: Path) -> None:

@@ -92,8 +92,11 @@ def examined(source: Source, worker: UnitWorker, seconds: float | None) -> Accel
                 report["alike"].append(record)
             case ("unexamined", record):
                 report["unexamined"].append(record)
+            case ("stopped", reason):  # the process ended itself in time
+                report["stopped"] = reason
 
-    report["stopped"] = worker.wait(seconds, receive)
+    stopped = worker.wait(seconds, receive)
+    report["stopped"] = stopped or report["stopped"]
     report["proved"].sort(key=lambda one: order.get(one["symbol"], 0))
     report["alike"].sort(key=lambda one: -one["confidence"])
     return report
