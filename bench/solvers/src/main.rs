@@ -21,7 +21,7 @@ mod searches;
 use arguments::Arguments;
 use contestants::CONTESTANTS;
 use record::{Recording, random, searched};
-use searches::Way;
+use searches::Strategy;
 use std::process::ExitCode;
 use table::Row;
 
@@ -36,9 +36,9 @@ fn main() -> ExitCode {
     let examples = programs::examples();
     let random = random(arguments.programs);
     let sets = [
-        ("examples", searched(&examples, Way::AsUsed, false)),
-        ("examples, all questions", searched(&examples, Way::Asking, true)),
-        ("examples, at branches", searched(&examples, Way::Branches, true)),
+        ("examples", searched(&examples, Strategy::Default, false)),
+        ("examples, all questions", searched(&examples, Strategy::Queries, true)),
+        ("examples, at branches", searched(&examples, Strategy::Branches, true)),
         ("random programs", random),
     ];
     let mut rows = Vec::new();

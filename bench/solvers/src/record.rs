@@ -1,7 +1,7 @@
 //! Recordings of a solver's input.
 
 use crate::programs::Case;
-use crate::searches::{Enough, Way, search};
+use crate::searches::{Limits, Strategy, search};
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::{LiftOptions, lift};
 use slowpath_generate::{Features, Programs};
@@ -101,15 +101,15 @@ fn recorded(run: impl FnOnce(&dyn Fn() -> BitSolver)) -> Vec<Recording> {
     recordings.filter(|recording| recording.questions() > 0).collect()
 }
 
-/// Records the SAT queries of slowest-path searches of the kind `way` in programs. If `more` is
+/// Records the SAT queries of slowest-path searches with a strategy in programs. If `more` is
 /// true, each search goes on for up to 4000 steps or 2000 queries; otherwise it ends with the first
 /// path.
-pub fn searched(cases: &[Case], way: Way, more: bool) -> Vec<Recording> {
+pub fn searched(cases: &[Case], strategy: Strategy, more: bool) -> Vec<Recording> {
     let (steps, queries) = if more { (4000, 2000) } else { (0, 0) };
-    let enough = Enough { steps, queries, seconds: f64::INFINITY };
+    let limits = Limits { steps, queries, seconds: f64::INFINITY };
     recorded(|solver| {
         for case in cases {
-            search(case, way, solver(), BitSolver::statistics, &enough);
+            search(case, strategy, solver(), BitSolver::statistics, &limits);
         }
     })
 }
