@@ -71,8 +71,7 @@ pub struct Unrolled {
     pub exits: Vec<(ArcId, SymbolicState)>,
     /// Assumptions: one sentence for each loop that a limit cut.
     pub assumptions: Vec<String>,
-    /// Those entries of `assumptions` about loops for which the analysis derived a bound above the
-    /// user's limit.
+    /// The entries of `assumptions` about loops whose derived bound is above the user's limit.
     pub cuts: Vec<String>,
 }
 

@@ -35,7 +35,7 @@ pub enum TimingError {
     #[error("the program has no such map to restore")]
     NoMap,
     /// Changes of a run could not be undone before the next run.
-    #[error("what runs change could not be taken back {failures} times")]
+    #[error("changes of a run could not be taken back {failures} times")]
     NotRestored {
         /// Number of times that changes could not be undone.
         failures: u64,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from slowpath.core.engine.analyses import CardProgram, StandIn
 from slowpath.core.errors import InputError
-from slowpath.insights.blocks.block_map import BpfInstruction
+from slowpath.insights.blocks.block_map import BpfInstruction, slots_of
 
 _CALL = re.compile(r"^call (bpf_\w+)")
 _REFUSED_CALL = re.compile(r"^(bpf_\w+)\b")
@@ -53,8 +53,7 @@ def counted(
         if name not in layout:
             raise InputError(file, f"the assembly does not have the function {name}")
         blocks = found.setdefault(name, {})
-        at = 0
-        for one in layout[name]:
+        for _, at, one in slots_of({name: layout[name]}):
             block = blocks.setdefault(one.block, Counted())
             block.bpf += 1
             slots = () if first is None else range(first + at, first + at + one.slots)
@@ -70,7 +69,6 @@ def counted(
                 named = _MAP.search(text)
                 if named and named[1] in exchanged:
                     block.refused[exchanged[named[1]]] += 1
-            at += one.slots
     return found
 
 
