@@ -4,7 +4,7 @@
 #   make test    set up, lint, run all tests; prints what they were compared with
 #   make test AREA=chain    only the tests of a slice, and of the crate of that name
 #   make research   build the simulated NIC, and test what only benchmarks use (research/)
-#   make lint    formatters and linters, changing nothing
+#   make lint    formatters, linters and rustdoc, changing nothing
 #   make fmt     format everything
 #   make deny    licences and sources of dependencies (builds cargo-deny where it is missing)
 #   make wheel   build the package that users install, in target/package
@@ -53,7 +53,7 @@ TEST_WHEELS := target/test-package
 # Bytes of the installed package, without debug information.
 LARGEST_PACKAGE := 20971520
 
-.PHONY: demo wheel test research campaign lint lint-rust lint-python ready tests-of-rust test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles deny clean
+.PHONY: demo wheel test research campaign lint lint-rust rustdoc lint-python ready tests-of-rust test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles deny clean
 
 demo: setup
 	$(BIN)/slowpath bound examples/firewall.bpf.o
@@ -76,8 +76,8 @@ endif
 
 # Lints and builds, two at a time: the tests of Rust, and beside them all of Python. Each has long
 # stretches with work for one CPU. Tests then have the machine to themselves.
-# All of pip's work is done before: two of its processes must not install at the same time.
-ready: $(DONE)/requirements
+# Packages of Python are unpacked while the linter of Rust compiles.
+ready: | system
 	@$(MAKE) --no-print-directory --jobs=2 TWO_WAYS=yes tests-of-rust lint-python $(DONE)/test-wheel
 
 setup: $(DONE)/extension
@@ -155,6 +155,10 @@ $(DONE)/requirements: requirements-dev.lock $(DONE)/maturin
 	mkdir -p $(DONE)
 	touch $@
 
+# Two processes of pip must not install at the same time.
+ifdef TWO_WAYS
+$(DONE)/extension: | $(DONE)/requirements
+endif
 $(DONE)/extension: $(SOURCES) $(DONE)/maturin | system
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
@@ -178,12 +182,15 @@ $(DONE)/test-wheel: $(DONE)/extension $(MODULES)
 
 # --- checks --------------------------------------------------------------------------------------
 
-lint: lint-rust lint-python
+lint: lint-rust rustdoc lint-python
 
 lint-rust: | oracle linters
 	@cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked --quiet
+
+# Not part of `make test`: it compiles the workspace once more.
+rustdoc: | system
+	@RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked --quiet
 
 lint-python: setup $(DONE)/requirements
 	$(BIN)/ruff check --quiet
