@@ -13,7 +13,8 @@
 #   make bench   how long our examples take, and how that grows (see bench/)
 #   make performance   renew the figures of docs/performance.md
 #   make published   predictions against published measurements
-#   make bless   renew what is generated: tests/golden, schemas and types, docs/cli.md, json.md, support.md
+#   make bless   renew what is generated: tests/golden, schemas and types,
+#                docs/reference (cli.md, json.md, support.md)
 #   make clean   remove what was built
 
 SHELL := bash

@@ -1,4 +1,4 @@
-"""Generates the tables of `docs/json.md` from JSON Schemas: keys, types and descriptions."""
+"""Generates the tables of `docs/reference/json.md`: keys, types and descriptions."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ Schema = dict[str, Any]
 
 
 def fill_in(page: str) -> str:
-    """Return the text of `docs/json.md` with regenerated tables."""
+    """Return the text of `docs/reference/json.md` with regenerated tables."""
     return MARKS.sub(lambda mark: f"{mark[1]}{_table(mark[2], mark[3])}{mark[4]}", page)
 
 

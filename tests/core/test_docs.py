@@ -31,7 +31,7 @@ def _groups(member: Command | Group, words: tuple[str, ...] = ()) -> Iterator[tu
 
 
 def command_reference() -> str:
-    """Return the content of `docs/cli.md`: the help texts of all commands."""
+    """Return the content of `docs/reference/cli.md`: the help texts of all commands."""
     parts = ["# Command line\n\nThe help texts of all commands. `make bless` renews this page.\n"]
     for command in _groups(ALL):
         run = slowpath(*command, "--help")
@@ -43,11 +43,11 @@ def command_reference() -> str:
 
 
 def test_command_reference_is_current() -> None:
-    check_golden(ROOT / "docs/cli.md", command_reference())
+    check_golden(ROOT / "docs/reference/cli.md", command_reference())
 
 
 def test_every_csv_column_is_documented_in_order() -> None:
-    page = (ROOT / "docs/json.md").read_text()
+    page = (ROOT / "docs/reference/json.md").read_text()
     section = page[page.index("## CSV") :]
     assert tuple(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == COLUMNS
 
@@ -162,7 +162,7 @@ def test_the_workflow_stops_a_change_that_is_too_slow(tmp_path: Path) -> None:
 
 
 def test_local_links_lead_somewhere() -> None:
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     for page in pages:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name}: {link}"

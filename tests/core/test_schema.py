@@ -19,6 +19,8 @@ from slowpath.core.schema.validation import (
 )
 from support import GOLDEN, ROOT, check_golden, save_results, slowpath
 
+PAGE = ROOT / "docs/reference/json.md"
+
 
 @pytest.mark.parametrize("path", GENERATED)
 def test_types_of_python_are_those_of_the_engine(path: str) -> None:
@@ -45,12 +47,11 @@ def test_schemas_of_python_documents_are_current(name: str) -> None:
 
 
 def test_tables_of_the_page_are_current() -> None:
-    page = ROOT / "docs/json.md"
-    check_golden(page, fill_in(page.read_text()))
+    check_golden(PAGE, fill_in(PAGE.read_text()))
 
 
 def test_every_key_is_in_a_table() -> None:
-    shown = {(name, key) for _, name, key, _ in MARKS.findall((ROOT / "docs/json.md").read_text())}
+    shown = {(name, key) for _, name, key, _ in MARKS.findall(PAGE.read_text())}
     needed = set[tuple[str, str]]().union(*(tables_needed(name) for name in schema_names()))
     assert {name for name, key in needed if not key} <= {name for name, _ in shown}
     assert {key for _, key in needed} == {key for _, key in shown}

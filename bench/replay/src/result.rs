@@ -1,5 +1,5 @@
 //! Inputs of the replay: the manifest of a survey, and the results of `slowpath bound` for its
-//! programs (`docs/json.md`).
+//! programs (`docs/reference/json.md`).
 
 use serde::Deserialize;
 use serde_json::Value;

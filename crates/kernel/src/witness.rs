@@ -1,5 +1,6 @@
 //! Installs a witness in the kernel: the packet, context and map content with which a program takes
-//! a certain path (`docs/json.md`, "A witness"). The option `--maps` reads the same format.
+//! a certain path (`docs/reference/json.md`, "A witness"). The option `--maps` reads the same
+//! format.
 //!
 //! A witness leaves some details open, which are chosen here: bytes that the path does not depend
 //! on, and the targets of redirect maps. JSON that is unknown or malformed is ignored and not

@@ -1,6 +1,6 @@
 //! Compiles programs of BPF objects for the SmartNIC, and returns the result as JSON.
 //!
-//! `docs/json.md` documents the output format of [`compile`].
+//! `docs/reference/json.md` documents the output format of [`compile`].
 
 use crate::Error;
 use crate::frontend::Compilation;

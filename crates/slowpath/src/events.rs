@@ -35,7 +35,7 @@ pub enum Event {
 /// The result of an analysis as JSON text.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// One entry of `results` in the JSON output; see `docs/json.md`.
+    /// One entry of `results` in the JSON output; see `docs/reference/json.md`.
     pub json: String,
     /// More data about the paths for human reports, as JSON. Its format can change at any time.
     pub detail: String,

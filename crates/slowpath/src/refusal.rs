@@ -1,5 +1,5 @@
-//! Describes the reasons why a device cannot run a program, as data. `docs/json.md` documents the
-//! format.
+//! Describes the reasons why a device cannot run a program, as data.
+//! `docs/reference/json.md` documents the format.
 
 use serde::Serialize;
 use slowpath_nfp::Refusals;

@@ -1,8 +1,8 @@
 //! Types of the results of an analysis, which are serialised as JSON.
 //!
 //! The doc comments of these types are user documentation: `schema.rs` generates the JSON Schema
-//! and `docs/json.md` from them. A field that older versions did not write has a default in the
-//! schema, which readers of old results assume.
+//! and `docs/reference/json.md` from them. A field that older versions did not write has a
+//! default in the schema, which readers of old results assume.
 
 mod detail;
 mod witness;

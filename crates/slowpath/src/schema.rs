@@ -1,8 +1,8 @@
 //! JSON Schemas that `slowpath schema` prints, derived from the serialised types.
 //!
 //! The schemas are files of the Python package. It validates saved results with them and generates
-//! the tables of `docs/json.md` from them. A test keeps the files up to date, so this module is not
-//! part of the product.
+//! the tables of `docs/reference/json.md` from them. A test keeps the files up to date, so this
+//! module is not part of the product.
 
 use crate::compile::Shown;
 use crate::result::{Detail, ProgramResult};

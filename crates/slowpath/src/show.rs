@@ -2,8 +2,8 @@
 //! features that are not resolved or not supported.
 //!
 //! Programs are lifted and unrolled to check if `bound` supports them, but no search runs. An
-//! object can be shown even if no front end lifts its programs. `docs/json.md` documents the
-//! format.
+//! object can be shown even if no front end lifts its programs. `docs/reference/json.md`
+//! documents the format.
 
 mod calls;
 mod loops;

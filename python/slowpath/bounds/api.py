@@ -84,7 +84,7 @@ class Program:
         self._detail = analysed.detail
         self._request = request
         self.result: Result = analysed.result
-        """The complete result, as described in `docs/json.md`."""
+        """The complete result, as described in `docs/reference/json.md`."""
         self.label = analysed.task.label
         """File and name of the program; only the file if it cannot contain several programs."""
 

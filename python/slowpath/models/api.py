@@ -34,7 +34,7 @@ class Model:
     ) -> None:
         """Create a model from a document, which is the value of `model` in the JSON output."""
         self.document = document
-        """The complete model as a JSON document, described in `docs/json.md`."""
+        """The complete model as a JSON document, described in `docs/reference/json.md`."""
         self.file = file
         """Name of the file with the measurements; None if they were passed as columns."""
         self._points = points

@@ -22,7 +22,7 @@ pub struct TestInput {
     /// compared.
     pub packet: Vec<u8>,
     /// Content of maps that leads the programs along the intended paths, in the same form as `maps`
-    /// of a witness (`docs/json.md`).
+    /// of a witness (`docs/reference/json.md`).
     pub maps: Value,
 }
 

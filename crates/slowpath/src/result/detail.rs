@@ -1,5 +1,5 @@
-//! Data that only human reports show; not part of the JSON output (`docs/json.md`). Python has the
-//! same types, and `schema.rs` generates their description.
+//! Data that only human reports show; not part of the JSON output (`docs/reference/json.md`).
+//! Python has the same types, and `schema.rs` generates their description.
 
 use crate::failure::Failure;
 use serde::Serialize;

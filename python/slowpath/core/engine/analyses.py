@@ -66,8 +66,8 @@ def compile_messages(
     """Compile a program of a BPF object for the SmartNIC that `target` describes.
 
     The first message has the compiled program. With `verify`, a second message has the result of
-    comparing it with the BPF program (`docs/json.md`). A deadline or a stop request ends the
-    comparison early, with its results so far.
+    comparing it with the BPF program (`docs/reference/json.md`). A deadline or a stop request ends
+    the comparison early, with its results so far.
 
     Raises:
         InputError: if the object cannot be read, the SmartNIC cannot run the program, or the

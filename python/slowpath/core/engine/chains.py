@@ -235,9 +235,9 @@ class Verifying(NamedTuple):
 
 
 def verify(verifying: Verifying, file: str, stopping: Stopping) -> str:
-    """Check two programs for equivalence and return the result as JSON text (`docs/json.md`).
+    """Check two programs for equivalence and return the result as JSON text.
 
-    `file` is the file of the second program.
+    `docs/reference/json.md` describes the JSON. `file` is the file of the second program.
 
     Raises:
         InputError: if one of the programs cannot be linked or analysed.
@@ -257,9 +257,9 @@ def rewrite_messages(
 ) -> Iterator[Message]:
     """Derive facts about the packets at each program of a chain, and rewrite the programs.
 
-    Each message `rewritten` replaces the previous one. It has a document (`docs/json.md`), the
-    object of each program (None: not rewritten), the fused program (`FusedObject`), test inputs of
-    each program (`Rehearsed.covers`), and the control-flow graphs as JSON if requested. Messages
+    Each message `rewritten` replaces the previous one. It has a document
+    (`docs/reference/json.md`), the object of each program (None: not rewritten), the fused program
+    (`FusedObject`), test inputs of each program (`Rehearsed.covers`), and the control-flow graphs as JSON if requested. Messages
     `doing` have the current stage (`StageProgress`). A deadline or a stop request ends the work
     early, with its results so far.
 
@@ -323,9 +323,9 @@ def plan_messages(
 ) -> Iterator[Message]:
     """Find specialised variants of programs that save work on the paths of a topology.
 
-    The last message, `planned`, has a document (`docs/json.md`), and the object of each variant in
-    it. Earlier messages have the current stage (`StageProgress`). A deadline or a stop request ends
-    the work early, with its results so far.
+    The last message, `planned`, has a document (`docs/reference/json.md`), and the object of each
+    variant in it. Earlier messages have the current stage (`StageProgress`). A deadline or a stop
+    request ends the work early, with its results so far.
 
     Raises:
         InputError: if a program cannot be linked.

@@ -13,22 +13,22 @@ def _schema(args: Namespace) -> int:
 SCHEMA = Command(
     (
         "Print the JSON Schema (2020-12) of the output of a command with --format json.",
-        "With `catalogue`, that of slowpath calibrate --list; with `calibration`, that of slowpath "
-        "show TARGET.toml; with `experiment`, that of the "
-        "specifications that slowpath calibrate reads, in YAML; with `chain`, that of slowpath "
-        "chain facts and optimize; with `plan` and `verify`, those of slowpath chain plan and "
-        "verify; with `contention`, "
-        "`diagnosis`, `placement` and `suggestion`, those of slowpath contention train, diagnose, "
-        "place and suggest.",
-        "Documents of later versions may have further keys, and those of older versions lack some; "
-        "see docs/json.md.",
+        "Some documents have other names than their command: `chain` (slowpath chain facts and "
+        "optimize), `plan` and `verify` (slowpath chain), `contention`, `diagnosis`, `placement`, "
+        "`profile` and `suggestion` (slowpath contention train, diagnose, place, profile and "
+        "suggest), `advice`, `accelerators`, `blocks`, `coalescing`, `counts` and "
+        "`state_placement` (slowpath insights), `catalogue` (slowpath calibrate --list) and "
+        "`calibration` (slowpath show TARGET.toml). `experiment` describes the YAML files that "
+        "slowpath calibrate reads.",
+        "Later versions may add keys; older versions may lack some; see docs/reference/json.md.",
     ),
     (
         argument(
             "COMMAND",
-            "bound, sweep, measure, fit, calibrate, annotate, diff, compile, show, chain, plan, "
-            "verify, catalogue, calibration, experiment, contention, diagnosis, placement or "
-            "suggestion.",
+            "Name of the document: accelerators, advice, annotate, blocks, bound, calibrate, "
+            "calibration, catalogue, chain, coalescing, compile, contention, counts, diagnosis, "
+            "diff, experiment, fit, measure, placement, plan, profile, show, state_placement, "
+            "suggestion, sweep or verify.",
         ),
     ),
     _schema,
