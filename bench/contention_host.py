@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compare predictions for mixes on this machine with measurements, for unseen competitors.
 
-The campaign of docs/contention.md, on a machine where nothing else runs (half an hour for 300
-mixes of seven functions on two CPUs):
+The campaign of docs/explanation/contention-accuracy.md, on a machine where nothing else runs (half
+an hour for 300 mixes of seven functions on two CPUs):
 
     bench/contention_host.py FOLDER [--mixes 300] [--pairs 5] [--recipe NAME] [--evaluate]
 

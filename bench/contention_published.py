@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Predict the published rows of BlueField-2 by models of the memory subsystem.
 
-Nested cross-validation with groups, on training rows only (docs/contention.md):
+Nested cross-validation with groups, on training rows only
+(docs/explanation/contention-accuracy.md):
 
     bench/contention_published.py ../shared/validation/bluefield-2 [--repetitions N]
 

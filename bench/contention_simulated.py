@@ -6,12 +6,13 @@
 
 Nine functions are profiled with benches. Then they run in mixes that no model has seen, and their
 throughput is compared with predictions. FOLDER keeps the results of simulations, so that none is
-repeated. Everything is simulated (docs/contention.md, "The simulated NIC"), with the noise of the
-published measurements.
+repeated. Everything is simulated, with the noise of the published measurements
+(docs/explanation/contention-accuracy.md, "The simulated NIC").
 
 Tables: `accuracy` (the paper's Table 2), `resources` (3), `patterns` (4), `traffic` (5),
 `placement` (6), `diagnosis` (7), `profiling` (8), `quotas` (Figure 8). `scores` and `ranks` are our
-own: a probe instead of counters.
+own: a probe instead of counters. `quotas`, `scores` and `ranks` have no section in the document and
+are only printed.
 """
 
 import argparse
@@ -40,7 +41,7 @@ from measure import ROOT
 from nic_profiles import Settings
 from slowpath.contention.memory.recipes import RECIPES
 
-PAGE = ROOT / "docs/contention.md"
+PAGE = ROOT / "docs/explanation/contention-accuracy.md"
 Maker = Callable[[], str]
 
 

@@ -26,7 +26,7 @@ EXHAUSTIVE_POINTS = 60
 SIZES = 60, 240
 """Numbers of points of the curves that are fitted with more and more segments."""
 CHANGES = 1e3, 5e4
-FOLDER = Path(__file__).resolve().parent.parent / "docs/models"
+FOLDER = Path(__file__).resolve().parent.parent / "docs/figures/models"
 
 
 def curve(size: int) -> Series:

@@ -1,6 +1,6 @@
 """Throughput guarantees for packet-processing programs.
 
-The module has the Python interface that `docs/python.md` describes: `slowpath.bound(...)`,
+The module has the Python interface that `docs/how-to/python.md` describes: `slowpath.bound(...)`,
 `slowpath.fit(...)`, and the types that they return and raise. Each name is imported on first use,
 so that the command line, `slowpath.app`, starts quickly.
 """

@@ -31,7 +31,7 @@ def timeless(document: str) -> object:
 def test_the_page_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     failed, tried = doctest.testfile(
-        str(ROOT / "docs/python.md"), module_relative=False, optionflags=doctest.ELLIPSIS
+        str(ROOT / "docs/how-to/python.md"), module_relative=False, optionflags=doctest.ELLIPSIS
     )
     assert tried > 8
     assert failed == 0

@@ -237,7 +237,7 @@ DESCRIPTION = (ROOT / "tests/contention/contention_tiny.yaml").read_text()
         ("effort:", "cpus: [0, 0]\neffort:", "9: cpus: has a CPU twice; each thread takes one"),
         ("name: tiny", "name: ../tiny", "3: name: '../tiny' is no name"),
         ("name: tiny", "name: tiny\nname: tiny", "4: name: stands here twice"),
-        (DESCRIPTION, "", "t.yaml:1: is empty; docs/contention.md says what it has"),
+        (DESCRIPTION, "", "t.yaml:1: is empty; see docs/reference/contention-files.md"),
         (DESCRIPTION, "\0", "is not YAML"),
     ],
 )

@@ -153,5 +153,5 @@ def test_python_programs_work_without_other_packages(installed: Path, empty: Pat
 
 def test_the_page_about_python_is_right(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    page = ROOT / "docs/python.md"
+    page = ROOT / "docs/how-to/python.md"
     assert run(installed, tmp_path, "python", "-m", "doctest", "-o", "ELLIPSIS", str(page)) == ""

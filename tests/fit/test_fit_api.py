@@ -30,7 +30,7 @@ def columns() -> dict[str, list[float]]:
 
 def test_the_page_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    page = str(ROOT / "docs/models.md")
+    page = str(ROOT / "docs/how-to/fit.md")
     failed, tried = doctest.testfile(page, module_relative=False, optionflags=doctest.ELLIPSIS)
     assert tried > 8
     assert failed == 0

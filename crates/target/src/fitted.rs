@@ -1,7 +1,7 @@
 //! Evaluates the models that `slowpath fit` derives from measurements. A model is the time that a
 //! component takes, as a function of one parameter. It consists of segments with one function each.
-//! `docs/models.md` defines the evaluation. This module supports models of one parameter, without
-//! intervals.
+//! `docs/explanation/models.md` defines the evaluation. This module supports models of one
+//! parameter, without intervals.
 
 /// The shape of a function of one variable `x`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

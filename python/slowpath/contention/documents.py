@@ -31,7 +31,7 @@ class SavedRows(TypedDict):
     rows: list[str]
     """Names of the rows."""
     columns: dict[str, list[float]]
-    """Values of each column by its name, one value per row; docs/contention.md has the units."""
+    """Values of each column by its name, one per row; units: docs/reference/contention-files.md."""
 
 
 class SavedScore(TypedDict):

@@ -34,8 +34,9 @@ PLACE = Command(
     (
         "Place arriving functions on a fleet of NICs, and report broken promises.",
         "FLEET describes NICs and functions, with models and promises (shares of the solo "
-        "throughput); docs/contention.md has its keys. Wastage is the number of NICs in use beyond "
-        "those of the best plan, which knows all arrivals beforehand, as a share of the latter.",
+        "throughput); docs/reference/contention-files.md has its keys. Wastage is the number of "
+        "NICs in use beyond those of the best plan, which knows all arrivals beforehand, as a "
+        "share of the latter.",
         f"{NEEDS} --scheduler needs the extra `fleet`.",
         CODES,
     ),
@@ -144,9 +145,10 @@ PROFILE = Command(
     (
         "Measure the throughput of a function beside competitors on this machine.",
         "A YAML file describes the function, its traffic, its competitors, and the effort of "
-        "measuring (docs/contention.md). Each runs on a CPU of its own, alternately alone and "
-        "beside the others; blocks in which another program used the CPU are repeated. The folder "
-        "then has tables for `slowpath contention train`, and a record of the machine and noise.",
+        "measuring (docs/reference/contention-files.md). Each runs on a CPU of its own, "
+        "alternately alone and beside the others; blocks in which another program used the CPU are "
+        "repeated. The folder then has tables for `slowpath contention train`, and a record of the "
+        "machine and noise.",
         NEEDS,
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be used, or this machine lacks "
         "something, 4 stopped before all was measured.",

@@ -2,5 +2,5 @@
 
 Callers need `points.points_of` (measured points), `options.Options` (settings), `fitting.fit` (a
 model as a document for JSON) and `evaluation.evaluate` (values of a model at given x, with
-intervals; formulas: docs/models.md). All require numpy and scipy (extra `models`).
+intervals; formulas: docs/explanation/models.md). All require numpy and scipy (extra `models`).
 """

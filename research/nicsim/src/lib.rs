@@ -10,7 +10,7 @@
 //! The inputs are data: the NIC (`devices/`), the functions and the competitors (`functions/`).
 //! Each number has a source or is marked as assumed. Devices and functions follow Wu et al.,
 //! "Tomur: Traffic-Aware Performance Prediction of On-NIC Network Functions with Multi-Resource
-//! Contention". `docs/contention.md` lists the limits of the simulation.
+//! Contention". `docs/explanation/contention-accuracy.md` lists the limits of the simulation.
 //!
 //! Times are whole picoseconds and random numbers are seeded. So the outcome of a run depends
 //! neither on the machine nor on the number of parallel runs.

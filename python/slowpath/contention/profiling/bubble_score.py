@@ -8,7 +8,7 @@ set to the other at full speed. Random updates would evict far fewer lines of ot
 for memory themselves. Scores are interpolated between measured levels by logarithms. Above the
 largest level, the score is the size of that level; below the smallest level that slows the probe,
 it falls to zero. Smaller bubbles stay in their private caches and do not slow the probe. A curve
-through them would turn noise into sizes (docs/contention.md has figures).
+through them would turn noise into sizes (docs/explanation/contention-accuracy.md has figures).
 """
 
 import math

@@ -152,7 +152,7 @@ def queued_time(own: float, client: Client, seconds: float) -> float:
 
     The function always has a request pending. `own` and `seconds` are the request times of the
     function and of the client. If the client has a limited rate, the result follows from the
-    round-robin equilibrium (docs/contention.md).
+    round-robin equilibrium (docs/explanation/contention.md).
     """
     from slowpath.contention.accelerators import throughputs
 

@@ -1,6 +1,6 @@
 """Reads descriptions of profiles; each error names the file, the line and the key.
 
-docs/contention.md describes the format.
+docs/reference/contention-files.md describes the format.
 """
 
 from ipaddress import IPv4Address
@@ -120,7 +120,7 @@ def read_setup(file: str, content: str) -> Setup:
         UnavailableError: if PyYAML is not installed.
     """
     if not content.strip():
-        raise InputError(f"{file}:1", "is empty; docs/contention.md says what it has")
+        raise InputError(f"{file}:1", "is empty; see docs/reference/contention-files.md")
     content_table = table(
         read_spanned(file, content),
         ("schema", "name", "function", "traffic", "competitors"),
