@@ -7,7 +7,8 @@
     insights_blocks.py judge TRAIN.jsonl TEST.jsonl ...         # all learners, on the same split
 
 A manifest is a list of {"name", "file", "flags"}: sources of XDP programs. They are not part of this
-repository; the resulting names and figures are in docs/insights.md. Needs scikit-learn.
+repository; the resulting names and figures are in
+docs/explanation/insights-accuracy.md. Needs scikit-learn.
 """
 
 import argparse

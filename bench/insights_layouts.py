@@ -3,10 +3,11 @@
 
     bench/insights_layouts.py ../shared/validation
 
-Prints two tables of docs/insights.md. Layouts: the order of the source, the published one, published
-clustering (by shares of accesses as in the paper, and by weights as in the published program), and
-the advised order. Placements: generated cases of 100 structures with the published capacities and
-prices, with CPU times of this machine, which other processes do not disturb.
+Prints two tables; docs/explanation/insights-accuracy.md has their figures. Layouts: the order of the
+source, the published one, published clustering (by shares of accesses as in the paper, and by
+weights as in the published program), and the advised order. Placements: generated cases of 100
+structures with the published capacities and prices, with CPU times of this machine, which other
+processes do not disturb.
 """
 
 import argparse

@@ -3,7 +3,7 @@
 
 Published functions (training tables only) are assessed from their counts, as by `slowpath insights
 FILE`, and compared with their measurements; also with prices that exclude one of their elements.
-docs/insights.md has the tables:
+docs/explanation/insights-accuracy.md has the tables:
 
     research/insights_demands.py ../shared/validation [--draws N] [--every N] [--wider X ...]
 

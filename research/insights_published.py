@@ -2,7 +2,7 @@
 """Measures predictions of `slowpath insights cores` and `colocation` by cross-validation.
 
 Only training functions and groups are used, with several seeds. Rejected alternatives are measured
-on the same folds (docs/insights.md):
+on the same folds. docs/explanation/insights-accuracy.md has the figures:
 
     research/insights_published.py ../shared/validation [--seeds N] [--part cores-hit|...]
 

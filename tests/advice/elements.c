@@ -1,7 +1,7 @@
 /* What the published elements do with a packet, by their description: twins of ours, written from
- * what is said of them (docs/insights.md), from which the instructions of each are counted. AMOUNT
- * is the number of rules, slots or rounds. State is empty, so that look-ups find nothing in a slot
- * and visit all of them. */
+ * what is said of them (docs/explanation/insights-advice.md), from which the instructions of each
+ * are counted. AMOUNT is the number of rules, slots or rounds. State is empty, so that look-ups find
+ * nothing in a slot and visit all of them. */
 #include <stdint.h>
 
 #ifndef AMOUNT

@@ -122,7 +122,7 @@ def test_shipped_model_is_small_and_knows_words() -> None:
     "name", fewer_unless_campaign(["ddos_filter", "dns_cache", "count_min", "chain/port_filter"], 2)
 )
 def test_predictions_are_near_the_counts(name: str) -> None:
-    """Predictions for blocks and for whole programs are near the counts (docs/insights.md)."""
+    """Predictions by block are near the counts (docs/explanation/insights-accuracy.md)."""
     needs_clang()
     sums, accesses, by_block = {}, {}, {}
     for model in ("exact", "learnt"):

@@ -3,7 +3,7 @@
  *
  * Each program is one of the elements in the folder above, as far as the card runs it. By itself it
  * is written as the element is; -DORDERED has the struct in another order, and -DFOLLOWED follows all
- * advice that can be followed here (docs/insights.md, Following the advice).
+ * advice that can be followed here (docs/explanation/insights-advice.md, Advice for XDP on the card).
  */
 #ifndef EXAMPLES_INSIGHTS_CARD_H
 #define EXAMPLES_INSIGHTS_CARD_H

@@ -84,7 +84,7 @@ ACCELERATORS = Command(
         "A match is proved by running the function and a reference on random inputs; its "
         "parameters are recovered from the outputs. Functions that only look similar are listed "
         "separately. Code runs in separate processes without access to files and network; "
-        "docs/insights.md describes this confinement and its limits.",
+        "docs/explanation/insights-accelerators.md describes this confinement and its limits.",
         NEEDS,
         CODES,
     ),
@@ -155,8 +155,9 @@ COALESCING = Command(
     (
         "Order a function's variables so that one memory access fetches as many as possible.",
         "FILE lists elements: variables with sizes, and blocks of code with their frequency and "
-        "the variables that they access; docs/insights.md documents the keys. Up to about 14 "
-        "variables, the order is proved optimal; beyond that, a bound limits the possible gain.",
+        "the variables that they access; docs/reference/insights-files.md documents the keys. Up "
+        "to about 14 variables, the order is proved optimal; beyond that, a bound limits the "
+        "possible gain.",
         CODES,
     ),
     (
@@ -180,9 +181,9 @@ COLOCATION = Command(
     (
         "Predict pairs of functions of a group that can share the card, by the cost of sharing.",
         "A group has four functions; two at a time share the card, each with half of the cores. "
-        "The solo performance of each function (`solo`) is optional. docs/insights.md documents "
-        "the keys and the scores. The default model, used without --train, was fitted to published "
-        "measurements of a Netronome Agilio CX.",
+        "The solo performance of each function (`solo`) is optional. "
+        "docs/reference/insights-files.md documents the keys and the scores. The default model, "
+        "used without --train, was fitted to published measurements of a Netronome Agilio CX.",
         NEEDS,
         CODES,
     ),
@@ -208,9 +209,10 @@ CORES = Command(
     (
         "Predict throughput and latency of a function by number of cores, and recommend a number.",
         "More cores help until a resource that all of them share is saturated. The recommended "
-        "number is the bend of a curve, with an interval; docs/insights.md documents the rule and "
-        "the columns of tables. The default model, used without --train, was fitted to published "
-        "measurements of a Netronome Agilio CX.",
+        "number is the bend of a curve, with an interval; docs/explanation/insights-cores.md "
+        "documents the rule, docs/reference/insights-files.md the columns of tables. The default "
+        "model, used without --train, was fitted to published measurements of a Netronome Agilio "
+        "CX.",
         NEEDS,
         CODES,
     ),
@@ -252,7 +254,8 @@ COUNTS = Command(
         "allocation). Counted are the runs of each block, and the reads and writes of each data "
         "structure and member. Elements in the style of Click compile with the headers of "
         "slowpath. XDP programs in C run unchanged, with such tables as maps; see "
-        "docs/insights.md. The function runs in a process without access to files and network.",
+        "docs/reference/insights-files.md. The function runs in a process without access to files "
+        "and network.",
         NEEDS,
         CODES,
     ),
@@ -299,9 +302,9 @@ PLACEMENT = Command(
         "Place each data structure of a function in a memory of the card, for the lowest cost or "
         "the highest throughput.",
         "FILE lists memory levels with capacities and prices, and cases: structures with sizes and "
-        "accesses; docs/insights.md documents the keys. The placement is proved optimal, or a "
-        "bound limits the possible gain. A case with cores is placed for throughput: structures "
-        "are spread over memories where the bandwidth of one would limit it.",
+        "accesses; docs/reference/insights-files.md documents the keys. The placement is proved "
+        "optimal, or a bound limits the possible gain. A case with cores is placed for throughput: "
+        "structures are spread over memories where the bandwidth of one would limit it.",
         NEEDS,
         CODES,
     ),

@@ -2,10 +2,10 @@
 
 A network function is a chain of elements, such as packet filters and hash table lookups. The
 published measurements show that a packet's time depends on the amounts of work and on the chain
-(docs/insights.md). The third compute and accelerator blocks have no loop counts of their own: they
-use those of the first blocks. After an address rewriter, lookups are cheaper, because few flows
-remain. After the average counter, each visited hash table slot costs more. `tcpdemux` finds its
-flow in the first slot if `tcpconn` fills the slots.
+(docs/explanation/insights-cores.md). The third compute and accelerator blocks have no loop counts
+of their own: they use those of the first blocks. After an address rewriter, lookups are cheaper,
+because few flows remain. After the average counter, each visited hash table slot costs more.
+`tcpdemux` finds its flow in the first slot if `tcpconn` fills the slots.
 
 The measurements also show the shared resources. The internal memory (IMEM) has filter rules and
 single records, the external memory (EMEM) has tables of flows. The network line delivers packets.

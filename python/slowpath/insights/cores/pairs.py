@@ -6,7 +6,7 @@ network predicts the measured solo throughput. So properties of a function that 
 explain also affect its pairs.
 
 In the published pairs, a function is slightly faster as the first member than as the second
-(docs/insights.md). This artefact of the measurement is removed.
+(docs/explanation/insights-cores.md). This artefact of the measurement is removed.
 """
 
 import json

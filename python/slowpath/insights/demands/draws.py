@@ -22,7 +22,7 @@ DRAWS = 400
 WIDER = 0.5
 """Spread of random prices, as a share of the elements' spread. It is calibrated so that intervals
 have the stated coverage for published functions without filters. Functions with filters are the
-hardest to predict (docs/insights.md)."""
+hardest to predict (docs/explanation/insights-accuracy.md)."""
 _SHARP = 1e-3
 """Minimum relative spread of prices, to avoid a division by zero."""
 _PACKING = 1 << 20

@@ -1,9 +1,9 @@
 """Describes the work per packet of sources and of published elements.
 
 Each part of the work has its own prices. A part is a data structure of a source, or an element of a
-published chain. Accesses of elements are published (docs/insights.md): reads and writes of each
-memory, in windows of 16 bytes (a record of 24 bytes is two). Instructions are of LLVM's
-intermediate language, counted in re-implementations of the elements from their description
+published chain. Accesses of elements are published (docs/explanation/insights-advice.md): reads and
+writes of each memory, in windows of 16 bytes (a record of 24 bytes is two). Instructions are of
+LLVM's intermediate language, counted in re-implementations of the elements from their description
 (`tests/advice/elements.c`; a test counts them again). The load of the published tables is unknown,
 so a lookup that may visit several slots is assumed to visit half of the slots after the first.
 """

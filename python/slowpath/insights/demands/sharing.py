@@ -17,7 +17,7 @@ _GIGA = 1e9
 _KNEES = 2.73
 """Exponent on the confidence level of knee intervals. Around the median, knees of random draws
 spread more than measured knees. So a 90 % interval is the inner 75 % of draws, 0.9 to this power
-(docs/insights.md)."""
+(docs/explanation/insights-advice.md)."""
 _FULL = 0.8
 """Utilisation from which on a resource counts as a bottleneck."""
 WAITING = "waiting for memory"
