@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Renew the figures of docs/chains.md, by section: the example, fused programs, growth.
+"""Renew figures of docs/ about chains, by section: report, example, fused programs, growth.
 
 A section begins with `<!-- figures: NAME -->` and ends with `<!-- end -->`; the text between them is
-replaced. CSV goes to docs/chains/, and with --plots (needs matplotlib) the plot of the growth.
-Measurements need root, a quiet machine, and clang for tail calls. They depend on the kernel, so all
-figures of a section are from one run.
+replaced. CSV goes to docs/figures/chains/, and with --plots (needs matplotlib) the plot of the
+growth. Measurements need root, a quiet machine, and clang for tail calls. They depend on the
+kernel, so all figures of a section are from one run.
 
 Run it with an interpreter that has slowpath: .venv/bin/python bench/chain_figures.py
 """
@@ -22,12 +22,13 @@ from figures import Row
 from measure import ROOT
 from slowpath.core.programs.compilers import find_compiler
 
-PAGE = ROOT / "docs/chains.md"
-FOLDER = ROOT / "docs/chains"
+HOW_TO = ROOT / "docs/how-to/chains.md"
+ACCURACY = ROOT / "docs/explanation/chains-accuracy.md"
+FOLDER = ROOT / "docs/figures/chains"
 
 
 class Renewal:
-    """Recomputes named sections of docs/chains.md, according to the command-line options."""
+    """Recomputes named sections of the pages, according to the command-line options."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given
@@ -59,14 +60,15 @@ class Renewal:
 
     def _growth(self) -> str:
         done = self._written("growth", growth.rows(self.python, self.given.repeat))
-        text = figures.markdown(done, growth.COLUMNS)
+        shown = [row for row in done if row["number"] in growth.SHOWN]
+        text = figures.markdown(shown, growth.COLUMNS)
         plot = FOLDER / "growth.svg"
         if self.given.plots:
             from chains import plot as drawing  # noqa: PLC0415 - needs matplotlib
 
             drawing.draw(done, plot)
         if plot.exists():
-            text += f"\n\n![growth of the analysis with the chain]({plot.relative_to(PAGE.parent)})"
+            text += f"\n\n![growth of the analysis with the chain](../figures/chains/{plot.name})"
         return text
 
     def _written(self, name: str, rows: Iterable[Row]) -> list[Row]:
@@ -93,7 +95,7 @@ def main() -> int:
     for name in chosen:
         text = renewal.sections[name]()
         # Write each section at once, so that an early end loses nothing.
-        sections.renew(PAGE, name, text)
+        sections.renew(HOW_TO if name == "report" else ACCURACY, name, text)
     return 0
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draw control-flow graphs of a chain's programs before and after rewriting, for docs/chains.md.
+"""Draw control-flow graphs of a chain's programs before and after rewriting, for docs/explanation.
 
 Writes FOLDER/NAME_before.svg and FOLDER/NAME_after.svg, on the same scale. The height of a box is its
 number of instructions; colours are those of the pages of `slowpath chain optimize --html`.
@@ -49,7 +49,7 @@ def main() -> None:
     """Draw the control-flow graphs of all rewritten programs, before and after rewriting."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("chain", nargs="?", default=str(ROOT / "examples/chain/chain.yaml"))
-    parser.add_argument("--folder", type=Path, default=ROOT / "docs/chains")
+    parser.add_argument("--folder", type=Path, default=ROOT / "docs/figures/chains")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     names, graphs = graphs_of(given.chain)

@@ -34,7 +34,7 @@ PLACE = re.compile(
     r"^section .*?, instruction \d+(?: \(.*?:\d+\))?: |^(?:\S+:\d+: )?instruction \S+: "
 )
 HINT = re.compile(
-    r"; (?:docs/support|\[helper|give the|sizes that|the kernel's verifier|define).*$"
+    r"; (?:docs/reference/support|\[helper|give the|sizes that|the kernel's verifier|define).*$"
 )
 NAMES = [
     (re.compile(r"^CO-RE relocation of .*?: "), "CO-RE relocation: "),

@@ -1,4 +1,4 @@
-"""Measures the example of docs/chains.md: sizes, times and rates before and after rewriting."""
+"""Measures the example of docs/explanation/chains-accuracy.md before and after rewriting."""
 
 import json
 import subprocess
@@ -160,7 +160,7 @@ def _result(python: Path, *arguments: object) -> dict[str, Any]:
 
 
 def table(python: Path) -> str:
-    """Return the output of `slowpath chain optimize` for the example in docs/chains.md."""
+    """Return the output of `slowpath chain optimize` for the example in docs/how-to/chains.md."""
     with tempfile.TemporaryDirectory() as temporary:
         command = [str(python), "-m", "slowpath", "chain", "optimize"]
         run = subprocess.run(

@@ -165,7 +165,7 @@ def test_what_takes_too_long_is_not_known() -> None:
     ],
 )
 def test_maps_as_given_are_what_guarantees_are_about(name: str, counts: dict[str, int]) -> None:
-    # docs/chains.md has these counts for a known configuration.
+    # docs/explanation/chains-accuracy.md has these counts for a known configuration.
     example, maps = EXAMPLES / f"{name}.bpf.o", EXAMPLES / f"{name}.toml"
     assert most(example) == counts["any"]
     assert most(example, "--maps", str(maps)) == counts["given"]

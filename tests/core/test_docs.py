@@ -79,7 +79,7 @@ EXCERPT = re.compile(r"^```sh\n(slowpath .*)\n```\n+```\n([^`]*)^```", re.MULTIL
 
 
 def test_the_page_about_compiling_shows_real_output() -> None:
-    shown = EXCERPT.findall((ROOT / "docs/compile.md").read_text())
+    shown = EXCERPT.findall((ROOT / "docs/how-to/compile.md").read_text())
     assert len(shown) == 3
     for command, excerpt in shown:
         assert_shows(command, excerpt)

@@ -76,7 +76,7 @@ def _by_map(found: dict[str, Entries]) -> dict[str, Entries]:
 
 
 def _written_out(entries: Entries, kept: MapState) -> Entries:
-    """Return map entries, with `others` replaced by the synthetic entries of `docs/maps.md`."""
+    """Return map entries, with `others` replaced by synthetic ones (`docs/reference/maps.md`)."""
     count = sum(int(one.get("others", 0)) for one in entries)
     value = "5a" * kept.value
     made: Entries = [{"value": value}] * count

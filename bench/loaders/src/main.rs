@@ -2,7 +2,7 @@
 //! and by libbpf-rs. Each pair of object and loader has its own process.
 //!
 //! `survey` writes one row for each program and loader, `table` formats the rows as Markdown, and
-//! `try` is the subcommand that `survey` starts. The results are in docs/loading.md.
+//! `try` is the subcommand that `survey` starts. The results are in docs/explanation/loading.md.
 
 mod attempt;
 mod in_kernel;

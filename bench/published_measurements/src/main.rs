@@ -5,7 +5,7 @@
 //! with the published model and with the throughput measured on the real card. Needs two folders
 //! that are not part of this repository: the published results (`PROGRAM.jsonl.gz` and
 //! `summary.json`) and the listings (`PROGRAM.asm`). Exits with 1 if a figure is worse than stated
-//! in `docs/targets.md`, and with 2 if the folders are missing.
+//! in `docs/reference/targets.md`, and with 2 if the folders are missing.
 
 mod data;
 mod replay;
@@ -62,7 +62,7 @@ struct Deviations {
 
 /// Result of comparing all predictions with the measured rates.
 struct Outcome {
-    /// True if no deviation exceeds the figures stated in `docs/targets.md`.
+    /// True if no deviation exceeds the figures stated in `docs/reference/targets.md`.
     fine: bool,
     replayed: usize,
     /// Number of replayed paths whose rate was measured and published.
@@ -150,7 +150,7 @@ mod tests {
             return;
         };
         let outcome = run(&results, &listings).unwrap_or_else(|error| panic!("{error}"));
-        assert!(outcome.fine, "a figure is worse than stated in docs/targets.md");
+        assert!(outcome.fine, "a figure is worse than stated in docs/reference/targets.md");
         assert_eq!((outcome.replayed, outcome.measured), (26_189, 21_416));
         Oracle::Results.compared(outcome.replayed, "paths");
         Oracle::Results.compared(outcome.measured, "measurements");

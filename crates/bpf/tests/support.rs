@@ -1,26 +1,27 @@
-//! Tests that `docs/support.md` contains the tables of the lifter.
+//! Tests that `docs/reference/support.md` contains the tables of the lifter.
 
 use std::path::Path;
 
 use slowpath_bpf::lift::support_matrix;
 
+const PAGE: &str = "docs/reference/support.md";
 const BEGIN: &str = "<!-- generated: make bless -->\n";
 const END: &str = "<!-- end -->\n";
 
 #[test]
 fn the_support_matrix_is_documented() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/support.md");
-    let page = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("docs/support.md: {e}"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(PAGE);
+    let page = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{PAGE}: {e}"));
     let parts = page.split_once(BEGIN).and_then(|(before, rest)| {
         let (table, after) = rest.split_once(END)?;
         Some((before, table, after))
     });
-    let (before, table, after) = parts.unwrap_or_else(|| panic!("docs/support.md lost its marks"));
+    let (before, table, after) = parts.unwrap_or_else(|| panic!("{PAGE} lost its marks"));
     let expected = support_matrix();
     if std::env::var_os("SLOWPATH_BLESS").is_some() {
         let page = format!("{before}{BEGIN}{expected}{END}{after}");
-        std::fs::write(&path, page).unwrap_or_else(|e| panic!("docs/support.md: {e}"));
+        std::fs::write(&path, page).unwrap_or_else(|e| panic!("{PAGE}: {e}"));
     } else {
-        assert!(table == expected, "docs/support.md is out of date: run `make bless`");
+        assert!(table == expected, "{PAGE} is out of date: run `make bless`");
     }
 }

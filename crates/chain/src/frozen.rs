@@ -28,9 +28,9 @@ const BYTES: u32 = 8;
 /// program's object).
 pub type Contents = Vec<BTreeMap<u32, MapContent>>;
 
-/// Reads the content of maps of a chain from text in the format of `docs/maps.md`. If several
-/// programs have a map of the same name, the text calls it `PROGRAM:MAP`. A shared map can be
-/// called by its name in any of its programs.
+/// Reads the content of maps of a chain from text in the format of `docs/reference/maps.md`. If
+/// several programs have a map of the same name, the text calls it `PROGRAM:MAP`. A shared map can
+/// be called by its name in any of its programs.
 ///
 /// # Errors
 /// If the text cannot be read, names an unknown map, or does not fit the map; or if maps that are

@@ -31,10 +31,10 @@ impl Default for KnownStart {
 }
 
 impl KnownStart {
-    /// Reads the initial content of the `frozen` maps from text in the format of `docs/maps.md`;
-    /// other maps in the text are ignored. `first` contains the facts that hold for arriving
-    /// packets. The maps in `generations` each hold a counter that is zero at the start and changes
-    /// with frozen maps.
+    /// Reads the initial content of the `frozen` maps from text in the format of
+    /// `docs/reference/maps.md`; other maps in the text are ignored. `first` contains the facts
+    /// that hold for arriving packets. The maps in `generations` each hold a counter that is zero
+    /// at the start and changes with frozen maps.
     ///
     /// # Errors
     /// The same as those of [`read_contents`].

@@ -1,8 +1,8 @@
 //! Reads the `[helper.NAME]` tables of assumption files. The analysis assumes that these helpers do
 //! nothing but return.
 //!
-//! The target reads the prices of helpers from the same file. `docs/targets.md` describes the
-//! format.
+//! The target reads the prices of helpers from the same file. `docs/reference/targets.md` describes
+//! the format.
 
 use crate::Error;
 use std::collections::BTreeMap;

@@ -47,8 +47,8 @@ impl Target {
         Target { name: name.to_owned(), text: text.into(), description }
     }
 
-    /// Parses the TOML description of a target (`docs/targets.md`). `name` is the name that the
-    /// user has given.
+    /// Parses the TOML description of a target (`docs/reference/targets.md`). `name` is the name
+    /// that the user has given.
     pub fn parse(name: &str, text: String) -> Target {
         let read = slowpath_target::Target::parse(&text, OPTION);
         Target { name: name.to_owned(), text: text.into(), description: read.into() }

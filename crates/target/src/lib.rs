@@ -2,12 +2,13 @@
 //! can limit a device's throughput, and the price of each kind of work on them. Exact rates follow
 //! from both.
 //!
-//! Descriptions are files (`targets/*.toml`, format in `docs/targets.md`). [`Target::parse`] reads
-//! them, and [`check`] reports problems in them. [`Target::cost_model`] compiles a target for the
-//! cost classes of one program. The result is an automaton ([`CostModel::step`]) that prices one
-//! event after the other in a small [`Context`]. Costs are integers and rates are fractions, so
-//! that comparisons are exact. Only printed results are floating-point numbers. A target that only
-//! counts events ([`TargetKind::Counts`]) has neither prices nor rates.
+//! Descriptions are files (`targets/*.toml`, format in `docs/reference/targets.md`).
+//! [`Target::parse`] reads them, and [`check`] reports problems in them. [`Target::cost_model`]
+//! compiles a target for the cost classes of one program. The result is an automaton
+//! ([`CostModel::step`]) that prices one event after the other in a small [`Context`]. Costs are
+//! integers and rates are fractions, so that comparisons are exact. Only printed results are
+//! floating-point numbers. A target that only counts events ([`TargetKind::Counts`]) has neither
+//! prices nor rates.
 //!
 //! This crate does not depend on programs, instruction sets or solvers. Cost classes are plain
 //! names. The cost and throughput model is from Krude et al., "Determination of Throughput

@@ -39,6 +39,10 @@ pub(crate) struct Rule {
 }
 
 /// The price of one event on one component.
+///
+/// A new kind of rule is also read (`decode/prices.rs`), put into words for assumptions
+/// (`decode/assume.rs`), evaluated (`model.rs`), and part of the reference model in
+/// `tests/cost_automaton.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Price {
     /// Base price in ticks of the component.

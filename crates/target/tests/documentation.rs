@@ -1,10 +1,11 @@
-//! Tests that the examples in `docs/targets.md` work as shown.
+//! Tests that the examples in `docs/reference/targets.md` work as shown.
 
 use slowpath_target::{Target, check};
 
-const PAGE: &str = include_str!("../../../docs/targets.md");
+const NAME: &str = "docs/reference/targets.md";
+const PAGE: &str = include_str!("../../../docs/reference/targets.md");
 
-/// Returns the text of the code blocks in `docs/targets.md` that open with exactly this fence.
+/// Returns the text of the code blocks in the page that open with exactly this fence.
 fn blocks(fence: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut lines = PAGE.lines();
@@ -21,7 +22,7 @@ fn example_targets_pass_the_check() {
     assert_eq!(examples.len(), 2, "one of each kind");
     for text in examples {
         assert_eq!(check(&text), Vec::<String>::new());
-        Target::parse(&text, "docs/targets.md").expect("parses");
+        Target::parse(&text, NAME).expect("parses");
     }
 }
 
@@ -32,7 +33,7 @@ fn example_assumptions_make_refused_classes_usable() {
     let mut target = Target::builtin("agilio-cx-2x40").expect("built in").expect("parses");
     let classes = ["mem.dram.write32.wait".to_owned()];
     assert!(target.cost_model(&classes).is_err());
-    let sentences = target.apply_assumptions(&examples[0], "docs/targets.md").expect("valid");
+    let sentences = target.apply_assumptions(&examples[0], NAME).expect("valid");
     assert_eq!(sentences.len(), 1);
     assert!(target.cost_model(&classes).is_ok());
 }

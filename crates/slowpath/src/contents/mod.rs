@@ -1,6 +1,6 @@
 //! Reads map content from `--maps FILE`, which is TOML or JSON, and checks it against the object.
 //!
-//! `docs/maps.md` documents the format. The front end applies the content to a program.
+//! `docs/reference/maps.md` documents the format. The front end applies the content to a program.
 
 mod bytes;
 mod initial;

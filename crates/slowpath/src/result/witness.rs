@@ -14,7 +14,7 @@ pub(crate) struct WitnessResult {
     pub length: u32,
     /// Map content that the path needs, by map name; empty if it needs none. Other content is
     /// arbitrary. `OUTER.inner` has the content of the maps inside the map of maps `OUTER`.
-    /// `--maps` reads this format; see `docs/maps.md`.
+    /// `--maps` reads this format; see `docs/reference/maps.md`.
     pub maps: IndexMap<String, Vec<MapContent>>,
     /// Values that instructions must yield and that neither the packet nor a map determines, in the
     /// order of the path. Examples are clocks, random numbers, and the success of a helper.

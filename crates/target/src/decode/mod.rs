@@ -6,7 +6,7 @@
 //! `table` reads keys of known types from one table, with the help of `decimal` and `problem`.
 //! `schema` decodes targets, and `counters` decodes the components of counting targets. `timing`
 //! and `models` decode the measurements for time estimates. `prices` decodes price tables, and
-//! `assume` decodes assumption files. `docs/targets.md` describes the formats.
+//! `assume` decodes assumption files. `docs/reference/targets.md` describes the formats.
 
 mod assume;
 mod counters;

@@ -1,4 +1,5 @@
-//! Decodes target descriptions in version 1 of the format, which `docs/targets.md` describes.
+//! Decodes target descriptions in version 1 of the format, which
+//! `docs/reference/targets.md` describes.
 
 use super::prices::{self, Scope, optional_string};
 use super::problem::Problems;

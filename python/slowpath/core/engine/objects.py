@@ -135,8 +135,8 @@ def run_maps(
     """Return the initial entries of the maps of a BPF object, by name; `file` names the object.
 
     Entries come from `maps`. For program arrays and maps of maps that `maps` does not name, they
-    come from the object. Entries have the form of those in witnesses (`docs/maps.md`), with keys
-    and values in hexadecimal digits.
+    come from the object. Entries have the form of those in witnesses (`docs/reference/maps.md`),
+    with keys and values in hexadecimal digits.
 
     Raises:
         InputError: if `maps` cannot be read, or does not fit the maps of the object.

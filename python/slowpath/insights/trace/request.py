@@ -26,7 +26,7 @@ class RunSettings(NamedTuple):
     fuel: int = BLOCK_LIMIT
     """Maximum number of blocks that may run for one packet."""
     maps: MapsFile | None = None
-    """Initial content of an XDP program's maps, in the format of `docs/maps.md`."""
+    """Initial content of an XDP program's maps, in the format of `docs/reference/maps.md`."""
     setup: tuple[str, ...] = ()
     """Functions of the source to call before the first packet, with zeros as arguments."""
 

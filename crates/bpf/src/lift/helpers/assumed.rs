@@ -32,7 +32,7 @@ impl Lifter<'_> {
             let text = format!("--assume cannot take {name} for harmless: {objection}");
             return Err(Cause::new(
                 text,
-                "remove it from the file; docs/support.md lists what is supported",
+                "remove it from the file; docs/reference/support.md lists what is supported",
             ));
         }
         let sentence = format!(
@@ -45,10 +45,12 @@ impl Lifter<'_> {
     /// Returns the hint that the error about an unsupported function gives to the user.
     pub(super) fn assume_hint(&self, name: &str) -> String {
         match self.never_harmless(name) {
-            Some(objection) => format!("{objection}; docs/support.md lists what is supported"),
+            Some(objection) => {
+                format!("{objection}; docs/reference/support.md lists what is supported")
+            }
             None => format!(
-                "docs/support.md lists what is; [helper.{name}] in a file given with --assume takes \
-                 it for harmless"
+                "docs/reference/support.md lists what is; [helper.{name}] in a file given with \
+                 --assume takes it for harmless"
             ),
         }
     }

@@ -37,7 +37,7 @@ pub(super) fn copied(map: &MapOperand) -> Result<(), Cause> {
 }
 
 pub(super) fn cannot(map: &MapOperand, what: &str) -> Cause {
-    let hint = "docs/support.md lists what is supported";
+    let hint = "docs/reference/support.md lists what is supported";
     Cause::new(format!("{what} map {} of type {}", map.def.name, map.def.kind), hint)
 }
 

@@ -153,7 +153,7 @@ pub fn entry_keys(kind: MapKind) -> EntryKeys {
 /// kernel rejects.
 pub(in crate::lift) fn class_of(def: &MapDef) -> Result<MapClass, Cause> {
     let known = known(def.kind).ok_or_else(|| {
-        let hint = "docs/support.md lists the types of maps that are";
+        let hint = "docs/reference/support.md lists the types of maps that are";
         Cause::new(format!("map {} of type {} is not supported", def.name, def.kind), hint)
     })?;
     if let Some(limit) = largest_value(known)
