@@ -11,7 +11,7 @@
 #   make campaign   random programs against the kernel, thousands of them, and all examples of
 #                   slow tests: an hour, as root
 #   make bench   how long our examples take, and how that grows (see bench/)
-#   make performance   renew the figures of docs/performance.md
+#   make performance   renew the figures of docs/explanation/performance.md
 #   make published   predictions against published measurements
 #   make bless   renew what is generated: tests/golden, schemas and types,
 #                docs/reference (cli.md, json.md, support.md)

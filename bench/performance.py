@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Renews the figures of docs/performance.md, by section.
+"""Renews the figures of docs/explanation/performance.md, by section.
 
 A section begins with `<!-- figures: NAME -->` and ends with `<!-- end -->`; the text between is
 replaced. Sections about programs outside this repository need a folder of listings or the manifest of
-a survey, and are otherwise left as they are. CSV files go to docs/performance/, as do plots if
-requested (plots.py, in the interpreter that runs this).
+a survey, and are otherwise left as they are. CSV files with all rows and columns go to
+docs/figures/performance/, as do plots if requested (plots.py, in the interpreter that runs this).
 """
 
 import argparse
@@ -26,20 +26,22 @@ import scaling
 import sections
 import survey
 import variants
-from families import FAMILIES, Family
+from families import FAMILIES
 from figures import Row
 
 from measure import PYTHON, ROOT, TOOL, Program, start_up, take_turns
 
-PAGE = ROOT / "docs/performance.md"
-FOLDER = ROOT / "docs/performance"
-SHOWN = [column for column in guarantees.COLUMNS if column.key != "solver_seconds"]
-OURS = [column for column in SHOWN if column.key not in ("published_seconds", "ratio")]
+PAGE = ROOT / "docs/explanation/performance.md"
+FOLDER = ROOT / "docs/figures/performance"
+HIDDEN = ("solver_seconds", "solver_checks", "megabytes")
+SHOWN = [column for column in guarantees.COLUMNS if column.key not in HIDDEN]
+# The page shows the smallest and the largest of the published count-min sketches.
+BETWEEN = re.compile(r"xdp-count-min\.([2-9]|1\d)")
 KIBIBYTES = 1 << 20  # in a gibibyte
 
 
 class Renewal:
-    """Recomputes named sections of docs/performance.md, according to the command-line options."""
+    """Recomputes named sections of the page, according to the command-line options."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given
@@ -47,9 +49,6 @@ class Renewal:
 
     def section(self, name: str) -> str | None:
         """Return the new figures of a section; None if its input was not given."""
-        family = next((family for family in FAMILIES if family.name == name), None)
-        if family:
-            return self._family(family)
         return {
             "machine": self._machine,
             "start-up": self._start_up,
@@ -59,6 +58,7 @@ class Renewal:
             "ablation": self._ablation,
             "solvers": self._solvers,
             "anytime": self._anytime,
+            "scale": self._scale,
             "objects": self._objects,
         }[name]()
 
@@ -78,7 +78,18 @@ class Renewal:
         return "; ".join(f"`{name}`: {value:.3f} s" for name, value in found.items()) + "."
 
     def _examples(self) -> str:
-        return self._table("examples", programs.examples(), OURS)
+        rows = self._rows("examples", programs.examples())
+        fine = [row for row in rows if row["status"] != "refused"]
+        exact = sum(row["status"] == "exact" for row in fine)
+
+        def least_and_most(key: str, digits: int) -> str:
+            values = [float(row[key]) for row in fine]
+            return f"{min(values):.{digits}f} to {max(values):.{digits}f}"
+
+        return (
+            f"{exact} of {len(fine)} exact; {least_and_most('seconds', 2)} s, of which the engine "
+            f"{least_and_most('engine_seconds', 3)} s; {least_and_most('megabytes', 0)} MB."
+        )
 
     def _published(self) -> str | None:
         return self._table("published", self._listings(), SHOWN)
@@ -114,7 +125,10 @@ class Renewal:
         chosen = self._listings() or programs.examples()
         rows = anytime.rows(self.given.python, chosen, self.given.repeat, self.deadline)
         figures.write_csv(FOLDER / "anytime.csv", rows)
-        return figures.markdown(rows, anytime.COLUMNS)
+        improved = [row for row in rows if row["first_off"]]
+        table = figures.markdown(improved, anytime.COLUMNS)
+        others = len(rows) - len(improved)
+        return f"{table}\n\nOf {others} other programs the first bound is the last one."
 
     def _objects(self) -> str | None:
         if not self.given.manifest:
@@ -122,19 +136,18 @@ class Renewal:
         entries = json.loads(self.given.manifest.read_text())
         return survey.duration(survey.answers(str(self.given.slowpath), entries, 15, 1))
 
-    def _family(self, family: Family) -> str:
-        rows = scaling.measure(
-            family, self.given.slowpath, self.given.repeat, self.given.deadline, None
-        )
-        figures.write_csv(FOLDER / f"{family.name}.csv", rows)
+    def _scale(self) -> str:
+        table = []
+        for family in FAMILIES:
+            rows = scaling.measure(
+                family, self.given.slowpath, self.given.repeat, self.given.deadline, None
+            )
+            figures.write_csv(FOLDER / f"{family.name}.csv", rows)
+            table.append(scaling.summary(family, rows))
         if self.given.plots:
             script = Path(__file__).with_name("plots.py")
             subprocess.run([sys.executable, str(script), str(FOLDER)], check=True)
-        text = f"{figures.markdown(rows, scaling.columns(family))}\n\n{scaling.slopes(rows)}"
-        plot = FOLDER / f"{family.name}.svg"
-        if plot.exists():
-            text += f"\n\n![{family.name}]({plot.relative_to(PAGE.parent)})"
-        return text
+        return figures.markdown(table, scaling.SUMMARY)
 
     def _listings(self) -> list[Program]:
         return programs.of_paths([self.given.listings]) if self.given.listings else []
@@ -148,12 +161,26 @@ class Renewal:
     ) -> str | None:
         if not chosen:
             return None
+        rows = _shown(self._rows(name, chosen, options))
+        return figures.markdown(rows, [*columns, guarantees.STATUS])
+
+    def _rows(
+        self, name: str, chosen: list[Program], options: list[str] | None = None
+    ) -> list[Row]:
         options = [*(options or []), *self.deadline]
         runs = take_turns(self.given.slowpath, chosen, self.given.repeat, options)
         rows: list[Row] = [figures.row(program, done) for program, done in runs.items()]
         figures.write_csv(FOLDER / f"{name}.csv", rows)
-        shown = [row for row in rows if row["status"] != "refused"]
-        return figures.markdown(shown, [*columns, guarantees.STATUS])
+        return rows
+
+
+def _shown(rows: list[Row]) -> list[Row]:
+    """Return the rows that the page shows; CSV files have all."""
+    return [
+        row
+        for row in rows
+        if row.get("status") != "refused" and not BETWEEN.fullmatch(str(row["program"]))
+    ]
 
 
 def main() -> int:

@@ -2,7 +2,8 @@
 
 Cores and loop limits are those of the published results. `seconds` is the time of the published tool
 until the first satisfiable path by bit rate, built with optimisation, on a 2-core machine like that of
-docs/performance.md. `all_seconds` is the published time for all paths, on the authors' 4-core desktop.
+docs/explanation/performance.md. `all_seconds` is the published time for all paths, on the authors'
+4-core desktop.
 """
 
 import math

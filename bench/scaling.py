@@ -78,6 +78,35 @@ def slopes(rows: list[Row]) -> str:
     return f"Slopes: {', '.join(known)}." if known else "Too few exact results for slopes."
 
 
+SUMMARY = [
+    Column("family", "family"),
+    Column("grows with", "parameter"),
+    Column("from", "first"),
+    Column("to", "last"),
+    Column("exact up to", "exact"),
+    Column("engine seconds there", "seconds", 3),
+    Column("MB there", "megabytes", 0),
+    Column("slope of time", "slope of engine_seconds", 1),
+    Column("slope of nogoods", "slope of nogoods", 1),
+    Column("slope of memory", "slope of megabytes", 1),
+]
+
+
+def summary(family: Family, rows: list[Row]) -> Row:
+    """Return one row for a family: its largest program with an exact guarantee, and slopes."""
+    exact = [row for row in rows if row["status"] == "exact"]
+    largest = exact[-1] if exact else dict.fromkeys(("number", "engine_seconds", "megabytes"))
+    return {
+        "family": family.name,
+        "parameter": family.parameter,
+        "first": rows[0]["number"],
+        "last": rows[-1]["number"],
+        "exact": largest["number"],
+        "seconds": largest["engine_seconds"],
+        "megabytes": largest["megabytes"],
+    } | {f"slope of {key}": slope(rows, key) for key in GROWTH}
+
+
 def main() -> int:
     names = [family.name for family in FAMILIES]
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])

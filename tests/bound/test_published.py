@@ -31,7 +31,7 @@ def test_guarantees_are_the_published_ones() -> None:
 
 
 def test_packet_rates_by_hash_functions_are_those_of_the_card(tmp_path: Path) -> None:
-    """Compare packet rates with figure 8 of the paper, and with the table of `docs/sweep.md`."""
+    """Compare packet rates with figure 8 of the paper, and with `docs/figures/sweep`."""
     results = oracles.folder("results", "SLOWPATH_RESULTS", "published results")
     listings = oracles.folder("listings", "SLOWPATH_LISTINGS", "published listings")
     tool = Path(sys.executable).with_name("slowpath")
@@ -39,7 +39,7 @@ def test_packet_rates_by_hash_functions_are_those_of_the_card(tmp_path: Path) ->
     assert run.returncode == 0, run.stdout + run.stderr
     fresh, shown = (
         list(csv.DictReader(file.read_text().splitlines()))
-        for file in (tmp_path / "count_min.csv", ROOT / "docs/sweep/count_min.csv")
+        for file in (tmp_path / "count_min.csv", ROOT / "docs/figures/sweep/count_min.csv")
     )
     keys = [key for key in fresh[0] if not key.startswith("example_")]
     assert [{k: row[k] for k in keys} for row in fresh] == [

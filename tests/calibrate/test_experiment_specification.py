@@ -189,7 +189,7 @@ def test_others_are_not_there() -> None:
 
 
 def test_the_page_has_all_components_and_parameters() -> None:
-    page = (ROOT / "docs/experiments.md").read_text()
+    page = (ROOT / "docs/reference/experiments.md").read_text()
     rows = dict(re.findall(r"^\| `([\w-]+)` \| (.*) \|$", page, re.MULTILINE))
     for name, component in COMPONENTS.items():
         named = set(re.findall(r"`(\w+)`", rows[name]))
@@ -197,7 +197,7 @@ def test_the_page_has_all_components_and_parameters() -> None:
 
 
 def test_the_specification_of_the_page_is_one() -> None:
-    page = (ROOT / "docs/experiments.md").read_text()
+    page = (ROOT / "docs/how-to/calibrate.md").read_text()
     (text,) = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert read_experiment("page", text)["name"] == "rules-by-entries"
 

@@ -17,7 +17,7 @@ from slowpath.bounds.report_csv import COLUMNS
 from slowpath.core.command import Command, Group, load
 from support import BLESS, ROOT, check_golden, slowpath
 
-CI_PAGE = ROOT / "docs/ci.md"
+CI_PAGE = ROOT / "docs/how-to/ci.md"
 
 
 def _groups(member: Command | Group, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -86,7 +86,7 @@ def test_the_page_about_compiling_shows_real_output() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "number"), [("README.md", 2), ("docs/sweep.md", 1), ("docs/estimates.md", 1)]
+    ("page", "number"), [("README.md", 2), ("docs/how-to/sweep.md", 1), ("docs/estimates.md", 1)]
 )
 def test_pages_show_real_output(page: str, number: int) -> None:
     text = (ROOT / page).read_text()
@@ -112,7 +112,7 @@ def assert_shows(command: str, excerpt: str) -> None:
 
 
 def workflow() -> tuple[dict[str, str], dict[str, str]]:
-    """Return the variables of the CI workflow in `docs/ci.md`, and the script of each step."""
+    """Return the variables of the workflow in `docs/how-to/ci.md`, and the script of each step."""
     (text,) = re.findall(r"^```yaml\n(.*?)^```", CI_PAGE.read_text(), re.MULTILINE | re.DOTALL)
     variables = dict(re.findall(r"^  ([A-Z_]+): (.+)$", text, re.MULTILINE))
     steps = re.findall(r"- name: (.+)\n(?: {8}if: .+\n)? {8}run: \|\n((?: {10}.+\n)+)", text)

@@ -23,9 +23,10 @@ TOGETHER = 10
 
 The kernel's dispatcher of XDP programs compares the address of a program with the addresses of all
 attached programs. If there are many, the branch predictor misses some of these comparisons,
-depending on the addresses. With up to a dozen attached programs, an empty program takes 82 cycles
-on the machine of docs/measure.md; with 20 or more, 82 or 102. The dispatcher has 48 places
-(`BPF_DISPATCHER_MAX`) for all users; calls of programs without a place take longer."""
+depending on the addresses. On the machine of docs/explanation/measuring-accuracy.md, an empty
+program takes 82 cycles with up to a dozen attached programs; with 20 or more, 82 or 102. The
+dispatcher has 48 places (`BPF_DISPATCHER_MAX`) for all users; calls of programs without a place
+take longer."""
 
 
 class KernelBench:

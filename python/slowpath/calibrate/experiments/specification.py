@@ -1,6 +1,6 @@
 """Reads the YAML files that specify experiments.
 
-`docs/experiments.md` describes the format.
+`docs/reference/experiments.md` describes the format.
 """
 
 from itertools import pairwise
