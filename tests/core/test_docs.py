@@ -86,7 +86,8 @@ def test_the_page_about_compiling_shows_real_output() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "number"), [("README.md", 2), ("docs/how-to/sweep.md", 1), ("docs/estimates.md", 1)]
+    ("page", "number"),
+    [("README.md", 2), ("docs/how-to/sweep.md", 1), ("docs/explanation/estimates.md", 1)],
 )
 def test_pages_show_real_output(page: str, number: int) -> None:
     text = (ROOT / page).read_text()
