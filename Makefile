@@ -15,6 +15,7 @@
 #   make published   predictions against published measurements
 #   make bless   renew what is generated: tests/golden, schemas and types,
 #                docs/reference (cli.md, json.md, support.md)
+#   make docs    build the documentation site in target/docs; a broken link or anchor fails
 #   make clean   remove what was built
 
 SHELL := bash
@@ -51,10 +52,11 @@ MODULES := $(shell find python -type f -not -name '*.so' -not -name '*.pyc') REA
 # Not target/wheels: there, pip leaves that of the editable installation, too.
 WHEELS := target/package
 TEST_WHEELS := target/test-package
+SITE := target/docs
 # Bytes of the installed package, without debug information.
 LARGEST_PACKAGE := 20971520
 
-.PHONY: demo wheel test research campaign lint lint-rust rustdoc lint-python ready tests-of-rust test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles deny clean
+.PHONY: demo wheel test research campaign lint lint-rust rustdoc lint-python ready tests-of-rust test-rust test-python fmt bench performance published bless docs setup system oracle linters fresh-oracles deny clean
 
 demo: setup
 	$(BIN)/slowpath bound examples/firewall.bpf.o
@@ -147,6 +149,12 @@ $(BIN)/python: | system
 # All that a build takes; tests and linters take the other requirements.
 $(DONE)/maturin: requirements-dev.lock | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile "$$(grep ^maturin== $<)"
+	mkdir -p $(DONE)
+	touch $@
+
+# Sphinx and its packages; no test needs them. Packages that tests use, too, keep their versions.
+$(DONE)/docs: docs/site/requirements.lock requirements-dev.lock | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --requirement $< --constraint requirements-dev.lock
 	mkdir -p $(DONE)
 	touch $@
 
@@ -265,6 +273,12 @@ bless: setup $(DONE)/requirements
 	SLOWPATH_BLESS=1 cargo test --locked --quiet -p slowpath -p slowpath-chain -p slowpath-measure -p slowpath-neighbours -p slowpath-rehearsal --lib schema
 	SLOWPATH_BLESS=1 $(BIN)/pytest tests/core/test_schema.py # types, which documents are made from
 	SLOWPATH_BLESS=1 $(BIN)/pytest tests/core/test_schema.py tests/core/test_stub.py tests/bound/test_golden.py tests/core/test_docs.py tests/bound/test_reports.py tests/show/test_show.py tests/bound/test_objects.py tests/compile/test_compile.py
+
+# Always all pages: Sphinx repeats no warning about a page that it has read before.
+docs: $(DONE)/docs
+	@rm -rf $(SITE)
+	$(BIN)/python -m sphinx --fail-on-warning --fresh-env --quiet --conf-dir docs/site --doctree-dir $(SITE)-cache docs $(SITE)
+	echo "$(SITE)/index.html"
 
 clean:
 	rm -rf $(VENV) python/slowpath/_core*.so

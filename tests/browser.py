@@ -6,23 +6,26 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+WIDTHS = (360, 414, 768, 1280)
+
 _FRAMES = """<!doctype html><body><script>
-const widths = [360, 414, 768, 1280], found = [];
+const pages = %s, widths = %s, found = [];
 %s
 function next(at) {
-  if (at == widths.length) {
+  if (at == pages.length * widths.length) {
     document.body.textContent = btoa(JSON.stringify(found));
     return;
   }
-  const frame = document.createElement('iframe');
-  frame.width = widths[at]; frame.height = 800;
-  frame.onload = () => { found.push(look(frame, widths[at])); next(at + 1); };
-  frame.src = 'page.html';
+  const frame = document.createElement('iframe'), width = widths[at %% widths.length];
+  frame.width = width; frame.height = 800;
+  frame.onload = () => { found.push(look(frame, width)); frame.remove(); next(at + 1); };
+  frame.src = pages[Math.floor(at / widths.length)];
   document.body.append(frame);
 }
 next(0);
@@ -44,20 +47,30 @@ def looked_at(page: Path, folder: Path, look: str, *, dark: bool) -> list[dict[s
 
     The parameters of the function are a frame with the page, and the frame's width.
     """
-    chromium = find_chromium()
     shutil.copy(page, folder / "page.html")
-    (folder / "frames.html").write_text(_FRAMES % look)
-    words = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]
+    return looked_at_all(["page.html"], folder, look, WIDTHS, dark=dark)
+
+
+def looked_at_all(
+    pages: Sequence[str], folder: Path, look: str, widths: Sequence[int], *, dark: bool
+) -> list[dict[str, Any]]:
+    """Call `look` on each page (its address) at each width, as `looked_at` does."""
+    frames = folder / "frames.html"
+    frames.write_text(_FRAMES % (json.dumps(pages), json.dumps(widths), look))
+    content = loaded(frames.as_uri(), folder, "--allow-file-access-from-files", dark=dark)
+    (encoded,) = re.findall(r"<body>\s*([A-Za-z0-9+/=]{20,})", content) or [""]
+    assert encoded, content
+    found: list[dict[str, Any]] = json.loads(base64.b64decode(encoded))
+    return found
+
+
+def loaded(address: str, folder: Path, *flags: str, dark: bool = False) -> str:
+    """Return the HTML of a page after its scripts have run."""
+    words = ["--headless", "--no-sandbox", "--disable-gpu", *flags]
     words += [f"--user-data-dir={folder / 'profile'}", "--virtual-time-budget=10000"]
     words += [f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--dump-dom"]
     browser = subprocess.run(
-        [chromium, *words, f"file://{folder / 'frames.html'}"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+        [find_chromium(), *words, address], capture_output=True, text=True, timeout=120, check=False
     )
-    (encoded,) = re.findall(r"<body>\s*([A-Za-z0-9+/=]{20,})", browser.stdout) or [""]
-    assert encoded, browser.stderr
-    found: list[dict[str, Any]] = json.loads(base64.b64decode(encoded))
-    return found
+    assert browser.stdout, browser.stderr
+    return browser.stdout

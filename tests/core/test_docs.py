@@ -160,10 +160,3 @@ def test_the_workflow_stops_a_change_that_is_too_slow(tmp_path: Path) -> None:
     summary = (tmp_path / "summary.md").read_text()
     assert "### slowpath: gate failed, 1 worse" in summary
     assert "lines that got dearer" in summary
-
-
-def test_local_links_lead_somewhere() -> None:
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    for page in pages:
-        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-            assert (page.parent / link).exists(), f"{page.name}: {link}"
