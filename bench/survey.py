@@ -44,7 +44,7 @@ NAMES = [
     (re.compile(r"register \S+"), "a register"),
     (re.compile(r"^address: `…` is"), "a value is"),
     (
-        re.compile(r"^Error: Invalid value for '--section': no program matches.*"),
+        re.compile(r"^error: invalid value for '--section': no program matches.*"),
         "there is no such program",
     ),
     (re.compile(r"\d{4,}"), "N"),

@@ -3,64 +3,98 @@
 Modules that are slow to import are imported only when a command runs.
 """
 
-from argparse import ArgumentParser
+from argparse import SUPPRESS, Namespace
 from collections.abc import Sequence
 
-from slowpath.core.command import Command, Group, load
+from slowpath.core.command import Command, Example, Group, argument, load
 from slowpath.core.errors import ExitCode
-from slowpath.core.parser import GENERAL, PrintAction, command_parser, group_parser, read
-from slowpath.core.terminal import error, note, tell
+from slowpath.core.parser import GENERAL, Parser, PrintAction, read, split_general
+from slowpath.core.terminal import complain, error, tell
 
-_HELP = ("-h", "--help")
+_HELP = ("-h", "--help", "--help-all")
 
 
-def _version(_parser: ArgumentParser) -> str:
+def _version(_parser: Parser) -> str:
     from slowpath.core import engine
 
     return f"slowpath {engine.version()}"
 
 
+def _help(args: Namespace) -> int:
+    return app([*args.command, "--help"])
+
+
+HELP = Command(
+    (
+        "Print the help of a command",
+        "The same as `slowpath COMMAND --help`.",
+    ),
+    (argument("COMMAND", "The command, such as `chain facts` [default: list all commands]", "*"),),
+    _help,
+    (
+        Example("slowpath help bound", "Print the help of slowpath bound"),
+        Example("slowpath help chain facts", "Print the help of a command in a group"),
+    ),
+)
 ROOT = Group(
     (
-        "Compute the guaranteed throughput of a packet-processing program on a device, and the "
-        "packet that makes it slowest.",
+        "Compute the guaranteed throughput of packet-processing programs",
+        "slowpath finds the slowest path that a packet can take through a program, the packet that "
+        "takes it, and the cost on a device. It reads BPF objects, C sources and listings.",
     ),
     (
         GENERAL.option(
-            "--version", "Print the version and exit.", action=PrintAction, nargs=0, const=_version
+            "-V, --version",
+            "Print the version",
+            action=PrintAction,
+            nargs=0,
+            const=_version,
+            default=SUPPRESS,
         ),
     ),
     {
+        "demo": "slowpath.demo.cli:DEMO",
         "bound": "slowpath.bounds.cli:BOUND",
+        "annotate": "slowpath.annotate.cli:ANNOTATE",
+        "show": "slowpath.show.cli:SHOW",
+        "diff": "slowpath.diff.cli:DIFF",
         "sweep": "slowpath.sweep.cli:SWEEP",
         "measure": "slowpath.measure.cli:MEASURE",
-        "fit": "slowpath.models.cli:FIT",
-        "calibrate": "slowpath.calibrate.cli:CALIBRATE",
         "chain": "slowpath.chain.cli:CHAIN",
-        "contention": "slowpath.contention.cli:CONTENTION",
-        "insights": "slowpath.insights.cli:INSIGHTS",
-        "annotate": "slowpath.annotate.cli:ANNOTATE",
-        "diff": "slowpath.diff.cli:DIFF",
         "compile": "slowpath.compile.cli:COMPILE",
-        "show": "slowpath.show.cli:SHOW",
-        "schema": "slowpath.core.schema.cli:SCHEMA",
+        "insights": "slowpath.insights.cli:INSIGHTS",
+        "contention": "slowpath.contention.cli:CONTENTION",
+        "calibrate": "slowpath.calibrate.cli:CALIBRATE",
+        "fit": "slowpath.models.cli:FIT",
         "targets": "slowpath.targets.cli:TARGETS",
+        "schema": "slowpath.core.schema.cli:SCHEMA",
+        "completion": "slowpath.shell.cli:COMPLETION",
+        "man": "slowpath.shell.cli:MAN",
+        "help": f"{__name__}:HELP",
     },
+    examples=(
+        Example("slowpath demo", "Analyse an example that comes with slowpath"),
+        Example("slowpath bound filter.bpf.o", "Guarantee the speed of the programs of an object"),
+        Example("slowpath help bound", "Print the help of a command"),
+    ),
+    hidden={"complete": "slowpath.shell.cli:COMPLETE"},
 )
 
 
 def app(words: Sequence[str]) -> int:
     """Run the command that the command line names, and return its exit code."""
-    path, rest = "slowpath", list(words)
+    leading, rest = split_general(words)
+    path = "slowpath"
     member: Command | Group = ROOT
     while isinstance(member, Group):
-        if rest and rest[0] in member.commands:
-            path, member = f"{path} {rest[0]}", load(member.commands[rest.pop(0)])
+        commands = {**member.commands, **member.hidden}
+        if rest and rest[0] in commands:
+            path, member = f"{path} {rest[0]}", load(commands[rest.pop(0)])
         elif member.file_command is not None and _names_file(rest):
             member = load(member.file_command)
         else:
-            return _no_command(path, member, rest)
-    return _run(path, member, rest)
+            return _no_command(path, member, [*leading, *rest])
+    return _run(path, member, [*leading, *rest])
 
 
 def _names_file(words: Sequence[str]) -> bool:
@@ -79,27 +113,37 @@ def _names_file(words: Sequence[str]) -> bool:
 
 def _no_command(path: str, group: Group, words: Sequence[str]) -> int:
     """Handle arguments without a command: execute a flag of the group, or report wrong usage."""
-    parser = group_parser(path, group)
-    parser.parse_args(words)  # exits if there are arguments
-    tell(parser.format_help())
+    parser = Parser(path, group)
+    leading, rest = split_general(words)
+    if rest and not rest[0].startswith("-"):
+        from slowpath.core.suggestions import unknown
+
+        parser.error(unknown("command", rest[0], group.commands))
+    read(parser, [*leading, *rest])  # exits if there are arguments
+    tell(parser.help_page(everything=False))
     return ExitCode.USAGE
 
 
 def _run(path: str, command: Command, words: Sequence[str]) -> int:
-    parser = command_parser(path, command)
+    parser = Parser(path, command)
     args = read(parser, words)
     from slowpath.core.errors import InputError, OptionError
-    from slowpath.core.inputs import check_written
+    from slowpath.core.inputs import check_written, expand_folders
 
     try:
-        check_written(command.options, args)
-        return command.run(args)
+        expand_folders(parser.entries, args)
+        check_written(parser.entries, args)
+        if parser.own_output or args.output is None:
+            return command.run(args)
+        from slowpath.core.output import run_into
+
+        return run_into(args.output, lambda: command.run(args))
     except OptionError as wrong:
-        parser.error(f"Invalid value for '{wrong.option}': {wrong.reason}")
+        parser.error(f"invalid value for '{wrong.option}': {wrong.reason}")
     except InputError as failure:
         error(failure.file, failure.reason)
         for reason in failure.further:
-            note(f"note: {failure.file}: also {reason}")
+            complain(f"note: {failure.file}: also {reason}")
         return ExitCode.INPUT
     except ModuleNotFoundError as missing:
         from slowpath.core.errors import missing_package

@@ -20,7 +20,7 @@ import sys  # noqa: E402
 
 from slowpath.app import app  # noqa: E402
 from slowpath.core.errors import ExitCode  # noqa: E402
-from slowpath.core.terminal import note, prepare_streams  # noqa: E402
+from slowpath.core.terminal import complain, prepare_streams  # noqa: E402
 
 _TRACEBACK = "SLOWPATH_TRACEBACK"
 
@@ -48,7 +48,7 @@ def _report(defect: BaseException) -> None:
         import traceback
 
         traceback.print_exception(defect)
-    note(
+    complain(
         f"internal error: {type(defect).__name__}: {defect} "
         f"(please report it; {_TRACEBACK}=1 shows where)"
     )

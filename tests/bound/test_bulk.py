@@ -147,7 +147,7 @@ def test_options_are_for_the_targets_that_have_them() -> None:
     assert (card.metric, card.cores, card.entries) == ("packetrate", 3, None)
     assert (counting.metric, counting.cores, counting.entries) == (None, None, None)
     assert (host.metric, host.cores, host.entries) == (None, None, 9)
-    with pytest.raises(OptionError, match="'speed' is no metric of target"):
+    with pytest.raises(OptionError, match="'speed' is not a metric of target"):
         read_requests(OBJECTS, written._replace(metric="speed"))
     with pytest.raises(OptionError, match="--cores"):
         Session(

@@ -67,7 +67,7 @@ def test_a_hundred_megabytes_of_zeros(tmp_path: Path) -> None:
 
 
 def test_directory(tmp_path: Path) -> None:
-    expect_error(tmp_path, "", "is a directory")
+    expect_error(tmp_path, "", "is a directory without programs")
 
 
 def test_missing_file(tmp_path: Path) -> None:
@@ -114,7 +114,8 @@ def expect_error(bad: Path, place: str, word: str) -> None:
 def test_other_files_are_still_analysed(tmp_path: Path) -> None:
     bad = tmp_path / "bad.asm"
     bad.write_text("nonsense\n")
-    run = slowpath("bound", bad, GOOD, tmp_path, GOOD, "--format", "json")
+    (tmp_path / "empty").mkdir()
+    run = slowpath("bound", bad, GOOD, tmp_path / "empty", GOOD, "--format", "json")
     assert run.returncode == 3
     results = json.loads(run.stdout)["results"]
     assert [entry["error"] is None for entry in results] == [False, True, False, True]
@@ -203,7 +204,7 @@ def test_wrong_usage(arguments: list[str]) -> None:
     run = slowpath(*arguments)
     assert run.returncode == 2
     assert run.stdout == ""
-    assert "Error: " in run.stderr
+    assert run.stderr.startswith("error: ")
     assert "Traceback" not in run.stderr
 
 

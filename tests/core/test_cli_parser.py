@@ -5,28 +5,29 @@ from argparse import Namespace
 
 import pytest
 
-from slowpath.core.command import Command, Heading, argument, within
-from slowpath.core.parser import command_parser, read
+from slowpath.core.command import Command, Example, Heading, argument, within
+from slowpath.core.parser import Parser, read
 
 PLAIN, OUTPUT = Heading("Plain"), Heading("Output")
 COMMAND = Command(
-    ("Summary.", "More."),
+    ("Summary", "More.", "Even more."),
     (
-        argument("FIRST", "One."),
-        argument("REST", "Others.", "+"),
-        PLAIN.option("-s, --section GLOB", "So.", action="append", default=[]),
-        PLAIN.option("--cores N", "A number.", type=within(int, 1, 8)),
-        OUTPUT.option("--time SECONDS", "A number.", type=within(float, 0)),
-        PLAIN.flag("-v, --verbose", "A flag."),
-        PLAIN.flag("-q, --quick", "Another flag."),
-        OUTPUT.option("--format", "A word.", choices=("table", "json"), default="table"),
+        argument("FIRST", "One"),
+        argument("REST", "Others", "+"),
+        PLAIN.option("-s, --section GLOB", "So", "Repeatable.", action="append", default=[]),
+        PLAIN.option("--cores N", "A number", type=within(int, 1, 8)),
+        OUTPUT.option("--time SECONDS", "A number", type=within(float, 0)),
+        PLAIN.flag("-v, --verbose", "A flag"),
+        PLAIN.flag("-k, --quick", "Another flag", common=False),
+        OUTPUT.option("--format", "A word", choices=("table", "json"), default="table"),
     ),
     lambda _args: 0,
+    (Example("slowpath try a b", "Try it"),),
 )
 
 
 def parse(*words: str) -> Namespace:
-    return read(command_parser("slowpath try", COMMAND), words)
+    return read(Parser("slowpath try", COMMAND), words)
 
 
 def test_missing_options_have_defaults() -> None:
@@ -37,9 +38,9 @@ def test_missing_options_have_defaults() -> None:
         "verbose": False,
         "quick": False,
         "format": "table",
+        "output": None,
         "first": "a",
         "rest": ["b"],
-        "help": None,
     }
 
 
@@ -50,7 +51,7 @@ def test_options_stand_anywhere() -> None:
 
 
 def test_letters_share_words() -> None:
-    args = parse("a", "b", "-vqsxdp", "-s", "tc", "--section", "x*", "--section=")
+    args = parse("a", "b", "-vksxdp", "-s", "tc", "--section", "x*", "--section=")
     assert args.section == ["xdp", "tc", "x*", ""]
     assert args.verbose
     assert args.quick
@@ -93,22 +94,22 @@ def test_the_last_one_counts() -> None:
     [
         (["a"], "the following arguments are required: REST"),
         ([], "the following arguments are required: FIRST, REST"),
-        (["a", "b", "--section"], "argument -s/--section: expected one argument"),
-        (["a", "b", "--section", "--", "c"], "argument -s/--section: expected one argument"),
-        (["a", "b", "--section", "-v"], "argument -s/--section: expected one argument"),
-        (["a", "b", "--section=--"], "-- is no value of an option"),
-        (["a", "b", "-s--"], "-- is no value of an option"),
-        (["a", "b", "--verbose=1"], "argument -v/--verbose: "),
-        (["a", "b", "--nope"], "unrecognized arguments: --nope"),
-        (["a", "b", "--core", "3"], "unrecognized arguments: --core"),
-        (["a", "b", "--cores", "0"], "argument --cores: 0 is not in the range 1<=x<=8"),
-        (["a", "b", "--cores", "9"], "argument --cores: 9 is not in the range 1<=x<=8"),
-        (["a", "b", "--cores", "x"], "argument --cores: invalid int value: 'x'"),
-        (["a", "b", "--time", "-1"], "argument --time: -1 is not in the range x>=0"),
-        (["a", "b", "--time", "soon"], "argument --time: invalid float value: 'soon'"),
-        (["a", "b", "--time", "nan"], "argument --time: nan is not in the range x>=0"),
-        (["a", "b", "--format", "xml"], "argument --format: invalid choice: 'xml'"),
-        (["a", "b", "--no\n\x1bpe"], "unrecognized arguments: --no \\x1bpe"),
+        (["a", "b", "--section"], "-s/--section: expected one argument"),
+        (["a", "b", "--section", "--", "c"], "-s/--section: expected one argument"),
+        (["a", "b", "--section", "-v"], "-s/--section: expected one argument"),
+        (["a", "b", "--section=--"], "-- is not a value of an option"),
+        (["a", "b", "-s--"], "-- is not a value of an option"),
+        (["a", "b", "--verbose=1"], "-v/--verbose: "),
+        (["a", "b", "--nope"], "no option '--nope'"),
+        (["a", "b", "--core", "3"], "no option '--core'; did you mean '--cores'?"),
+        (["a", "b", "--cores", "0"], "--cores: 0 is not in the range 1<=x<=8"),
+        (["a", "b", "--cores", "9"], "--cores: 9 is not in the range 1<=x<=8"),
+        (["a", "b", "--cores", "x"], "--cores: invalid int value: 'x'"),
+        (["a", "b", "--time", "-1"], "--time: -1 is not in the range x>=0"),
+        (["a", "b", "--time", "soon"], "--time: invalid float value: 'soon'"),
+        (["a", "b", "--time", "nan"], "--time: nan is not in the range x>=0"),
+        (["a", "b", "--format", "xml"], "--format: no value 'xml'; known are table, json"),
+        (["a", "b", "--no\n\x1bpe"], "no option '--no\\n\\x1bpe'"),
     ],
 )
 def test_wrong_words_are_named(
@@ -118,13 +119,12 @@ def test_wrong_words_are_named(
         parse(*words)
     assert left.value.code == 2
     lines = capsys.readouterr().err.splitlines()
-    assert lines[:3] == [
-        "Usage: slowpath try [OPTIONS] FIRST REST...",
-        "Try 'slowpath try -h' for help.",
+    assert lines[1:] == [
         "",
+        "Usage: slowpath try [OPTIONS] FIRST REST...",
+        "Try 'slowpath try --help' for help.",
     ]
-    assert re.fullmatch(f"Error: {re.escape(message)}.*", lines[3])
-    assert len(lines) == 4
+    assert re.fullmatch(f"error: {re.escape(message)}.*", lines[0])
 
 
 @pytest.mark.parametrize("words", [["-h"], ["--help"], ["a", "-vh"], ["--nope", "--help"]])
@@ -136,26 +136,45 @@ def test_help_text(
         parse(*words)
     assert not left.value.code
     assert capsys.readouterr().out.splitlines() == [
+        "Summary",
+        "",
         "Usage: slowpath try [OPTIONS] FIRST REST...",
         "",
-        "  Summary.",
-        "",
-        "  More.",
+        "More.",
         "",
         "Arguments:",
-        "  FIRST                  One.",
-        "  REST                   Others.",
+        "  FIRST    One",
+        "  REST...  Others",
         "",
         "Plain:",
-        "  -s, --section GLOB     So.",
-        "  --cores N              A number.",
-        "  -v, --verbose          A flag.",
-        "  -q, --quick            Another flag.",
+        "  -s, --section GLOB  So",
+        "  --cores N           A number",
+        "  -v, --verbose       A flag",
         "",
         "Output:",
-        "  --time SECONDS         A number.",
-        "  --format {table,json}  A word.",
+        "  --time SECONDS         A number",
+        "  --format {table,json}  A word [default: table]",
+        "  -o, --output FILE      Write the result to FILE",
+        "                         [default: standard output]",
         "",
         "General:",
-        "  -h, --help             Show this message and exit.",
+        "  -h, --help  Print this help; --help-all adds rarer",
+        "              options and details",
+        "",
+        "Examples:",
+        "  slowpath try a b",
+        "      Try it",
     ]
+
+
+def test_the_complete_help_has_rare_options_and_details(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    with pytest.raises(SystemExit):
+        parse("--help-all")
+    text = capsys.readouterr().out
+    assert "\nMore.\n\nEven more.\n" in text
+    assert "  -s, --section GLOB  So\n                      Repeatable.\n" in text
+    assert "  -k, --quick         Another flag\n" in text
+    assert "  -q, --quiet" in text

@@ -31,10 +31,10 @@ def _groups(member: Command | Group, words: tuple[str, ...] = ()) -> Iterator[tu
 
 
 def command_reference() -> str:
-    """Return the content of `docs/reference/cli.md`: the help texts of all commands."""
+    """Return the content of `docs/reference/cli.md`: the complete help texts of all commands."""
     parts = ["# Command line\n\nThe help texts of all commands. `make bless` renews this page.\n"]
     for command in _groups(ALL):
-        run = slowpath(*command, "--help")
+        run = slowpath(*command, "--help-all")
         assert (run.returncode, run.stderr) == (0, "")
         parts.append(
             f"\n## `{' '.join(['slowpath', *command])}`\n\n```\n{run.stdout.strip()}\n```\n"

@@ -19,7 +19,7 @@ from contention_short import shorten_profiles
 from contention_tables import MEMORY
 from slowpath import app as cli
 from slowpath.core.command import Command
-from slowpath.core.parser import command_parser, read
+from slowpath.core.parser import Parser, read
 from slowpath.core.printable import aligned_line, csv_line, json_ascii, json_line, one_line
 from support import ROOT, commands, make_result
 
@@ -400,6 +400,10 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             *wrong,
         ],
         "schema": [["bound"], [HOSTILE]],
+        "demo": [[]],
+        "completion": [["bash"], [HOSTILE]],
+        "man": [[], [folder / "missing" / "man"]],
+        "help": [["bound"], [HOSTILE]],
         "targets list": [[]],
         "targets show": [["ebpf"], [HOSTILE]],
         "targets models": [["linux-xdp"], [folder / "target.toml"], [HOSTILE], [thing]],
@@ -532,5 +536,5 @@ def test_json_has_no_numbers_that_are_none(number: float) -> None:
 
 def test_options_are_read_as_typed() -> None:
     """Check that control characters in option values are not escaped when they are parsed."""
-    args = read(command_parser("slowpath show", dict(commands())["show"]), [HOSTILE])
+    args = read(Parser("slowpath show", dict(commands())["show"]), [HOSTILE])
     assert args.file == [HOSTILE]

@@ -146,7 +146,16 @@ def test_a_run_imports_nothing_of_other_slices() -> None:
 def test_help_imports_no_engine() -> None:
     modules = imported("bound", "--help")
     assert not modules & (HEAVY - {"shutil", "textwrap"})
-    names = ("command", "errors", "formats", "parser", "printable", "terminal")
+    names = (
+        "command",
+        "errors",
+        "formats",
+        "help",
+        "parser",
+        "printable",
+        "quantities",
+        "terminal",
+    )
     allowed = {f"core.{name}" for name in names}
     allowed |= {"main", "app", "core", "bounds", "bounds.cli", "bounds.flags"}
     assert own(modules) == allowed

@@ -68,7 +68,20 @@ def run(programs: Path, folder: Path, *command: str) -> str:
     return done.stdout
 
 
-KINDS = {".py", ".pyi", ".typed", ".json", ".yaml", ".c", ".h", ".hh", ".p4", ".part", ".spec"}
+KINDS = {
+    ".o",
+    ".py",
+    ".pyi",
+    ".typed",
+    ".json",
+    ".yaml",
+    ".c",
+    ".h",
+    ".hh",
+    ".p4",
+    ".part",
+    ".spec",
+}
 
 
 def test_the_wheel_is_complete(wheel: Path) -> None:

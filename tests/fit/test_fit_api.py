@@ -69,7 +69,7 @@ def test_options_have_the_defaults_of_the_command() -> None:
 
 
 def test_options_are_what_the_command_takes() -> None:
-    help_text = command("fit", "--help").stdout
+    help_text = command("fit", "--help-all").stdout
     for known in (RULES, METHODS, DIRECTIONS, tuple(METRICS)):
         assert "{" + ",".join(known) + "}" in "".join(help_text.split())
     run = command("fit", DATA, "--x", "bytes", "--y", "ns", "--segments", str(MOST_SEGMENTS + 1))

@@ -433,13 +433,13 @@ WRONG = {
         "avgcounter, compute, counter,",
     ),
     "page": ((SOURCE, "--html", "page.txt"), 2, "the file has to end in .html"),
-    "target": ((SOURCE, "--target", "ebpf"), 2, "invalid choice: 'ebpf'"),
+    "target": ((SOURCE, "--target", "ebpf"), 2, "no value 'ebpf'"),
     "config": ((SOURCE, "--config", "A 1"), 2, "--traffic is missing"),
     "beside": ((SOURCE, "--beside", "a.json"), 2, "--traffic is missing"),
     "no_beside": ((*TRACED, "--beside", "missing.csv"), 3, "missing.csv: no such file"),
     "no_functions": ((*TRACED, "--beside", SOURCE), 3, f"{SOURCE}: line 1: is not JSON"),
-    "misspelt": (("placment", "a.json"), 2, "invalid choice: 'placment'"),
-    "two": ((SOURCE, SOURCE), 2, "unrecognized arguments"),
+    "misspelt": (("placment", "a.json"), 2, "no command 'placment'; did you mean 'placement'?"),
+    "two": ((SOURCE, SOURCE), 2, "unexpected argument"),
     "none": (("--format", "json"), 2, "arguments are required: FILE"),
 }
 

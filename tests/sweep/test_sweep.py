@@ -104,7 +104,7 @@ def test_invalid_definitions(text: str, reason: str) -> None:
         parse_definition(text)
     run = slowpath("sweep", COUNT_MIN, "-D", text)
     assert (run.returncode, run.stdout) == (2, "")
-    assert "Invalid value for '-D': " in run.stderr
+    assert "invalid value for '-D': " in run.stderr
     assert reason in run.stderr
 
 

@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from slowpath.bounds.flags import ANALYSIS, FILES, written_options
-from slowpath.core.command import Command
+from slowpath.core.command import Command, Example
 from slowpath.core.formats import OUTPUT, STABLE, Formats
 
 _FORMATS = Formats("slowpath.annotate.run", table="annotations_text", json="annotations_json")
@@ -19,18 +19,25 @@ def _annotate(args: Namespace) -> int:
 
 ANNOTATE = Command(
     (
-        "Show the cost of every source line on the slowest path.",
-        "Objects with debug information show source lines, others instructions. Source lines "
-        "missing in the object are read from the source file, under its recorded name or beside "
-        "the object. The file is used only if it agrees with the object.",
+        "Show the cost of every source line on the slowest path",
+        "Objects with debug information show source lines, others instructions.",
+        "Source lines missing in the object are read from the source file, under its recorded name "
+        "or beside the object. The file is used only if it agrees with the object.",
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or analysed, 4 stopped before "
         "any bound was known.",
     ),
     (
         FILES,
         *ANALYSIS,
-        OUTPUT.flag("--instructions", "Show the instructions below each source line."),
+        OUTPUT.flag("--instructions", "Show the instructions below each source line"),
         _FORMATS.option(STABLE),
     ),
     _annotate,
+    (
+        Example("slowpath annotate filter.bpf.o", "Show which source lines cost most"),
+        Example(
+            "slowpath annotate filter.bpf.o -n xdp_main --instructions",
+            "Show the instructions of one program too",
+        ),
+    ),
 )

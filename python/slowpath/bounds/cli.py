@@ -12,7 +12,7 @@ from slowpath.bounds.flags import (
     WHERE,
     written_options,
 )
-from slowpath.core.command import Command, within
+from slowpath.core.command import Command, Example, within
 from slowpath.core.formats import OUTPUT, Formats
 
 FORMATS = Formats(
@@ -22,25 +22,26 @@ FORMATS = Formats(
 REPORTING = (
     GUARANTEE.option(
         "--require RATE|'<=COUNT'",
-        "Require that no packet exceeds a count ('<=4000 instructions', "
-        "'<=300 memory-accesses'), or that the pessimistic end of the estimate reaches a rate "
-        "(5Mpps); on a SmartNIC, that a rate is guaranteed (40Gbit/s, 10Mpps). Prints the "
-        "assumptions that the guarantee relies on.",
+        "Exit with 1 unless this is guaranteed",
+        "A count is such as '<=4000 instructions' or '<=300 memory-accesses'. A rate (5Mpps) must "
+        "be reached by the pessimistic end of the estimate; on a SmartNIC, it must be guaranteed "
+        "(40Gbit/s, 10Mpps). Prints the assumptions that the guarantee relies on.",
     ),
     GUARANTEE.flag(
         "--accept-assumptions",
-        "Let --require be met although --unroll N@LOCATION cuts loops that are known to "
-        "run longer.",
+        "Accept --require although --unroll N@LOCATION cuts loops",
+        "Without it, a loop that is known to run longer than its limit fails the requirement.",
+        common=False,
     ),
     SEARCH.option(
         "--paths K|all",
-        "Report the K slowest satisfiable paths (default: %(default)s). The format table "
-        "describes the first 100.",
+        "Report the K slowest paths",
+        "They are satisfiable. The format table describes the first 100.",
         default="1",
     ),
     FORMATS.option(),
-    OUTPUT.option("--pcap FILE", "Write the witness packets of all reported paths."),
-    OUTPUT.flag("-v, --verbose", "Add the path's instructions and statistics."),
+    OUTPUT.option("--pcap FILE", "Write the witness packets of all reported paths to FILE"),
+    OUTPUT.flag("-v, --verbose", "Add the path's instructions and statistics"),
 )
 """Options for requirements and reports."""
 
@@ -63,9 +64,9 @@ def _bound(args: Namespace) -> int:
 
 BOUND = Command(
     (
-        "Guarantee the speed of a program: find the slowest path that any packet can take.",
+        "Guarantee the speed of programs on their slowest path",
         "All XDP programs of an object are analysed as they run on the target: instruction by "
-        "instruction on a server (the default), compiled as by its driver on a SmartNIC. "
+        "instruction on a server, compiled as by its driver on a SmartNIC.",
         "Several programs get one row each, with several targets one target after the other. A "
         "failure does not stop the rest. Ctrl-C stops with the bound reached so far.",
         "Exit codes: 0 fine, 1 --require not met, 2 wrong usage, 3 a file cannot be read, written "
@@ -78,14 +79,26 @@ BOUND = Command(
         *REPORTING,
         WHERE.option(
             "--jobs N",
-            "Run N analyses in parallel on this machine; they share its free memory (default: 1).",
+            "Run N analyses in parallel; they share the free memory [default: 1]",
+            common=False,
             type=within(int, 1, 1024),
         ),
         WHERE.option(
             "--scheduler ADDRESS",
-            "Run the analyses on the cluster of this Dask scheduler, such as "
-            "tcp://host:8786, with the same results. Needs the extra `fleet`.",
+            "Run the analyses on the cluster of a Dask scheduler",
+            "ADDRESS is such as tcp://host:8786. Results are the same. Needs the extra `fleet`.",
+            common=False,
         ),
     ),
     _bound,
+    (
+        Example("slowpath bound filter.bpf.o", "Guarantee and estimate the speed on a server"),
+        Example(
+            "slowpath bound filter.bpf.o --target agilio-cx-2x40 --require 10Gbit/s",
+            "Check that a SmartNIC runs the programs at 10 Gbit/s",
+        ),
+        Example(
+            "slowpath bound *.bpf.o --format csv", "Compare all programs of a folder in a table"
+        ),
+    ),
 )

@@ -6,8 +6,16 @@ On a calibrated machine, this module also finds the target file of the calibrati
 import os
 import os.path
 from collections.abc import Sequence
+from contextlib import suppress
 
-from slowpath.core.inputs import read_text, replace_file, write_error
+from slowpath.core.errors import InputError
+from slowpath.core.inputs import (
+    STANDARD_INPUT,
+    read_program,
+    read_text,
+    replace_file,
+    write_error,
+)
 from slowpath.core.programs.sources import HEAD, is_listing
 
 SERVER = "linux-xdp"
@@ -27,6 +35,9 @@ def default_target(files: Sequence[str]) -> str:
 
 
 def _has_listing(file: str) -> bool:
+    if file == STANDARD_INPUT:
+        with suppress(InputError):
+            return is_listing(read_program(file)[:HEAD])
     if not os.path.isfile(file):
         return False
     try:

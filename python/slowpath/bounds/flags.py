@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from slowpath.core.command import Heading, Option, argument, within
+from slowpath.core.quantities import duration
 
 if TYPE_CHECKING:
     from slowpath.bounds.options import WrittenOptions
@@ -19,116 +20,140 @@ WHERE = Heading("Where to compute")
 
 FILES = argument(
     "FILE",
-    "BPF objects (*.bpf.o), C sources (*.bpf.c), which clang compiles, and NFP listings (*.asm).",
+    "Objects (*.bpf.o), C sources (*.bpf.c), NFP listings (*.asm)",
     "+",
+    "clang compiles C sources. A folder means all such files below it, and other objects for BPF "
+    "(*.o), except files that Git ignores. `-` is standard input.",
+    folders=True,
 )
 
 SECTION = PROGRAMS.option(
     "-s, --section GLOB",
-    "Select programs of objects whose section matches GLOB.",
+    "Select programs whose section matches GLOB",
     action="append",
     default=[],
 )
 PROG_NAME = PROGRAMS.option(
-    "-n, --prog-name GLOB", "Select programs whose name matches GLOB.", action="append", default=[]
+    "-n, --prog-name GLOB",
+    "Select programs whose name matches GLOB",
+    action="append",
+    default=[],
 )
 CFLAGS = PROGRAMS.option(
     "--cflags FLAGS",
-    "Pass FLAGS to clang ($CLANG, else the newest in PATH), which compiles files *.c with "
-    "-O2 -g -target bpf -mcpu=v3: '-DHASHES=3 -Iinclude'.",
+    "Pass FLAGS to clang: '-DHASHES=3 -Iinclude'",
+    "clang is $CLANG, else the newest in PATH. It compiles files *.c with -O2 -g -target bpf "
+    "-mcpu=v3.",
+    common=False,
 )
-_DEVICE = (
-    "Analyse for this target, a built-in one or a description. linux-xdp (the default) counts "
-    "instructions and estimates their time on a server; ebpf only counts; agilio-cx-2x40 (the "
-    "default if a file is a listing) guarantees rates on a SmartNIC, for which objects are "
-    "compiled."
+_DEVICE = "Analyse for a built-in device or a description [default: linux-xdp]"
+_DEVICES = (
+    "linux-xdp counts instructions and estimates their time on a server. ebpf only counts. "
+    "agilio-cx-2x40 (the default if a file is a listing) guarantees rates on a SmartNIC, for which "
+    "objects are compiled."
 )
-TARGET = GUARANTEE.option("--target NAME|FILE.toml", _DEVICE)
-_METRIC = (
-    "Guarantee this metric: instructions (the default) or memory-accesses; on a SmartNIC "
-    "bitrate (the default) or packetrate."
+TARGET = GUARANTEE.option("--target NAME|FILE.toml", _DEVICE, _DEVICES)
+_METRIC = "Guarantee this metric [default: instructions]"
+_METRICS = (
+    "instructions or memory-accesses; on a SmartNIC bitrate [default: bitrate] or packetrate."
 )
-METRIC = GUARANTEE.option("--metric NAME", _METRIC)
+METRIC = GUARANTEE.option("--metric NAME", _METRIC, _METRICS)
 TARGETS = GUARANTEE.option(
-    "--target NAME|FILE.toml,...",
-    f"{_DEVICE} Separate several by commas to analyse programs on each.",
+    "--target NAME|FILE.toml,...", _DEVICE, f"{_DEVICES} Commas separate several targets."
 )
 METRICS = GUARANTEE.option(
-    "--metric NAME", f"{_METRIC} With several targets, it applies to those that have it."
+    "--metric NAME", _METRIC, f"{_METRICS} With several targets, it applies to those that have it."
 )
 CORES = GUARANTEE.option(
-    "--cores N", "Use N cores (default: all cores of the target).", type=within(int, 1, 2**32 - 1)
+    "--cores N",
+    "Use N cores [default: all cores of the target]",
+    common=False,
+    type=within(int, 1, 2**32 - 1),
 )
 UNROLL = SEARCH.option(
     "--unroll N|N@LOCATION,...",
-    "Limit the iterations of loops whose limit cannot be derived (0: no limit), or of the "
-    "loop at LOCATION: FILE:LINE or .INSTRUCTION; errors name the locations. A limit with a "
-    "location also cuts a loop that is known to run longer; the result then says so.",
+    "Limit the iterations of unbounded loops to N [default: no limit]",
+    "A limit without location applies to loops whose limit cannot be derived (0: no limit). "
+    "LOCATION is FILE:LINE or .INSTRUCTION; errors name the locations. A limit with a location "
+    "also cuts a loop that is known to run longer; the result then says so.",
 )
 MTU = GUARANTEE.option(
     "--mtu BYTES",
-    "Set the longest packet in bytes, with Ethernet header, without frame check sequence: up "
-    "to 65535 (default: the maximum of --receive); on a SmartNIC up to 16383 (default: 1500).",
+    "Limit packets to BYTES [default: the maximum of --receive]",
+    "The length includes the Ethernet header, but not the frame check sequence. It is at most "
+    "65535; on a SmartNIC 16383 [default: 1500].",
+    common=False,
     type=within(int, 60, 65535),
 )
 ENTRIES = GUARANTEE.option(
     "--entries N",
-    "Estimate times with N entries in each map that has room for them, and packets spread "
-    "over all entries (default: 1).",
+    "Estimate times with N entries in each map [default: 1]",
+    "Maps with less room have fewer entries. Packets are spread over all entries.",
+    common=False,
     type=within(int, 1, 2**32 - 1),
 )
 DEADLINE = SEARCH.option(
-    "--deadline SECONDS",
-    "Stop the analysis of each program after this time with the bound reached so far "
-    "(default: 60; 0: none).",
-    type=float,
+    "--deadline TIME",
+    "Stop each program after TIME with its bound so far [default: 60s]",
+    "0 means no limit.",
+    type=duration,
 )
 TOTAL_DEADLINE = SEARCH.option(
-    "--total-deadline SECONDS",
-    "Stop all analyses together after this time; programs that have not started by then are "
-    "not analysed.",
-    type=float,
+    "--total-deadline TIME",
+    "Stop all analyses together after TIME [default: no limit]",
+    "Programs that have not started by then are not analysed.",
+    common=False,
+    type=duration,
 )
 MEMORY = SEARCH.option(
     "--memory SIZE",
-    "Stop the analysis of a program that takes more memory than this (500M, 2G), with the "
-    "bound reached so far (default: half of the memory that is free at the start).",
+    "Stop if memory exceeds SIZE [default: half of the free memory]",
+    "SIZE is such as 512MiB or 2G. The limit applies to each program; the result is the bound "
+    "reached so far.",
+    common=False,
 )
 ASSUME = ASSUMED.option(
     "--assume FILE",
-    "Read assumptions from FILE (TOML): prices that the target leaves open, and unsupported "
-    "helpers.",
+    "Read assumptions from FILE (TOML)",
+    "Assumptions are prices that the target leaves open, and results of unsupported helpers.",
+    common=False,
 )
 MAPS = ASSUMED.option(
     "--maps FILE",
-    "Read content of maps from FILE (TOML or JSON); maps that it does not name may have any "
-    "content.",
+    "Read content of maps from FILE (TOML or JSON)",
+    "Maps that FILE does not name may have any content.",
+    common=False,
 )
 SET = ASSUMED.option(
     "--set NAME=VALUE",
-    "Set a variable as a loader would: to an integer, true or false, a constant of an "
-    "enumeration, text in double quotes, hexadecimal digits of all bytes, or `any` for all values. "
-    "NAME may have members and indices: cfg.ports[2]. Repeatable.",
+    "Set a variable as a loader would",
+    "VALUE is an integer, true or false, a constant of an enumeration, text in double quotes, "
+    "hexadecimal digits of all bytes, or `any` for all values. NAME may have members and indices: "
+    "cfg.ports[2]. Repeatable.",
+    common=False,
     action="append",
     default=[],
 )
 MAP_ABI = ASSUMED.option(
     "--map-abi",
-    "Select the interface of compiled programs to maps: array-pointer (the default), that of "
-    "the firmware of the published measurements, or call, that of the stock firmware.",
+    "Select the interface of compiled programs to maps [default: array-pointer]",
+    "array-pointer is that of the firmware of the published measurements, call that of the stock "
+    "firmware.",
+    common=False,
     choices=("array-pointer", "call"),
 )
 RECEIVE = ASSUMED.option(
     "--receive ENVIRONMENT",
-    "Set the environment in which packets arrive at programs in a kernel: any (the default), "
-    "native-page, veth, generic, test-run, or numbers: "
-    "head=0..216,tail=0..3520,meta=0..32,length=60..1514,pieces=1. Properties that not every "
-    "device has become conditions of the result.",
+    "Set the environment in which packets arrive [default: any]",
+    "any, native-page, veth, generic, test-run, or numbers: "
+    "head=0..216,tail=0..3520,meta=0..32,length=60..1514,pieces=1. It applies to programs in a "
+    "kernel. Properties that not every device has become conditions of the result.",
+    common=False,
 )
 BTF = ASSUMED.option(
     "--btf FILE",
-    "Read the types (BTF) of the kernel that objects are for (default: those of the running "
-    "kernel).",
+    "Read kernel types (BTF) from FILE [default: the running kernel]",
+    common=False,
 )
 
 ANALYSIS = (
@@ -158,7 +183,8 @@ def cpu_option(group: Heading) -> Option:
     """Return the option `--cpu` for measurements; `group` is its heading in the help."""
     return group.option(
         "--cpu NUMBER",
-        "Measure on this CPU (default: the last one that this process may use).",
+        "Measure on this CPU [default: the last allowed one]",
+        common=False,
         type=within(int, 0, 1 << 20),
     )
 

@@ -130,9 +130,13 @@ def check_metric(metric: str | None, target: targets.Target) -> str | None:
     named = targets.target_names()
     others = [n for n in named if metric in (targets.builtin_target(n).counters or [])]
     hint = f"; --target {others[0]} has it" if others else ""
+    from slowpath.core.suggestions import did_you_mean
+
+    known = counters or METRICS
+    hint = hint or did_you_mean(metric, known)
     raise ValueError(
-        f"{metric!r} is no metric of target {target.name}; it has {', '.join(counters or METRICS)}"
-        + hint
+        f"{metric!r} is not a metric of target {target.name}"
+        + (hint or f"; it has {', '.join(known)}")
     )
 
 
@@ -196,9 +200,10 @@ def find_target(name: str) -> targets.Description:
         return targets.Description(name, None)
     if name.endswith(".toml") or "/" in name:
         return targets.Description(name, read_text(name))
-    raise ValueError(
-        f"{name!r} is not a target; known are {', '.join(names)}, or name a file that ends in .toml"
-    )
+    from slowpath.core.suggestions import did_you_mean
+
+    known = f"; known are {', '.join(names)}, or name a file that ends in .toml"
+    raise ValueError(f"{name!r} is not a target{did_you_mean(name, names) or known}")
 
 
 def _calibrated(text: str) -> targets.Description:
@@ -391,7 +396,7 @@ def check_not_a_program(output: str, files: Sequence[str]) -> None:
     """
     for file in files:
         if os.path.exists(output) and os.path.exists(file) and os.path.samefile(output, file):
-            raise ValueError(f"{output!r} is a program and would be overwritten")
+            raise ValueError(f"{output!r} is the program {file} and would be overwritten")
 
 
 def repeat(written: WrittenOptions, target: targets.Target) -> list[str]:

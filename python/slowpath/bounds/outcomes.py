@@ -7,7 +7,7 @@ from slowpath.bounds.plan import Plan, Request, Task
 from slowpath.core.errors import ExitCode
 from slowpath.core.schema.derived import refusal_text
 from slowpath.core.schema.results import Detail, Failure, Result
-from slowpath.core.terminal import error, note
+from slowpath.core.terminal import complain, error, note
 
 
 class Analysed(NamedTuple):
@@ -88,7 +88,7 @@ class Complaints:
             self._say(*complaint)
             name = "" if analysed.task.program is None else f"{analysed.task.program.name}: "
             for refusal in (analysed.result["refusals"] or [])[1:]:
-                note(f"note: {analysed.task.file}: {name}also {refusal_text(refusal)}")
+                complain(f"note: {analysed.task.file}: {name}also {refusal_text(refusal)}")
         return code_of(failure)
 
     def _complaint(self, task: Task, failure: Failure) -> tuple[str, str]:

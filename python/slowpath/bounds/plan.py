@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from slowpath.bounds.default_target import CARD
 from slowpath.core.engine import analyses, objects, targets
+from slowpath.core.engine.objects import ProgramInfo
 from slowpath.core.errors import InputError, OptionError, StoppedError
 from slowpath.core.programs.loading import load_program
 from slowpath.core.programs.selection import (
+    UNKNOWN,
     Selection,
     choose,
     list_programs,
@@ -76,7 +78,7 @@ def make_plan(request: Request) -> Plan:
         OptionError: if no program is selected, or an option does not fit the target.
     """
     plan = Plan([], [])
-    known: list[str] = []
+    known: list[ProgramInfo] = []
     for file in request.files:
         plan.tasks.extend(_tasks(file, request, plan.remarks, known))
     if any(task.error is None for task in plan.tasks):
@@ -100,12 +102,12 @@ def retarget(plan: Plan, request: Request) -> Plan:
 
 
 def _tasks(
-    file: str, request: Request, remarks: list[tuple[str, str]], known: list[str]
+    file: str, request: Request, remarks: list[tuple[str, str]], known: list[ProgramInfo]
 ) -> Iterator[Task]:
     """Yield the selected programs of one file.
 
-    Remarks on the file are added to `remarks`. If the selection matches no program of the file, the
-    names of its programs are added to `known`.
+    Remarks on the file are added to `remarks`. If the selection matches no program of the file, its
+    programs are added to `known`.
     """
     selection = request.selection
     task = Task(file, None, 0, None, request.target.name, request.metric)
@@ -126,11 +128,11 @@ def _tasks(
         if selection.matches("", name):
             yield task
         else:
-            known.append(f"{name} (no section)")
+            known.append(ProgramInfo(0, "", name, UNKNOWN, needs_kernel=False))
         return
     chosen, others = choose(programs, selection)
     if not chosen and selection:
-        known.append(list_programs(programs))
+        known += programs
         remarks.append((file, f"no program matches {selection}"))
     elif not chosen:
         yield task._replace(error=nothing_to_choose(others))

@@ -15,7 +15,7 @@ from slowpath.core.engine.current_stage import StageProgress
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import metric_words
 from slowpath.core.schema.rates import as_metric, format_rate
-from slowpath.core.terminal import is_terminal, note, tell
+from slowpath.core.terminal import note, shows_progress, tell
 
 _CLEAR = "\r\x1b[K"
 _LONG = 10.0
@@ -43,7 +43,7 @@ class ProgressLines:
         """Start the clock; both lines begin with `subject`."""
         self._subject = one_line(subject)
         self._start = time.monotonic()
-        self._live = is_terminal(sys.stderr)
+        self._live = shows_progress()
         self._drawn = False
         self._noted = False
 

@@ -17,7 +17,7 @@ from slowpath.core.inputs import check_writable, write_error
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.sources import provenance
 from slowpath.core.schema.results import Result
-from slowpath.core.terminal import error, note, out_lines
+from slowpath.core.terminal import complain, error, note, out_lines
 
 if TYPE_CHECKING:
     from slowpath.core.jobs.pool import Pool
@@ -171,7 +171,7 @@ def _check_requirement(request: Request, analysed: Analysed, label: str, command
     if judgement.decision is not Decision.MET:
         error(label, judgement.reason)
         options = ["--target", task.target, "--metric", task.metric, *request.reproduce]
-        note(f"reproduce: {reproduce(command, [task.file], options)}")
+        complain(f"reproduce: {reproduce(command, [task.file], options)}")
     return ExitCode(judgement.decision.value)
 
 

@@ -3,8 +3,9 @@
 from argparse import Namespace
 
 from slowpath.bounds.flags import cpu_option
-from slowpath.core.command import Command, Heading, argument, within
+from slowpath.core.command import Command, Example, Heading, argument, output_folder, within
 from slowpath.core.formats import JSON, OUTPUT, STABLE, Formats
+from slowpath.core.quantities import duration
 
 _SELECTION = Heading("Selection of experiments")
 _MEASUREMENT = Heading("Measurement settings")
@@ -24,68 +25,79 @@ def _calibrate(options: Namespace) -> int:
 
 CALIBRATE = Command(
     (
-        "Measure the cost of single program components over a swept parameter, and fit models.",
-        "Without arguments, run all experiments that slowpath has for the test bed. One directory "
-        "holds all programs and measurements; the models can be derived from it again.",
+        "Measure the cost of program components on this machine",
+        "Fits a model to each component over a swept parameter. Without arguments, runs all "
+        "experiments for the test bed. Needs the extra `models`.",
+        "One directory holds all programs and measurements; the models can be derived from it "
+        "again.",
         "The test bed linux-xdp measures in the running kernel and has the requirements of "
         "slowpath measure. dpdk and dpdk-swx need an installed DPDK; dpdk-swx runs pipelines in "
         "the form that p4c emits. ebpf and agilio-cx-2x40 compute costs. p4 only writes programs.",
-        "Needs the extra `models`.",
         "Exit codes: 0 fine, 2 wrong usage, 3 an experiment cannot be read or measured, or this "
         "machine lacks something, 4 stopped before all was measured.",
     ),
     (
-        argument("SPEC.yaml", "Run the experiments that these specifications describe.", "*"),
+        argument("SPEC.yaml", "Specifications of experiments to run", "*"),
         _SELECTION.option(
             "--component NAME",
-            "Run an experiment that comes with slowpath; can be given several times.",
+            "Run a built-in experiment; repeatable",
+            "--list shows the names.",
             action="append",
             default=[],
         ),
         _SELECTION.option(
             "--range FIRST:LAST",
-            "Sweep the parameter over this range, such as 100:2e6; for one experiment only.",
+            "Sweep the parameter over this range, such as 100:2e6",
+            "For one experiment only.",
         ),
         _SELECTION.option(
-            "--points N", "Measure N values of the swept parameter.", type=within(int, 1, 1000)
+            "--points N",
+            "Measure N values of the swept parameter",
+            common=False,
+            type=within(int, 1, 1000),
         ),
-        _SELECTION.flag(
-            "--list", "List test beds, components and experiments without running any."
-        ),
+        _SELECTION.flag("--list", "List test beds, components and experiments; run none"),
         _MEASUREMENT.option(
             "--testbed NAME",
-            "Select a test bed: linux-xdp, dpdk, dpdk-swx, ebpf, agilio-cx-2x40 or p4 "
-            "(default: linux-xdp).",
+            "Select a test bed [default: linux-xdp]",
+            "linux-xdp, dpdk, dpdk-swx, ebpf, agilio-cx-2x40 or p4.",
         ),
         _MEASUREMENT.option(
             "--precision PERCENT",
-            "Measure until the 95%% interval of each program's time is within this share of "
-            "the time, on either side (default: 1).",
+            "Measure until times are precise within PERCENT [default: 1]",
+            "The 95% interval of each program's time then extends at most PERCENT of the time to "
+            "either side.",
+            common=False,
             type=within(float, 0.01, 100),
         ),
         _MEASUREMENT.option(
-            "--seconds SECONDS",
-            "Limit the time for each experiment (default: 2.5).",
-            type=within(float, 0.1, 86_400),
+            "--seconds TIME",
+            "Limit the time of each experiment [default: 2.5s]",
+            type=within(duration, 0.1, 86_400),
         ),
         cpu_option(_MEASUREMENT),
         OUTPUT.option(
-            "-o, --output DIR", "Write the run to this directory (default: calibration-TESTBED)."
+            "-o, --output DIR",
+            "Write the run to DIR [default: calibration-TESTBED]",
+            type=output_folder,
         ),
-        OUTPUT.option(
-            "--rerun DIR",
-            "Resume the run in this directory where it stopped; repeat a complete run.",
-        ),
+        OUTPUT.option("--rerun DIR", "Resume a stopped run, or repeat a complete one"),
         OUTPUT.option(
             "--evaluate DIR",
-            "Derive the models of a run again from its samples, without measuring.",
+            "Derive the models of a run again, without measuring",
+            common=False,
         ),
         OUTPUT.option(
             "--html FILE",
-            "Write a report of the run as one self-contained page: figures, models, "
-            "residuals, machine.",
+            "Write an HTML page with figures, models and residuals",
+            "The page also describes the machine. It is one file and needs no network.",
         ),
         _FORMATS.option(STABLE),
     ),
     _calibrate,
+    (
+        Example("slowpath calibrate", "Run all experiments; bound then uses the measured costs"),
+        Example("slowpath calibrate --list", "List the experiments"),
+        Example("slowpath calibrate --component hash-lookup --range 100:2e6", "Run one experiment"),
+    ),
 )

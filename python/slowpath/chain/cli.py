@@ -17,13 +17,16 @@ from slowpath.bounds.flags import (
 )
 from slowpath.core.command import (
     Command,
+    Example,
     Group,
     Heading,
     Option,
     argument,
+    output_folder,
     within,
 )
 from slowpath.core.formats import JSON, OUTPUT, STABLE, Formats
+from slowpath.core.quantities import duration
 
 _KNOWLEDGE = Heading("What is known")
 _REWRITING = Heading("How to rewrite")
@@ -44,59 +47,68 @@ def _bound(options: Namespace) -> int:
 
 BOUND = Command(
     (
-        "Guarantee how fast a chain of programs is: find the slowest path that any packet can take "
-        "through all of them.",
+        "Guarantee the speed of a chain of programs",
         "The description (YAML) names programs and the action of each that hands packets to the "
-        "next. A packet that passes one program reaches the next one as the first has left it. "
+        "next. The slowest path is the one through all programs.",
+        "A packet that passes one program reaches the next one as the first has left it. "
         "Programs that no packet reaches are reported.",
     ),
     (
-        argument("CHAIN", "Chain description (*.yaml)."),
+        argument("CHAIN", "Chain description (*.yaml)"),
         *(option for option in ANALYSIS if option not in (SECTION, PROG_NAME, MAP_ABI)),
         *REPORTING,
     ),
     _bound,
+    (
+        Example("slowpath chain bound chain.yaml", "Guarantee the speed of a whole chain"),
+        Example("slowpath chain bound chain.yaml --require 5Mpps", "Exit with 1 if it is slower"),
+    ),
 )
 _CHAIN_OR_PROGRAM = argument(
     "CHAIN",
-    "Chain description (*.yaml), or a BPF object or C source, which is a chain of one program.",
+    "Chain description (*.yaml), object or C source",
+    None,
+    "An object or a C source is a chain of one program.",
 )
 _LIMITS = Heading("How long to work")
 _MEMORY = _LIMITS.option(
     "--memory SIZE",
-    "Stop if the command takes more memory than this (500M, 2G; default: half of the "
-    "memory that is free when the command starts).",
+    "Stop if memory exceeds SIZE [default: half of the free memory]",
+    "SIZE is such as 512MiB or 2G.",
+    common=False,
 )
 _WORK: tuple[Option, ...] = (
     CFLAGS,
     BTF,
     _LIMITS.option(
-        "--deadline SECONDS",
-        "Stop after this time with the results so far (default: 60; 0: no limit).",
-        type=float,
+        "--deadline TIME",
+        "Stop after TIME with the results so far [default: 60s]",
+        "0 means no limit.",
+        type=duration,
     ),
     _MEMORY,
 )
 _HTML = OUTPUT.option(
     "--html FILE",
-    "Write an HTML page with the control-flow graphs of programs, block by block, the facts "
-    "and the branches that they decide. The page is one file and needs no network.",
+    "Write an HTML page with control-flow graphs and facts",
+    "The page shows programs block by block, and the branches that facts decide. It is one file "
+    "and needs no network.",
 )
 
 
 _KNOWN: tuple[Option, ...] = (
     _KNOWLEDGE.option(
         "--assume FACT",
-        "Assume a fact about every packet that arrives at the first program, in the notation "
-        "of slowpath chain facts: 'length >= 64', 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. "
+        "Assume a fact about every arriving packet: 'length >= 64'",
+        "The notation is that of slowpath chain facts: 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. "
         "Repeatable.",
         action="append",
         default=[],
     ),
     _KNOWLEDGE.option(
         "--maps FILE",
-        "Read content of maps (TOML or JSON) that no program writes. The control plane must "
-        "raise a generation before it changes this content.",
+        "Read content of maps that no program writes (TOML or JSON)",
+        "The control plane must raise a generation before it changes this content.",
     ),
     RECEIVE._replace(group=_KNOWLEDGE),
     SET,
@@ -105,10 +117,11 @@ _KNOWN: tuple[Option, ...] = (
 
 FACTS = Command(
     (
-        "Find facts that hold for every packet that reaches each program of a chain.",
+        "Find facts about every packet that reaches each program",
         "Facts are constant bytes, lengths, fields with few values, and equal fields. Each is "
-        "proved for all packets, and printed with the lines of earlier programs that establish it "
-        "and the branches that it decides.",
+        "proved for all packets.",
+        "Facts are printed with the lines of earlier programs that establish them and the branches "
+        "that they decide.",
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, 4 ended before all facts "
         "were known.",
     ),
@@ -120,12 +133,19 @@ FACTS = Command(
         _FACTS.option(STABLE),
     ),
     _FACTS.call("slowpath.chain.run:find_facts"),
+    (
+        Example("slowpath chain facts chain.yaml", "List the facts at the entry of each program"),
+        Example(
+            "slowpath chain facts chain.yaml --assume 'length >= 64' --html facts.html",
+            "Write a page with the facts about packets of 64 bytes and more",
+        ),
+    ),
 )
 OPTIMIZE = Command(
     (
-        "Rewrite the programs of a chain for the packets that reach them: remove checks that "
-        "earlier programs have already made.",
-        "Each rewritten program is proved to do the same for all packets and all content of maps. "
+        "Rewrite the programs of a chain to run faster in it",
+        "Removes checks that earlier programs have already made. Each rewritten program is proved "
+        "to do the same for all packets and all content of maps.",
         "A program without a proof stays unchanged, and the report gives the reason. By default a "
         "rewritten program checks the facts that it relies on at its entry. If they do not hold, "
         "it runs the original code, so that it can be loaded anywhere.",
@@ -137,29 +157,34 @@ OPTIMIZE = Command(
         *_WORK,
         _REWRITING.flag(
             "--trust",
-            "Omit the checks at the entry; the program is then correct behind this chain only.",
+            "Omit the checks at the entry",
+            "The program is then correct behind this chain only.",
         ),
         _REWRITING.flag(
-            "--fuse", "Fuse all programs into one, to be loaded instead of them; implies --trust."
+            "--fuse",
+            "Fuse all programs into one; implies --trust",
+            "The fused program is to be loaded instead of the others.",
         ),
         GUARANTEE.option(
             "--target NAMES",
-            "Guarantee the cost of each rewritten program before and after, for packets that "
-            "reach it in this chain, on these targets, separated by commas (default: none). A "
-            "program on a device with a target in the description is analysed for that target "
-            "instead.",
+            "Guarantee the costs before and after on these targets [default: none]",
+            "Commas separate targets. Costs are those of packets that reach the program in this "
+            "chain. A program on a device with a target in the description is analysed for that "
+            "target instead.",
         ),
         *_KNOWN,
         OUTPUT.option(
             "-o, --output DIR",
-            "Write the objects of rewritten programs to this folder, each named after its "
-            "program (default: not written).",
+            "Write the objects of rewritten programs to DIR [default: none]",
+            "Each object is named after its program.",
+            type=output_folder,
         ),
         _REWRITING.option(
             "--packets N",
-            "Run N packets that earlier programs let through in the original and the "
-            "rewritten program, compare the results, and time both; needs the running kernel "
-            "(default: %(default)s; 0: none).",
+            "Run N packets in the original and the rewritten program",
+            "The packets are those that earlier programs let through. Compares the results, and "
+            "times both. Needs the running kernel; 0: none.",
+            common=False,
             type=int,
             default=100_000,
         ),
@@ -167,89 +192,112 @@ OPTIMIZE = Command(
         _OPTIMIZE.option(STABLE),
     ),
     _OPTIMIZE.call("slowpath.chain.run:optimize"),
+    (
+        Example("slowpath chain optimize chain.yaml -o faster", "Write the rewritten programs"),
+        Example(
+            "slowpath chain optimize filter.bpf.o --assume 'length >= 64' --trust",
+            "Rewrite one program for packets of 64 bytes and more",
+        ),
+    ),
 )
 _PLANNING = Heading("How to plan")
 PLAN = Command(
     (
-        "Find the program variants that are worthwhile on the paths of a network.",
+        "Find program variants that pay off on the paths of a network",
         "The description (YAML) names programs, the nodes that they run on, and the paths of "
-        "packets over these nodes, with their shares of the traffic. For each node, programs are "
-        "rewritten for the packets that arrive at the node: one variant for all packets, or "
-        "several by ingress. Variants are listed by decreasing gain. Results are cached: after a "
-        "change, only results that depend on it are computed again.",
+        "packets over these nodes, with their shares of the traffic.",
+        "For each node, programs are rewritten for the packets that arrive at the node: one "
+        "variant for all packets, or several by ingress. Variants are listed by decreasing gain. "
+        "Results are cached: after a change, only results that depend on it are computed again.",
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, 4 ended before "
         "all nodes were planned.",
     ),
     (
-        argument("TOPOLOGY", "Topology description (*.yaml)."),
+        argument("TOPOLOGY", "Topology description (*.yaml)"),
         CFLAGS,
         BTF,
         _LIMITS.option(
-            "--budget SECONDS",
-            "Stop after this time with the best plan so far; nodes with most traffic come "
-            "first (default: %(default)s).",
-            type=within(float, 0, 1e9),
+            "--budget TIME",
+            "Stop after TIME with the best plan so far [default: 60s]",
+            "Nodes with most traffic come first.",
+            type=within(duration, 0, 1e9),
             default=60.0,
         ),
         _MEMORY,
         _PLANNING.flag(
             "--trust",
-            "Omit the checks at the entry of variants; they are then correct on these paths only.",
+            "Omit the checks at the entry of variants",
+            "Variants are then correct on these paths only.",
         ),
         _PLANNING.option(
             "--variants K",
-            "Generate at most K rewritten variants of a node's program (default: %(default)s).",
+            "Generate at most K rewritten variants of a node's program",
             type=within(int, 1, 64),
             default=2,
         ),
         _PLANNING.flag(
             "--neighbours",
-            "Use only facts that the directly preceding program establishes for any input, "
-            "instead of facts of the whole path.",
+            "Use only facts that the directly preceding program establishes",
+            "Such facts hold for any input of that program. Without this option, facts of the "
+            "whole path are used.",
+            common=False,
         ),
         _PLANNING.option(
             "--cache DIR",
-            "Cache results in this folder (default: slowpath/plan in $XDG_CACHE_HOME or ~/.cache).",
+            "Cache results in DIR [default: ~/.cache/slowpath/plan]",
+            "If $XDG_CACHE_HOME is set, the default is slowpath/plan in it.",
+            common=False,
         ),
-        _PLANNING.flag("--no-cache", "Neither read nor write cached results."),
+        _PLANNING.flag("--no-cache", "Neither read nor write cached results", common=False),
         OUTPUT.option(
             "-o, --output DIR",
-            "Write the objects of variants to this folder, as NODE.VARIANT.bpf.o (default: "
-            "not written).",
+            "Write the objects of variants to DIR [default: none]",
+            "Objects are named NODE.VARIANT.bpf.o.",
+            type=output_folder,
         ),
         _PLAN.option(STABLE),
     ),
     _PLAN.call("slowpath.chain.plan:plan"),
+    (
+        Example("slowpath chain plan network.yaml", "List variants by their gain"),
+        Example(
+            "slowpath chain plan network.yaml --budget 10m -o variants",
+            "Plan for ten minutes, and write the objects",
+        ),
+    ),
 )
 VERIFY = Command(
     (
-        "Prove that the programs of two objects do the same, or show a packet for which they "
-        "differ.",
-        "The proof covers all packets and all content of maps, and compares result, packet, "
-        "metadata, maps and helper calls. Maps with the same name and definition in both objects "
-        "count as one map. If the programs differ, both are run on the packet that shows it.",
+        "Prove that two programs do the same, or show a difference",
+        "The proof covers all packets and all content of maps. It compares result, packet, "
+        "metadata, maps and helper calls.",
+        "Maps with the same name and definition in both objects count as one map. If the programs "
+        "differ, both are run on the packet that shows it.",
         "Exit codes: 0 equal, under the printed conditions; 1 different; 2 wrong usage; 3 a file "
         "cannot be read or analysed; 4 not decided.",
     ),
     (
-        argument("FIRST", "BPF object or C source."),
-        argument("SECOND", "BPF object or C source to compare with FIRST."),
+        argument("FIRST", "Object or C source"),
+        argument("SECOND", "Object or C source to compare with FIRST"),
         _COMPARED.option(
             "--program NAME",
-            "Compare the programs with this name (default: the only XDP program). With "
-            "--chain, the program of the chain that both replace (default: its last one).",
+            "Compare the programs with this name [default: the only one]",
+            "With --chain, NAME is the program of the chain that both replace [default: its last "
+            "one].",
         ),
         _COMPARED.option(
             "--chain FILE",
-            "Compare both as replacements for a program of this chain (*.yaml), for packets "
-            "that pass the programs in front.",
+            "Compare both as replacements for a program of a chain",
+            "FILE is a chain description (*.yaml). Only packets that pass the programs in front "
+            "count.",
         ),
         *_WORK,
         _KNOWLEDGE.option(
             "--assume FACT",
-            "Assume a fact about packets, in the notation of slowpath chain facts: 'length "
-            ">= 64', 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. With --chain, about packets that "
-            "arrive at its first program. Repeatable.",
+            "Assume a fact about packets: 'length >= 64'",
+            "The notation is that of slowpath chain facts: 'bytes 12-13 = 0800', 'byte 14 & f0 = "
+            "40'. With --chain, the fact is about packets that arrive at its first program. "
+            "Repeatable.",
             action="append",
             default=[],
         ),
@@ -257,9 +305,16 @@ VERIFY = Command(
         _VERIFY.option(STABLE),
     ),
     _VERIFY.call("slowpath.chain.verify:verify"),
+    (
+        Example("slowpath chain verify old.bpf.o new.bpf.o", "Prove that a change keeps behaviour"),
+        Example(
+            "slowpath chain verify filter.bpf.o faster/filter.bpf.o --chain chain.yaml",
+            "Prove it for the packets that reach the program in a chain",
+        ),
+    ),
 )
 CHAIN = Group(
-    ("Analyse and optimize programs that run one after another on the same packet.",),
+    ("Analyse and optimize programs that run one after another on a packet",),
     (),
     {
         "bound": f"{__name__}:BOUND",
@@ -268,4 +323,8 @@ CHAIN = Group(
         "plan": f"{__name__}:PLAN",
         "verify": f"{__name__}:VERIFY",
     },
+    examples=(
+        Example("slowpath chain bound chain.yaml", "Guarantee the speed of a whole chain"),
+        Example("slowpath chain optimize chain.yaml -o faster", "Write faster programs"),
+    ),
 )

@@ -11,8 +11,9 @@ from slowpath.bounds.flags import (
     SECTION,
     written_options,
 )
-from slowpath.core.command import Command, Heading, argument
+from slowpath.core.command import Command, Example, Heading, argument, output_file
 from slowpath.core.formats import JSON, OUTPUT, STABLE, Formats
+from slowpath.core.quantities import duration
 
 _CODE = Heading("How to compile")
 _PROOF = Heading("Verification")
@@ -29,7 +30,7 @@ def _compile(args: Namespace) -> int:
 
 COMPILE = Command(
     (
-        "Compile a program of an object as the driver of the card would, and print the listing.",
+        "Compile a program for a SmartNIC as the driver of the card would",
         "slowpath bound can read the listing, with or without --source. The result of --verify "
         "goes to standard error.",
         "Exit codes: 0 fine, 1 --verify found a packet that card and kernel treat differently, "
@@ -37,39 +38,53 @@ COMPILE = Command(
         "is undecided, or --deadline or --memory ended the compilation.",
     ),
     (
-        argument("FILE", "A BPF object (*.bpf.o), or C source (*.bpf.c), which clang compiles."),
+        argument("FILE", "Object (*.bpf.o), or C source (*.bpf.c), which clang compiles"),
         SECTION,
         PROG_NAME,
         CFLAGS,
         _CODE.option(
             "--target NAME|FILE.toml",
-            "Compile for this target, a built-in one or a description (default: agilio-cx-2x40).",
+            "Compile for a built-in card or a description [default: agilio-cx-2x40]",
         ),
         MAP_ABI._replace(group=_CODE),
         BTF._replace(group=_CODE),
         _PROOF.flag(
             "--verify",
-            "Prove, path by path, that the program does the same on the card as in the "
-            "kernel. Ctrl-C, --deadline and --memory stop the proof.",
+            "Prove that the program does the same on the card",
+            "The proof compares card and kernel path by path. Ctrl-C, --deadline and --memory stop "
+            "it.",
         ),
         MTU._replace(group=_PROOF),
         _PROOF.option(
-            "--deadline SECONDS",
-            "Stop after this time, compilation and --verify together (default: 60; 0: none).",
-            type=float,
+            "--deadline TIME",
+            "Stop compilation and --verify after TIME [default: 60s]",
+            "0 means no limit.",
+            type=duration,
         ),
         _PROOF.option(
             "--memory SIZE",
-            "Stop if the work takes more memory than this (500M, 2G; default: half of the "
-            "memory that is free at the start).",
+            "Stop if memory exceeds SIZE [default: half of the free memory]",
+            "SIZE is such as 512MiB or 2G.",
+            common=False,
         ),
-        OUTPUT.option("-o, --output FILE", "Write the output to FILE."),
+        OUTPUT.option(
+            "-o, --output FILE",
+            "Write the result to FILE [default: standard output]",
+            type=output_file,
+        ),
         OUTPUT.flag(
             "--source",
-            "Add source lines and BPF instructions as comments before the card instructions "
-            "that were compiled from them.",
+            "Add source lines and BPF instructions as comments",
+            "Each comment is before the card instructions that were compiled from it.",
         ),
         _FORMATS.option(STABLE),
     ),
     _compile,
+    (
+        Example("slowpath compile filter.bpf.o", "Print the listing of the only XDP program"),
+        Example(
+            "slowpath compile filter.bpf.o -o filter.asm --source", "Write an annotated listing"
+        ),
+        Example("slowpath compile filter.bpf.o --verify", "Also prove that the card does the same"),
+    ),
 )

@@ -33,7 +33,7 @@ from slowpath.core.programs.selection import (
 )
 from slowpath.core.programs.sources import Clang, is_c, provenance, provenance_lines
 from slowpath.core.schema.compiled import Compiled, Verification
-from slowpath.core.terminal import error, note
+from slowpath.core.terminal import complain, error, note
 
 
 class Job(NamedTuple):
@@ -84,7 +84,7 @@ def compile_object(job: Job) -> ExitCode:
     if verification is None:
         return ExitCode.FINE
     for line in verdict(verification):
-        note(line)
+        complain(line)
     return judge(verification)
 
 
@@ -105,7 +105,7 @@ class _Results:
                 if job.report.format == "listing":
                     write_lines(job.report(compiled, source=job.source), job.output)
                 for deviation in compiled["deviations"]:
-                    note(f"note: {self._job.file}: {deviation}")
+                    complain(f"note: {self._job.file}: {deviation}")
             case ("verified", text):
                 self.verification = json.loads(text)
 
@@ -172,7 +172,7 @@ def _one_program(job: Job, found: objects.Object) -> objects.ProgramInfo:
         there_are = f"{job.file} has several programs: {list_programs(chosen)}"
         raise OptionError(job.selection.option, f"{there_are}; --prog-name NAME chooses one")
     if job.selection:
-        raise no_match(job.selection, [list_programs(programs)])
+        raise no_match(job.selection, programs)
     raise InputError(job.file, nothing_to_choose(others))
 
 

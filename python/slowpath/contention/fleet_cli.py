@@ -1,11 +1,12 @@
 """Declares the commands `slowpath contention place`, `suggest` and `profile`."""
 
 from slowpath.bounds.flags import WHERE
-from slowpath.contention.cli import CODES, FORMAT_HELP, NEEDS
+from slowpath.contention.cli import CODES, NEEDS
 from slowpath.contention.options import LENGTH, MIXES, POLICIES, POLICY, SURE
 from slowpath.contention.profiling.setup import PLANS
-from slowpath.core.command import Command, Heading, argument, within
+from slowpath.core.command import Command, Example, Heading, argument, output_folder, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
+from slowpath.core.quantities import duration
 
 ARRIVALS = Heading("Arrivals")
 PLACING = Heading("How to place")
@@ -19,86 +20,112 @@ _SUGGEST = Formats(
 _PROFILE = Formats("slowpath.contention.profiling.run", table="profile_text", json=JSON)
 MEASURED = KNOWN.option(
     "--measured FILE",
-    "Use measured mixes from this table (`mix`, `function`, `throughput`) instead of "
-    "predictions; repeated measurements have several rows.",
+    "Use measured mixes from this table instead of predictions",
+    "Columns are `mix`, `function` and `throughput`; repeated measurements have several rows.",
 )
 NOISE = KNOWN.option(
     "--noise SHARE",
-    "Set the standard deviation of one such measurement (0.01: 1 %%; default: learnt from "
-    "repeated measurements).",
+    "Set the standard deviation of a measurement [default: learnt]",
+    "0.01 is 1 %. The default is learnt from repeated measurements.",
+    common=False,
     type=within(float, 0, 1),
 )
 
 
 PLACE = Command(
     (
-        "Place arriving functions on a fleet of NICs, and report broken promises.",
-        "FLEET describes NICs and functions, with models and promises (shares of the solo "
-        "throughput); docs/reference/contention-files.md has its keys. Wastage is the number of "
-        "NICs in use beyond those of the best plan, which knows all arrivals beforehand, as a "
-        "share of the latter.",
-        f"{NEEDS} --scheduler needs the extra `fleet`.",
+        "Place arriving functions on a fleet of NICs",
+        "Reports broken promises and wasted NICs. FLEET describes NICs and functions, with models "
+        f"and promises (shares of the solo throughput). {NEEDS}",
+        "docs/reference/contention-files.md has the keys of FLEET. Wastage is the number of NICs "
+        "in use beyond those of the best plan, as a share of the latter. The best plan knows all "
+        "arrivals beforehand.",
         CODES,
     ),
     (
-        argument("FLEET", "A description of a fleet, in YAML."),
+        argument("FLEET", "Description of a fleet (YAML)"),
         ARRIVALS.option(
             "--arrivals FILE",
-            "Read the arrivals in order from this table: `function`, and `sla` unless the "
-            "fleet's applies.",
+            "Read the arrivals in order from this table",
+            "Columns are `function`, and `sla` unless the fleet's applies.",
         ),
         ARRIVALS.option(
             "--sequences N",
-            "Place N random sequences of arrivals instead of a table.",
+            "Place N random sequences of arrivals instead of a table",
             type=within(int, 1, 100_000),
         ),
         ARRIVALS.option(
             "--length N",
-            f"Set the number of arrivals in a random sequence (default: {LENGTH}).",
+            f"Set the arrivals in a random sequence [default: {LENGTH}]",
             type=within(int, 1, 1_000_000),
         ),
         ARRIVALS.option(
             "--expect N",
-            "Set the expected number of arrivals; bid-price plans for those still to come "
-            "(default: unknown).",
+            "Set the expected number of arrivals [default: unknown]",
+            "bid-price plans for those still to come.",
+            common=False,
             type=within(int, 1, 1_000_000),
         ),
-        ARRIVALS.option("--seed N", "Seed the random sequences (default: 0).", type=within(int, 0)),
+        ARRIVALS.option(
+            "--seed N",
+            "Seed the random sequences [default: 0]",
+            common=False,
+            type=within(int, 0),
+        ),
         PLACING.option(
             "--policy NAME",
-            f"Use this policy: {', '.join(POLICIES)}; may be repeated (default: {POLICY}).",
+            f"Use this policy; repeatable [default: {POLICY}]",
+            f"{', '.join(POLICIES[:-1])} or {POLICIES[-1]}.",
             choices=POLICIES,
             action="append",
         ),
         PLACING.option(
             "--sure SHARE",
-            "Keep promises with this probability (such as 0.9); without it, placement uses "
-            "predicted or measured values, which functions miss in half of all cases.",
+            "Keep promises with this probability, such as 0.9",
+            "Without it, placement uses predicted or measured values, which functions miss in half "
+            "of all cases.",
             type=within(float, 0.51, 0.999),
         ),
         MEASURED,
         NOISE,
         PLACING.option(
             "--truth FILE",
-            "Judge promises by the measured or simulated throughput of mixes in this table "
-            "(`mix`, `function`, `throughput`; default: judge by the models).",
+            "Judge promises by this table [default: by the models]",
+            "It has the measured or simulated throughput of mixes: `mix`, `function`, "
+            "`throughput`.",
+            common=False,
         ),
         PLACING.flag(
-            "--no-reference", "Skip the search for the best plan; wastage is then unknown."
+            "--no-reference",
+            "Skip the search for the best plan",
+            "Wastage is then unknown.",
+            common=False,
         ),
         WHERE.option(
             "--jobs N",
-            "Use N processes on this machine (default: one for each CPU).",
+            "Use N processes [default: one for each CPU]",
+            common=False,
             type=within(int, 1, 1024),
         ),
         WHERE.option(
             "--scheduler ADDRESS",
-            "Compute on the cluster of this Dask scheduler, such as tcp://host:8786; results "
-            "are the same.",
+            "Compute on the cluster of a Dask scheduler",
+            "ADDRESS is such as tcp://host:8786. Results are the same. Needs the extra `fleet`.",
+            common=False,
         ),
-        _PLACE.option(FORMAT_HELP),
+        _PLACE.option(),
     ),
     _PLACE.call("slowpath.contention.placement.run:run_place"),
+    (
+        Example(
+            "slowpath contention place fleet.yaml --arrivals arrivals.csv",
+            "Place the arrivals of a table",
+        ),
+        Example(
+            "slowpath contention place fleet.yaml --sequences 10 --policy greedy",
+            "Place random arrivals by another policy",
+        ),
+    ),
 )
 
 
@@ -107,19 +134,19 @@ SUGGESTING = Heading("What to measure")
 
 SUGGEST = Command(
     (
-        "Suggest mixes to measure before a fleet places functions in them.",
-        "FLEET is that of `slowpath contention place`, which relies on measurements up to their "
-        "noise, and on predictions up to their uncertainty. The suggested mixes are those that the "
-        "fleet would use if predictions were true, ordered by their number of NICs. With "
-        "--format csv, the output is a table for --measured, with empty throughputs to fill in.",
-        NEEDS,
+        "Suggest mixes of functions to measure",
+        "Lists the mixes that a fleet would use if predictions were true, ordered by their number "
+        f"of NICs. {NEEDS}",
+        "FLEET is that of slowpath contention place, which relies on measurements up to their "
+        "noise, and on predictions up to their uncertainty. With --format csv, the output is a "
+        "table for --measured, with empty throughputs to fill in.",
         CODES,
     ),
     (
-        argument("FLEET", "A description of a fleet, in YAML."),
+        argument("FLEET", "Description of a fleet (YAML)"),
         SUGGESTING.option(
             "--mixes N",
-            "Suggest at most N mixes (default: %(default)s).",
+            "Suggest at most N mixes",
             type=within(int, 1, 10_000),
             default=MIXES,
         ),
@@ -127,14 +154,20 @@ SUGGEST = Command(
         NOISE,
         SUGGESTING.option(
             "--sure SHARE",
-            "Set the probability with which later placements have to keep promises "
-            "(default: %(default)s).",
+            "Set the probability with which promises are kept later",
             type=within(float, 0.51, 0.999),
             default=SURE,
         ),
-        _SUGGEST.option(FORMAT_HELP),
+        _SUGGEST.option(),
     ),
     _SUGGEST.call("slowpath.contention.placement.run:run_suggest"),
+    (
+        Example("slowpath contention suggest fleet.yaml", "List the mixes that matter most"),
+        Example(
+            "slowpath contention suggest fleet.yaml --format csv -o mixes.csv",
+            "Write a table to fill in with measurements",
+        ),
+    ),
 )
 
 
@@ -143,38 +176,51 @@ _MEASURING = Heading("Measuring")
 
 PROFILE = Command(
     (
-        "Measure the throughput of a function beside competitors on this machine.",
+        "Measure the throughput of a function beside competitors",
         "A YAML file describes the function, its traffic, its competitors, and the effort of "
-        "measuring (docs/reference/contention-files.md). Each runs on a CPU of its own, "
-        "alternately alone and beside the others; blocks in which another program used the CPU are "
-        "repeated. The folder then has tables for `slowpath contention train`, and a record of the "
-        "machine and noise.",
-        NEEDS,
+        f"measuring (docs/reference/contention-files.md). {NEEDS}",
+        "Each runs on a CPU of its own, alternately alone and beside the others; blocks in which "
+        "another program used the CPU are repeated. The folder then has tables for slowpath "
+        "contention train, and a record of the machine and noise.",
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be used, or this machine lacks "
         "something, 4 stopped before all was measured.",
     ),
     (
-        argument("FILE", "The description, such as examples/contention/flow-monitor.yaml."),
+        argument("FILE", "Description of the function and its competitors (YAML)"),
         _MEASURING.option(
             "--mixes N",
-            "Measure N mixes of traffic and competitors (default: as in the file).",
+            "Measure N mixes of traffic and competitors [default: as in FILE]",
             type=within(int, 1, 100_000),
         ),
         _MEASURING.option(
             "--plan",
-            "Choose mixes at random, on a grid, adaptively where traffic makes a difference "
-            "(the paper's Algorithm 1), or where a model is least sure (default: as in the file).",
+            "Choose mixes by this plan [default: as in FILE]",
+            "At random, on a grid, adaptively where traffic makes a difference (the paper's "
+            "Algorithm 1), or where a model is least sure.",
             choices=PLANS,
         ),
         _MEASURING.option(
-            "--deadline SECONDS",
-            "Stop after this time, and keep the measurements made by then.",
-            type=within(float, 0),
+            "--deadline TIME",
+            "Stop after TIME and keep the measurements [default: no limit]",
+            type=within(duration, 0),
         ),
         OUTPUT.option(
-            "-o, --output FOLDER", "Write the tables and the record to this folder.", required=True
+            "-o, --output FOLDER",
+            "Write the tables and the record to FOLDER",
+            required=True,
+            type=output_folder,
         ),
-        _PROFILE.option("Select the format of standard output; json is the record"),
+        _PROFILE.option("json is the record."),
     ),
     _PROFILE.call("slowpath.contention.profiling.run:run"),
+    (
+        Example(
+            "slowpath contention profile monitor.yaml -o monitor",
+            "Measure all mixes of a description",
+        ),
+        Example(
+            "slowpath contention profile monitor.yaml -o quick --mixes 20 --deadline 10m",
+            "Measure twenty mixes for at most ten minutes",
+        ),
+    ),
 )

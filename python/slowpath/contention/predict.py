@@ -1,7 +1,6 @@
 """Runs the commands `slowpath contention predict` and `evaluate`."""
 
 import gc
-import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_error, write_text
 from slowpath.core.pictures import check_picture
-from slowpath.core.terminal import is_terminal, note, tell
+from slowpath.core.terminal import note, shows_progress, tell
 
 if TYPE_CHECKING:
     from slowpath.contention.columns import Query
@@ -239,7 +238,7 @@ def _evaluated(given: Namespace, rows: "Rows", names: Sequence[str]) -> "list[Ev
     from slowpath.contention.memory.selection import candidates_and_baselines
 
     protocol = Protocol(given.repetitions, given.confidence / 100)
-    live = is_terminal(sys.stderr)
+    live = shows_progress()
     recipes = (
         [RECIPES[name] for name in names] if names else [*candidates_and_baselines(rows), None]
     )

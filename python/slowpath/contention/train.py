@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from slowpath.contention.options import quiet_libraries, read_recipe
 from slowpath.contention.profiling.folder import Declared, declared_by
 from slowpath.contention.saved import need
+from slowpath.core.command import STANDARD_OUTPUT
 from slowpath.core.errors import ExitCode, InputError, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, write_text
-from slowpath.core.terminal import note
+from slowpath.core.terminal import note, out
 
 if TYPE_CHECKING:
     from slowpath.contention.columns import MemoryProfile, Mixes
@@ -42,9 +43,12 @@ def train(given: Namespace, reporter: Reporter) -> ExitCode:
     declared = declared_by(given.table)
     with quiet_libraries():
         model = learned(tables, given, declared)
-    if given.output is not None:
-        write_text(given.output, written(model) + "\n")
-    reporter.write(model)
+    if given.output == STANDARD_OUTPUT:
+        out(written(model))
+    else:
+        if given.output is not None:
+            write_text(given.output, written(model) + "\n")
+        reporter.write(model)
     _warn(model, declared)
     return ExitCode.FINE
 

@@ -6,12 +6,15 @@ Every run of the command line imports this module, so it imports only fast modul
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 Number = TypeVar("Number", bound=float)
 
 _WRITTEN = {"--output", "--html", "--plot", "--placement-out", "--coalescing-out"}
 """Names of options whose value can be the name of an output file."""
+STANDARD_OUTPUT = "-"
+"""Value of `--output` that stands for standard output."""
 ARGUMENTS = "Arguments"
 """Heading above the positional arguments in help texts."""
 
@@ -22,6 +25,10 @@ class Option(NamedTuple):
     group: str
     names: tuple[str, ...]
     settings: Mapping[str, Any]
+    help: str  # one line, imperative, without a full stop
+    more: str = ""  # further sentences, for `--help-all`
+    common: bool = True  # in `--help`; other options are only in `--help-all`
+    folders: bool = False  # a folder as value stands for the program files below it
 
     @property
     def writes(self) -> bool:
@@ -37,13 +44,34 @@ class Option(NamedTuple):
         return not self.writes and (self.group == ARGUMENTS or "FILE" in metavar)
 
     @property
+    def is_flag(self) -> bool:
+        """Return true if the option takes no value."""
+        return self.settings.get("action") == "store_true" or self.settings.get("nargs") == 0
+
+    @property
+    def summary(self) -> str:
+        """Return the line of help, with the default that argparse knows."""
+        default = self.settings.get("default")
+        if "[default:" in self.help or default in (None, False, "", [], "==SUPPRESS=="):
+            return self.help
+        shown = f"{default:g}" if isinstance(default, float) else default
+        return f"{self.help} [default: {shown}]"
+
+    @property
     def _writes_packets(self) -> bool:
         """Return true for `--pcap` of commands that write packets; other commands read them."""
-        return self.names == ("--pcap",) and str(self.settings.get("help")).startswith("Write ")
+        return self.names == ("--pcap",) and self.help.startswith("Write ")
 
-    def with_help(self, help_text: str) -> "Option":
+    def with_help(self, help_text: str, more: str = "") -> "Option":
         """Return a copy of this option with another help text."""
-        return self._replace(settings={**self.settings, "help": help_text})
+        return self._replace(help=help_text, more=more)
+
+
+class Example(NamedTuple):
+    """A command line, and a line that tells what it is for."""
+
+    command: str
+    shows: str
 
 
 class Command(NamedTuple):
@@ -52,9 +80,10 @@ class Command(NamedTuple):
     The function returns the exit code.
     """
 
-    help: Sequence[str]  # paragraphs; the first is the summary
+    help: Sequence[str]  # paragraphs; the first two are in `--help`, all in `--help-all`
     options: Sequence[Option]
     run: Callable[[Namespace], int]
+    examples: Sequence[Example] = ()
 
 
 class Group(NamedTuple):
@@ -67,6 +96,8 @@ class Group(NamedTuple):
     options: Sequence[Option]  # flags that work without a command
     commands: Mapping[str, str]  # object reference of each command, by its name
     file_command: str | None = None  # command that runs if a file is named instead of a command
+    examples: Sequence[Example] = ()
+    hidden: Mapping[str, str] = MappingProxyType({})  # commands that no help lists
 
 
 def load(reference: str) -> Any:  # noqa: ANN401 - the caller knows the type
@@ -88,7 +119,9 @@ class Heading(str):
 
     __slots__ = ()
 
-    def option(self, usage: str, help_text: str, **settings: object) -> Option:
+    def option(
+        self, usage: str, help_text: str, more: str = "", *, common: bool = True, **settings: object
+    ) -> Option:
         """Return an option that takes a value, with parameters of `argparse.add_argument`.
 
         `usage` has the names and the value's name, as in the help: `-o, --output FILE`.
@@ -96,17 +129,30 @@ class Heading(str):
         *short, last = usage.split(", ")
         name, _, metavar = last.partition(" ")
         value = {"metavar": metavar} if metavar else {}
-        return Option(self, (*short, name), {**value, "help": help_text, **settings})
+        return Option(self, (*short, name), {**value, **settings}, help_text, more, common)
 
-    def flag(self, usage: str, help_text: str) -> Option:
+    def flag(self, usage: str, help_text: str, more: str = "", *, common: bool = True) -> Option:
         """Return an option that is given without a value, such as `--no-cache`."""
-        return self.option(usage, help_text, action="store_true")
+        return self.option(usage, help_text, more, common=common, action="store_true")
 
 
-def argument(metavar: str, help_text: str, number: str | None = None) -> Option:
-    """Return a positional argument; `number` is its `nargs`, such as `+` for one or more values."""
+def argument(
+    metavar: str,
+    help_text: str,
+    number: str | None = None,
+    more: str = "",
+    *,
+    folders: bool = False,
+    **settings: object,
+) -> Option:
+    """Return a positional argument; `number` is its `nargs`, such as `+` for one or more values.
+
+    With `folders`, a folder stands for the program files below it. `settings` are further
+    parameters of `argparse.add_argument`.
+    """
     name = metavar.partition(".")[0].lower()
-    return Option(ARGUMENTS, (name,), {"metavar": metavar, "help": help_text, "nargs": number})
+    whole = {"metavar": metavar, "nargs": number, **settings}
+    return Option(ARGUMENTS, (name,), whole, help_text, more, folders=folders)
 
 
 def within(
@@ -123,3 +169,15 @@ def within(
 
     number.__name__ = read.__name__  # argparse shows it: `invalid int value`
     return number
+
+
+def output_file(text: str) -> str | None:
+    """Read the value of an option for an output file: None, standard output, for `-`."""
+    return None if text == STANDARD_OUTPUT else text
+
+
+def output_folder(text: str) -> str:
+    """Read the value of an option for an output folder, which standard output cannot replace."""
+    if text == STANDARD_OUTPUT:
+        raise ArgumentTypeError("- is standard output, and this command writes a folder")
+    return text

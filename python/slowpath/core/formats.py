@@ -15,8 +15,8 @@ OUTPUT = Heading("Output")
 """Heading in help texts above the options that control the output."""
 JSON = f"{__name__}:json_report"
 """Reference to the reporter of commands whose reports are already JSON documents."""
-STABLE = "Format of the output; json is stable"
-BOTH_STABLE = "Format of the output; json and csv are stable"
+STABLE = "json is stable."
+BOTH_STABLE = "json and csv are stable."
 Lines = Iterable[Line | str]
 
 
@@ -58,11 +58,11 @@ class Formats:
             name: one if ":" in one else f"{module}:{one}" for name, one in reporters.items()
         }
 
-    def option(self, help_text: str = BOTH_STABLE) -> Option:
-        """Return the command-line option `--format`."""
+    def option(self, remark: str = BOTH_STABLE) -> Option:
+        """Return the command-line option `--format`; the help has a remark about the formats."""
         names = tuple(self._references)
-        about = f"{help_text} (default: %(default)s)."
-        return OUTPUT.option("--format", about, choices=names, default=names[0])
+        about = f"Print {', '.join(names[:-1])} or {names[-1]}"
+        return OUTPUT.option("--format FORMAT", about, remark, choices=names, default=names[0])
 
     def reporter(self, name: str) -> Reporter:
         """Return the function that formats reports in the format `name`."""

@@ -8,6 +8,7 @@ import time
 from argparse import Namespace
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 
 from slowpath.core.command import Option
 from slowpath.core.errors import InputError, OptionError
@@ -15,6 +16,9 @@ from slowpath.core.errors import InputError, OptionError
 _LARGEST_MEBIBYTES = 256
 """Maximum size of a file, far above that of programs, so that `/dev/zero` cannot fill the memory.
 """
+
+STANDARD_INPUT = "-"
+"""Name of standard input as a file."""
 
 _pipes_until: float | None = None
 """Time on the monotonic clock until which pipes may be read; None if there is no limit."""
@@ -24,15 +28,18 @@ NO_SUCH_FILE = "no such file"
 
 
 def read_program(file: str) -> bytes:
-    """Read a program file.
+    """Read a program file, or standard input for `-`.
 
     Raises:
         InputError: if it cannot be read.
     """
     limit = _LARGEST_MEBIBYTES << 20
     try:
-        if stat.S_ISFIFO(os.stat(file).st_mode):
-            data = _from_pipe(file, limit + 1)
+        if file == STANDARD_INPUT:
+            data = _standard_input(limit + 1)
+        elif stat.S_ISFIFO(os.stat(file).st_mode):
+            # Without O_NONBLOCK, opening a pipe without a writer would block forever.
+            data = _from_pipe(file, os.open(file, os.O_RDONLY | os.O_NONBLOCK), limit + 1)
         else:
             with open(file, "rb") as stream:
                 data = stream.read(limit + 1)
@@ -47,21 +54,25 @@ def read_program(file: str) -> bytes:
     return data
 
 
+@cache
+def _standard_input(limit: int) -> bytes:
+    """Read standard input, which is read once and may be named several times."""
+    return _from_pipe(STANDARD_INPUT, os.dup(0), limit)
+
+
 def read_pipes_within(seconds: float | None) -> None:
     """Limit the time for reading all pipes together, starting now; None removes the limit."""
     global _pipes_until  # noqa: PLW0603 - files are read in many places
     _pipes_until = None if seconds is None else time.monotonic() + seconds
 
 
-def _from_pipe(file: str, limit: int) -> bytes:
-    """Read a pipe until its end, but at most `limit` bytes.
+def _from_pipe(file: str, descriptor: int, limit: int) -> bytes:
+    """Read a pipe until its end, but at most `limit` bytes, and close it.
 
     Raises:
         InputError: if the writer does not close the pipe in time.
     """
     parts = list[bytes]()
-    # Without O_NONBLOCK, opening a pipe without a writer would block forever.
-    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
     try:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
@@ -123,8 +134,12 @@ def check_output(option: str, output: str | None, read: Iterable[str]) -> None:
     Raises:
         OptionError: if it is an input file; the error names `option`.
     """
-    if output is not None and any(is_same_file(output, file) for file in read):
-        raise OptionError(option, f"{output} is read, and would be overwritten")
+    if output is None:
+        return
+    for file in read:
+        if is_same_file(output, file):
+            what = "it" if file == output else f"the input {file}"
+            raise OptionError(option, f"{output}: {what} is read, and would be overwritten")
 
 
 def check_written(options: Iterable[Option], args: Namespace) -> None:
@@ -145,6 +160,15 @@ def check_written(options: Iterable[Option], args: Namespace) -> None:
                 if os.path.realpath(file) == os.path.realpath(other) or is_same_file(file, other):
                     raise OptionError(option.names[-1], f"{file} is written for {name} as well")
             written.append((option.names[-1], file))
+
+
+def expand_folders(options: Iterable[Option], args: Namespace) -> None:
+    """Replace folders among the arguments by the program files below them, where options allow."""
+    for option in options:
+        if option.folders and any(map(os.path.isdir, args.file)):
+            from slowpath.core.folders import expanded
+
+            args.file = expanded(args.file)
 
 
 def _values(option: Option, args: Namespace) -> list[str]:
@@ -194,24 +218,60 @@ def replace_file(file: str, data: bytes) -> None:
     Raises:
         OSError: if the file cannot be written; it is then unchanged.
     """
-    path = os.path.realpath(file)
-    if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, "wb") as stream:
-            stream.write(data)
-        return
-    temporary = _temporary_name(path)
+    new = NewFile(file)
     try:
-        with open(temporary, "xb") as stream:
+        with open(new.descriptor, "wb") as stream:
             stream.write(data)
             stream.flush()
-            _keep_attributes(path, stream.fileno())
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except BaseException:
+            new.keep()
+    finally:
         with suppress(OSError):
-            os.unlink(temporary)
-        raise
-    _sync(os.path.dirname(path))
+            new.discard()
+
+
+class NewFile:
+    """A new file that replaces a file of the user atomically when it is complete.
+
+    Links are followed. A device or a pipe is not replaced, but written to.
+    """
+
+    def __init__(self, file: str) -> None:
+        """Create the new file in the same folder, and open it for writing.
+
+        Raises:
+            OSError: if it cannot be created.
+        """
+        self._path = os.path.realpath(file)
+        self._temporary: str | None = None
+        if os.path.exists(file) and not os.path.isfile(file):
+            self.descriptor = os.open(file, os.O_WRONLY)  # /dev/stderr can lead to an unnamed pipe
+            return
+        self._temporary = _temporary_name(self._path)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        self.descriptor = os.open(self._temporary, flags, 0o666)
+
+    def keep(self) -> None:
+        """Replace the user's file by the new one, whose content was flushed.
+
+        Raises:
+            OSError: if that is impossible; the user's file is then unchanged.
+        """
+        if self._temporary is None:
+            return
+        _keep_attributes(self._path, self.descriptor)
+        os.fsync(self.descriptor)
+        os.replace(self._temporary, self._path)
+        self._temporary = None
+        _sync(os.path.dirname(self._path))
+
+    def discard(self) -> None:
+        """Remove the new file, unless it replaced the user's file.
+
+        Raises:
+            OSError: if it cannot be removed.
+        """
+        if self._temporary is not None:
+            os.unlink(self._temporary)
 
 
 def check_writable(file: str) -> None:
@@ -224,7 +284,7 @@ def check_writable(file: str) -> None:
     try:
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if os.path.exists(path) and not os.path.isfile(path):
+        if os.path.exists(file) and not os.path.isfile(file):
             return
         temporary = _temporary_name(path)
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

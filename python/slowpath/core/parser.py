@@ -5,13 +5,13 @@ other options, argparse creates a help formatter, which queries the width of the
 """
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from slowpath.core.command import ARGUMENTS, Command, Group, Heading, Option, load
+from slowpath.core import terminal
+from slowpath.core.command import Command, Group, Heading, output_file
 from slowpath.core.errors import ExitCode
 from slowpath.core.printable import one_line
-from slowpath.core.terminal import out_lines, tell
 
 # Argparse looks up translations of its texts. This package has none, and gettext takes a
 # millisecond in every run and would even use the catalogue of another program.
@@ -19,23 +19,62 @@ vars(argparse)["_"] = lambda text: text
 GENERAL = Heading("General")
 _TAKES_OPTIONS = "--cflags"
 """The option whose value consists of another program's options."""
-_FIRST_COLUMN = 34
-"""Maximum width of the first column of help texts; longer option names get their own line."""
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that prints the usage before an error, and the error in one line."""
+    """An argument parser that reports an error in one line, with the usage below."""
+
+    def __init__(self, path: str, member: Command | Group) -> None:
+        # Without a usage, argparse formats one whenever it parses.
+        super().__init__(prog=path, usage=path, add_help=False, allow_abbrev=False)
+        self.path, self.member = path, member
+        self.own_output = any("--output" in one.names for one in member.options)
+        redirected = isinstance(member, Command) and not self.own_output
+        output = (_OUTPUT_OPTION,) if redirected else ()
+        self.entries = (*member.options, *output, *GENERAL_OPTIONS)
+        groups: dict[str, Any] = {}
+        for entry in self.entries:
+            if entry.group not in groups:
+                groups[entry.group] = self.add_argument_group(entry.group)
+            groups[entry.group].add_argument(*entry.names, **entry.settings)
+
+    def help_page(self, *, everything: bool) -> str:
+        """Return the help text; with `everything`, that of `--help-all`."""
+        from slowpath.core.help import help_text
+
+        return help_text(self.path, self.member, self.entries, everything=everything)
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage, a hint to the help, and the error; exit."""
-        hint = f"Usage: {self.usage}\nTry '{self.prog} -h' for help."
-        self.exit(ExitCode.USAGE, f"{hint}\n\nError: {one_line(message)}\n")
+        """Print the error, the usage, and a hint to the help; exit."""
+        from slowpath.core.help import usage
+
+        shown = message.removeprefix("argument ")
+        hint = f"Usage: {usage(self.path, self.member)}\nTry '{self.path} --help' for help."
+        self.exit(ExitCode.USAGE, f"error: {one_line(shown)}\n\n{hint}\n")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """Exit, even if the message cannot be written."""
         if message:
-            tell(message)
+            terminal.tell(message)
         raise SystemExit(status)
+
+    def reject(self, words: Sequence[str]) -> NoReturn:
+        """Report words that no option or argument of the command takes; exit."""
+        from slowpath.core.suggestions import did_you_mean
+
+        word = next((word for word in words if word.startswith("-")), words[0])
+        if not word.startswith("-"):
+            self.error(f"unexpected argument {word!r}")
+        name = word.partition("=")[0]
+        known = [name for entry in self.entries for name in entry.names if name.startswith("--")]
+        self.error(f"no option {name!r}{did_you_mean(name, known)}")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401 - argparse
+        """Check that a value is one of the choices; called by argparse."""
+        if action.choices is not None and value not in action.choices:
+            from slowpath.core.suggestions import unknown
+
+            raise argparse.ArgumentError(action, unknown("value", str(value), action.choices))
 
 
 class PrintAction(argparse.Action):
@@ -46,67 +85,86 @@ class PrintAction(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         """Print the text and exit; called by argparse."""
-        out_lines(self.const(parser).rstrip().splitlines())
+        terminal.out_lines(self.const(parser).rstrip().splitlines())
         parser.exit()
 
 
-class _Formatter(argparse.HelpFormatter):
-    """Formatter whose help texts are the same in every version of Python."""
+class _QuietAction(argparse.Action):
+    """The option `--quiet`."""
 
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=_FIRST_COLUMN)
+    def __call__(self, *_: object) -> None:
+        """Suppress progress and notes; called by argparse."""
+        terminal.be_quiet()
 
-    def add_usage(
+
+class _ColourAction(argparse.Action):
+    """The option `--color`."""
+
+    def __call__(
         self,
-        usage: str | None,
-        actions: Iterable[argparse.Action],
-        groups: Iterable["argparse._MutuallyExclusiveGroup"],
-        prefix: str | None = "Usage: ",
+        _parser: object,
+        _namespace: object,
+        when: Any,  # noqa: ANN401 - one of the choices
+        _option: object = None,
     ) -> None:
-        """Add the usage line with the prefix `Usage:`; argparse itself writes `usage:`."""
-        super().add_usage(usage, actions, groups, prefix)
-
-    def _format_action_invocation(self, action: argparse.Action) -> str:
-        """Format options as `-s, --section GLOB`, as argparse does since Python 3.13."""
-        if not action.option_strings or action.nargs == 0:
-            return super()._format_action_invocation(action)
-        return f"{', '.join(action.option_strings)} {self._format_args(action, '')}"
+        """Choose when output has styles; called by argparse."""
+        terminal.choose_styles(terminal.Styles(when))
 
 
-_HELP = GENERAL.option(
-    "-h, --help",
-    "Show this message and exit.",
-    action=PrintAction,
-    nargs=0,
-    const=Parser.format_help,
+_OUTPUT_OPTION = Heading("Output").option(
+    "-o, --output FILE",
+    "Write the result to FILE [default: standard output]",
+    type=output_file,
 )
+"""Option of commands without an own option `--output`."""
+GENERAL_OPTIONS = (
+    GENERAL.option(
+        "-h, --help",
+        "Print this help; --help-all adds rarer options and details",
+        action=PrintAction,
+        nargs=0,
+        const=lambda parser: parser.help_page(everything=False),
+        default=argparse.SUPPRESS,
+    ),
+    GENERAL.option(
+        "--help-all",
+        "Print the help with all options and details",
+        common=False,
+        action=PrintAction,
+        nargs=0,
+        const=lambda parser: parser.help_page(everything=True),
+        default=argparse.SUPPRESS,
+    ),
+    GENERAL.option(
+        "-q, --quiet",
+        "Suppress progress and notes on standard error",
+        "Errors, and warnings that change the meaning of a result, are still printed.",
+        common=False,
+        action=_QuietAction,
+        nargs=0,
+        default=argparse.SUPPRESS,
+    ),
+    GENERAL.option(
+        "--color",
+        "Use colours and links: on terminals, always or never [default: auto]",
+        "The variables NO_COLOR, FORCE_COLOR, CLICOLOR and CLICOLOR_FORCE change the default.",
+        common=False,
+        action=_ColourAction,
+        choices=tuple(terminal.Styles),
+        default=argparse.SUPPRESS,
+    ),
+)
+"""Options of all commands. Those that change output take effect when they are parsed."""
 
 
-def command_parser(path: str, command: Command) -> Parser:
-    """Return the parser of a command; `path` is its full name, such as `slowpath bound`."""
-    arguments = [entry.settings for entry in command.options if entry.group == ARGUMENTS]
-    words = [_usage_word(one["metavar"], one["nargs"]) for one in arguments]
-    parser = _parser(path, ["[OPTIONS]", *words], command.help)
-    _fill(parser, command.options)
-    return parser
-
-
-def _usage_word(metavar: str, number: str | None) -> str:
-    """Return an argument as it appears in the usage line; `number` is its `nargs`."""
-    if number == "?":
-        return f"[{metavar}]"
-    return f"{metavar}..." if number else metavar
-
-
-def group_parser(path: str, group: Group) -> Parser:
-    """Return a parser for a group of commands, used if the arguments call none of them."""
-    command = "COMMAND" if group.file_command is None else "{COMMAND,FILE}"
-    parser = _parser(path, ["[OPTIONS]", command, "[ARGS]..."], group.help)
-    commands = parser.add_subparsers(title="Commands", metavar="COMMAND", prog=path)
-    for name, reference in group.commands.items():
-        commands.add_parser(name, help=load(reference).help[0], add_help=False)
-    _fill(parser, group.options)
-    return parser
+def split_general(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split words in front of a command into options that all commands have, and the rest."""
+    rest, leading = list(words), list[str]()
+    while rest and (rest[0] in {"-q", "--quiet", "--color"} or rest[0].startswith("--color=")):
+        count = 2 if rest[0] == "--color" else 1
+        leading += rest[:count]
+        del rest[:count]
+    return leading, rest
 
 
 def read(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
@@ -118,9 +176,13 @@ def read(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     end = words.index("--") if "--" in words else len(words)
     options = [word for word in words[:end] if word.startswith("-")]
     if any("--" in {word[2:], word.partition("=")[2]} for word in options):
-        parser.error("-- is no value of an option")
+        parser.error("-- is not a value of an option")
     files = [f"./{word}" if word.startswith("-") else word for word in words[end + 1 :]]
-    return parser.parse_intermixed_args([*_joined(words[:end]), *words[end : end + 1], *files])
+    joined = [*_joined(words[:end]), *words[end : end + 1], *files]
+    args, unknown = parser.parse_known_intermixed_args(joined)
+    if unknown:
+        parser.reject(unknown)
+    return args
 
 
 def _joined(words: Sequence[str]) -> list[str]:
@@ -132,25 +194,3 @@ def _joined(words: Sequence[str]) -> list[str]:
         else:
             joined.append(word)
     return joined
-
-
-def _parser(path: str, words: Iterable[str], paragraphs: Iterable[str]) -> Parser:
-    parser = Parser(
-        prog=path,
-        usage=" ".join([path, *words]),
-        formatter_class=_Formatter,
-        add_help=False,
-        allow_abbrev=False,
-    )
-    for paragraph in paragraphs:  # a `description` would merge them into one
-        parser.add_argument_group(description=paragraph)
-    return parser
-
-
-def _fill(parser: Parser, options: Iterable[Option]) -> None:
-    """Add options to a parser, in groups in the order of their first options."""
-    groups: dict[str, Any] = {}
-    for entry in (*options, _HELP):
-        if entry.group not in groups:
-            groups[entry.group] = parser.add_argument_group(entry.group)
-        groups[entry.group].add_argument(*entry.names, **entry.settings)

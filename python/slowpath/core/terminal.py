@@ -1,12 +1,15 @@
 """Writes styled lines, progress lines and aligned tables to the terminal.
 
-Styles are ECMA-48 (ANSI) sequences, on terminals that support them. The variable NO_COLOR turns
-colours off (https://no-color.org).
+Styles are ECMA-48 (ANSI) sequences. `--color` decides if there are any; by default, environment
+variables and the terminal do: NO_COLOR (https://no-color.org) turns colours off, FORCE_COLOR
+(https://force-color.org), CLICOLOR and CLICOLOR_FORCE (https://bixense.com/clicolors) turn styles
+on or off.
 """
 
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from enum import StrEnum
 from types import TracebackType
 from typing import NamedTuple, NoReturn, Self, TextIO
 
@@ -15,6 +18,37 @@ from slowpath.core.printable import aligned_line, one_line
 
 _EFFECTS = {"bold": "1", "dim": "2"}
 _COLOURS = {"red": "31", "green": "32", "yellow": "33"}
+
+
+class Styles(StrEnum):
+    """Values of `--color`."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class _Settings:
+    """Settings of this process: general options, which all commands have."""
+
+    quiet = False
+    styles = Styles.AUTO
+    output = "standard output"
+
+
+def be_quiet() -> None:
+    """Suppress progress and notes on standard error from now on."""
+    _Settings.quiet = True
+
+
+def name_output(file: str | None) -> None:
+    """Set the name of standard output in errors; None if it is not a file that the user named."""
+    _Settings.output = "standard output" if file is None else file
+
+
+def choose_styles(when: Styles) -> None:
+    """Decide when output has styles."""
+    _Settings.styles = when
 
 
 class Line(NamedTuple):
@@ -61,19 +95,22 @@ def out_lines(lines: Iterable[Line | str]) -> None:
     Line ends within a line become spaces. The exit code distinguishes a closed pipe from other
     failures.
     """
-    styled = is_terminal(sys.stdout)
+    styled = has_styles(sys.stdout)
     written = list(lines)  # outside of `try`, which catches write errors only
+    linked = _linker() if styled else None
     try:
         for line in written:
             text, style = line if isinstance(line, Line) else (line, "")
             text = aligned_line(text)
+            if linked is not None:
+                text = linked(text)
             sys.stdout.write(_styled(text, style) if styled and style else text)
             sys.stdout.write("\n")
         sys.stdout.flush()
     except BrokenPipeError:
         _leave(ExitCode.BROKEN_PIPE)
     except OSError as problem:
-        error("standard output", f"cannot be written: {(problem.strerror or '').lower()}")
+        error(_Settings.output, f"cannot be written: {(problem.strerror or '').lower()}")
         _leave(ExitCode.INPUT)
 
 
@@ -88,12 +125,18 @@ def error(subject: str, message: str) -> None:
     The subject is not repeated if the message starts with it (`SUBJECT:LINE: ...`).
     """
     named = message.startswith(f"{subject}:")
-    note(f"error: {message}" if named else f"error: {subject}: {message}")
+    complain(f"error: {message}" if named else f"error: {subject}: {message}")
+
+
+def complain(text: str) -> None:
+    """Write one line to standard error, even with `--quiet`: an error, or a part of one."""
+    tell(one_line(text) + "\n")
 
 
 def note(text: str) -> None:
-    """Write one line to standard error."""
-    tell(one_line(text) + "\n")
+    """Write one line to standard error; with `--quiet`, only a warning about a result."""
+    if not _Settings.quiet or text.startswith("warning:"):
+        complain(text)
 
 
 def tell(text: str) -> None:
@@ -105,8 +148,30 @@ def tell(text: str) -> None:
         _discard(sys.stderr)
 
 
+def _linker() -> Callable[[str], str] | None:
+    """Return the function that adds links to a line; None if the terminal does not support them."""
+    if not is_terminal(sys.stdout):
+        return None
+    from slowpath.core.links import terminal_has_links, with_links
+
+    return with_links if terminal_has_links() else None
+
+
+def has_styles(stream: TextIO) -> bool:
+    """Return true if output to a stream has styles, by `--color`, the environment, the terminal."""
+    if _Settings.styles is not Styles.AUTO:
+        return _Settings.styles is Styles.ALWAYS
+    forced = (os.environ.get("FORCE_COLOR", ""), os.environ.get("CLICOLOR_FORCE", ""))
+    if any(one not in {"", "0"} for one in forced) and not os.environ.get("NO_COLOR"):
+        return True
+    if os.environ.get("CLICOLOR") == "0" or "0" in forced[:1]:
+        return False
+    return is_terminal(stream)
+
+
 def _styled(text: str, style: str) -> str:
-    known = _EFFECTS if os.environ.get("NO_COLOR") else _EFFECTS | _COLOURS
+    careful = os.environ.get("NO_COLOR") and _Settings.styles is Styles.AUTO
+    known = _EFFECTS if careful else _EFFECTS | _COLOURS
     codes = ";".join(known[word] for word in style.split() if word in known)
     return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
 
@@ -124,6 +189,11 @@ def _discard(stream: TextIO) -> None:
     os.close(nowhere)
 
 
+def shows_progress() -> bool:
+    """Return true if a progress line can be shown: on a terminal, without `--quiet`."""
+    return is_terminal(sys.stderr) and not _Settings.quiet
+
+
 _CLEAR = "\r\x1b[K"
 _MINUTE = 60.0
 
@@ -132,7 +202,7 @@ class LiveLine:
     """A progress line that is shown only on terminals and disappears when the work ends."""
 
     def __init__(self) -> None:
-        self.live = is_terminal(sys.stderr)
+        self.live = shows_progress()
 
     def __enter__(self) -> Self:
         return self

@@ -8,7 +8,7 @@ from slowpath.bounds.requirement import reproduce
 from slowpath.core.errors import ExitCode, OptionError, worst
 from slowpath.core.formats import Reporter
 from slowpath.core.programs.selection import Selection
-from slowpath.core.terminal import error, note
+from slowpath.core.terminal import complain, error
 from slowpath.diff.columns import Row, change_of, make_row
 from slowpath.diff.filters import (
     AllowOptions,
@@ -86,7 +86,7 @@ def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
     options.report.write(report)
     for failure, command in zip(stopped, commands, strict=True):
         error(failure.row.pair.label, failure.reason)
-        note(f"reproduce: {command}")
+        complain(f"reproduce: {command}")
     undecided = old.undecided + new.undecided
     failed = [f for f in stopped if not (f.unknown and any(r in undecided for r in f.row.pair))]
     codes = [*old.codes, *new.codes, ExitCode.FAILED if failed else ExitCode.FINE]

@@ -2,8 +2,9 @@
 
 from argparse import ArgumentTypeError
 
-from slowpath.core.command import Command, Group, Heading, argument, within
+from slowpath.core.command import Command, Example, Group, Heading, argument, output_file, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
+from slowpath.core.quantities import duration
 from slowpath.insights.options import (
     BLOCK_LIMIT,
     CFLAGS,
@@ -20,7 +21,6 @@ from slowpath.insights.options import (
     TRAFFIC,
 )
 
-_STABLE = "Set the output format; json and csv are stable"
 CODES = "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, used or written."
 NEEDS = "Needs the extra `insights`: pip install slowpath[insights]."
 _ACCELERATORS = Formats(
@@ -52,16 +52,17 @@ _ADVICE = Formats(
 )
 PREDICTIONS = OUTPUT.option(
     "-o, --output FILE",
-    "Write the predictions to FILE, whose name ends in .csv or .json, instead of standard output.",
+    "Write the predictions to FILE (.csv, .json)",
+    type=output_file,
 )
 
 INSIGHTS = Group(
     (
-        "Predict the needs of a network function on a SmartNIC before porting it, and advise how "
-        "to port it.",
+        "Advise how to port a network function to a SmartNIC",
         "slowpath insights FILE [OPTIONS] advises how to port the function in a source (.c, .cc, "
-        ".ll, ...); slowpath insights FILE --help lists its options. For a file named like a "
-        "command, write its path: ./counts.",
+        ".ll, ...); slowpath insights FILE --help lists its options. The commands predict single "
+        "needs of a function before it is ported.",
+        "For a file named like a command, write its path: ./counts.",
     ),
     (),
     {
@@ -74,22 +75,33 @@ INSIGHTS = Group(
         "accelerators": "slowpath.insights.cli:ACCELERATORS",
     },
     "slowpath.insights.cli:ADVICE",
+    (
+        Example("slowpath insights nat.cc", "Advise how to port the function in a source"),
+        Example("slowpath insights counts nat.cc --traffic nat.pcap", "Count memory accesses"),
+    ),
 )
 
 
 ACCELERATORS = Command(
     (
-        "Find functions that an accelerator could replace: CRC, checksums, hashes, ciphers, "
-        "longest prefix match.",
-        "A match is proved by running the function and a reference on random inputs; its "
-        "parameters are recovered from the outputs. Functions that only look similar are listed "
-        "separately. Code runs in separate processes without access to files and network; "
-        "docs/explanation/insights-accelerators.md describes this confinement and its limits.",
-        NEEDS,
+        "Find functions that an accelerator could replace",
+        "Finds CRC, checksums, hashes, ciphers and longest prefix match. A match is proved by "
+        f"running the function and a reference on random inputs. {NEEDS}",
+        "Parameters of a match are recovered from the outputs. Functions that only look similar "
+        "are listed separately. Code runs in separate processes without access to files and "
+        "network; docs/explanation/insights-accelerators.md describes this confinement and its "
+        "limits.",
         CODES,
     ),
-    (SOURCE, ENTRY, CFLAGS, DEADLINE, MEMORY, _ACCELERATORS.option(_STABLE)),
+    (SOURCE, ENTRY, CFLAGS, DEADLINE, MEMORY, _ACCELERATORS.option()),
     _ACCELERATORS.call("slowpath.insights.accelerators.run:run"),
+    (
+        Example("slowpath insights accelerators nat.cc", "Examine all functions of a source"),
+        Example(
+            "slowpath insights accelerators nat.cc --entry crc32 --deadline 2m",
+            "Examine one function for at most two minutes",
+        ),
+    ),
 )
 
 
@@ -98,43 +110,53 @@ _ANALYSIS = Heading("Analysis")
 
 BLOCKS = Command(
     (
-        "Predict instructions and memory accesses on the card, block by block.",
+        "Predict instructions and memory accesses on the card by block",
         "Supports XDP programs, functions that take packets, and elements in the style of Click. "
+        f"{NEEDS}",
         "Counts come from the code that clang's BPF back end and the code generator for the card "
         "emit for each block. Operations that the card lacks, such as calls of the framework, are "
         "counted separately.",
-        NEEDS,
         CODES,
     ),
     (
         argument(
-            "FILE", "A source in C or C++ (.c, .cc, .cpp), compiled by clang for BPF with -O2."
+            "FILE",
+            "Source in C or C++ (.c, .cc, .cpp)",
+            None,
+            "clang compiles it for BPF with -O2.",
         ),
         ENTRY.with_help(
-            "Predict only FUNCTION, a program or function, and its callees (default: all XDP "
-            "programs; without any, the element, or all functions that no other function calls)."
+            "Predict only FUNCTION and its callees [default: all programs]",
+            "FUNCTION is a program or function. The default is all XDP programs; without any, the "
+            "element, or all functions that no other function calls.",
         ),
         CFLAGS,
         _ANALYSIS.option(
             "--model",
-            "Count in generated code (exact), predict from LLVM IR with a model trained on "
-            "synthetic programs (learnt), or count where possible and predict the rest (auto, the "
-            "default).",
+            "Count or predict instructions",
+            "exact counts in generated code. learnt predicts from LLVM IR with a model trained on "
+            "synthetic programs. auto counts where possible and predicts the rest.",
             choices=("auto", "exact", "learnt"),
             default="auto",
         ),
         _ANALYSIS.option(
             "--map-abi",
-            "Access maps on the card by calls of the stock firmware (call, the default), or "
-            "as the firmware of the published measurements does, with one array (array-pointer).",
+            "Select how programs access maps on the card",
+            "call: by calls of the stock firmware. array-pointer: with one array, as the firmware "
+            "of the published measurements does.",
+            common=False,
             choices=("array-pointer", "call"),
             default="call",
         ),
-        DEADLINE.with_help("Stop after SECONDS and report the results so far (default: none)."),
+        DEADLINE.with_help("Stop after TIME with the results so far [default: no limit]"),
         MEMORY,
-        _BLOCKS.option(_STABLE),
+        _BLOCKS.option(),
     ),
     _BLOCKS.call("slowpath.insights.blocks.run:run"),
+    (
+        Example("slowpath insights blocks nat.cc", "Predict the cost of each block"),
+        Example("slowpath insights blocks nat.cc --model learnt", "Predict from LLVM IR only"),
+    ),
 )
 
 
@@ -145,7 +167,7 @@ _LARGEST = 4096
 def _width(text: str) -> int:
     value = int(text)
     if not 1 <= value <= _LARGEST or value & (value - 1):
-        raise ArgumentTypeError(f"{text} is no power of two up to {_LARGEST}")
+        raise ArgumentTypeError(f"{text} is not a power of two up to {_LARGEST}")
     return value
 
 
@@ -153,24 +175,31 @@ _width.__name__ = "int"  # argparse says `invalid int value`
 
 COALESCING = Command(
     (
-        "Order a function's variables so that one memory access fetches as many as possible.",
+        "Order a function's variables for few memory accesses",
+        "One access then fetches as many variables as possible. Up to about 14 variables, the "
+        "order is proved optimal; beyond that, a bound limits the possible gain.",
         "FILE lists elements: variables with sizes, and blocks of code with their frequency and "
-        "the variables that they access; docs/reference/insights-files.md documents the keys. Up "
-        "to about 14 variables, the order is proved optimal; beyond that, a bound limits the "
-        "possible gain.",
+        "the variables that they access; docs/reference/insights-files.md documents the keys.",
         CODES,
     ),
     (
-        argument("FILE", "Variables and blocks, as JSON."),
+        argument("FILE", "Variables and blocks (JSON)"),
         LAYOUT.option(
             "--width BYTES",
-            "Fetch BYTES per access, from an address that is a multiple of BYTES; a power of "
-            "two (default: access_bytes of FILE, else 16).",
+            "Fetch BYTES per access, a power of two [default: 16]",
+            "Addresses are multiples of BYTES. The default is access_bytes of FILE, else 16.",
             type=_width,
         ),
-        _COALESCING.option(f"{_STABLE}, c prints only the structs"),
+        _COALESCING.option("json and csv are stable; c prints only the structs."),
     ),
     _COALESCING.call("slowpath.insights.layout.run:run"),
+    (
+        Example(
+            "slowpath insights counts nat.cc --traffic nat.pcap --coalescing-out nat.json",
+            "Write the input of this command",
+        ),
+        Example("slowpath insights coalescing nat.json --format c", "Print the best structs"),
+    ),
 )
 
 
@@ -179,25 +208,33 @@ GROUPS = Heading("Groups")
 
 COLOCATION = Command(
     (
-        "Predict pairs of functions of a group that can share the card, by the cost of sharing.",
+        "Predict which two functions of a group can share the card",
         "A group has four functions; two at a time share the card, each with half of the cores. "
+        f"{NEEDS}",
         "The solo performance of each function (`solo`) is optional. "
         "docs/reference/insights-files.md documents the keys and the scores. The default model, "
         "used without --train, was fitted to published measurements of a Netronome Agilio CX.",
-        NEEDS,
         CODES,
     ),
     (
         GROUPS.option(
             "--query FILE",
-            "Predict for the groups in FILE, one JSON object per line; gzip is accepted.",
+            "Predict for the groups in FILE",
+            "FILE has one JSON object per line; gzip is accepted.",
             required=True,
         ),
-        GROUPS.option("--train FILE", "Train on the groups in FILE, measured alone and in pairs."),
+        GROUPS.option("--train FILE", "Train on the groups in FILE, measured alone and in pairs"),
         PREDICTIONS,
-        _COLOCATION.option(_STABLE),
+        _COLOCATION.option(),
     ),
     _COLOCATION.call("slowpath.insights.cores.run:run_colocation"),
+    (
+        Example("slowpath insights colocation --query groups.jsonl", "Rank the pairs of groups"),
+        Example(
+            "slowpath insights colocation --query groups.jsonl --train measured.jsonl",
+            "Rank them with a model of your own measurements",
+        ),
+    ),
 )
 
 
@@ -207,63 +244,70 @@ _TRAFFIC = ("hit", "miss")
 
 CORES = Command(
     (
-        "Predict throughput and latency of a function by number of cores, and recommend a number.",
-        "More cores help until a resource that all of them share is saturated. The recommended "
-        "number is the bend of a curve, with an interval; docs/explanation/insights-cores.md "
-        "documents the rule, docs/reference/insights-files.md the columns of tables. The default "
-        "model, used without --train, was fitted to published measurements of a Netronome Agilio "
-        "CX.",
-        NEEDS,
+        "Recommend a number of cores for a function",
+        "Predicts throughput and latency by number of cores. More cores help until a resource that "
+        f"all of them share is saturated. {NEEDS}",
+        "The recommended number is the bend of a curve, with an interval; "
+        "docs/explanation/insights-cores.md documents the rule, docs/reference/insights-files.md "
+        "the columns of tables. The default model, used without --train, was fitted to published "
+        "measurements of a Netronome Agilio CX.",
         CODES,
     ),
     (
         FUNCTIONS.option(
             "--query FILE",
-            "Predict for the functions and numbers of cores in FILE, a CSV table; gzip is "
-            "accepted.",
+            "Predict for the functions and numbers of cores in FILE",
+            "FILE is a CSV table; gzip is accepted.",
             required=True,
         ),
         FUNCTIONS.option(
             "--train FILE",
-            "Train on the functions in FILE, a table of measurements at 24, 30, ... 60 cores.",
+            "Train on the measured functions in FILE",
+            "FILE is a table of measurements at 24, 30, ... 60 cores.",
         ),
         FUNCTIONS.option(
             "--traffic",
-            "Without --train: assume that accesses to external memory mostly hit its cache "
-            f"(few large flows) or miss it (many small flows) (default: {_TRAFFIC[0]}).",
+            f"Assume that memory accesses hit or miss the cache [default: {_TRAFFIC[0]}]",
+            "The cache is that of external memory. Few large flows mostly hit it, many small flows "
+            "miss it. Only without --train.",
             choices=_TRAFFIC,
         ),
         FUNCTIONS.option(
             "--confidence PERCENT",
-            "Set the probability that the interval contains the number of cores that "
-            "measurements would recommend (default: %(default)s).",
+            "Set the confidence level of intervals",
+            "An interval contains the number of cores that measurements would recommend with this "
+            "probability.",
             type=within(float, 50, 99),
             default=90.0,
         ),
         PREDICTIONS,
-        _CORES.option(_STABLE),
+        _CORES.option(),
     ),
     _CORES.call("slowpath.insights.cores.run:run_cores"),
+    (
+        Example("slowpath insights cores --query nat.csv", "Recommend a number for each function"),
+        Example("slowpath insights cores --query nat.csv --traffic miss", "Assume many flows"),
+    ),
 )
 
 
 COUNTS = Command(
     (
-        "Count blocks and memory accesses of a function over a trace, with tables as on a card.",
+        "Count blocks and memory accesses of a function over a trace",
         "The function runs on this machine, with tables as on a card (fixed buckets and slots, no "
-        "allocation). Counted are the runs of each block, and the reads and writes of each data "
-        "structure and member. Elements in the style of Click compile with the headers of "
-        "slowpath. XDP programs in C run unchanged, with such tables as maps; see "
+        f"allocation). {NEEDS}",
+        "Counts the runs of each block, and the reads and writes of each data structure and "
+        "member. Elements in the style of Click compile with the headers of slowpath. XDP "
+        "programs in C run unchanged, with such tables as maps; see "
         "docs/reference/insights-files.md. The function runs in a process without access to files "
         "and network.",
-        NEEDS,
         CODES,
     ),
     (
         SOURCE,
         TRAFFIC.option(
             "--traffic FILE",
-            "Read the trace from FILE: Ethernet frames as pcap or pcapng.",
+            "Run the Ethernet frames of FILE (pcap, pcapng)",
             required=True,
         ),
         PACKETS,
@@ -275,22 +319,30 @@ COUNTS = Command(
         BLOCK_LIMIT,
         CFLAGS,
         DEADLINE.with_help(
-            "Stop after SECONDS and report the packets processed so far "
-            "(default: none; each packet has its own limit)."
+            "Stop after TIME with the packets so far [default: no limit]",
+            "Each packet has its own limit.",
         ),
         MEMORY,
         OUTPUT.option(
             "--placement-out FILE",
-            "Write the structures with their accesses, as input of slowpath insights placement.",
+            "Write the input of slowpath insights placement",
+            "It has the structures with their accesses.",
         ),
         OUTPUT.option(
             "--coalescing-out FILE",
-            "Write variables and the blocks that access them, as input of slowpath insights "
-            "coalescing.",
+            "Write the input of slowpath insights coalescing",
+            "It has variables and the blocks that access them.",
         ),
-        _COUNTS.option(_STABLE),
+        _COUNTS.option(),
     ),
     _COUNTS.call("slowpath.insights.trace.run:run"),
+    (
+        Example("slowpath insights counts nat.cc --traffic nat.pcap", "Count accesses per packet"),
+        Example(
+            "slowpath insights counts nat.cc --traffic nat.pcap --placement-out nat.json",
+            "Write the accesses for slowpath insights placement",
+        ),
+    ),
 )
 
 
@@ -299,60 +351,69 @@ PLACING = Heading("How to place")
 
 PLACEMENT = Command(
     (
-        "Place each data structure of a function in a memory of the card, for the lowest cost or "
-        "the highest throughput.",
-        "FILE lists memory levels with capacities and prices, and cases: structures with sizes and "
-        "accesses; docs/reference/insights-files.md documents the keys. The placement is proved "
-        "optimal, or a bound limits the possible gain. A case with cores is placed for throughput: "
-        "structures are spread over memories where the bandwidth of one would limit it.",
-        NEEDS,
+        "Place data structures in the memories of the card",
+        "Minimises cost or maximises throughput. The placement is proved optimal, or a bound "
+        f"limits the possible gain. {NEEDS}",
+        "FILE lists memory levels with capacities and prices, and cases: structures with sizes "
+        "and accesses; docs/reference/insights-files.md documents the keys. A case with cores is "
+        "placed for throughput: structures are spread over memories where the bandwidth of one "
+        "would limit it.",
         CODES,
     ),
     (
-        argument("FILE", "Memories, structures and accesses, as JSON."),
+        argument("FILE", "Memories, structures and accesses (JSON)"),
         PLACING.option(
             "--unpriced",
-            "Forbid levels without a price for an access of the structure, or let such an "
-            "access cost nothing there (free) (default: %(default)s).",
+            "Forbid accesses without a price, or let them cost nothing",
+            "forbidden: no structure is in a level that has no price for one of its accesses.",
+            common=False,
             choices=("forbidden", "free"),
             default="forbidden",
         ),
         PLACING.option(
             "--objective",
-            "Minimise the cost of all accesses, or maximise packets per second and then "
-            "minimise cost (default: throughput for cases with cores, cost for others).",
+            "Minimise the cost, or maximise packets per second",
+            "throughput also minimises the cost as far as the rate allows. It is the default for "
+            "cases with cores, and cost for others.",
             choices=("cost", "throughput"),
         ),
         PLACING.option(
-            "--deadline SECONDS",
-            "Stop the search after SECONDS and report the best placement so far with a bound "
-            "(default: 10; 0: none).",
-            type=within(float, 0),
+            "--deadline TIME",
+            "Stop after TIME with the best placement so far [default: 10s]",
+            "A bound limits the possible gain. 0 means no limit.",
+            type=within(duration, 0),
             default=10.0,
         ),
-        _PLACEMENT.option(_STABLE),
+        _PLACEMENT.option(),
     ),
     _PLACEMENT.call("slowpath.insights.placement.run:run"),
+    (
+        Example(
+            "slowpath insights counts nat.cc --traffic nat.pcap --placement-out nat.json",
+            "Write the input of this command",
+        ),
+        Example("slowpath insights placement nat.json", "Choose a memory for each structure"),
+    ),
 )
 
 
 ADVICE = Command(
     (
-        "Advise how to port a network function: each change with its line, reason and gain.",
+        "Advise how to port a network function to a SmartNIC",
+        f"Lists changes with line, reason and gain. {NEEDS}",
         "Runs functions to prove that an accelerator can replace them. With a trace: counts blocks "
         "and memory accesses, chooses a memory for each structure and the order of its variables, "
         "and recommends a number of cores and functions to share the card with. Unknown figures "
         "are reported as unknown. Code runs in separate processes without access to files and "
         "network.",
-        NEEDS,
         CODES,
     ),
     (
         SOURCE,
         TRAFFIC.option(
             "--traffic TRACE",
-            "Run the function on the Ethernet frames in TRACE, pcap or pcapng (default: none; "
-            "then nothing is counted).",
+            "Run the Ethernet frames of TRACE (pcap, pcapng)",
+            "Without a trace, nothing is counted.",
         ),
         TRACE_ENTRY,
         CONFIG,
@@ -363,29 +424,38 @@ ADVICE = Command(
         BLOCK_LIMIT,
         _ANALYSIS.option(
             "--target NAME",
-            "Advise for this card: agilio-cx-2x40, the only one with known memories.",
+            "Advise for this card, the only one with known memories",
+            common=False,
             choices=("agilio-cx-2x40",),
             default="agilio-cx-2x40",
         ),
         _ANALYSIS.option(
             "--beside FILE",
-            "Consider sharing the card with the functions in FILE: a report on another source "
-            "(--traffic TRACE --format json), a table (.csv) as for insights cores, or groups as "
-            "for insights colocation. Can be repeated (default: itself and typical functions).",
+            "Consider sharing the card with the functions in FILE",
+            "FILE is a report on another source (--traffic TRACE --format json), a table (.csv) as "
+            "for insights cores, or groups as for insights colocation. Repeatable [default: itself "
+            "and typical functions].",
             action="append",
         ),
         _ANALYSIS.option(
             "--placement FILE",
-            'Read the current memory of structures as JSON: {"NAT::_flows": "imem"}. Others '
-            "are in the farthest memory (default: all are).",
+            "Read the current memory of structures from FILE (JSON)",
+            'FILE is such as {"NAT::_flows": "imem"}. Others are in the farthest memory '
+            "[default: all are].",
+            common=False,
         ),
         CFLAGS,
-        DEADLINE.with_help("Stop after SECONDS and report the results so far (default: none)."),
+        DEADLINE.with_help("Stop after TIME with the results so far [default: no limit]"),
         MEMORY,
-        OUTPUT.option(
-            "--html FILE", "Also write an HTML page with the advice and the annotated source."
-        ),
-        _ADVICE.option(_STABLE),
+        OUTPUT.option("--html FILE", "Write an HTML page with the advice and the annotated source"),
+        _ADVICE.option(),
     ),
     _ADVICE.call("slowpath.insights.advice.run:run"),
+    (
+        Example("slowpath insights nat.cc", "Find functions that an accelerator can replace"),
+        Example(
+            "slowpath insights nat.cc --traffic nat.pcap --html advice.html",
+            "Write a page with all advice for the traffic of a trace",
+        ),
+    ),
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.core.command import Heading, argument, within
 from slowpath.core.errors import OptionError
+from slowpath.core.quantities import duration
 
 if TYPE_CHECKING:
     from slowpath.core.engine.errors import MapsFile
@@ -20,44 +21,53 @@ _MAX_COUNT = 1_000_000_000
 """Largest value of the options `--packets` and `--blocks`."""
 TRACE_ENTRY = TRAFFIC.option(
     "--entry FUNCTION",
-    "Pass the packets to FUNCTION: 'NAT::push' (default: push, simple_action or pull of the "
-    "element that the source exports, else the only function that no other calls).",
+    "Pass the packets to FUNCTION: 'NAT::push' [default: found]",
+    "The default is push, simple_action or pull of the element that the source exports, else the "
+    "only function that no other calls.",
 )
 CONFIG = TRAFFIC.option(
-    "--config TEXT", "Configure the element with TEXT: 'ADDRESS 192.0.2.1, TIMEOUT 60'.", default=""
+    "--config TEXT",
+    "Configure the element: 'ADDRESS 192.0.2.1, TIMEOUT 60'",
+    common=False,
+    default="",
 )
 PACKETS = TRAFFIC.option(
     "--packets COUNT",
-    "Run only the first COUNT packets of the trace (default: %(default)s).",
+    "Run only the first COUNT packets of the trace",
+    common=False,
     type=within(int, 1, _MAX_COUNT),
     default=100_000,
 )
 STRIP = TRAFFIC.option(
     "--strip BYTES",
-    "Remove BYTES from the front of each packet before the function, as earlier elements "
-    "would: 14 for Ethernet (default: %(default)s).",
+    "Remove BYTES from the front of each packet",
+    "Earlier elements would remove them: 14 for Ethernet.",
+    common=False,
     type=within(int, 0, 2048),
     default=0,
 )
 BLOCK_LIMIT = TRAFFIC.option(
     "--blocks COUNT",
-    "Stop with an error if one packet executes more than COUNT basic blocks (treated as an "
-    "endless loop) (default: %(default)s).",
+    "Abort a packet after COUNT basic blocks",
+    "The packet is treated as an endless loop, and the run ends with an error.",
+    common=False,
     type=within(int, 1, _MAX_COUNT),
     default=1_000_000,
 )
 MAPS = TRAFFIC.option(
     "--maps FILE",
-    "Fill maps of an XDP program from FILE (TOML or JSON) before the first packet: rules of a "
-    "firewall, routes of a router. Maps that FILE does not name start empty, and program arrays as "
-    "in the object.",
+    "Fill maps of an XDP program from FILE (TOML or JSON)",
+    "Examples are rules of a firewall and routes of a router. Maps that FILE does not name start "
+    "empty, and program arrays as in the object.",
+    common=False,
     default=None,
 )
 SETUP = TRAFFIC.option(
     "--setup FUNCTION|CODE",
-    "Call FUNCTION of the source before the first packet, with zeros as arguments, to create "
-    "tables for example. Or run CODE, compiled after the source: 'make(2); conf[0].queues = 1'. "
-    "Can be repeated; functions run first.",
+    "Run a function or code before the first packet; repeatable",
+    "FUNCTION of the source gets zeros as arguments, and may create tables. CODE is compiled after "
+    "the source: 'make(2); conf[0].queues = 1'. Functions run first.",
+    common=False,
     action="append",
     default=None,
 )
@@ -124,25 +134,31 @@ def run_settings(options: Namespace, maps: "MapsFile | None") -> "RunSettings":
 _ANALYSIS = Heading("Analysis")
 SOURCE = argument(
     "FILE",
-    "A source in C or C++ (.c, .h, .cc, .cpp), compiled by clang with -O1 -g, or LLVM IR "
-    "(.ll, .bc).",
+    "Source in C or C++ (.c, .h, .cc, .cpp), or LLVM IR (.ll, .bc)",
+    None,
+    "clang compiles sources with -O1 -g.",
 )
 CFLAGS = _ANALYSIS.option(
-    "--cflags FLAGS", "Pass FLAGS to clang ($CLANG, else the one in PATH): '-Iinclude -DNDEBUG'."
+    "--cflags FLAGS",
+    "Pass FLAGS to clang: '-Iinclude -DNDEBUG'",
+    "clang is $CLANG, else the one in PATH.",
 )
 ENTRY = _ANALYSIS.option(
     "--entry FUNCTION",
-    "Examine only FUNCTION and its callees (default: all functions that the file defines).",
+    "Examine only FUNCTION and its callees [default: all]",
 )
 DEADLINE = _ANALYSIS.option(
-    "--deadline SECONDS",
-    "Stop after SECONDS and report the results so far (default: none; each function has its "
-    "own limits).",
-    type=within(float, 0.1),
+    "--deadline TIME",
+    "Stop after TIME with the results so far [default: no limit]",
+    "Each function has its own limits.",
+    common=False,
+    type=within(duration, 0.1),
 )
 MEMORY = _ANALYSIS.option(
     "--memory SIZE",
-    "Stop when more than SIZE of memory is used: 500M, 2G (default: half of the free memory).",
+    "Stop if memory exceeds SIZE [default: half of the free memory]",
+    "SIZE is such as 512MiB or 2G.",
+    common=False,
 )
 
 

@@ -19,8 +19,9 @@ from slowpath.bounds.flags import (
     cpu_option,
     written_options,
 )
-from slowpath.core.command import Command, Heading, within
+from slowpath.core.command import Command, Example, Heading, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
+from slowpath.core.quantities import duration
 
 _MEASUREMENT = Heading("How to measure")
 _TRACE = Heading("Packets of one's own")
@@ -64,11 +65,11 @@ def _measure(options: Namespace) -> int:
 
 MEASURE = Command(
     (
-        "Measure the time of a program's paths in the running kernel, packet by packet.",
+        "Measure the time of a program's paths in the running kernel",
         "The analysis finds the slowest path, the fastest and some between. Each runs many times "
-        "in the kernel with its packet and its map content, in turns with an empty program and a "
-        "busy loop. Nothing is attached to a device of this machine, and all changes to the "
-        "system are removed at the end.",
+        "with its packet and its map content. Nothing is attached to a device of this machine.",
+        "Paths take turns with an empty program and a busy loop. All changes to the system are "
+        "removed at the end.",
         "With --pcap, the packets of a trace also run, besides the slowest path.",
         "With two files (old and new version), programs with the same name are measured in turns "
         "and compared.",
@@ -88,93 +89,109 @@ MEASURE = Command(
         CFLAGS,
         _MEASUREMENT.option(
             "--paths K",
-            "Measure the K slowest paths, by instructions (default: the slowest, the fastest "
-            "and some between).",
+            "Measure the K slowest paths, by instructions",
+            "By default, measures the slowest, the fastest and some between.",
             type=within(int, 1, 100_000),
         ),
         _MEASUREMENT.option(
             "--precision PERCENT",
-            "Measure until the 95%% interval of each time extends at most PERCENT of the "
-            "time to either side (default: %(default)s).",
+            "Measure until times are precise within PERCENT",
+            "The 95% interval of each time then extends at most PERCENT of the time to either "
+            "side.",
             type=within(float, 0.01, 100),
             default=1.0,
         ),
         _MEASUREMENT.option(
-            "--seconds SECONDS",
-            "Measure each program for at most this long (default: %(default)s).",
-            type=within(float, 0.1, 86_400),
+            "--seconds TIME",
+            "Measure each program for at most TIME [default: 10s]",
+            type=within(duration, 0.1, 86_400),
             default=10.0,
         ),
         _MEASUREMENT.option(
             "--mode",
-            "Run packets in the kernel's test-run loop, or live, so that their actions are "
-            "carried out through virtual devices in a private network namespace (default: "
-            "%(default)s).",
+            "Run packets in the kernel's test-run loop, or live",
+            "With live, actions are carried out through virtual devices in a private network "
+            "namespace.",
             choices=_MODES,
             default=_MODES[0],
         ),
         _MEASUREMENT.option(
             "--batch N",
-            "Let the kernel send N packets at a time with --mode live (default: %(default)s).",
+            "Let the kernel send N packets at a time with --mode live",
+            common=False,
             type=within(int, 1, 256),
             default=64,
         ),
         _MEASUREMENT.option(
             "--cache",
-            "Choose the state of the caches. `hot`: one packet repeatedly. `cold`: also many "
-            "flows in turn, whose map entries exceed the caches, for each path with look-ups. "
-            "`both`: as `cold`, but shown only if it differs from `hot` by more than the spread "
-            "(default: %(default)s).",
+            "Choose the state of the caches",
+            "`hot`: one packet repeatedly. `cold`: also many flows in turn, whose map entries "
+            "exceed the caches, for each path with look-ups. `both`: as `cold`, but shown only if "
+            "it differs from `hot` by more than the spread.",
+            common=False,
             choices=("hot", "cold", "both"),
             default="both",
         ),
         _MEASUREMENT.flag(
             "--no-stretches",
-            "Skip the breakdown of the slowest path's time, which takes up to 2.5 s per program.",
+            "Skip the breakdown of the slowest path's time",
+            "The breakdown takes up to 2.5 s per program.",
+            common=False,
         ),
         cpu_option(_MEASUREMENT),
         _MEASUREMENT.option(
             "--fail-on 'ratio > LIMIT'",
-            "Fail if the slowest path of the new file takes more than LIMIT times as long as "
-            "that of the old one. The whole 95%% interval of the ratio must exceed the limit; if "
-            "the interval contains the limit after --seconds, the result is undecided. A program "
-            "that exists in only one file also fails.",
+            "Fail if the new file's slowest path is LIMIT times slower",
+            "The whole 95% interval of the ratio must exceed the limit; if the interval contains "
+            "the limit after --seconds, the result is undecided. A program that exists in only one "
+            "file also fails.",
             action="append",
             default=[],
         ),
         _TRACE.option(
             "--pcap FILE",
-            "Run the packets of a capture file (pcap or pcapng) through each program, in "
-            "order and with the map content that earlier packets leave. Reports the path of each "
-            "packet, the time of each path, and the mean cost per packet.",
+            "Run the packets of a capture through each program",
+            "FILE is pcap or pcapng. Packets run in order and with the map content that earlier "
+            "packets leave. Reports the path of each packet, the time of each path, and the mean "
+            "cost per packet.",
         ),
         _TRACE.option(
             "--plot FILE",
-            "Plot the distribution of the times of these packets; FILE ends in .svg or .png. "
-            "Requires the extra `models`.",
+            "Plot the distribution of the times of these packets (.svg, .png)",
+            "Needs the extra `models`.",
+            common=False,
         ),
         MTU,
-        UNROLL,
+        UNROLL._replace(common=False),
         SEARCH.option(
-            "--deadline SECONDS",
-            "Search for paths of each program for at most this long (default: 3, with "
-            "--paths 60; 0: no limit).",
-            type=float,
+            "--deadline TIME",
+            "Search for paths for at most TIME [default: 3s, with --paths 60s]",
+            "The limit applies to each program; 0 means no limit.",
+            common=False,
+            type=duration,
         ),
         MEMORY,
         ASSUME,
         MAPS,
         ASSUMED.option(
             "--receive ENVIRONMENT",
-            "Assume that packets arrive as in a test run (test-run, the default) or in "
-            "another environment of slowpath bound. Paths that no test run takes are not measured.",
+            "Set the environment in which packets arrive [default: test-run]",
+            "Other environments are those of slowpath bound. Paths that no test run takes are not "
+            "measured.",
+            common=False,
         ),
         SET,
         BTF,
         _FORMATS.option(),
-        OUTPUT.flag(
-            "-v, --verbose", "Also print the repetition method of each path, and the environment."
-        ),
+        OUTPUT.flag("-v, --verbose", "Add the repetition method of each path, and the environment"),
     ),
     _measure,
+    (
+        Example("slowpath measure filter.bpf.o", "Time the slowest and the fastest path"),
+        Example(
+            "slowpath measure old.bpf.o new.bpf.o --fail-on 'ratio > 1.05'",
+            "Fail if a change makes the slowest path 5 % slower",
+        ),
+        Example("slowpath measure filter.bpf.o --pcap trace.pcap", "Time the packets of a trace"),
+    ),
 )

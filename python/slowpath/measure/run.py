@@ -11,7 +11,7 @@ from slowpath.core.engine.kernel import open_kernel, open_station
 from slowpath.core.errors import ExitCode, InputError, worst
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.sources import is_c, provenance
-from slowpath.core.terminal import error, note
+from slowpath.core.terminal import complain, error
 from slowpath.measure import disturbances, environment
 from slowpath.measure.bench import PaceMeter
 from slowpath.measure.cold import last_level, measure_cold
@@ -156,7 +156,7 @@ class Measuring:
     def disagree(self, file: str, what: str) -> None:
         """Report on standard error that kernel and interpreter disagree on a path of a file."""
         error(file, what)
-        note(f"note: {file}: --format json has all that it takes to report it")
+        complain(f"note: {file}: --format json has all that it takes to report it")
         self.codes.append(ExitCode.INPUT)
 
 

@@ -11,7 +11,7 @@ from slowpath.core.engine import kernel
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.pictures import check_picture
-from slowpath.core.terminal import error, note
+from slowpath.core.terminal import complain, error
 from slowpath.measure.documents import ComparedPath, MeasuredProgram, MeasuredTrace
 
 
@@ -50,7 +50,7 @@ def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped:
             f"{record['program']}: kernel and interpreter disagree on {trace['disagreements']:,} "
             "packets of the trace; this is a defect of slowpath, please report it",
         )
-        note(f"note: {record['file']}: --format json has all that it takes to report it")
+        complain(f"note: {record['file']}: --format json has all that it takes to report it")
         code = ExitCode.INPUT
     return code
 

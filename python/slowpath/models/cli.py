@@ -1,6 +1,6 @@
 """Declares the arguments and options of `slowpath fit`."""
 
-from slowpath.core.command import Command, Heading, argument, within
+from slowpath.core.command import Command, Example, Heading, argument, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
 from slowpath.models.metrics import METRICS
 from slowpath.models.options import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES, Options
@@ -13,102 +13,124 @@ _DEFAULT = Options()
 
 FIT = Command(
     (
-        "Derive a model of measurements: how a number grows with another one.",
-        "The curve is cut into segments, each with the function that fits it best: constant, line, "
-        "polynomial, logarithm, hyperbola, exponential, or one of these inverted; or the whole "
-        "curve is a function that runs into a limit. The data determine the number of segments and "
-        "their functions. Relative errors count; single outliers have little effect.",
+        "Fit a model to measurements: how a number grows with another",
+        "The curve is cut into segments, each with the function that fits it best. The data "
+        "determine number and functions. Needs the extra `models`.",
+        "Functions are constant, line, polynomial, logarithm, hyperbola, exponential, or one of "
+        "these inverted; or the whole curve is a function that runs into a limit. Relative errors "
+        "count; single outliers have little effect.",
         "With --predict, print predictions for the rows of a file as CSV.",
-        "Needs the extra `models`: pip install slowpath[models].",
+        "The extra: pip install slowpath[models].",
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, or a model cannot "
         "be derived from it.",
     ),
     (
         argument(
             "FILE",
-            "CSV file with a header line, which may be a comment; each further line is a "
-            "measurement.",
+            "Measurements as CSV with a header line",
+            None,
+            "The header may be a comment. Each further line is a measurement.",
         ),
         DATA.option(
             "--x COLUMNS",
-            "Model y over this column, or over up to three, separated by commas. Segments "
-            "divide the first; the data determine whether columns add up or interact.",
+            "Model y over this column, or over up to three",
+            "Commas separate columns. Segments divide the first; the data determine whether "
+            "columns add up or interact.",
             required=True,
         ),
-        DATA.option("--y COLUMN", "Model this measured column.", required=True),
-        DATA.option("--weight COLUMN", "Weight each line by this column."),
+        DATA.option("--y COLUMN", "Model this measured column", required=True),
+        DATA.option("--weight COLUMN", "Weight each line by this column", common=False),
         DATA.option(
             "--spread COLUMN",
-            "Take the standard deviation of each y from this column; precise values count more.",
+            "Read the standard deviation of each y from this column",
+            "Precise values count more.",
+            common=False,
         ),
         MODEL.option(
             "--select",
-            "Select functions and the number of segments by an information criterion, by "
-            "margins of the error (Scholz et al., 2021), or by the error on held-out points, which "
-            "takes longer (default: %(default)s).",
+            "Select functions and number of segments by this rule",
+            "criterion: an information criterion. margins: margins of the error (Scholz et al., "
+            "2021). held-out: the error on held-out points, which takes longer.",
+            common=False,
             choices=RULES,
             default=_DEFAULT.select,
         ),
         MODEL.option(
             "--segments N",
-            "Use N segments, or as many as possible.",
+            "Use N segments, or as many as possible",
             type=within(int, 1, MOST_SEGMENTS),
         ),
         MODEL.option(
             "--max-segments N",
-            "Use at most N segments (default: %(default)s).",
+            "Use at most N segments",
             type=within(int, 1, MOST_SEGMENTS),
             default=_DEFAULT.most_segments,
         ),
         MODEL.option(
             "--search",
-            "Find segments by dynamic programming, by trying all of up to three, with the "
-            "same result, or only where the slope changes most (default: %(default)s).",
+            "Find segments by this method",
+            "dynamic: dynamic programming. exhaustive: all of up to three, with the same result. "
+            "extrema: only where the slope changes most.",
+            common=False,
             choices=METHODS,
             default=_DEFAULT.search,
         ),
         MODEL.option(
             "--monotone",
-            "Restrict the model to rise, or to fall, with x; for one x column.",
+            "Restrict the model to rise, or to fall, with x",
+            "For one x column.",
             choices=DIRECTIONS,
         ),
-        MODEL.flag("--non-negative", "Restrict the model to values of zero or more."),
+        MODEL.flag("--non-negative", "Restrict the model to values of zero or more"),
         MODEL.option(
             "--least-parameter N",
-            "Raise smaller parameters to N (Scholz et al., 2021), in units in which the "
-            "largest x and the median of y are one. Functions that need small parameters then fit "
-            "worse. For one x column (default: no limit).",
+            "Raise smaller parameters to N [default: no limit]",
+            "The limit (Scholz et al., 2021) is in units in which the largest x and the median of "
+            "y are one. Functions that need small parameters then fit worse. For one x column.",
+            common=False,
             type=within(float, 0, 1),
             default=_DEFAULT.least_parameter,
         ),
         MODEL.option(
             "--metric",
-            "Report this error; --select margins judges models by it (default: %(default)s).",
+            "Report this error",
+            "--select margins judges models by it.",
+            common=False,
             choices=tuple(METRICS),
             default=_DEFAULT.metric,
         ),
         MODEL.option(
             "--confidence PERCENT",
-            "Set the confidence level of intervals (default: %(default)s).",
+            "Set the confidence level of intervals",
+            common=False,
             type=within(float, 1, 99.9),
             default=100 * _DEFAULT.confidence,
         ),
         MODEL.option(
             "--seed N",
-            "Seed the random numbers for intervals; the same seed gives the same intervals "
-            "(default: %(default)s).",
+            "Seed the random numbers for intervals",
+            "The same seed gives the same intervals.",
+            common=False,
             type=within(int, 0, 2**32 - 1),
             default=_DEFAULT.seed,
         ),
         OUTPUT.option(
             "--predict FILE",
-            "Predict y at the x of each line of this CSV file; print the x columns, y_pred, "
-            "low, high. The interval is that of a single measurement.",
+            "Predict y for each line of this CSV file",
+            "Prints the x columns, y_pred, low, high. The interval is that of a single "
+            "measurement.",
         ),
-        OUTPUT.option(
-            "--plot FILE", "Plot measurements and model into FILE, which ends in .svg or .png."
-        ),
-        _FORMATS.option("Select the format of the model; json and csv are stable"),
+        OUTPUT.option("--plot FILE", "Plot measurements and model (.svg, .png)"),
+        _FORMATS.option(),
     ),
     _FORMATS.call("slowpath.models.run:fit"),
+    (
+        Example("slowpath fit latency.csv --x bytes --y ns", "Print a model of latency by size"),
+        Example(
+            "slowpath fit latency.csv --x bytes --y ns --plot latency.svg", "Draw data and model"
+        ),
+        Example(
+            "slowpath fit latency.csv --x bytes --y ns --predict sizes.csv", "Predict other sizes"
+        ),
+    ),
 )

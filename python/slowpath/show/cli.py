@@ -11,9 +11,10 @@ from slowpath.bounds.flags import (
     cflags,
     selection,
 )
-from slowpath.core.command import Command, argument, within
+from slowpath.core.command import Command, Example, argument, within
 from slowpath.core.errors import OptionError
 from slowpath.core.formats import OUTPUT, STABLE, Formats
+from slowpath.core.quantities import duration
 
 _FORMATS = Formats("slowpath.show.run", table="objects_text", json="objects_json")
 _TARGET_FORMATS = Formats(
@@ -41,10 +42,11 @@ def _show(args: Namespace) -> int:
 
 SHOW = Command(
     (
-        "Show the content of BPF objects: programs, maps, helpers, loops, and unsupported parts.",
-        "The last columns tell if slowpath bound can analyse a program with --target ebpf "
-        "(--unroll: only with limits of its loops), and if the card agilio-cx-2x40 can run it; "
-        "reasons are listed below.",
+        "Show the content of objects, and the parts that are unsupported",
+        "Lists programs, maps, helpers and loops of objects. The last columns tell if slowpath "
+        "bound can analyse a program, and if the card agilio-cx-2x40 can run it.",
+        "The column for slowpath bound applies to --target ebpf; `--unroll` there means: only with "
+        "limits of its loops. Reasons are listed below.",
         "For a target file of slowpath calibrate, show the machine, date and precision of the "
         "measurement, the error for check programs, and the intervals and defaults of estimates.",
         "Exit code 3 if a file cannot be read, or one of its programs cannot be linked; the others "
@@ -53,28 +55,37 @@ SHOW = Command(
     (
         argument(
             "FILE",
-            "BPF objects (*.bpf.o), and C sources (*.bpf.c), which clang compiles; or target files "
-            "(*.toml) of slowpath calibrate.",
+            "Objects (*.bpf.o), C sources (*.bpf.c), or target files (*.toml)",
             "+",
+            "clang compiles C sources. slowpath calibrate writes target files. A folder means all "
+            "objects and C sources below it, except files that Git ignores. `-` is standard input.",
+            folders=True,
         ),
         SECTION,
         PROG_NAME,
         CFLAGS,
         BTF._replace(group=PROGRAMS),
         OUTPUT.option(
-            "--deadline SECONDS",
-            "Stop the search for the loop bounds of a program after this time (default: "
-            "%(default)s).",
-            type=within(float, 0),
+            "--deadline TIME",
+            "Stop the search for the loop bounds of a program after TIME",
+            common=False,
+            type=within(duration, 0),
             default=5,
         ),
         OUTPUT.option(
             "--memory SIZE",
-            "Give up on an object that takes more memory than this (500M, 2G; default: half "
-            "of the memory that is free at the start).",
+            "Skip an object that takes more memory [default: half of the free memory]",
+            "SIZE is such as 512MiB or 2G.",
+            common=False,
         ),
-        OUTPUT.flag("--listing", "Add the instructions, with their source lines."),
+        OUTPUT.flag("--listing", "Add the instructions, with their source lines"),
         _FORMATS.option(STABLE),
     ),
     _show,
+    (
+        Example("slowpath show filter.bpf.o", "List programs and maps, and what is unsupported"),
+        Example(
+            "slowpath show filter.bpf.o -n xdp_main --listing", "Print a program's instructions"
+        ),
+    ),
 )

@@ -12,7 +12,7 @@ from slowpath.core.jobs import Message
 from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.loading import KernelBtf, load_program
-from slowpath.core.programs.selection import Selection, list_programs, no_match
+from slowpath.core.programs.selection import Selection, no_match
 from slowpath.core.programs.sources import Clang, is_c, provenance, provenance_lines
 from slowpath.core.schema.shown import BpfObject
 from slowpath.core.terminal import Line, error, note
@@ -91,7 +91,7 @@ def objects_text(
 
 
 def _choose(files: Sequence[str], selection: Selection, clang: Clang) -> list[_Chosen]:
-    chosen, known = list[_Chosen](), list[str]()
+    chosen, known = list[_Chosen](), list[objects.ProgramInfo]()
     for file in files:
         try:
             data = load_program(file, clang)
@@ -108,7 +108,7 @@ def _choose(files: Sequence[str], selection: Selection, clang: Clang) -> list[_C
         if meant:
             chosen.append(_Chosen(file, found, meant, None))
         else:
-            known.append(list_programs(programs))
+            known += programs
             note(f"note: {file}: no program matches {selection}")
     if known and not any(choice.programs for choice in chosen):
         raise no_match(selection, known)

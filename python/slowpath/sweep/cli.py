@@ -1,20 +1,23 @@
 """Declares the arguments and options of `slowpath sweep`."""
 
 from slowpath.bounds.flags import ANALYSIS, GUARANTEE, cpu_option
-from slowpath.core.command import Command, Heading, argument, within
+from slowpath.core.command import Command, Example, Heading, argument, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
+from slowpath.core.quantities import duration
 
 _SWEEP = Heading("What to sweep")
 _MEASURE = Heading("What to measure")
 _FORMATS = Formats("slowpath.sweep.report", table="text_report", json=JSON, csv="csv_report")
 _TARGETS = GUARANTEE.option(
     "--target NAME|FILE.toml,...",
-    "Targets, separated by commas: built-in names or description files (default: linux-xdp).",
+    "Analyse for these devices or descriptions [default: linux-xdp]",
+    "Commas separate several targets.",
 )
 _METRIC = GUARANTEE.option(
     "--metric NAME",
-    "Metric to guarantee on targets that have it: instructions (the default) or "
-    "memory-accesses; on a SmartNIC packetrate (the default) or bitrate.",
+    "Guarantee this metric on targets that have it [default: instructions]",
+    "instructions or memory-accesses; on a SmartNIC packetrate [default: packetrate] or bitrate.",
+    common=False,
 )
 _REPLACED = {"--target": _TARGETS, "--metric": _METRIC}
 """Options that replace options of the same name of other commands."""
@@ -22,42 +25,51 @@ _REPLACED = {"--target": _TARGETS, "--metric": _METRIC}
 
 SWEEP = Command(
     (
-        "Sweep a definition of a C source: compile the source for each value, and show the cost "
-        "of each program on one device or several.",
-        "Targets with rates show guaranteed packets per second, those that count show counts. If "
-        "a value does not compile or its program cannot be analysed, its row has the reason and "
+        "Show how the cost of programs grows with a definition in a C source",
+        "The source is compiled and analysed for each value. Targets with rates show guaranteed "
+        "packets per second, those that count show counts.",
+        "If a value does not compile or its program cannot be analysed, its row has the reason and "
         "the sweep continues. Ctrl-C ends the sweep and prints the values that are done.",
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, or a value cannot "
         "be compiled, analysed or measured, 4 stopped before all values were done.",
     ),
     (
-        argument("FILE", "C source (*.bpf.c), which clang compiles."),
+        argument("FILE", "C source (*.bpf.c), which clang compiles"),
         _SWEEP.option(
             "-D, --define NAME=VALUES",
-            "Definition to sweep, with its values: 1..20, 1..20:2 (every second one), 1,2,4, "
-            "or any words separated by commas. With several definitions, all combinations are "
-            "swept.",
+            "Sweep a definition over values: 1..20, 1..20:2 or 1,2,4",
+            "1..20:2 is every second value. VALUES can also be words separated by commas. With "
+            "several definitions, all combinations are swept.",
             action="append",
             required=True,
         ),
         *(_REPLACED.get(one.names[-1], one) for one in ANALYSIS),
         _MEASURE.flag(
             "--measure",
-            "Measure the slowest path of each program, by BPF instructions, in the running "
-            "kernel; programs take turns. Has the same requirements as slowpath measure.",
+            "Measure the slowest path of each program in the kernel",
+            "The slowest path is that with most BPF instructions; programs take turns. Has the "
+            "same requirements as slowpath measure.",
         ),
         _MEASURE.option(
-            "--seconds SECONDS",
-            "Measure all programs for at most this long in total (default: 20).",
-            type=within(float, 0.1, 86_400),
+            "--seconds TIME",
+            "Measure all programs for at most TIME in total [default: 20s]",
+            common=False,
+            type=within(duration, 0.1, 86_400),
         ),
         cpu_option(_MEASURE),
         OUTPUT.option(
             "--plot FILE",
-            "Plot the results over the first definition; FILE ends in .svg or .png. Requires "
-            "the extra `models`: pip install slowpath[models].",
+            "Plot the results over the first definition (.svg, .png)",
+            "Needs the extra `models`: pip install slowpath[models].",
         ),
         _FORMATS.option(),
     ),
     _FORMATS.call("slowpath.sweep.run:sweep"),
+    (
+        Example("slowpath sweep sketch.bpf.c -D HASHES=1..8", "Compare eight values of HASHES"),
+        Example(
+            "slowpath sweep sketch.bpf.c -D HASHES=1..8 --target linux-xdp,agilio-cx-2x40",
+            "Compare a server and a SmartNIC",
+        ),
+    ),
 )

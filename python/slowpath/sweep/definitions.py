@@ -176,7 +176,7 @@ def _on(written: WrittenOptions, name: str, target: Target) -> WrittenOptions:
 def _check_metric(metric: str | None, targets: Sequence[Target]) -> None:
     known = list(dict.fromkeys(one for each in targets for one in each.counters or METRICS))
     if metric is not None and metric not in known:
-        reason = f"{metric!r} is no metric of these targets; they have {', '.join(known)}"
+        reason = f"{metric!r} is not a metric of these targets; they have {', '.join(known)}"
         raise OptionError("--metric", reason)
 
 

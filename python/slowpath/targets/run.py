@@ -29,8 +29,11 @@ def show_target(name: str) -> ExitCode:
     """
     text = targets.target_text(name)
     if text is None:
-        known = ", ".join(targets.target_names())
-        raise OptionError("NAME", f"{name!r} is not a built-in target; known are {known}")
+        from slowpath.core.suggestions import did_you_mean
+
+        names = targets.target_names()
+        hint = did_you_mean(name, names) or f"; known are {', '.join(names)}"
+        raise OptionError("NAME", f"{name!r} is not a target{hint}")
     out_lines(text.splitlines())
     return ExitCode.FINE
 

@@ -259,9 +259,9 @@ def rewrite_messages(
 
     Each message `rewritten` replaces the previous one. It has a document
     (`docs/reference/json.md`), the object of each program (None: not rewritten), the fused program
-    (`FusedObject`), test inputs of each program (`Rehearsed.covers`), and the control-flow graphs as JSON if requested. Messages
-    `doing` have the current stage (`StageProgress`). A deadline or a stop request ends the work
-    early, with its results so far.
+    (`FusedObject`), test inputs of each program (`Rehearsed.covers`), and the control-flow graphs
+    as JSON if requested. Messages `doing` have the current stage (`StageProgress`). A deadline or a
+    stop request ends the work early, with its results so far.
 
     Raises:
         InputError: if a program cannot be linked, or facts or content of maps cannot be read.

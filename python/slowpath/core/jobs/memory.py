@@ -1,13 +1,13 @@
 """Chooses the memory limit of an analysis: the requested limit, or a share of the free memory."""
 
 import os
-import re
 import sys
 from collections.abc import Iterator
 
+from slowpath.core.quantities import size
+
 SHARE = 2
 """The default limit is the free memory divided by this number."""
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _RESERVED = 768 << 20
 """Bytes of address space that an analysis reserves but does not fill: stacks, the interpreter."""
 _LEAST = 64 << 20
@@ -17,18 +17,15 @@ _LIMIT = "Max address space"
 
 
 def parse_size(text: str) -> int:
-    """Read a number of bytes: `500M`, `2G`, `1.5GiB`; units are powers of 1024.
+    """Read a memory limit in bytes, as `quantities.size` does.
 
     Raises:
         ValueError: if the text is not a size, or the size is too small for any analysis.
     """
-    read = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE | re.ASCII)
-    if read is None:
-        raise ValueError(f"{text!r} is not a size of memory; write 500M or 2G")
-    size = int(float(read[1]) * _UNITS[read[2].upper()])
-    if size < _LEAST:
+    read = size(text)
+    if read < _LEAST:
         raise ValueError(f"{text!r} is too little for any analysis; it takes 64M and more")
-    return size
+    return read
 
 
 def default_limit(concurrency: int = 1) -> int | None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from slowpath.core.errors import InputError, StoppedError
-from slowpath.core.inputs import read_program
+from slowpath.core.inputs import STANDARD_INPUT, read_program
 from slowpath.core.jobs.memory import default_limit
 from slowpath.core.jobs.stopping import handling_signals
 from slowpath.core.programs.compilers import (
@@ -83,7 +83,12 @@ def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
     # An interrupt unwinds, so that clang is killed and its files are removed.
     with handling_signals(_interrupt), tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
         made = Path(folder, f"program.{form.extension}")
-        words = [*program, *_words(file, clang, form), "-fno-caret-diagnostics", "-o", str(made)]
+        source = file
+        if file == STANDARD_INPUT:
+            source = str(Path(folder, "stdin.bpf.c"))
+            Path(source).write_bytes(read_program(file))
+            clang = clang._replace(flags=("-iquote", ".", *clang.flags))
+        words = [*program, *_words(source, clang, form), "-fno-caret-diagnostics", "-o", str(made)]
         left = math.inf if clang.until is None else clang.until - time.monotonic()
         seconds = clang.seconds or _SECONDS
         if left <= 0:

@@ -1,5 +1,6 @@
 """Loads program files and kernel types (BTF). C sources are compiled first."""
 
+import os.path
 from typing import NamedTuple
 
 from slowpath.core.engine import objects
@@ -16,6 +17,8 @@ def load_program(file: str, clang: Clang) -> bytes:
             compile.
         StoppedError: if no time is left to compile it.
     """
+    if os.path.isdir(file):
+        raise InputError(file, _advice_for_folder(file))
     data = read_program(file)
     advice = advice_for(file, data)
     if advice is not None:
@@ -31,6 +34,17 @@ def load_program(file: str, clang: Clang) -> bytes:
     settings = () if file.endswith(f".{kind}") else language
     command = shown_command(file, Clang((*clang.flags, *settings)), search=kind == "c")
     raise InputError(file, f"is {what}, no object; clang makes one of it: {command}")
+
+
+def _advice_for_folder(folder: str) -> str:
+    """Return the error for a folder in place of a file: it names files in it."""
+    from slowpath.core.folders import program_files
+    from slowpath.core.terminal import first_few
+
+    names = [os.path.relpath(file, folder) for file in program_files(folder)]
+    if not names:
+        return "is a directory without programs (*.bpf.o, *.o for BPF, *.bpf.c, *.asm)"
+    return f"is a directory; name one of its files: {first_few(names, 3)}"
 
 
 _RUNNING = "/sys/kernel/btf/vmlinux"

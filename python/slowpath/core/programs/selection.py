@@ -103,12 +103,26 @@ def nothing_to_choose(others: Sequence[ProgramInfo]) -> str:
     return f"{reason}; programs of other types than XDP are not analysed"
 
 
-def no_match(selection: Selection, known: Sequence[str] = ()) -> OptionError:
-    """Return the error of a selection that matches no program; `known` lists the programs."""
-    there_are = f"; there are {', '.join(known)}" if known else ""
-    return OptionError(selection.option, f"no program matches {selection}{there_are}")
+def no_match(selection: Selection, programs: Sequence[ProgramInfo] = ()) -> OptionError:
+    """Return the error of a selection that matches none of the programs.
+
+    The error has the section or program that is most similar to a glob, else all programs.
+    """
+    from slowpath.core.suggestions import did_you_mean
+
+    sections, names = [one.section for one in programs], [one.name for one in programs]
+    globs = [(glob, sections) for glob in selection.sections]
+    globs += [(glob, names) for glob in selection.names]
+    wrong = [(glob, known) for glob, known in globs if not any(_any([glob], one) for one in known)]
+    hint = next(filter(None, (did_you_mean(*one) for one in wrong)), "")
+    if not hint and programs:
+        hint = f"; there are {list_programs(programs)}"
+    return OptionError(selection.option, f"no program matches {selection}{hint}")
 
 
 def list_programs(programs: Sequence[ProgramInfo], *, kinds: bool = False) -> str:
     """Format programs as `SECTION: NAME`, for messages."""
-    return ", ".join(f"{p.section}: {p.name}" + (f" ({p.kind})" if kinds else "") for p in programs)
+    labels = [f"{p.section}: {p.name}" if p.section else f"{p.name} (no section)" for p in programs]
+    if kinds:
+        labels = [f"{label} ({p.kind})" for label, p in zip(labels, programs, strict=True)]
+    return ", ".join(labels)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple, NotRequired, TypedDict
 
+from slowpath.core.inputs import STANDARD_INPUT, read_program
 from slowpath.core.printable import one_line
 from slowpath.core.terminal import Line
 
@@ -125,7 +126,9 @@ def is_listing(head: bytes) -> bool:
 
 
 def is_c(file: str) -> bool:
-    """Return true if a file is C source, by its name."""
+    """Return true if a file is C source, by its name; standard input, by its content."""
+    if file == STANDARD_INPUT:
+        return kind_of(file, read_program(file)) == "c"
     return file.endswith(".c")
 
 

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from slowpath.core.command import Command, argument
+from slowpath.core.command import Command, Example, argument
 from slowpath.core.errors import ExitCode, OptionError
 
 
@@ -12,26 +12,32 @@ def _schema(args: Namespace) -> int:
 
 SCHEMA = Command(
     (
-        "Print the JSON Schema (2020-12) of the output of a command with --format json.",
-        "Some documents have other names than their command: `chain` (slowpath chain facts and "
-        "optimize), `plan` and `verify` (slowpath chain), `contention`, `diagnosis`, `placement`, "
-        "`profile` and `suggestion` (slowpath contention train, diagnose, place, profile and "
-        "suggest), `advice`, `accelerators`, `blocks`, `coalescing`, `counts` and "
-        "`state_placement` (slowpath insights), `catalogue` (slowpath calibrate --list) and "
-        "`calibration` (slowpath show TARGET.toml). `experiment` describes the YAML files that "
-        "slowpath calibrate reads.",
+        "Print the JSON Schema of a command's output",
+        "The schema (2020-12) describes the output of the command with --format json.",
+        "Some documents have other names than their command: chain (slowpath chain facts and "
+        "optimize), plan and verify (slowpath chain), contention, diagnosis, placement, profile "
+        "and suggestion (slowpath contention train, diagnose, place, profile and suggest), advice, "
+        "accelerators, blocks, coalescing, counts and state_placement (slowpath insights), "
+        "catalogue (slowpath calibrate --list) and calibration (slowpath show TARGET.toml). "
+        "experiment describes the YAML files that slowpath calibrate reads.",
         "Later versions may add keys; older versions may lack some; see docs/reference/json.md.",
     ),
     (
         argument(
             "COMMAND",
-            "Name of the document: accelerators, advice, annotate, blocks, bound, calibrate, "
-            "calibration, catalogue, chain, coalescing, compile, contention, counts, diagnosis, "
-            "diff, experiment, fit, measure, placement, plan, profile, show, state_placement, "
-            "suggestion, sweep or verify.",
+            "A command such as bound or measure, or another name",
+            None,
+            "accelerators, advice, annotate, blocks, bound, calibrate, calibration, catalogue, "
+            "chain, coalescing, compile, contention, counts, diagnosis, diff, experiment, fit, "
+            "measure, placement, plan, profile, show, state_placement, suggestion, sweep or "
+            "verify.",
         ),
     ),
     _schema,
+    (
+        Example("slowpath schema bound", "Print the schema of bound --format json"),
+        Example("slowpath schema bound -o bound.schema.json", "Write it to a file"),
+    ),
 )
 
 
@@ -46,7 +52,9 @@ def print_schema(command: str) -> ExitCode:
 
     names = schema_names()
     if command not in names:
-        known = ", ".join(names)
-        raise OptionError("COMMAND", f"{command!r} writes no JSON; there are schemas of {known}")
+        from slowpath.core.suggestions import did_you_mean
+
+        known = did_you_mean(command, names) or f"; there are schemas of {', '.join(names)}"
+        raise OptionError("COMMAND", f"{command!r} writes no JSON{known}")
     out_lines(schema_text(command).splitlines())
     return ExitCode.FINE

@@ -1,0 +1,43 @@
+"""Suggests the intended name for a mistyped one."""
+
+from collections.abc import Iterable
+
+_SIMILAR = 0.6
+"""Least similarity of two names, from 0 to 1 (`difflib.SequenceMatcher.ratio`)."""
+
+
+def nearest(word: str, names: Iterable[str]) -> str | None:
+    """Return the name that is most similar to a mistyped word; None if none is similar.
+
+    Upper and lower case count as equal. A name of at least three letters that begins with the word,
+    or the other way round, counts as similar.
+    """
+    from difflib import get_close_matches  # slow to import, and needed only for errors
+
+    known = {name.lower(): name for name in names}
+    typed = word.lower()
+    found = next(iter(get_close_matches(typed, known, 1, _SIMILAR)), None)
+    if found is None:
+        least = 3
+        longer = (name for name in known if typed and name.startswith(typed))
+        shorter = (name for name in known if len(name) >= least and typed.startswith(name))
+        found = next(longer, None) or next(shorter, None)
+    return None if found is None else known[found]
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """Return `; did you mean 'NAME'?` for the most similar name, or an empty text."""
+    name = nearest(word, names)
+    return "" if name is None or name == word else f"; did you mean {name!r}?"
+
+
+def unknown(kind: str, word: str, names: Iterable[str]) -> str:
+    """Return the error for an unknown name: the nearest name, else all names.
+
+    `kind` is a noun: `no command 'bund'; did you mean 'bound'?`.
+    """
+    known = list(names)
+    hint = did_you_mean(word, known)
+    if not hint and known:
+        hint = f"; known are {', '.join(known)}"
+    return f"no {kind} {word!r}{hint}"

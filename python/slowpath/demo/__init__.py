@@ -1,0 +1,1 @@
+"""`slowpath demo`: the analysis of an example that comes with slowpath."""

@@ -1,0 +1,1 @@
+../../../examples/firewall.bpf.c
