@@ -84,7 +84,7 @@ def of_example(given: argparse.Namespace) -> list[Row]:
     document = json.loads(run.stdout)
     for each in document["disturbances"]:
         print(f"{each['severity']}: {each['what']}", file=sys.stderr)
-    return [_example(program) for program in document["programs"]]
+    return [_example(program) for program in document["results"]]
 
 
 def _example(program: dict[str, Any]) -> Row:
@@ -161,7 +161,9 @@ def main() -> int:
     arguments.add_argument("results", type=Path, help="folder with summary.json")
     arguments.add_argument("listings", type=Path, help="folder with PROGRAM.asm")
     arguments.add_argument("--slowpath", type=Path, default=TOOL, help="the tool")
-    arguments.add_argument("--out", type=Path, default=ROOT / "docs/figures/sweep", metavar="FOLDER")
+    arguments.add_argument(
+        "--out", type=Path, default=ROOT / "docs/figures/sweep", metavar="FOLDER"
+    )
     arguments.add_argument("--measure", type=float, metavar="SECONDS", help="measure here too")
     arguments.add_argument("--cpu", type=int, metavar="NUMBER")
     arguments.add_argument("--plot", action="store_true", help="draw; needs matplotlib")

@@ -42,7 +42,17 @@ COLUMNS = [
 
 def plan(tool: list[str], file: Path, cache: Path, options: list[str]) -> tuple[float, Any]:
     """Plan a network. Return the wall-clock time in seconds, and the JSON document."""
-    words = [*tool, "chain", "plan", str(file), "--cache", str(cache), "--format", "json", *options]
+    words = [
+        *tool,
+        "chain",
+        "plan",
+        str(file),
+        "--cache-dir",
+        str(cache),
+        "--format",
+        "json",
+        *options,
+    ]
     started = time.perf_counter()
     done = subprocess.run(words, check=False, capture_output=True)
     seconds = time.perf_counter() - started

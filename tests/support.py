@@ -43,9 +43,8 @@ def slowpath(
     """Run `slowpath` as a user would, with a fixed width and without a terminal."""
     environment = os.environ | {"COLUMNS": "80", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
     words = [os.fspath(one) for one in arguments]
-    # A memory limit counts imported modules. In `contention`, the option names a table.
-    limited = "--memory" in words and words[0] != "contention"
-    if not limited and not _forks_itself(words):
+    # A memory limit counts imported modules.
+    if "--memory" not in words and not _forks_itself(words):
         return run_forked(words, cwd, environment, MEMORY, timeout)
     return subprocess.run(
         [sys.executable, "-m", "slowpath", *words],

@@ -113,6 +113,6 @@ def _instructions(python: Path, chained: Path, programs: int) -> int:
 
     The unit is slots of 8 bytes.
     """
-    (shown,) = slowpath(python, "show", chained).report["objects"]
+    (shown,) = slowpath(python, "show", chained).report["results"]
     steps = {f"{tail_calls.STEP}_{place}" for place in range(programs)}
     return sum(one["instructions"] for one in shown["programs"] if one["name"] in steps)

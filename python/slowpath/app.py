@@ -67,6 +67,7 @@ ROOT = Group(
         "calibrate": "slowpath.calibrate.cli:CALIBRATE",
         "fit": "slowpath.models.cli:FIT",
         "targets": "slowpath.targets.cli:TARGETS",
+        "config": "slowpath.config.cli:CONFIG",
         "schema": "slowpath.core.schema.cli:SCHEMA",
         "completion": "slowpath.shell.cli:COMPLETION",
         "man": "slowpath.shell.cli:MAN",
@@ -124,6 +125,21 @@ def _no_command(path: str, group: Group, words: Sequence[str]) -> int:
     return ExitCode.USAGE
 
 
+def _use_settings(name: str, command: Command, args: Namespace) -> None:
+    """Set options that the command line lacks, from variables and the project's settings file."""
+    from slowpath.core.settings.keys import SINGLE, USED
+
+    if name not in USED:
+        return
+    from slowpath.core.settings.values import complete, subject
+
+    origins = complete(args, USED[name], command.options)
+    if origins.keys() & {"target", "entries", "jobs"}:
+        from slowpath.bounds.configured import fit
+
+        fit(args, origins, [subject(args)], single=name in SINGLE)
+
+
 def _run(path: str, command: Command, words: Sequence[str]) -> int:
     parser = Parser(path, command)
     args = read(parser, words)
@@ -133,6 +149,7 @@ def _run(path: str, command: Command, words: Sequence[str]) -> int:
     try:
         expand_folders(parser.entries, args)
         check_written(parser.entries, args)
+        _use_settings(path.partition(" ")[2], command, args)
         if parser.own_output or args.output is None:
             return command.run(args)
         from slowpath.core.output import run_into

@@ -44,7 +44,7 @@ def annotate(*arguments: str | Path) -> str:
 
 
 def annotations(*arguments: str | Path) -> list[dict[str, Any]]:
-    found = json.loads(annotate(*arguments, "--format", "json"))["annotations"]
+    found = json.loads(annotate(*arguments, "--format", "json"))["results"]
     assert isinstance(found, list)
     return found
 

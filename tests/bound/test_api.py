@@ -51,7 +51,7 @@ def test_results_are_those_of_the_command(target: str) -> None:
 
 def test_every_option_of_the_command_can_be_given() -> None:
     words = {name for entry in BOUND.options for name in entry.names if name.startswith("--")}
-    only_command = {"--format", "--pcap", "--verbose", "--jobs", "--scheduler"}
+    only_command = {"--format", "--pcap-out", "--verbose", "--jobs", "--scheduler"}
     parameters = set(inspect.signature(slowpath.bound).parameters) - {"files", "progress"}
     assert {f"--{name.replace('_', '-')}" for name in parameters} == words - only_command
 
@@ -83,7 +83,7 @@ def test_notebooks_show_tables() -> None:
 def test_packets_are_written(tmp_path: Path) -> None:
     results = slowpath.bound(OBJECT)
     results.write_pcap(tmp_path / "a.pcap")
-    command("bound", OBJECT, "--pcap", tmp_path / "b.pcap")
+    command("bound", OBJECT, "--pcap-out", tmp_path / "b.pcap")
     assert (tmp_path / "a.pcap").read_bytes() == (tmp_path / "b.pcap").read_bytes()
 
 

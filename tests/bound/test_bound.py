@@ -75,7 +75,7 @@ def test_requirement() -> None:
 
 def test_packet_file(tmp_path: Path) -> None:
     file = tmp_path / "witness.pcap"
-    (first,) = analyse(GOOD, "--paths", "2", "--pcap", file)
+    (first,) = analyse(GOOD, "--paths", "2", "--pcap-out", file)
     packets = read_pcap(file.read_bytes())
     texts = [path["witness"]["packet"] for path in first["paths"]]
     assert [packet.hex() for packet in packets] == [text.replace("--", "00") for text in texts]
@@ -85,7 +85,7 @@ def test_packet_file_never_replaces_a_program(tmp_path: Path) -> None:
     program = tmp_path / "program.asm"
     text = (ROOT / GOOD).read_text()
     program.write_text(text)
-    run = slowpath("bound", program, "--pcap", tmp_path / "." / "program.asm")
+    run = slowpath("bound", program, "--pcap-out", tmp_path / "." / "program.asm")
     assert run.returncode == 2
     assert "would be overwritten" in run.stderr
     assert program.read_text() == text

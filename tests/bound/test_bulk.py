@@ -219,7 +219,7 @@ def test_packets_are_written_in_order(scheduler: str, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("one.pcap", "two.pcap", "far.pcap")]
     places = (("--jobs", "1"), ("--jobs", "2"), ("--scheduler", scheduler))
     for file, place in zip(files, places, strict=True):
-        bound(*OBJECTS[:3], *ALL, "--pcap", file, *place)
+        bound(*OBJECTS[:3], *ALL, "--pcap-out", file, *place)
     one, *others = (file.read_bytes() for file in files)
     assert len(one) > 500
     assert all(other == one for other in others)

@@ -37,7 +37,7 @@ def conditional(*assumptions: str) -> Result:
 def place() -> str:
     """Return file and line of the only loop in the example `alaw2ulaw`."""
     shown = json.loads(slowpath("show", TRANSCODER, "--format", "json").stdout)
-    (loop,) = shown["objects"][0]["programs"][0]["loops"]
+    (loop,) = shown["results"][0]["programs"][0]["loops"]
     return f"{Path(loop['file']).name}:{loop['line']}"
 
 
@@ -116,7 +116,7 @@ def test_every_format_states_a_cut_loop(target: str) -> None:
     assert cells["exact"] == "false"
     assert cells["verdict"] == "conditional"
     annotated = json.loads(slowpath("annotate", TRANSCODER, *cut, "--format", "json").stdout)[
-        "annotations"
+        "results"
     ][0]
     assert (annotated["verdict"], annotated["exact"]) == ("conditional", False)
     assert annotated["assumptions"] == [sentence]
@@ -137,7 +137,7 @@ def test_comparisons_mark_conditions(tmp_path: Path) -> None:
     gate = slowpath(*compared, "--fail-on", "instructions_b < 100000")
     assert gate.returncode == 1
     assert "(NEW depends on assumptions)" in gate.stderr
-    rows = json.loads(slowpath(*compared, "--format", "json").stdout)["programs"]
+    rows = json.loads(slowpath(*compared, "--format", "json").stdout)["results"]
     values = rows[0]["values"]
     assert (values["verdict_a"], values["verdict_b"]) == ("exact", "conditional")
 

@@ -112,8 +112,8 @@ def test_the_calibration_of_this_machine_is_the_default(
 
 
 def test_annotate() -> None:
-    assert only("annotations", "annotate", OBJECT)["target"] == SERVER
-    assert only("annotations", "annotate", LISTING)["target"] == CARD
+    assert only("results", "annotate", OBJECT)["target"] == SERVER
+    assert only("results", "annotate", LISTING)["target"] == CARD
 
 
 def test_python() -> None:
@@ -124,7 +124,7 @@ def test_python() -> None:
 
 @pytest.mark.usefixtures("_compiler")
 def test_sweep() -> None:
-    program = only("programs", "sweep", SOURCE, "-D", "HASHES=1")
+    program = only("results", "sweep", SOURCE, "-D", "HASHES=1")
     assert [result["target"] for result in program["results"]] == [SERVER]
 
 
@@ -173,15 +173,15 @@ def test_diff_takes_the_target_of_saved_results(tmp_path: Path, target: str) -> 
     run = command("bound", OBJECT, "--target", target, "--format", "json")
     saved.write_text(run.stdout)
     for sides in ((saved, OBJECT), (OBJECT, saved)):
-        program = only("programs", "diff", *sides)
+        program = only("results", "diff", *sides)
         assert (program["values"]["target"], program["change"]) == (target, "same")
 
 
 def test_diff_of_files() -> None:
     other = "examples/count_min.4.bpf.o"
-    assert only("programs", "diff", OBJECT, other)["values"]["target"] == SERVER
+    assert only("results", "diff", OBJECT, other)["values"]["target"] == SERVER
     run = command("diff", OBJECT, LISTING, "--format", "json")
-    assert {one["values"]["target"] for one in json.loads(run.stdout)["programs"]} == {CARD}
+    assert {one["values"]["target"] for one in json.loads(run.stdout)["results"]} == {CARD}
 
 
 # --- options of the card --------------------------------------------------------------------------

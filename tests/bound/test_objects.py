@@ -70,7 +70,7 @@ def test_all_that_the_card_lacks_is_listed() -> None:
     assert first["reason"] in result["error"]
     assert run.stderr.count(": also ") == len(reasons) - 1
     compiled = slowpath("compile", FILTER).stderr
-    shown = json.loads(slowpath("show", FILTER, "--format", "json").stdout)["objects"][0]
+    shown = json.loads(slowpath("show", FILTER, "--format", "json").stdout)["results"][0]
     assert shown["programs"][0]["card"] == {"instructions": None, "refusals": result["refusals"]}
     annotated = slowpath("annotate", FILTER, *CARD).stderr
     for refusal in result["refusals"][1:]:
@@ -228,7 +228,7 @@ def test_helpers_can_be_assumed(tmp_path: Path) -> None:
 
 def test_loop_limits_by_line() -> None:
     example = "examples/alaw2ulaw_opt.bpf.o"
-    (loop,) = json.loads(slowpath("show", example, "--format", "json").stdout)["objects"][0][
+    (loop,) = json.loads(slowpath("show", example, "--format", "json").stdout)["results"][0][
         "programs"
     ][0]["loops"]
     name = Path(loop["file"]).name

@@ -119,7 +119,7 @@ def test_control_characters_stay_out_of_reports() -> None:
 
 def test_json() -> None:
     document = json.loads(write("json", [make_result(), FAILED]))
-    assert set(document) == {"slowpath", "results"}
+    assert set(document) == {"slowpath", "command", "schema", "results"}
     assert [entry["file"] for entry in document["results"]] == ["sample.asm", "bad.asm"]
     assert document["results"][0]["guarantee"] == make_bound()
     assert document["results"][1]["error"] == "bad.asm:3: no such thing"

@@ -154,7 +154,7 @@ def test_an_interrupted_run_keeps_what_is_there(tmp_path: Path) -> None:
 def test_ones_own_specification_is_run(tmp_path: Path) -> None:
     text = (ROOT / "python/slowpath/calibrate/experiments/catalogue/calls.yaml").read_text()
     (tmp_path / "mine.yaml").write_text(text.replace("name: calls", "name: my-calls"))
-    run = run_in(tmp_path, "mine.yaml", "--testbed", "ebpf", "--range", "2:10", "--points", "3")
+    run = run_in(tmp_path, "mine.yaml", "--testbed", "ebpf", "--range", "2..10/3")
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines()[1].split()[:4] == ["my-calls", "calls", "2", "10"]
 
@@ -172,9 +172,14 @@ def test_a_point_that_cannot_be_is_an_error(tmp_path: Path) -> None:
     [
         (["--testbed", "fpga"], 2, "'fpga' is none of linux-xdp, dpdk, dpdk-swx, ebpf"),
         (["--component", "x"], 2, "'x' is no experiment; slowpath calibrate --list has them"),
-        (["--component", "calls", "--range", "5"], 2, "'5' is no range; write FIRST:LAST"),
-        (["--component", "calls", "--range", "1:1e9"], 3, "calls cannot be 1,000,000,000; it is"),
-        (["--range", "1:2"], 2, "is for one experiment; name it with --component"),
+        (["--component", "calls", "--range", "5"], 2, "'5' is not a range; write FIRST..LAST"),
+        (
+            ["--component", "calls", "--range", "1..9/2", "--points", "3"],
+            2,
+            "has the number of values",
+        ),
+        (["--component", "calls", "--range", "1..1e9"], 3, "calls cannot be 1,000,000,000; it is"),
+        (["--range", "1..2"], 2, "is for one experiment; name it with --component"),
         (["--component", "calls", "--component", "calls"], 3, "is the name of two experiments"),
         (["--component", "loops", "--testbed", "dpdk"], 3, "is for linux-xdp"),
         (["nowhere.yaml"], 3, "nowhere.yaml: no such file"),

@@ -121,7 +121,7 @@ def test_a_requirement_names_the_command_that_repeats_it() -> None:
 
 def test_packets_of_witnesses_are_written(tmp_path: Path) -> None:
     file = tmp_path / "slow.pcap"
-    assert slowpath("chain", "bound", CHAIN, "--target", "ebpf", "--pcap", file).returncode == 0
+    assert slowpath("chain", "bound", CHAIN, "--target", "ebpf", "--pcap-out", file).returncode == 0
     assert file.stat().st_size > 24
 
 

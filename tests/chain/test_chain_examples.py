@@ -34,7 +34,7 @@ def test_counts_are_the_documented_ones(name: str, length: str, most: str) -> No
     assert bound["guarantee"]["exact"]
     assert bound["assumptions"] == []
     assert bound["guarantee"]["counts"]["instructions"] == int(most)
-    (shown,) = result("show", path)["objects"]
+    (shown,) = result("show", path)["results"]
     (program,) = shown["programs"]
     assert program["instructions"] == int(length)
 

@@ -199,7 +199,7 @@ def test_what_a_program_writes_may_hold_anything(tmp_path: Path) -> None:
 @MODES
 def test_packets_as_assumed_are_what_guarantees_are_about(mode: list[str]) -> None:
     # For IPv6, the program reads only the EtherType.
-    words = ("--assume", "bytes 12-13 = 86dd", "--target", "ebpf", "--format", "json")
+    words = ("--fact", "bytes 12-13 = 86dd", "--target", "ebpf", "--format", "json")
     example = EXAMPLES / "rules.bpf.o"
     run = slowpath("chain", "optimize", example, *words, *mode, "--packets", "0")
     assert (run.returncode, without_progress(run.stderr)) == (0, "")

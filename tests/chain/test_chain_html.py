@@ -230,7 +230,8 @@ def hostile() -> tuple[ChainReport, Graphs]:
         "measured_rate_ratio": None,
     }  # fmt: skip
     report: ChainReport = {
-        "slowpath": HOSTILE, "seconds": 0.0, "stopped": HOSTILE, "programs": [one], "fused": None,
+        "slowpath": HOSTILE, "command": "", "schema": "",
+        "seconds": 0.0, "stopped": HOSTILE, "programs": [one], "fused": None,
         "not_fused": HOSTILE,
     }  # fmt: skip
     return report, {"programs": [pair], "fused": None}
@@ -294,7 +295,7 @@ def test_what_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 def configured(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """Rewrite an example for a known configuration; return the report, the page and its file."""
     folder = tmp_path_factory.mktemp("configured")
-    words = ["--assume", "byte 23 in {06, 11}", "--assume", "byte 14 = 45"]
+    words = ["--fact", "byte 23 in {06, 11}", "--fact", "byte 14 = 45"]
     words += ["--target", "ebpf,linux-xdp,agilio-cx-2x40", "--packets", "0"]
     program, maps = EXAMPLES / "rules.bpf.o", EXAMPLES / "rules.toml"
     return *made(folder, "optimize", program, "--maps", maps, *words), folder / "page.html"

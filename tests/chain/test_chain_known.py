@@ -1,4 +1,4 @@
-"""Tests `chain optimize --maps` and `--assume`, which rewrite programs for a configuration."""
+"""Tests `chain optimize --maps` and `--fact`, which rewrite programs for a configuration."""
 
 import json
 import shutil
@@ -152,9 +152,9 @@ def in_words(fact: dict[str, Any]) -> str:
 def test_what_a_chain_establishes_can_be_assumed() -> None:
     run = slowpath("chain", "facts", EXAMPLES / "chain.yaml", "--format", "json")
     balancer = json.loads(run.stdout)["programs"][1]
-    # `--receive` rather than `--assume` states the memory in front of packets.
+    # `--receive` rather than `--fact` states the memory in front of packets.
     facts = [fact for fact in balancer["facts"] if fact["kind"] not in {"headroom", "metadata"}]
-    words = [word for fact in facts for word in ("--assume", in_words(fact))]
+    words = [word for fact in facts for word in ("--fact", in_words(fact))]
     guarded = optimized("load_balancer", *words, *QUICK)
     assert guarded["proved"]
     assert (guarded["guard"]["generation"], guarded["guard"]["comparisons"] > 4) == (None, True)
@@ -178,10 +178,10 @@ def test_what_a_chain_establishes_can_be_assumed() -> None:
     ],
 )
 def test_what_is_no_fact_is_refused(facts: list[str], why: str) -> None:
-    words = [word for fact in facts for word in ("--assume", fact)]
+    words = [word for fact in facts for word in ("--fact", fact)]
     code, message = refused("rules", *words)
     assert code == 2
-    assert "invalid value for '--assume'" in message
+    assert "invalid value for '--fact'" in message
     assert why in message
 
 
@@ -291,8 +291,8 @@ def test_facts_that_are_the_same_for_any_content_rest_on_none(tmp_path: Path) ->
 
 def test_packets_that_are_assumed_are_tried_with_trust_as_well() -> None:
     needs_kernel()
-    words = ["--assume", "bytes 12-13 = 0800", "--assume", "byte 23 in {06, 11}"]
-    words += ["--assume", "byte 14 = 45", "--assume", "length >= 60"]
+    words = ["--fact", "bytes 12-13 = 0800", "--fact", "byte 23 in {06, 11}"]
+    words += ["--fact", "byte 14 = 45", "--fact", "length >= 60"]
     found = optimized("rules", *words, "--trust", "--packets", "2000")
     result = found["rehearsal"]
     assert (result["why_not"], result["agrees"], result["packets"]) == (None, True, 2000)
@@ -302,7 +302,7 @@ def test_packets_that_are_assumed_are_tried_with_trust_as_well() -> None:
 
 def test_assumed_facts_are_told_from_those_that_a_program_establishes(tmp_path: Path) -> None:
     run = slowpath(
-        *("chain", "facts", between(tmp_path), "--assume", "byte 14 = 45", "--format", "json")
+        *("chain", "facts", between(tmp_path), "--fact", "byte 14 = 45", "--format", "json")
     )
     first, second = json.loads(run.stdout)["programs"]
     assert [one["kind"] for one in first["facts"] if one["assumed"]] == ["bytes"]

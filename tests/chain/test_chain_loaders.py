@@ -113,7 +113,7 @@ def test_a_pinned_map_keeps_its_name_where_programs_become_one(tmp_path: Path) -
     assert fused["not_written"] is None
     assert (fused["rehearsal"]["agrees"], fused["rehearsal"]["differs"]) == (True, False)
     shown = slowpath("show", out / "pin.bpf.o", "--format", "json")
-    (written,) = json.loads(shown.stdout)["objects"]
+    (written,) = json.loads(shown.stdout)["results"]
     assert [one["name"] for one in written["maps"]] == ["shared"]
     compared("kernel", fused["rehearsal"]["packets"], "packets through a fused program")
 
@@ -130,7 +130,7 @@ def test_maps_of_one_name_stay_apart_unless_both_are_pinned(tmp_path: Path) -> N
     out = tmp_path / "out"
     _optimized(_pinned(tmp_path, pinning=0), "--fuse", "-o", out, "--packets", "0")
     shown = slowpath("show", out / "pin.bpf.o", "--format", "json")
-    (written,) = json.loads(shown.stdout)["objects"]
+    (written,) = json.loads(shown.stdout)["results"]
     assert sorted(one["name"] for one in written["maps"]) == ["b_shared", "shared"]
 
 
@@ -170,7 +170,7 @@ def test_no_program_gets_a_license_that_it_does_not_have(tmp_path: Path) -> None
             assert "one object has one license" in found["not_fused"]
             continue
         shown = slowpath("show", tmp_path / "out/pin.bpf.o", "--format", "json")
-        (written,) = json.loads(shown.stdout)["objects"]
+        (written,) = json.loads(shown.stdout)["results"]
         assert written["license"] == expected
 
 
@@ -230,7 +230,7 @@ def test_programs_that_differ_are_shown_with_a_packet(tmp_path: Path) -> None:
 
 
 def test_facts_make_programs_equal(tmp_path: Path) -> None:
-    code, found = _verify(tmp_path, WRITES, OTHER, "--assume", "bytes 1-1 = bytes 2-2")
+    code, found = _verify(tmp_path, WRITES, OTHER, "--fact", "bytes 1-1 = bytes 2-2")
     assert (code, found["outcome"]) == (0, "equal")
     assert found["facts"] == ["bytes 1-1 = bytes 2-2"]
 

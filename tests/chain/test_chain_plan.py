@@ -22,7 +22,7 @@ PASSED: Hop = {"on": ["XDP_PASS"]}
 
 def plan(file: Path, cache: Path | None, *words: str | Path, code: int = 0) -> dict[str, Any]:
     """Return the plan for a topology. If `cache` is None, the command uses no cache."""
-    kept = ("--no-cache",) if cache is None else ("--cache", cache)
+    kept = ("--no-cache",) if cache is None else ("--cache-dir", cache)
     run = slowpath("chain", "plan", file, *kept, *words, "--format", "json")
     assert (run.returncode, run.stderr) == (code, "")
     check("plan", run.stdout)
@@ -185,10 +185,10 @@ def test_only_what_depends_on_a_program_is_computed_anew(tmp_path: Path) -> None
     assert second["changed"] == ["load_balancer"]
     assert 0 < second["computed"] < first["computed"]
     assert second["kept"] + second["computed"] == first["computed"]
-    text = slowpath("chain", "plan", file, "--cache", cache).stdout
+    text = slowpath("chain", "plan", file, "--cache-dir", cache).stdout
     assert " 0 computed, " in text
     shutil.copy(EXAMPLES / "load_balancer.bpf.o", programs["load_balancer"])
-    run = slowpath("chain", "plan", file, "--cache", cache)
+    run = slowpath("chain", "plan", file, "--cache-dir", cache)
     results = first["computed"]
     assert f"load_balancer changed since the last plan: 0 of {results} results computed anew" in (
         run.stdout
@@ -237,7 +237,7 @@ def test_the_cache_is_where_xdg_says(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_without_time_nodes_are_named_that_nobody_has_looked_at() -> None:
-    found = plan(TOPOLOGY, None, "--budget", "0", code=4)
+    found = plan(TOPOLOGY, None, "--deadline", "1e-9", code=4)
     assert found["stopped"] == "deadline"
     assert sorted(found["not_looked_at"]) == ["edge-1", "edge-2", "server-7", "server-8"]
     assert (found["hot_spots"], found["as_is"]) == ([], [])
@@ -245,7 +245,7 @@ def test_without_time_nodes_are_named_that_nobody_has_looked_at() -> None:
 
 def test_what_is_not_done_in_time_is_not_kept(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    plan(TOPOLOGY, cache, "--budget", "0", code=4)
+    plan(TOPOLOGY, cache, "--deadline", "1e-9", code=4)
     assert plan(TOPOLOGY, cache) | {"seconds": 0} == plan(TOPOLOGY, None) | {"seconds": 0}
 
 
@@ -343,9 +343,9 @@ def test_errors_name_file_and_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (["--cache", "x", "--no-cache"], "--no-cache"),
+        (["--cache-dir", "x", "--no-cache"], "--no-cache"),
         (["--variants", "0"], "--variants"),
-        (["--budget", "-1"], "--budget"),
+        (["--deadline", "-1"], "--deadline"),
     ],
 )
 def test_wrong_options_are_named(words: list[str], part: str) -> None:

@@ -70,8 +70,8 @@ def test_what_is_not_known_is_not_said() -> None:
     assert describe_work(StageProgress("", "", 0, "")) == "reading"
     assert describe_work(StageProgress("", "rewriting", 0, "pairs")) == "rewriting"
     assert describe_work(StageProgress("a", "", 7, "")) == "a: reading"
-    nothing = "nothing ends it by itself (--budget SECONDS does), Ctrl-C ends it now"
-    assert ending(None, "--budget").startswith(nothing)
+    nothing = "nothing ends it by itself (--deadline SECONDS does), Ctrl-C ends it now"
+    assert ending(None, "--deadline").startswith(nothing)
 
 
 def test_an_interrupt_ends_it_with_what_is_there(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_a_guarded_program_has_the_original_beside_it(tmp_path: Path) -> None:
     assert guard["instructions"] + before == after
     assert guard["instructions"] < before / 8
     shown = slowpath("show", tmp_path / "load_balancer.bpf.o", "--format", "json")
-    (written,) = json.loads(shown.stdout)["objects"]
+    (written,) = json.loads(shown.stdout)["results"]
     (one,) = written["programs"]
     assert (one["name"], one["instructions"]) == ("load_balancer", after)
 
@@ -168,7 +168,7 @@ def test_programs_of_an_interface_become_one(tmp_path: Path) -> None:
     (line,) = fused_lines(as_read, "a.bpf.o")
     assert f"fused: {before} instructions as the programs were, {now} rewritten, " in line
     shown = slowpath("show", tmp_path / "written.bpf.o", "--format", "json")
-    (written,) = json.loads(shown.stdout)["objects"]
+    (written,) = json.loads(shown.stdout)["results"]
     (one,) = written["programs"]
     assert (one["name"], one["instructions"]) == ("written", fused["instructions_after"])
 

@@ -62,7 +62,7 @@ def test_programs_are_compared_for_what_gets_to_their_place(chain: Path) -> None
     first = verified(folder, CHECKS, UNCHECKED, "--chain", chain, "--program", "front")
     assert (first["outcome"], first["place"]) == ("differ", f"front in {chain}")
     # The assumption is about packets that arrive at the first program.
-    words = ("--chain", chain, "--program", "front", "--assume", "length >= 50")
+    words = ("--chain", chain, "--program", "front", "--fact", "length >= 50")
     assert verified(folder, CHECKS, UNCHECKED, *words)["outcome"] == "equal"
     text = slowpath(
         "chain", "verify", folder / "first.bpf.o", folder / "second.bpf.o", "--chain", chain

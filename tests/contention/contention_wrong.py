@@ -12,7 +12,7 @@ from slowpath.app import app
 
 FAST = "--recipe ridge-pressure"
 TRAINED = "train memory.csv regex.csv own.csv"
-PREDICTED = "predict --memory memory.csv --accelerator regex.csv --query query.csv"
+PREDICTED = "predict --memory-table memory.csv --accelerator-table regex.csv --query query.csv"
 PLACED = "place fleet.yaml --arrivals arrivals.csv --no-reference"
 REMARKS = {"function": "nf", "device": "nic", "source": "made up", "unit throughput": "kpps"}
 DEVICE = {"device": "nic"}

@@ -56,7 +56,14 @@ class Tables:
         self.query = str(write_query(folder / "query.csv", profile(12, seed=5), 400, 2e-4))
 
     def of_tables(self, *options: str) -> list[str]:
-        words = ["contention", "predict", "--memory", self.memory, "--accelerator", self.regex]
+        words = [
+            "contention",
+            "predict",
+            "--memory-table",
+            self.memory,
+            "--accelerator-table",
+            self.regex,
+        ]
         return [*words, "--query", self.query, *FAST, *options]
 
     def trained(self, name: str = "nf") -> str:
@@ -118,8 +125,8 @@ def test_formats_say_the_same(tables: Tables) -> None:
     document = json.loads(slowpath(*tables.of_tables("--format", "json")).stdout)
     table = slowpath(*tables.of_tables()).stdout
     assert document["device"] == "bluefield-2"
-    for row, one in zip(as_csv, document["predictions"], strict=True):
-        assert float(row["throughput"]) == one["throughput"]
+    for row, one in zip(as_csv, document["results"], strict=True):
+        assert float(row["throughput"]) == pytest.approx(one["throughput"], rel=1e-14)
         assert row["outside"].split() == one["outside"]
         assert f"{one['throughput']:.4g}" in table
         assert one["throughput"] == min(one["memory"], one["accelerator"])
@@ -146,7 +153,7 @@ def test_ten_rows_are_enough(tables: Tables) -> None:
     words = [word for word in tables.of_tables("--format", "json") if word not in FAST]
     run = slowpath(*words)
     assert run.returncode == 0, run.stderr
-    for one in json.loads(run.stdout)["predictions"]:
+    for one in json.loads(run.stdout)["results"]:
         assert "wss_mb" in one["outside"]
         assert 0 < one["low"] <= one["throughput"] <= one["high"] < 1e9
 
@@ -175,9 +182,9 @@ def test_models_beside_each_other(tables: Tables) -> None:
     file, other = tables.trained("nf"), tables.trained("other")
     traffic = ("--traffic", "flows=10000,size=1500,mtbr=400", "--format", "json")
     alone, beside_one, beside_two = (
-        json.loads(slowpath("contention", "predict", file, *with_them, *traffic).stdout)[
-            "predictions"
-        ][0]
+        json.loads(slowpath("contention", "predict", file, *with_them, *traffic).stdout)["results"][
+            0
+        ]
         for with_them in ((), ("--with", other), ("--with", f"{other},{other}"))
     )
     assert alone["accelerator"] == pytest.approx(1 / 0.001)
@@ -192,7 +199,7 @@ def test_run_to_completion_adds_times(tables: Tables) -> None:
     text = Path(tables.memory).read_text()
     Path(tables.memory).write_text(f"# mtbr: 400\n# cache mb: 6\n{text}")
     words = tables.of_tables("--format", "json", "--pattern", "run-to-completion")
-    for one in json.loads(slowpath(*words).stdout)["predictions"]:
+    for one in json.loads(slowpath(*words).stdout)["results"]:
         # Memory rows contain the time at this match ratio; the others add 0.0002.
         assert 1 / one["throughput"] == pytest.approx(1 / one["memory"] + 2e-4)
         assert one["low"] <= one["throughput"] <= one["high"]
@@ -201,15 +208,15 @@ def test_run_to_completion_adds_times(tables: Tables) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["predict"], "--memory"),
-        (["predict", "--memory", "MEMORY"], "--query"),
-        (["predict", "MODEL", "--memory", "MEMORY"], "--memory"),
+        (["predict"], "--memory-table"),
+        (["predict", "--memory-table", "MEMORY"], "--query"),
+        (["predict", "MODEL", "--memory-table", "MEMORY"], "--memory-table"),
         (["predict", "MODEL"], "either --query or --traffic"),
         (["predict", "MODEL", "--traffic", "flows=3"], "flows and size are needed"),
         (["predict", "MODEL", "--traffic", "flows=3,size=64"], "mtbr is needed"),
         (["predict", "MODEL", "--query", "QUERY", "--with", "MODEL"], "--with"),
         (["predict", "MODEL", "--query", "QUERY", "--recipe", "ridge"], "--recipe"),
-        (["predict", "--memory", "MEMORY", "--query", "QUERY", "--with", "MODEL"], "--with"),
+        (["predict", "--memory-table", "MEMORY", "--query", "QUERY", "--with", "MODEL"], "--with"),
         (["predict", "MODEL", "--query", "QUERY", "-o", "out.txt"], ".csv, .json or .parquet"),
         (["train", "MEMORY", "--recipe", "oracle"], "'oracle' is not one of constant"),
         (["train", "MEMORY", "REGEX", "--pattern", "run-to-completion"], "`# mtbr: N`"),
@@ -235,12 +242,20 @@ def test_wrong_options(tables: Tables, words: list[str], message: str) -> None:
         (["train", "missing.csv"], "no such file"),
         (["predict", "missing.json", "--query", "QUERY"], "no such file"),
         (["predict", "QUERY", "--query", "QUERY"], "is not JSON"),
-        (["predict", "--memory", "REGEX", "--query", "QUERY"], "no column 'throughput'"),
+        (["predict", "--memory-table", "REGEX", "--query", "QUERY"], "no column 'throughput'"),
         (
-            ["predict", "--memory", "MEMORY", "--accelerator", "MEMORY", "--query", "QUERY"],
+            [
+                "predict",
+                "--memory-table",
+                "MEMORY",
+                "--accelerator-table",
+                "MEMORY",
+                "--query",
+                "QUERY",
+            ],
             "no column 'inverse_throughput'",
         ),
-        (["predict", "--memory", "MEMORY", "--query", "REGEX"], "no column 'flow_count'"),
+        (["predict", "--memory-table", "MEMORY", "--query", "REGEX"], "no column 'flow_count'"),
         (["train", "MEMORY", "--recipe", "ridge-pressure", "-o", "/nowhere/m.json"], "be written"),
     ],
 )
@@ -275,7 +290,7 @@ def test_evaluation_tells_models_apart(tables: Tables) -> None:
     names = ("ridge-pressure", "constant")
     words = [word for name in names for word in ("--recipe", name)]
     run = slowpath("contention", "evaluate", tables.memory, *words, "--format", "json")
-    good, bad = json.loads(run.stdout)["models"]
+    good, bad = json.loads(run.stdout)["results"]
     assert (good["recipe"], bad["recipe"]) == names
     assert good["errors"]["mape"] < bad["errors"]["mape"] / 2
     assert 0.7 < good["coverage"] <= 1
@@ -283,7 +298,9 @@ def test_evaluation_tells_models_apart(tables: Tables) -> None:
     as_csv = rows_of(
         slowpath("contention", "evaluate", tables.memory, *words, "--format", "csv").stdout
     )
-    assert [float(row["mape"]) for row in as_csv] == [one["errors"]["mape"] for one in (good, bad)]
+    assert [float(row["mape"]) for row in as_csv] == pytest.approx(
+        [one["errors"]["mape"] for one in (good, bad)], rel=1e-14
+    )
     table = slowpath("contention", "evaluate", tables.memory, *words).stdout
     assert f"{100 * good['errors']['mape']:.2f} %" in table
 

@@ -216,7 +216,7 @@ WORDS = (
 
 def test_formats_say_the_same(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    more = ("--sweep", "mtbr=0:1000:5", "--what-if", "regex queues x2")
+    more = ("--sweep", "mtbr=0..1000/5", "--what-if", "regex queues x2")
     run = slowpath(*WORDS, *more, "--format", "json", "--html", page)
     assert run.returncode == 0, run.stderr
     document = json.loads(run.stdout)
@@ -227,11 +227,12 @@ def test_formats_say_the_same(tmp_path: Path) -> None:
     )
     rows = list(csv.DictReader(io.StringIO(slowpath(*WORDS, *more, "--format", "csv").stdout)))
     assert [row["about"] for row in rows] == ["now", "what-if", *["sweep"] * 6]
-    assert [float(row["throughput"]) for row in rows] == [
+    expected = [
         now["throughput"],
         change["diagnosis"]["throughput"],
         *(point["diagnosis"]["throughput"] for point in document["sweep"]["points"]),
     ]
+    assert [float(row["throughput"]) for row in rows] == pytest.approx(expected, rel=1e-14)
     text = slowpath(*WORDS, *more).stdout
     (crossing,) = document["sweep"]["crossings"]
     assert f"{now['bottleneck']} is the bottleneck" in text
@@ -249,7 +250,10 @@ def test_formats_say_the_same(tmp_path: Path) -> None:
         (["--traffic", "flows=1,size=64"], "uses an accelerator: mtbr is needed"),
         (["--traffic", "flows=1,size=64,mtbr=1", "--html", "page.txt"], "end in .html"),
         (["--traffic", "flows=1,size=64,mtbr=1", "--what-if", "magic"], "'--what-if': 'magic' is"),
-        (["--traffic", "flows=1,size=64,mtbr=1", "--sweep", "mtbr=3:1"], "from A up to B"),
+        (
+            ["--traffic", "flows=1,size=64,mtbr=1", "--sweep", "mtbr=3..1"],
+            "goes up from FIRST to LAST",
+        ),
     ],
 )
 def test_wrong_options(words: list[str], message: str) -> None:
@@ -262,11 +266,11 @@ def test_wrong_options(words: list[str], message: str) -> None:
     ("text", "message"),
     [
         ("speed=1:2", "is none of flows, size, mtbr"),
-        ("mtbr=1", "has no values A:B"),
-        ("flows=0:9", "with A from 1 up"),
+        ("mtbr=1", "is not a range; write FIRST..LAST"),
+        ("flows=0..9", "goes up from FIRST to LAST, from 1"),
         ("flows=1.5:9", "is a whole number"),
         ("mtbr=0:9:1", "from 2 to"),
-        ("mtbr=0:inf", "from A up to B"),
+        ("mtbr=0..inf", "is not a range"),
     ],
 )
 def test_sweeps_that_make_no_sense(text: str, message: str) -> None:

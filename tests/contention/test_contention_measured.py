@@ -396,7 +396,7 @@ def test_what_is_suggested_is_measured_and_comes_back(folder: Path) -> None:
     assert not {one["mix"] for one in document["mixes"]} & {row["mix"] for row in rows}
     placed = slowpath(
         *("contention", "place", folder / "fleet.yaml", "--arrivals", folder / "arrivals.csv"),
-        *("--measured", folder / "mixes.csv", "--sure", "0.9", "--format", "json"),
+        *("--measured", folder / "mixes.csv", "--confidence", "90%", "--format", "json"),
         *("--policy", "bid-price", "--expect", "2"),
     )
     assert placed.returncode == 0, placed.stderr
@@ -407,9 +407,9 @@ def test_what_is_suggested_is_measured_and_comes_back(folder: Path) -> None:
 
 
 WRONG = (
-    ("--noise 0.01", 2, "'--noise': is of measured mixes"),
-    ("--measured mixes.csv --noise 2", 2, "--noise"),
-    ("--measured mixes.csv --sure 0.9", 3, "mixes.csv: nothing was measured twice"),
+    ("--noise 1%", 2, "'--noise': is of measured mixes"),
+    ("--measured mixes.csv --noise 200%", 2, "--noise"),
+    ("--measured mixes.csv --confidence 90%", 3, "mixes.csv: nothing was measured twice"),
     ("--measured none.csv", 3, "none.csv: no such file"),
 )
 

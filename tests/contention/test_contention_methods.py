@@ -208,7 +208,7 @@ def folder(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-TABLES = "predict --memory memory.csv --accelerator regex.csv"
+TABLES = "predict --memory-table memory.csv --accelerator-table regex.csv"
 TRAFFIC = "--traffic flows=10000,size=1500,mtbr=400"
 
 
@@ -239,8 +239,8 @@ def test_rows_of_baselines_have_the_columns_of_all(method: Method) -> None:
     document = json.loads(run_command(f"{words} --format json")[1])
     assert (document["method"], document["confidence"]) == (method, None)
     assert (document["recipe"] == "slomo") == (method == "slomo")
-    for row, one in zip(rows, document["predictions"], strict=True):
-        assert float(row["throughput"]) == one["throughput"]
+    for row, one in zip(rows, document["results"], strict=True):
+        assert float(row["throughput"]) == pytest.approx(one["throughput"], rel=1e-14)
         assert (one["low"], one["high"]) == (None, None)
     message = (
         "the throughput alone is not given, so SLOMO predicts as under the traffic of its rows"
@@ -253,7 +253,7 @@ def test_rows_of_baselines_have_the_columns_of_all(method: Method) -> None:
 def test_the_throughput_alone_is_an_option_under_traffic(method: str) -> None:
     words = f"predict nf.json {TRAFFIC} --method {method} --format json"
     plain, scaled, twice = (
-        json.loads(run_command(f"{words}{more}")[1])["predictions"][0]["throughput"]
+        json.loads(run_command(f"{words}{more}")[1])["results"][0]["throughput"]
         for more in ("", " --alone 450", " --alone 900")
     )
     assert twice == pytest.approx(2 * scaled) or method == "slowpath"  # the accelerator may limit
@@ -268,7 +268,7 @@ def test_the_throughput_alone_is_an_option_under_traffic(method: str) -> None:
         ("nf.json --query query.csv --method slomos", "--method", "'slomos'"),
         ("nf.json --query query.csv --method sum --alone 3", "--alone", "a query has a column"),
         (
-            "--memory memory.csv --query query.csv --method slomo --recipe slomo",
+            "--memory-table memory.csv --query query.csv --method slomo --recipe slomo",
             "--recipe",
             "SLOMO has a memory model of its own",
         ),
@@ -298,7 +298,7 @@ def test_what_speaks_against_a_throughput_alone_is_noted(folder: Path) -> None:
     words = f"predict nf.json {TRAFFIC} --alone"
     assert "another unit, or another machine?" in run_command(f"{words} 812000")[2]
     assert "note:" not in run_command(f"{words} 800")[2]
-    tables = "predict --memory busy.csv --query told.csv --recipe ridge-pressure"
+    tables = "predict --memory-table busy.csv --query told.csv --recipe ridge-pressure"
     assert "no row without competitors" in run_command(tables)[2]
     assert "another unit" not in run_command(tables)[2]
     scaled = (folder / "told.csv").read_text().replace(",800", ",800000")
@@ -311,5 +311,5 @@ def test_what_speaks_against_a_throughput_alone_is_noted(folder: Path) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_slomo_needs_rows_without_competitors_for_a_throughput_alone() -> None:
-    message = error_of("predict --memory busy.csv --query told.csv --method slomo", 3)
+    message = error_of("predict --memory-table busy.csv --query told.csv --method slomo", 3)
     assert message.startswith("error: busy.csv: has no row without competitors")

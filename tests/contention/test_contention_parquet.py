@@ -103,13 +103,20 @@ def test_without_the_package_the_extra_is_named(
 
 def test_predictions_are_those_of_json(memory: Path, tmp_path: Path) -> None:
     query = write_query(tmp_path / "query.csv", profile(6, seed=5), 400, 2e-4)
-    words = ["contention", "predict", "--memory", str(as_parquet(memory)), "--query", str(query)]
+    words = [
+        "contention",
+        "predict",
+        "--memory-table",
+        str(as_parquet(memory)),
+        "--query",
+        str(query),
+    ]
     words += ["--recipe", "ridge-pressure", "-o"]
     runs = [slowpath(*words, str(tmp_path / f"out.{form}")) for form in ("json", "parquet")]
     assert [run.returncode for run in runs] == [0, 0], runs[-1].stderr
     document = json.loads((tmp_path / "out.json").read_text())
     found = parquet.read_table(tmp_path / "out.parquet")
-    assert found.to_pylist() == document["predictions"]
+    assert found.to_pylist() == document["results"]
     assert found.schema.metadata[b"recipe"] == b"ridge-pressure"
     run = slowpath(*words, str(tmp_path / "none" / "out.parquet"))
     assert (run.returncode, run.stdout) == (3, "")

@@ -242,7 +242,7 @@ def test_mixes_are_no_memory_rows(tmp_path: Path) -> None:
     assert (
         "no table has a column 'throughput' beside competitors for memory: p/mixes.csv" in message
     )
-    for words in ("evaluate p/mixes.csv", "predict --memory p/mixes.csv --query p/mixes.csv"):
+    for words in ("evaluate p/mixes.csv", "predict --memory-table p/mixes.csv --query p/mixes.csv"):
         message = error_of(words, 3)
         assert "column inverse_throughput_sum: is above zero; memory rows are without" in message
     write_mixes(tmp_path / "more.csv", mixes(PIPELINE))

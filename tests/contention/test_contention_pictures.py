@@ -21,7 +21,7 @@ pytest.importorskip("matplotlib", reason="matplotlib (the extra `models`) is not
 FLEET = ROOT / "examples/fleet"
 DIAGNOSE = (
     *("contention", "diagnose", FLEET / "ids.model.json"),
-    *("--traffic", "flows=16000,size=1500,mtbr=200", "--sweep", "mtbr=0:1000:6"),
+    *("--traffic", "flows=16000,size=1500,mtbr=200", "--sweep", "mtbr=0..1000/6"),
 )
 
 
@@ -77,7 +77,7 @@ def test_held_out_rows_are_drawn_against_what_was_measured(memory: Path, tmp_pat
     message = labels(svg)
     assert message.count("measured, kpps") == 2
     document = json.loads(runs[0].stdout)
-    for one in document["models"]:
+    for one in document["results"]:
         rows = one["predictions"]
         assert [row["row"] for row in rows] == [f"m{at}" for at in range(24)]
         errors = [abs(row["predicted"] / row["measured"] - 1) for row in rows]
@@ -94,7 +94,7 @@ def test_a_page_has_the_table_and_every_row(memory: Path, tmp_path: Path) -> Non
     words = ["contention", "evaluate", str(memory), "--recipe", "ridge-pressure"]
     run = slowpath(*words, "--html", page, "--format", "json")
     assert run.returncode == 0, run.stderr
-    (one,) = json.loads(run.stdout)["models"]
+    (one,) = json.loads(run.stdout)["results"]
     root = parsed(page.read_text())
     assert "$nf on nic: predicted against measured" in texts(root)
     assert f"{100 * one['errors']['mape']:.2f} %" in texts(root)

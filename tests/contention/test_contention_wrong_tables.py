@@ -125,8 +125,11 @@ def test_single_tables(
         ("train empty", "empty: has none of the tables of a profile"),
         ("evaluate .", ".: is a directory; name the files in it"),
         ("evaluate regex.csv", "regex.csv: has no column 'flow_count'"),
-        ("predict --memory own.csv --query query.csv", "own.csv: has no column 'throughput'"),
-        ("predict --memory memory.csv --query own.csv --accelerator regex.csv", "own.csv: has no"),
+        ("predict --memory-table own.csv --query query.csv", "own.csv: has no column 'throughput'"),
+        (
+            "predict --memory-table memory.csv --query own.csv --accelerator-table regex.csv",
+            "own.csv: has no",
+        ),
         ("predict memory.csv --query query.csv", "memory.csv: is not JSON"),
     ],
 )

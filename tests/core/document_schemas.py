@@ -23,6 +23,7 @@ from slowpath.annotate.documents import AnnotateDocument
 from slowpath.calibrate.documents import CalibrateDocument, Catalogue
 from slowpath.calibrate.experiments.specification import Experiment
 from slowpath.chain.documents import ChainReport, PlanReport, VerifyReport
+from slowpath.config.documents import ConfigDocument
 from slowpath.contention.documents import DiagnosisReport, SavedModel
 from slowpath.contention.placement.documents import PlacementReport, SuggestionReport
 from slowpath.contention.profiling.setup import ProfileRecord
@@ -53,6 +54,7 @@ DOCUMENTS: dict[str, Any] = {
     "catalogue": Catalogue,
     "chain": ChainReport,
     "coalescing": CoalescingReport,
+    "config": ConfigDocument,
     "contention": SavedModel,
     "counts": CountsReport,
     "diagnosis": DiagnosisReport,

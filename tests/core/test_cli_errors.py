@@ -139,7 +139,7 @@ def test_file_names_need_not_be_text(tmp_path: Path) -> None:
 
 
 def test_unwritable_packet_file(tmp_path: Path) -> None:
-    run = slowpath("bound", GOOD, "--pcap", tmp_path / "missing/out.pcap")
+    run = slowpath("bound", GOOD, "--pcap-out", tmp_path / "missing/out.pcap")
     assert (run.returncode, run.stdout) == (3, "")
     assert "cannot be written" in run.stderr
 

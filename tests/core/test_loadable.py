@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("with_clang")
 
 def shown(file: Path) -> Any:
     run = slowpath("show", file, "--format", "json")
-    (object_,) = json.loads(run.stdout)["objects"]
+    (object_,) = json.loads(run.stdout)["results"]
     (program,) = object_["programs"]
     return program
 

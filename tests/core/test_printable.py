@@ -247,7 +247,7 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
         ],
         "chain plan": [
             [folder / "topology.yaml", "--no-cache"],
-            [folder / "topology.yaml", "--cache", folder / "written", "--trust"],
+            [folder / "topology.yaml", "--cache-dir", folder / "written", "--trust"],
             [folder / "unknown.yaml", "--no-cache"],
             [folder / "broken.yaml", "--no-cache"],
             [folder / "missing", "--no-cache"],
@@ -289,7 +289,7 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
         ],
         "fit": [
             [data, "--x", COLUMN, "--y", "@ns"],
-            [data, "--x", COLUMN, "--y", "@ns", "--predict", data],
+            [data, "--x", COLUMN, "--y", "@ns", "--query", data],
             [data, "--x", COLUMN, "--y", "text"],
             [data, "--x", HOSTILE, "--y", "@ns"],
             [folder / "missing", "--x", "x", "--y", "y"],
@@ -319,9 +319,9 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [thing],
         ],
         "contention predict": [
-            ["--memory", folder / "memory.csv", "--query", folder / "memory.csv", *quick],
-            ["--memory", folder / "memory.csv", "--query", data, *quick],
-            ["--memory", data, "--query", data],
+            ["--memory-table", folder / "memory.csv", "--query", folder / "memory.csv", *quick],
+            ["--memory-table", folder / "memory.csv", "--query", data, *quick],
+            ["--memory-table", data, "--query", data],
             [thing, "--query", data],
             [folder / "missing", "--traffic", HOSTILE],
         ],
@@ -373,19 +373,19 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             ["tests/advice/filter.c", "--html", folder / "written.html"],
             [folder / "nf.c", "--html", folder / "written.html"],
             ["tests/advice/filter.c", "--entry", HOSTILE],
-            ["tests/advice/filter.c", "--traffic", folder / "missing"],
-            ["tests/advice/filter.c", "--traffic", data, "--entry", "process"],
+            ["tests/advice/filter.c", "--pcap", folder / "missing"],
+            ["tests/advice/filter.c", "--pcap", data, "--entry", "process"],
             [folder / "missing"],
             [thing],
         ],
         "insights counts": [
-            [COUNTED, "--traffic", TRAFFIC, "--packets", "9"],
-            [COUNTED, "--traffic", TRAFFIC, "--entry", HOSTILE],
-            [COUNTED, "--traffic", TRAFFIC, "--cflags", HOSTILE],
-            [COUNTED, "--traffic", folder / "missing"],
-            [COUNTED, "--traffic", thing],
-            [COUNTED, "--traffic", data],
-            [thing, "--traffic", TRAFFIC],
+            [COUNTED, "--pcap", TRAFFIC, "--packets", "9"],
+            [COUNTED, "--pcap", TRAFFIC, "--entry", HOSTILE],
+            [COUNTED, "--pcap", TRAFFIC, "--cflags", HOSTILE],
+            [COUNTED, "--pcap", folder / "missing"],
+            [COUNTED, "--pcap", thing],
+            [COUNTED, "--pcap", data],
+            [thing, "--pcap", TRAFFIC],
         ],
         "insights blocks": [
             ["examples/chain/counter.bpf.c"],
@@ -408,9 +408,23 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
         "targets show": [["ebpf"], [HOSTILE]],
         "targets models": [["linux-xdp"], [folder / "target.toml"], [HOSTILE], [thing]],
         "targets check": [[folder / "target.toml", folder / "missing", thing]],
+        "config show": [[settings_file(folder, '"5Mpps"')], [folder / "target.toml"]],
+        "config check": [
+            [settings_file(folder, '"5Mpps"')],
+            [settings_file(folder, "5")],
+            [folder / "target.toml"],
+        ],
     }
     assert command in known, f"no hostile call of `slowpath {command}` is known"
     return known[command]
+
+
+def settings_file(folder: Path, required: str) -> Path:
+    """Write settings whose target and glob are hostile, and return the file."""
+    escaped = "".join(f"\\U{ord(one):08x}" for one in HOSTILE)
+    file = folder / f"settings{len(required)}.toml"
+    file.write_text(f'target = "{escaped}.toml"\n[require]\n"{escaped}" = {required}\n')
+    return file
 
 
 EXTRA = {
@@ -436,7 +450,7 @@ def test_output_has_no_effect(command: str, form: str, folder: Path, run: Run) -
             check_texts(json.loads(output))
         elif form == "csv" and output:
             check_csv(output)
-    assert codes & {0, 1} or command == "targets check", "all calls failed; nothing was written"
+    assert codes & {0, 1} or command.endswith(" check"), "all calls failed; nothing was written"
     written = folder / "written"
     if command == "compile" and form == "listing":
         check_plain(written.read_text())
@@ -516,6 +530,14 @@ def test_csv_cells() -> None:
         "'=1,'+1,'-1,'@a,' =1,'\uff1d1,a=1"
     )
     assert csv_line(["a\r\nb\x1b"]) == r"a\r b\x1b"
+    assert csv_line([True, False, 29.790480000000002, 54_400_000.0, 1e-7]) == (
+        "true,false,29.79048,54400000,1e-07"
+    )
+
+
+def test_all_csv_has_the_same_writer() -> None:
+    modules = (ROOT / "python/slowpath").rglob("*.py")
+    assert [one.name for one in modules if "csv.writer" in one.read_text()] == ["printable.py"]
 
 
 def test_json_is_printable_ascii_and_unicode() -> None:

@@ -61,7 +61,7 @@ def options() -> list[tuple[str, Option]]:
     return [(path, option) for path, command in commands() for option in command.options]
 
 
-TIMES = {"--deadline", "--total-deadline", "--seconds", "--budget"}
+TIMES = {"--deadline", "--total-deadline", "--seconds"}
 
 
 def test_all_options_with_times_have_units() -> None:

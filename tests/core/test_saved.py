@@ -156,6 +156,13 @@ def test_no_results_are_no_comparison() -> None:
         read({"slowpath": "0", "results": []})
 
 
+def test_other_documents_are_named() -> None:
+    other = {"slowpath": "1", "command": "sweep", "schema": "sweep/1", "results": [{}]}
+    with pytest.raises(InputError, match="is output of slowpath sweep; only that of slowpath boun"):
+        read(other)
+    assert len(read(GOOD | {"command": "chain bound", "schema": "bound/1"})) == 2
+
+
 def test_programs_are_no_json() -> None:
     assert looks_saved(b' \n{"results": []}')
     assert not looks_saved(b"\x7fELF")

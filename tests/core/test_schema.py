@@ -10,7 +10,9 @@ from jsonschema import Draft202012Validator, ValidationError
 from document_schemas import DOCUMENTS, document_schema
 from document_types import GENERATED, modules
 from schema_tables import MARKS, fill_in, tables_needed
+from slowpath.core.schema.document import VERSION, Document
 from slowpath.core.schema.validation import (
+    NO_DOCUMENTS,
     ShapeError,
     check_shape,
     schema,
@@ -150,7 +152,25 @@ def test_the_command_prints_the_file(name: str) -> None:
     assert run.stdout == schema_text(name)
 
 
-@pytest.mark.parametrize("name", ["targets", "../results", "bound.json", "", "x" * 5000])
+def test_the_key_of_a_document_names_its_schema() -> None:
+    run = slowpath("schema", "bound/1")
+    assert (run.returncode, run.stdout) == (0, schema_text("bound"))
+
+
+@pytest.mark.parametrize("name", schema_names())
+def test_schemas_begin_with_the_head(name: str) -> None:
+    if name in NO_DOCUMENTS:
+        return
+    shape = schema(name)
+    assert list(shape["properties"])[:3] == shape["required"][:3] == [*Document.__annotations__]
+    assert shape["properties"]["schema"]["const"] == f"{name}/{VERSION}"
+    old = {"slowpath": "0.0.9"}  # the other keys of the head have a default
+    head = {"properties": {key: shape["properties"][key] for key in Document.__annotations__}}
+    check_shape(old, {"type": "object", **head, "required": shape["required"][:3]}, {}, "")
+    assert old == {"slowpath": "0.0.9", "command": None, "schema": None}
+
+
+@pytest.mark.parametrize("name", ["bound/2", "targets", "../results", "bound.json", "", "x" * 5000])
 def test_other_names_have_no_schema(name: str) -> None:
     run = slowpath("schema", name)
     assert (run.returncode, run.stdout) == (2, "")

@@ -43,7 +43,7 @@ def test_the_only_program_in_a_section_of_unknown_type_is_taken_for_xdp(
         assert taken["guarantee"] == known["guarantee"]
         assert taken["assumptions"] == known["assumptions"]
     elif command == "annotate":
-        assert taken["annotations"][0]["cost"] == known["annotations"][0]["cost"]
+        assert taken["results"][0]["cost"] == known["results"][0]["cost"]
     else:
         assert taken["listing"] == known["listing"]
 

@@ -154,6 +154,7 @@ def test_help_imports_no_engine() -> None:
         "parser",
         "printable",
         "quantities",
+        "spelling",
         "terminal",
     )
     allowed = {f"core.{name}" for name in names}

@@ -8,25 +8,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from slowpath.core.command import Command
-from support import CAMPAIGN, ROOT, commands, make_bound, make_result, slowpath, without_progress
-
-LISTING = "examples/two_protocols.asm"
-CHAIN = "crates/slowpath/tests/objects/chain.yaml"
-OBJECT = "examples/count_min.1.bpf.o"
-MEMORY = "examples/contention.csv"
-LEAST = "tests/contention/contention_least.yaml"
-COUNTED = "tests/counts/histogram.c"
-TRAFFIC = "examples/insights/nat.pcap"
-SLOW = ("calibrate", "contention profile")
-"""Commands that run in one format only by default, and in all formats in `make campaign`."""
-FRESH = "fresh"
-"""Name of a folder that does not exist yet."""
+from successful_calls import FRESH, LISTING, OBJECT, every_command
+from support import ROOT, make_bound, make_result, slowpath, without_progress
 
 CASES = {
     "fine": (["bound", LISTING], 0),
@@ -96,69 +84,6 @@ def test_lost_messages_change_no_exit_code(case: str, errors: str) -> None:
         assert run.stdout == slowpath(*words).stdout
 
 
-def formats(command: Command) -> list[str]:
-    """Return the values of a command's option `--format`; none if it has no such option."""
-    return [
-        form for o in command.options if "--format" in o.names for form in o.settings["choices"]
-    ]
-
-
-def every_command() -> Iterator[tuple[str, ...]]:
-    """Yield arguments for a successful run of each command in each of its formats.
-
-    Commands in `SLOW` have one format by default.
-    """
-    words = {
-        "bound": [LISTING],
-        "annotate": [LISTING],
-        "diff": [LISTING, LISTING],
-        "sweep": ["examples/count_min.bpf.c", "-D", "HASHES=1,2"],
-        "fit": ["tests/fit/line.csv", "--x", "bytes", "--y", "ns"],
-        "calibrate": ["--testbed", "ebpf", "--component", "calls", "--points", "5", "-o", FRESH],
-        "measure": [OBJECT, "--seconds", "0.1", "--cache", "hot", "--no-stretches"],
-        "chain bound": [CHAIN],
-        "chain facts": [CHAIN],
-        "chain optimize": [CHAIN, "--packets", "0"],
-        "chain plan": ["examples/chain/topology.yaml", "--no-cache"],
-        "chain verify": [OBJECT, OBJECT],
-        "contention profile": [LEAST, "-o", FRESH],
-        "contention train": [MEMORY, "--recipe", "ridge-pressure"],
-        "contention predict": ["--memory", MEMORY, "--query", MEMORY, "--recipe", "ridge-pressure"],
-        "contention evaluate": [MEMORY, "--recipe", "constant"],
-        "insights": ["tests/advice/filter.c"],
-        "insights blocks": ["examples/chain/counter.bpf.c"],
-        "insights accelerators": ["tests/accelerators/sums.c", "--entry", "adler_plain"],
-        "contention diagnose": ["examples/fleet/nat.model.json", "--traffic", "flows=9,size=64"],
-        "contention place": [
-            "examples/fleet/fleet.yaml",
-            *("--arrivals", "examples/fleet/arrivals.csv"),
-        ],
-        "contention suggest": ["examples/fleet/fleet.yaml", "--mixes", "2"],
-        "insights cores": ["--query", "examples/insights/functions.csv"],
-        "insights colocation": ["--query", "examples/insights/group.jsonl"],
-        "insights placement": ["examples/insights/udp_counter.json"],
-        "insights coalescing": ["examples/insights/connection.json"],
-        "insights counts": [COUNTED, "--traffic", TRAFFIC, "--packets", "20"],
-        "compile": [OBJECT],
-        "demo": [],
-        "completion": ["bash"],
-        "man": [],
-        "schema": ["bound"],
-        "help": ["bound"],
-        "show": [OBJECT],
-        "targets list": [],
-        "targets show": ["ebpf"],
-        "targets check": ["targets/ebpf.toml"],
-        "targets models": ["linux-xdp"],
-    }
-    for name, command in commands():
-        called = (*name.split(), *words[name])
-        forms = formats(command)
-        if name in SLOW and CAMPAIGN == 1:
-            forms = forms[:1]
-        yield from ((*called, "--format", form) for form in forms) if forms else [called]
-
-
 @pytest.mark.parametrize(
     "words", [*every_command(), ("--version",), ("--help",), ("bound", "--help")], ids=" ".join
 )
@@ -202,7 +127,7 @@ def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
     Otherwise, error messages would go to that file.
     """
     packets = tmp_path / "out.pcap"
-    words = ["bound", LISTING, "missing.asm", "--pcap", str(packets)]
+    words = ["bound", LISTING, "missing.asm", "--pcap-out", str(packets)]
     assert run_on(words, closed(0, 2)).returncode == 3
     lost = packets.read_bytes()
     assert slowpath(*words).returncode == 3
@@ -210,7 +135,7 @@ def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_written() -> None:
-    for words in (["bound", LISTING, "--pcap"], ["compile", OBJECT, "-o"]):
+    for words in (["bound", LISTING, "--pcap-out"], ["compile", OBJECT, "-o"]):
         run = run_on([*words, "/dev/full"], lambda: None)
         # Results are printed nevertheless.
         assert (run.returncode, bool(run.stdout)) == (3, words[0] == "bound")

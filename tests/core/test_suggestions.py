@@ -17,6 +17,10 @@ OBJECT = "examples/firewall.bpf.o"
         (["bound", OBJECT, "--targt", "ebpf"], "no option '--targt'; did you mean '--target'?"),
         (["diff", "a", "b", "--failon=x"], "no option '--failon'; did you mean '--fail-on'?"),
         (["bound", OBJECT, "--format", "jsn"], "--format: no value 'jsn'; did you mean 'json'?"),
+        (
+            ["chain", "plan", "a.yaml", "--budgt=9"],
+            "no option '--budgt'; did you mean '--deadline'?",
+        ),
         (["bound", OBJECT, "--colour"], "no option '--colour'; did you mean '--color'?"),
         (
             ["bound", OBJECT, "-n", "firewal"],

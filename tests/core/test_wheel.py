@@ -136,7 +136,7 @@ def test_commands_work_without_other_packages(installed: Path, empty: Path) -> N
     ("words", "package", "extra"),
     [
         ("insights nf.c", "llvmlite", "insights"),
-        ("insights counts nf.c --traffic nf.pcap", "llvmlite", "insights"),
+        ("insights counts nf.c --pcap nf.pcap", "llvmlite", "insights"),
         ("insights accelerators nf.c", "llvmlite", "insights"),
         ("insights blocks nf.c", "llvmlite", "insights"),
         ("insights placement nf.json", "numpy", "insights"),

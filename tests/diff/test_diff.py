@@ -49,7 +49,7 @@ def test_csv(saved: list[str]) -> None:
 
 def test_the_changes_of_lines_are_the_change_of_the_path() -> None:
     arguments = (PLAIN, OPTIMISED, *COUNT, "--format", "json")
-    (program,) = json.loads(diff(*arguments))["programs"]
+    (program,) = json.loads(diff(*arguments))["results"]
     assert program["component"] == "instructions"
     total = sum(line["cost_diff"] for line in program["lines"])
     assert total == program["values"]["instructions_diff"] == 6464 - 8544
@@ -57,7 +57,7 @@ def test_the_changes_of_lines_are_the_change_of_the_path() -> None:
 
 def test_rates_of_compiled_programs() -> None:
     arguments = (PLAIN, OPTIMISED, "--target", "agilio-cx-2x40", "--format", "json")
-    (program,) = json.loads(diff(*arguments))["programs"]
+    (program,) = json.loads(diff(*arguments))["results"]
     values = program["values"]
     assert program["change"] == "better"
     assert values["bitrate_pct"] > 20

@@ -53,7 +53,7 @@ def test_csv(few: str) -> None:
 def test_json_fits_its_schema(tmp_path: Path, few: str) -> None:
     query = tmp_path / "query.csv"
     query.write_text(QUERY)
-    run = slowpath("fit", few, *COLUMNS, "--format", "json", "--predict", query)
+    run = slowpath("fit", few, *COLUMNS, "--format", "json", "--query", query)
     check("fit", run.stdout)
     document = json.loads(run.stdout)
     assert [row["outside"] for row in document["predictions"]] == [True, False, False, False, True]
@@ -62,7 +62,7 @@ def test_json_fits_its_schema(tmp_path: Path, few: str) -> None:
 def test_predictions(tmp_path: Path, few: str) -> None:
     query = tmp_path / "query.csv"
     query.write_text(QUERY)
-    run = slowpath("fit", few, *COLUMNS, "--predict", query)
+    run = slowpath("fit", few, *COLUMNS, "--query", query)
     rows = list(csv.DictReader(run.stdout.splitlines()))
     assert list(rows[0]) == ["bytes", "y_pred", "low", "high"]
     assert [float(row["bytes"]) for row in rows] == [100, 4096, 36000, 5e6, 1e12]
@@ -137,7 +137,7 @@ def test_mape_stands_beside_smape(few: str) -> None:
     head = text.splitlines()[2]
     assert head.split()[-2:] == ["sMAPE", "MAPE"]
     assert text.count("MAPE ") >= 4  # both metrics, for fitted and for held-out points
-    head = fitted("--metric", "rmse", data=few).splitlines()[2]
+    head = fitted("--error-metric", "rmse", data=few).splitlines()[2]
     assert head.split()[-3:] == ["RMSE", "sMAPE", "MAPE"]
 
 
@@ -197,7 +197,7 @@ def test_cells_may_have_what_ends_lines_elsewhere(tmp_path: Path) -> None:
 def test_places_that_are_too_far_are_refused(tmp_path: Path) -> None:
     query = tmp_path / "query.csv"
     query.write_text("bytes\n5000\n1e300\n")
-    run = slowpath("fit", LINE, *COLUMNS, "--predict", query)
+    run = slowpath("fit", LINE, *COLUMNS, "--query", query)
     assert (run.returncode, run.stdout) == (3, "")
     reason = "bytes has 1e+300, which is too large; values go up to 1e+60, so take another unit"
     assert run.stderr == f"error: {query}: {reason}\n"

@@ -13,6 +13,7 @@ import pytest
 
 import slowpath
 from fit_tables import thinned
+from slowpath.core.command import Option
 from slowpath.models.cli import FIT
 from slowpath.models.metrics import METRICS
 from slowpath.models.options import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES
@@ -52,15 +53,20 @@ def test_models_are_those_of_the_command(tmp_path: Path) -> None:
 def test_every_option_of_the_command_can_be_given() -> None:
     words = {name for entry in FIT.options for name in entry.names if name.startswith("--")}
     parameters = inspect.signature(slowpath.fit).parameters
-    output = {"--format", "--plot", "--predict"}
-    names = {f"--{name.replace('_', '-')}" for name in parameters} - {"--data"}
-    assert names == words - output
+    output = {"--format", "--plot", "--query"}
+    names = {f"--{name.replace('_', '-')}" for name in parameters} - {"--data", "--metric"}
+    assert names == words - output - {"--error-metric"}
+
+
+def _default(option: Option) -> object:
+    value = option.settings.get("default")
+    return option.settings["type"](value) if value == "90%" else value
 
 
 def test_options_have_the_defaults_of_the_command() -> None:
     parameters = inspect.signature(slowpath.fit).parameters
     defaults = {
-        name.removeprefix("--").replace("-", "_"): entry.settings.get("default")
+        name.removeprefix("--").replace("-", "_"): _default(entry)
         for entry in FIT.options
         for name in entry.names
     }
@@ -117,7 +123,7 @@ def test_x_that_cannot_be_used(x: Any) -> None:
         ({"select": "best"}, "--select"),
         ({"search": "all"}, "--search"),
         ({"monotone": "up"}, "--monotone"),
-        ({"metric": "mse"}, "--metric"),
+        ({"metric": "mse"}, "--error-metric"),
         ({"segments": 0}, "--segments"),
         ({"max_segments": 13}, "--max-segments"),
         ({"confidence": 100}, "--confidence"),

@@ -29,7 +29,7 @@ def fewer_unless_campaign(cases: Sequence[_Case], count: int) -> Sequence[_Case]
 
 def counted(source: Path, traffic: Path, *options: str | Path) -> dict[str, Any]:
     """Run `slowpath insights counts` on a source and a trace, and return the report."""
-    words = ("insights", "counts", source, "--traffic", traffic, "--format", "json", *options)
+    words = ("insights", "counts", source, "--pcap", traffic, "--format", "json", *options)
     read: dict[str, Any] = json.loads(remembered(*words))
     return read
 
@@ -57,7 +57,7 @@ def example(name: str) -> Example:
 
 def setting(name: str) -> tuple[str | Path, ...]:
     """Return the command-line options with which an example is counted."""
-    return "--traffic", EXAMPLES / f"{name}.pcap", "--config", CONFIGURATIONS[name]
+    return "--pcap", EXAMPLES / f"{name}.pcap", "--config", CONFIGURATIONS[name]
 
 
 def error_of(*words: str | Path, code: int = 3) -> str:

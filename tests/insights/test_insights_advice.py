@@ -22,7 +22,7 @@ pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
 SOURCE = "tests/advice/filter.c"
 TRACE = "examples/insights/udp_counter.pcap"
-TRACED = (SOURCE, "--entry", "process", "--traffic", TRACE)
+TRACED = (SOURCE, "--entry", "process", "--pcap", TRACE)
 
 
 def advised(*words: str | Path) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def test_numbers_are_those_of_the_commands_that_they_come_from(tmp_path: Path) -
     assert run.returncode == 0, run.stderr
     (case,) = json.loads(
         slowpath("insights", "placement", str(files[0]), "--format", "json").stdout
-    )["cases"]
+    )["results"]
     cost = {one["structure"]: one["cost"] for one in case["structures"]}
     (everything,) = (one for one in case["compared"] if one["placement"] == "all in emem")
     placed = [one for one in found["advice"] if one["kind"] == "placement"]
@@ -94,7 +94,7 @@ def test_numbers_are_those_of_the_commands_that_they_come_from(tmp_path: Path) -
     assert {name for one in placed for name in one["what"].split(", ")} == cost.keys()
     layouts = json.loads(
         slowpath("insights", "coalescing", str(files[1]), "--format", "json").stdout
-    )["elements"]
+    )["results"]
     packed = {one["what"]: one for one in found["advice"] if one["kind"] == "coalescing"}
     for layout in layouts:
         source = next(one for one in layout["compared"] if one["layout"] == "source")
@@ -145,7 +145,7 @@ def test_instructions_are_those_of_blocks_as_often_as_they_run(tmp_path: Path) -
         sum(blocks[name] * times for name, times in runs.items())
         for runs in runs_by_packet.values()
     ]
-    found = advised(source, "--traffic", trace(tmp_path, list(runs_by_packet)))
+    found = advised(source, "--pcap", trace(tmp_path, list(runs_by_packet)))
     assert found["traffic"]["unit"] == "instructions of the card"
     assert found["traffic"]["instructions"] == pytest.approx(sum(instructions) / 3, abs=1e-4)
     lines = {one["line"]: one["instructions_per_packet"] for one in found["lines"]}
@@ -156,21 +156,21 @@ def test_instructions_are_those_of_blocks_as_often_as_they_run(tmp_path: Path) -
 def test_a_packet_may_take_as_many_blocks_as_is_said(tmp_path: Path) -> None:
     source, traced = tmp_path / "look.c", trace(tmp_path, [bytes(12) + b"\x08\0\x18" + bytes(45)])
     source.write_text(BRANCHES)
-    run = slowpath("insights", source, "--traffic", traced, "--blocks", "9")
+    run = slowpath("insights", source, "--pcap", traced, "--blocks", "9")
     assert run.returncode == 3
     assert "packet 1 of the trace: a loop does not end" in run.stderr
     assert "more blocks ran than one packet may (--blocks)" in run.stderr
-    run = slowpath("insights", source, "--traffic", traced, "--blocks", "99", timeout=300)
+    run = slowpath("insights", source, "--pcap", traced, "--blocks", "99", timeout=300)
     assert run.returncode == 0, run.stderr
     run = slowpath("insights", source, "--blocks", "9")
     assert run.returncode == 2
-    assert "'--blocks': is for a function that runs; --traffic is missing" in run.stderr
+    assert "'--blocks': is for a function that runs; --pcap is missing" in run.stderr
 
 
 def test_without_code_for_the_card_the_report_says_so(tmp_path: Path) -> None:
     source = tmp_path / "float.c"
     source.write_text("int f(const unsigned char *data, int length) { return data[0] * 0.5f; }\n")
-    found = advised(source, "--traffic", TRACE, "--packets", "3")
+    found = advised(source, "--pcap", TRACE, "--packets", "3")
     assert found["traffic"]["unit"] == "LLVM instructions"
     (gap,) = (one for one in found["unsaid"] if one["what"] == "instructions on the card")
     assert "no code for BPF" in gap["why"]
@@ -249,7 +249,7 @@ int process(const uint8_t *data, uint32_t length) {
 def test_what_an_engine_does_counts_once_with_all_that_it_alone_calls(tmp_path: Path) -> None:
     file = tmp_path / "nested.c"
     file.write_text(NESTED)
-    words = (file, "--entry", "process", "--traffic", TRACE)
+    words = (file, "--entry", "process", "--pcap", TRACE)
     found = advised(*words)
     [engine] = [one for one in found["advice"] if one["certainty"] == "proved" and one["before"]]
     assert (engine["kind"], engine["what"]) == ("accelerator", "sum")
@@ -281,7 +281,7 @@ def test_nothing_is_said_of_cores_for_floating_point(tmp_path: Path) -> None:
         "    average = average * 0.9 + length * 0.1;\n"
         "    return average > 100;\n}\n"
     )
-    found = advised(file, "--traffic", TRACE)
+    found = advised(file, "--pcap", TRACE)
     assert found["card"] is None
     assert not {"cores", "neighbour"} & {one["kind"] for one in found["advice"]}
     [reason] = [one["why"] for one in found["unsaid"] if "cores" in one["what"]]
@@ -348,7 +348,7 @@ def test_what_was_noted_of_the_counts_is_in_the_report(tmp_path: Path) -> None:
         "int process(const uint8_t *data, uint32_t length) {\n"
         "return length > 34 && nic_engine_fold(nic_engine_checksum(data, 34)) & 1; }\n"
     )
-    run = slowpath("insights", source, "--traffic", TRACE, "--entry", "process", "--html", page)
+    run = slowpath("insights", source, "--pcap", TRACE, "--entry", "process", "--html", page)
     assert run.returncode == 0, run.stderr
     heading = "Notes on what was counted, which cores and neighbours rest on, too"
     _, _, below = run.stdout.partition(f"\n{heading}:\n")
@@ -361,7 +361,7 @@ def test_what_was_noted_of_the_counts_is_in_the_report(tmp_path: Path) -> None:
 
 
 def test_the_only_function_that_no_other_calls_gets_the_packets() -> None:
-    run = slowpath("insights", SOURCE, "--traffic", TRACE, "--format", "json")
+    run = slowpath("insights", SOURCE, "--pcap", TRACE, "--format", "json")
     taken, named = json.loads(run.stdout), advised(*TRACED)
     (note,) = taken["traffic"].pop("notes")
     assert note.startswith("process got the packets, as no other function calls it; --entry")
@@ -398,7 +398,7 @@ def test_following_the_advice_changes_the_numbers_as_announced(tmp_path: Path) -
     run = slowpath("insights", "counts", *words, "--coalescing-out", str(out))
     assert run.returncode == 0, run.stderr
     run = slowpath("insights", "coalescing", str(out), "--format", "json")
-    (layout,) = json.loads(run.stdout)["elements"]
+    (layout,) = json.loads(run.stdout)["results"]
     (source_order,) = (one for one in layout["compared"] if one["layout"] == "source")
     assert source_order["accesses"] == announced["after"] < announced["before"]
 
@@ -427,15 +427,15 @@ WRONG = {
     "no_trace": ((*TRACED[:-1], "missing.pcap"), 3, "error: missing.pcap: "),
     "no_capture": ((*TRACED[:-1], SOURCE), 3, SOURCE),
     "several": (
-        ("tests/advice/elements.c", "--traffic", TRACE),
+        ("tests/advice/elements.c", "--pcap", TRACE),
         3,
         "has several functions that no other calls; name the one that gets packets with --entry: "
         "avgcounter, compute, counter,",
     ),
     "page": ((SOURCE, "--html", "page.txt"), 2, "the file has to end in .html"),
     "target": ((SOURCE, "--target", "ebpf"), 2, "no value 'ebpf'"),
-    "config": ((SOURCE, "--config", "A 1"), 2, "--traffic is missing"),
-    "beside": ((SOURCE, "--beside", "a.json"), 2, "--traffic is missing"),
+    "config": ((SOURCE, "--config", "A 1"), 2, "--pcap is missing"),
+    "beside": ((SOURCE, "--beside", "a.json"), 2, "--pcap is missing"),
     "no_beside": ((*TRACED, "--beside", "missing.csv"), 3, "missing.csv: no such file"),
     "no_functions": ((*TRACED, "--beside", SOURCE), 3, f"{SOURCE}: line 1: is not JSON"),
     "misspelt": (("placment", "a.json"), 2, "no command 'placment'; did you mean 'placement'?"),

@@ -480,7 +480,7 @@ def test_a_callee_of_main_gets_the_packets(tmp_path: Path) -> None:
     )
     [program] = predicted(file)["programs"]
     assert program["entry"] == "process"
-    run = slowpath("insights", "counts", str(file), "--traffic", str(EXAMPLES / "nat.pcap"))
+    run = slowpath("insights", "counts", str(file), "--pcap", str(EXAMPLES / "nat.pcap"))
     assert run.returncode == 0
     assert "process got the packets, as no other function calls it" in run.stderr
 

@@ -65,7 +65,7 @@ def slowest(name: str, flags: str) -> dict[str, float]:
 def announced(name: str) -> dict[str, Any]:
     [element] = [
         one
-        for one in reported("insights", "coalescing", FOLDER / "layouts.json")["elements"]
+        for one in reported("insights", "coalescing", FOLDER / "layouts.json")["results"]
         if one["element"] == name
     ]
     read: dict[str, Any] = element

@@ -328,7 +328,7 @@ def test_json_has_its_shape_and_adds_up(width: int) -> None:
     run = slowpath("insights", "coalescing", EXAMPLE, "--format", "json", f"--width={width}")
     document = json.loads(run.stdout)
     Draft202012Validator(schema("coalescing")).validate(document)
-    (element,) = document["elements"]
+    (element,) = document["results"]
     of_blocks = [one["weight"] * one["accesses"] for one in element["blocks"]]
     assert element["accesses"] == pytest.approx(sum(of_blocks))
     before = [one["weight"] * one["before"] for one in element["blocks"]]

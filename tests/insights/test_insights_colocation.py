@@ -149,7 +149,7 @@ def test_a_query_is_answered_pair_by_pair(tmp_path: Path) -> None:
     document = json.loads(
         slowpath("insights", "colocation", "--query", packed, "--format", "json").stdout
     )
-    assert [one["measured_alone"] for one in document["groups"]] == [False] * 3
+    assert [one["measured_alone"] for one in document["results"]] == [False] * 3
     text = slowpath("insights", "colocation", "--query", groups.file).stdout
     best = found.throughput_total[0].argmax()
     assert f"{PAIRS[best][0] + 1}-{PAIRS[best][1] + 1}" in text.splitlines()[3]

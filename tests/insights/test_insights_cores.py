@@ -146,7 +146,7 @@ def test_a_query_is_answered_row_by_row(tmp_path: Path) -> None:
         assert not point["outside"]
     rates = [float(row["throughput_pps"]) for row in found[:3]]
     assert rates[1] < rates[2] < rates[0]
-    miss = slowpath("insights", "cores", "--query", file, "--traffic", "miss", "--format", "csv")
+    miss = slowpath("insights", "cores", "--query", file, "--emem-cache", "miss", "--format", "csv")
     assert rows_of(miss.stdout)[0]["throughput_pps"] != found[0]["throughput_pps"]
     text = slowpath("insights", "cores", "--query", file).stdout
     assert "traffic hit" in text

@@ -128,12 +128,12 @@ def test_reports_are_inputs_of_placement_and_coalescing(name: str) -> None:
     assert report["notes"] == []
     run = slowpath("insights", "placement", placement, "--format", "json")
     assert run.returncode == 0, run.stderr
-    (case,) = json.loads(run.stdout)["cases"]
+    (case,) = json.loads(run.stdout)["results"]
     placed = {one["structure"]: one["size_bytes"] for one in case["structures"]}
     assert placed == {one["structure"]: one["size_bytes"] for one in report["structures"]}
     run = slowpath("insights", "coalescing", coalescing, "--format", "json")
     assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout)["elements"]
+    assert json.loads(run.stdout)["results"]
 
 
 def test_advised_layouts_have_the_announced_accesses(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_advised_layouts_have_the_announced_accesses(tmp_path: Path) -> None:
     def advised(out: Path) -> dict[str, object]:
         run = slowpath("insights", "coalescing", out, "--format", "json")
         assert run.returncode == 0, run.stderr
-        found = {one["element"]: one for one in json.loads(run.stdout)["elements"]}
+        found = {one["element"]: one for one in json.loads(run.stdout)["results"]}
         element: dict[str, object] = found[name]
         return element
 
@@ -166,7 +166,7 @@ def test_advised_layouts_have_the_announced_accesses(tmp_path: Path) -> None:
 
 
 def test_reports_for_people_and_tables() -> None:
-    traffic = ("--traffic", "examples/insights/nat.pcap")
+    traffic = ("--pcap", "examples/insights/nat.pcap")
     words = ("insights", "counts", "tests/counts/histogram.c", *traffic)
     for form, extension in (("table", "txt"), ("csv", "csv")):
         run = slowpath(*words, "--format", form)
@@ -345,7 +345,7 @@ def test_coalescing_omits_structures_without_plain_layout(
     out = tmp_path / "coalescing.json"
     file = tmp_path / "nf.c"
     file.write_text(f"{HEAD}static {text}\n{PROCESS}{touched} return n; }}\n")
-    words = ("insights", "counts", file, "--traffic", NAT)
+    words = ("insights", "counts", file, "--pcap", NAT)
     run = slowpath(*words, "--coalescing-out", out, timeout=300)
     assert not out.exists(), run.stdout
 
@@ -362,7 +362,7 @@ def test_notes_name_uncounted_library_functions(tmp_path: Path) -> None:
 def test_only_the_most_frequent_results_are_printed(tmp_path: Path) -> None:
     file = tmp_path / "nf.c"
     file.write_text(f"{HEAD}static int seen;\n{PROCESS}return seen++; }}\n")
-    run = slowpath("insights", "counts", file, "--traffic", NAT, timeout=300)
+    run = slowpath("insights", "counts", file, "--pcap", NAT, timeout=300)
     assert run.returncode == 0
     assert "returned one of" in run.stdout
 

@@ -29,7 +29,7 @@ def error_in(folder: Path, name: str, text: str, *options: str) -> str:
     """Return the error message for a source file with this name and text."""
     file = folder / name
     file.write_text(text)
-    error = error_of("insights", "counts", file, "--traffic", TRAFFIC, *options)
+    error = error_of("insights", "counts", file, "--pcap", TRAFFIC, *options)
     return error.replace(f"{folder}/", "")
 
 
@@ -150,13 +150,13 @@ def test_files_that_are_not_traces(tmp_path: Path) -> None:
         (cut, "it is cut off"),
         (tmp_path / "none", "it cannot be read: No such file or directory"),
     ):
-        error = error_of("insights", "counts", source, "--traffic", file)
+        error = error_of("insights", "counts", source, "--pcap", file)
         assert error.startswith(f"error: {file}: ")
         assert expected in error
 
 
 def test_inputs_are_not_overwritten(tmp_path: Path) -> None:
-    words = ("insights", "counts", FOLDER / "histogram.c", "--traffic", TRAFFIC)
+    words = ("insights", "counts", FOLDER / "histogram.c", "--pcap", TRAFFIC)
     for option in ("--placement-out", "--coalescing-out"):
         assert "is read, and would be overwritten" in error_of(*words, option, TRAFFIC, code=2)
     out = tmp_path / "out.json"

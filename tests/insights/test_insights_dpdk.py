@@ -213,7 +213,7 @@ def test_a_packet_has_room_in_front_on_the_card(tmp_path: Path) -> None:
 
 
 def test_the_report_advises_on_tables_of_dpdk() -> None:
-    report = reported("tests/dpdk/router.c", "--traffic", "examples/insights/nat.pcap")
+    report = reported("tests/dpdk/router.c", "--pcap", "examples/insights/nat.pcap")
     text = "\n".join(line.text for line in advice_text(report))  # type: ignore[arg-type]
     assert "Put rte_hash into imem" in text
     assert "instructions on the card:" not in text
@@ -239,13 +239,13 @@ def test_kept_sent_and_freed_packets(tmp_path: Path) -> None:
 )
 def test_errors_that_end_a_run(tmp_path: Path, first: int, expected: str) -> None:
     traffic = trace(tmp_path, [bytes([first]) * 64])
-    assert expected in error_of("insights", "counts", FOLDER / "wrong.c", "--traffic", traffic)
+    assert expected in error_of("insights", "counts", FOLDER / "wrong.c", "--pcap", traffic)
 
 
 def test_the_function_of_an_application_is_found(tmp_path: Path) -> None:
     source = FOLDER / "application.c"
     traffic = trace(tmp_path, [bytes([at]) * 64 for at in range(7)])
-    ran = slowpath("insights", "counts", source, "--traffic", traffic, "--format", "json")
+    ran = slowpath("insights", "counts", source, "--pcap", traffic, "--format", "json")
     report = json.loads(ran.stdout)
     assert report["entry"] == "forward"
     assert sent(report) == {1: 7}
@@ -283,7 +283,7 @@ def test_fates_of_packets(
     tmp_path: Path, entry: str, outputs: dict[int, int], killed: int, *, gone_twice: bool
 ) -> None:
     traffic = trace(tmp_path, [bytes([at]) * 64 for at in range(33)])
-    words = ("--traffic", traffic, "--entry", entry, "--format", "json")
+    words = ("--pcap", traffic, "--entry", entry, "--format", "json")
     ran = slowpath("insights", "counts", FOLDER / "gone.c", *words)
     report = json.loads(ran.stdout)
     fate = report["fate"]
@@ -409,7 +409,7 @@ def test_with_further_pointers_functions_are_counted_for_the_card(entry: str) ->
 )
 def test_further_pointers_without_targets_are_refused(entry: str, expected: str) -> None:
     for command in ("counts", "blocks"):
-        traffic = ("--traffic", NAT) if command == "counts" else ("--model", "exact")
+        traffic = ("--pcap", NAT) if command == "counts" else ("--model", "exact")
         error = error_of("insights", command, FURTHER, "--entry", entry, *traffic)
         assert re.search(expected, error), error
 
@@ -439,7 +439,7 @@ def test_bursts_are_counted_for_the_card(entry: str, lacks: set[str]) -> None:
 
 
 def test_missing_tables_are_refused() -> None:
-    words = ("insights", "counts", FOLDER / "unmade.c", "--traffic", NAT, "--entry")
+    words = ("insights", "counts", FOLDER / "unmade.c", "--pcap", NAT, "--entry")
     error = error_of(*words, "share")
     assert "unmade.c:8: share: packet 1 of the trace: a division by zero; main does" in error
     error = error_of(*words, "route")
@@ -478,7 +478,7 @@ MAIN = "int main(void) { rates = &some; return 0; }"
 def test_errors_name_unset_variables(tmp_path: Path, entry: str, rest: str, expected: str) -> None:
     file = tmp_path / "unset.c"
     file.write_text(UNSET % rest)
-    error = error_of("insights", "counts", file, "--entry", entry, "--traffic", NAT)
+    error = error_of("insights", "counts", file, "--entry", entry, "--pcap", NAT)
     assert f"{entry}: packet 1 of the trace: " in error
     assert expected in error
     remedy = "what packets need is set up by --setup, with a function or code ("
@@ -516,7 +516,7 @@ def test_the_function_of_llvm_ir_is_found(tmp_path: Path) -> None:
 def test_functions_that_get_no_packets(tmp_path: Path, written: str, expected: str) -> None:
     source = tmp_path / "f.c"
     source.write_text(f"#include <rte_ethdev.h>\n{written}\n")
-    error = error_of("insights", "counts", source, "--traffic", NAT)
+    error = error_of("insights", "counts", source, "--pcap", NAT)
     assert re.search(expected, error)
 
 
@@ -540,7 +540,7 @@ def test_a_static_structure_stays_whole_and_has_its_members(tmp_path: Path) -> N
     assert (bucket["structure"], bucket["reads"], bucket["writes"]) == ("bucket", 11, 7)
     members = {one["member"]: (one["reads"], one["writes"]) for one in bucket["members"]}
     assert members == {"last": (4, 4), "of[].tokens": (7, 3)}
-    run = slowpath("insights", source, "--traffic", traffic)
+    run = slowpath("insights", source, "--pcap", traffic)
     assert "Put bucket into imem" in run.stdout, run.stderr
 
 
@@ -550,6 +550,6 @@ def test_headers_of_an_installation_are_refused(tmp_path: Path) -> None:
     (fake / "rte_mbuf.h").write_text("struct rte_mbuf { int x; };\n")
     source = tmp_path / "f.c"
     source.write_text("#include <rte_mbuf.h>\nint f(struct rte_mbuf *m) { return m->x; }\n")
-    words = ("insights", "counts", source, "--traffic", NAT, f"--cflags=-I{fake}")
+    words = ("insights", "counts", source, "--pcap", NAT, f"--cflags=-I{fake}")
     error = error_of(*words)
     assert re.search(r"f\.c:2: f takes packets of DPDK, whose headers come along: leave", error)

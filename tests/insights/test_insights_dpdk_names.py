@@ -133,7 +133,7 @@ def test_headers_of_a_source_tell_its_form(tmp_path: Path) -> None:
 def test_a_missing_header(tmp_path: Path) -> None:
     source = tmp_path / "nf.c"
     source.write_text("#include <rte_flow_classify.h>\nint handle(struct rte_mbuf *packet);\n")
-    error = error_of("insights", "counts", source, "--traffic", EXAMPLES / "nat.pcap")
+    error = error_of("insights", "counts", source, "--pcap", EXAMPLES / "nat.pcap")
     assert "'rte_flow_classify.h' file not found" in error
     assert "headers of slowpath stand in for those of DPDK 22.11, and rte_flow_classify" in error
     assert "--cflags=-IFOLDER adds a folder with one of your own" in error

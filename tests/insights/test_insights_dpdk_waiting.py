@@ -150,6 +150,6 @@ def test_datagrams_without_a_buffer(tmp_path: Path) -> None:
     assert remedy in report["notes"][0]
     more = counted(source, traffic, "--cflags=-DSLOWPATH_DATAGRAMS=8192")
     assert more["fate"]["refused"] < refused / 4
-    words = ("--traffic", traffic, "--cflags=-DSLOWPATH_DATAGRAMS=2")
+    words = ("--pcap", traffic, "--cflags=-DSLOWPATH_DATAGRAMS=2")
     error = error_of("insights", "counts", source, *words)
     assert "SLOWPATH_DATAGRAMS is less than a bucket has: take 4 or more" in error

@@ -59,7 +59,7 @@ def test_a_queue_holds_its_capacity(tmp_path: Path, capacity: int) -> None:
 def test_a_queue_rejects_wrong_configurations(tmp_path: Path) -> None:
     frames = trace(tmp_path, [bytes(60)])
     for config, reason in (("16", "CAPACITY is at most 15"), ("x", "CAPACITY")):
-        words = ("--traffic", frames, "--config", config)
+        words = ("--pcap", frames, "--config", config)
         error = error_of("insights", "counts", FOLDER / "queue.cc", *words)
         assert f"Keeper does not take its configuration ({config}): {reason}" in error
 
@@ -102,7 +102,7 @@ def test_a_meter_lets_a_rate_through() -> None:
 
 
 def test_a_meter_knows_the_names_of_its_class() -> None:
-    words = ("--traffic", NAT, "--config", "nobody, 100")
+    words = ("--pcap", NAT, "--config", "nobody, 100")
     run = slowpath("insights", "counts", FOLDER / "rates.cc", *words)
     assert "Meter does not take its configuration (nobody, 100): PORT" in run.stderr
 
@@ -143,7 +143,7 @@ def test_configurations_arrive_complete(tmp_path: Path) -> None:
     ],
 )
 def test_oversized_inputs_are_refused(tmp_path: Path, config: str, expected: str) -> None:
-    words = ("--traffic", trace(tmp_path, [bytes(60)]), "--config", config)
+    words = ("--pcap", trace(tmp_path, [bytes(60)]), "--config", config)
     assert expected in error_of("insights", "counts", FOLDER / "speaker.cc", *words)
 
 

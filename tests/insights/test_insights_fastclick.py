@@ -163,7 +163,7 @@ def test_an_element_is_compiled_with_required_elements(tmp_path: Path) -> None:
     ],
 )
 def test_an_unknown_element_is_refused(tmp_path: Path, config: str, reason: str) -> None:
-    words = ("--traffic", trace(tmp_path, [bytes(60)]), "--config", config)
+    words = ("--pcap", trace(tmp_path, [bytes(60)]), "--config", config)
     error = error_of("insights", "counts", MINE / "gate.cc", *words)
     assert "Gate does not take its configuration" in error
     assert reason in error

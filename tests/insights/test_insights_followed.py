@@ -30,7 +30,7 @@ SUMMING = ("dns_proxy", "web_generator") if CAMPAIGN > 1 else ("dns_proxy",)
 
 def filtered() -> dict[str, Any]:
     """Return the report on the unchanged filter example."""
-    return reported(FILTER, "--entry", "process", "--traffic", TRACE)
+    return reported(FILTER, "--entry", "process", "--pcap", TRACE)
 
 
 def placed(name: str) -> dict[str, Any]:
@@ -200,7 +200,7 @@ def test_an_engine_in_c_gives_the_right_sums(tmp_path: Path) -> None:
     changed = source[:start] + source[end:].replace("checksum(", "nic_engine_checksum(")
     file = tmp_path / "engine.c"
     file.write_text(f"#include <nic/engine.h>\n{changed}")
-    words = ("--entry", "process", "--traffic", TRACE)
+    words = ("--entry", "process", "--pcap", TRACE)
     before, after = filtered(), reported(file, *words)
     (engine,) = advice(before, "accelerator")
     assert not advice(after, "accelerator")
@@ -241,7 +241,7 @@ WRONG = {
 def test_wrong_placements_are_named(content: str, reason: str, tmp_path: Path) -> None:
     file = tmp_path / "placement.json"
     file.write_text(content)
-    words = (FILTER, "--entry", "process", "--traffic", TRACE, "--placement", file)
+    words = (FILTER, "--entry", "process", "--pcap", TRACE, "--placement", file)
     run = slowpath("insights", *words)
     assert run.returncode == 3
     assert reason in run.stderr
@@ -249,7 +249,7 @@ def test_wrong_placements_are_named(content: str, reason: str, tmp_path: Path) -
 
 
 def test_a_placement_is_what_before_is_of(tmp_path: Path) -> None:
-    words = ("--entry", "process", "--traffic", TRACE)
+    words = ("--entry", "process", "--pcap", TRACE)
     unplaced = filtered()
     file = tmp_path / "placement.json"
     file.write_text('{"entries": "imem"}')
@@ -278,7 +278,7 @@ def test_what_makes_room_for_others_is_said(tmp_path: Path) -> None:
         "hot[data[1]]++; hot[data[2] + 256]++; return cold[data[3]]++; }\n"
     )
     file.write_text('{"cold": "imem"}')
-    words = (source, "--entry", "process", "--traffic", TRACE, "--placement", file)
+    words = (source, "--entry", "process", "--pcap", TRACE, "--placement", file)
     first, second = advice(reported(*words), "placement")
     assert (first["title"], second["title"]) == ("Put hot into imem", "Put cold into emem")
     assert (first["before"], first["after"]) == (1200, 800)
@@ -300,7 +300,7 @@ def test_what_no_packet_touches_keeps_its_room(tmp_path: Path) -> None:
         "if (length < 20) rare[data[1]]++; return hot[data[2]]++; }\n"
     )
     file.write_text('{"rare": "imem"}')
-    words = (source, "--entry", "process", "--traffic", TRACE)
+    words = (source, "--entry", "process", "--pcap", TRACE)
     (one,) = advice(reported(*words), "placement")
     assert one["title"] == "Put hot into imem"
     assert not advice(reported(*words, "--placement", file), "placement")
@@ -313,4 +313,4 @@ def test_options_of_a_run_ask_for_a_trace(option: tuple[str, str]) -> None:
     run = slowpath("insights", FILTER, *option)
     assert run.returncode == 2
     assert f"'{option[0]}'" in run.stderr
-    assert "--traffic is missing" in run.stderr
+    assert "--pcap is missing" in run.stderr

@@ -51,13 +51,13 @@ def executed(report: Given, *names: str) -> float:
 
 @pytest.mark.parametrize("file", [DPDK, CLICK])
 def test_the_report_is_as_expected(file: str) -> None:
-    lines = advice_text(reported(file, "--traffic", NAT))  # type: ignore[arg-type]
+    lines = advice_text(reported(file, "--pcap", NAT))  # type: ignore[arg-type]
     name = f"library_{Path(file).suffix.removeprefix('.')}"
     check_golden(GOLDEN / f"insights/{name}.txt", "".join(f"{line.text}\n" for line in lines))
 
 
 def test_a_library_is_advised_on_in_the_lines_that_call_it() -> None:
-    found = engines(DPDK, "--traffic", NAT)
+    found = engines(DPDK, "--pcap", NAT)
     counts = counted(ROOT / DPDK, ROOT / NAT)
     assert {one["file"] for one in found} == {DPDK}
     hashed = of_line(found, "rte_jhash(")
@@ -75,7 +75,7 @@ def test_a_library_is_advised_on_in_the_lines_that_call_it() -> None:
 
 
 def test_what_no_packet_came_to_is_last_and_says_so() -> None:
-    found = reported(DPDK, "--traffic", NAT)["advice"]
+    found = reported(DPDK, "--pcap", NAT)["advice"]
     last = found[-1]
     assert "rte_hash_crc(" in text_of(last)
     assert (last["before"], last["saved_cycles"], last["effect"]) == (0, 0, 0)
@@ -92,7 +92,7 @@ def test_with_packets_that_come_there_it_is_not_last(tmp_path: Path) -> None:
         changed[12:14] = b"\x86\xdd"
         frames[one] = bytes(changed)
     file = trace(tmp_path, frames)
-    dropped = of_line(engines(DPDK, "--traffic", file), "rte_hash_crc(")
+    dropped = of_line(engines(DPDK, "--pcap", file), "rte_hash_crc(")
     counts = counted(ROOT / DPDK, file)
     assert dropped["before"] == pytest.approx(executed(counts, "rte_hash_crc"))
     assert dropped["before"] > 0
@@ -104,7 +104,7 @@ def test_functions_that_packets_never_come_to_are_not_suspected() -> None:
 
     This is so without a trace, too, and if an option names the entry function.
     """
-    found, named = engines(DPDK, "--traffic", NAT), engines(DPDK, "--entry", "work")
+    found, named = engines(DPDK, "--pcap", NAT), engines(DPDK, "--entry", "work")
     for these in (found, named):
         assert {one["what"] for one in these} == {"rte_jhash", "rte_ipv4_cksum", "rte_hash_crc"}
     assert {one["before"] for one in named} == {None}
@@ -114,7 +114,7 @@ def test_functions_that_packets_never_come_to_are_not_suspected() -> None:
 
 
 def test_functions_of_click_are_advised_on_in_the_lines_that_call_them() -> None:
-    found = engines(CLICK, "--traffic", NAT)
+    found = engines(CLICK, "--pcap", NAT)
     counts = counted(ROOT / CLICK, ROOT / NAT)
     summed, routed = of_line(found, "click_in_cksum("), of_line(found, "_routes.lookup(")
     assert summed["before"] == pytest.approx(executed(counts, "click_in_cksum"))
@@ -136,7 +136,7 @@ def test_a_router_is_told_of_its_routes_and_not_of_its_table_of_flows() -> None:
 
     Hash tables belong to the DPDK framework, so their look-ups take no instructions.
     """
-    found = engines("tests/dpdk/router.c", "--traffic", NAT)
+    found = engines("tests/dpdk/router.c", "--pcap", NAT)
     counts = counted(ROOT / "tests/dpdk/router.c", ROOT / NAT)
     [one] = found
     assert "if (rte_lpm_lookup(routes," in text_of(one)
@@ -177,12 +177,12 @@ FOLLOWED = ("rte_ipv4_cksum(ip)", "nic_engine_checksum(ip, 20)")
 
 def test_following_the_advice_changes_the_prediction_as_announced(tmp_path: Path) -> None:
     source = (ROOT / DPDK).read_text()
-    announced = of_line(engines(DPDK, "--traffic", NAT), "rte_ipv4_cksum(")
+    announced = of_line(engines(DPDK, "--pcap", NAT), "rte_ipv4_cksum(")
     file = tmp_path / "followed.c"
     file.write_text(
         source.replace(*FOLLOWED).replace("#include", "#include <nic/engine.h>\n#include", 1)
     )
-    before, after = reported(DPDK, "--traffic", NAT), reported(file, "--traffic", NAT)
+    before, after = reported(DPDK, "--pcap", NAT), reported(file, "--pcap", NAT)
     saved = before["traffic"]["instructions"] - after["traffic"]["instructions"]
     assert saved == pytest.approx(announced["saved_cycles"], rel=0.1)
     left = {one["what"] for one in after["advice"] if one["kind"] == "accelerator"}
@@ -206,7 +206,7 @@ int process(struct rte_mbuf *m)
 def test_what_became_a_part_of_its_caller_is_advised_on_there(tmp_path: Path) -> None:
     file = tmp_path / "words.c"
     file.write_text(WORDS)
-    found = engines(file, "--traffic", NAT)
+    found = engines(file, "--pcap", NAT)
     one = of_line(found, "rte_jhash_3words(")
     assert "Jenkins lookup3" in one["reason"]
     assert "seed initial" in one["reason"]
@@ -239,7 +239,7 @@ def test_a_function_that_is_proved_has_its_own_calls_of_what_others_call_too(
 ) -> None:
     file = tmp_path / "sums.c"
     file.write_text(SUMS)
-    found = engines(file, "--traffic", NAT)
+    found = engines(file, "--pcap", NAT)
     counts = counted(file, ROOT / NAT)
     half = executed(counts, "rte_raw_cksum") / 2
     direct = of_line(found, "hdr_checksum = (uint16_t)~")
@@ -265,7 +265,7 @@ int process(struct rte_mbuf *m)
 def test_several_functions_in_one_line_are_all_named(tmp_path: Path) -> None:
     file = tmp_path / "both.c"
     file.write_text(BOTH)
-    one = of_line(engines(file, "--traffic", NAT), "rte_ipv4_cksum(")
+    one = of_line(engines(file, "--pcap", NAT), "rte_ipv4_cksum(")
     assert "rte_ipv4_cksum" in one["what"].split(" and ")
     assert "rte_ipv4_udptcp_cksum" in one["what"].split(" and ")
     assert one["before"] == pytest.approx(executed(counted(file, ROOT / NAT), "rte_raw_cksum"))

@@ -461,7 +461,7 @@ def test_the_example_is_what_the_documentation_says() -> None:
     In one memory, that memory limits a UDP counter; in two, the card's thread contexts limit it.
     """
     run = slowpath("insights", "placement", EXAMPLE.relative_to(ROOT), "--format", "json")
-    (whole, divided) = json.loads(run.stdout)["cases"]
+    (whole, divided) = json.loads(run.stdout)["results"]
     assert {one["level"] for one in whole["structures"]} == {"imem", "emem"}
     rates = [case["throughput"]["packetrate_pps"] / 1e6 for case in (whole, divided)]
     assert rates == pytest.approx([54.4, 22.71], abs=0.05)
@@ -489,7 +489,7 @@ def test_published_optima_are_reproduced(words: tuple[str, ...], costs: tuple[in
     options = [f"--unpriced={word}" for word in words]
     run = slowpath("insights", "placement", file, "--format", "json", *options)
     assert (run.returncode, run.stderr) == (0, "")
-    found = json.loads(run.stdout)["cases"]
+    found = json.loads(run.stdout)["results"]
     assert tuple(one["cost"] for one in found) == costs
     assert [one["verdict"] for one in found] == ["optimal", "optimal"]
     published_cases = {

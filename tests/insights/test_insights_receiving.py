@@ -76,7 +76,7 @@ def test_bursts_may_be_longer_than_most(tmp_path: Path, flags: str, times: int) 
 
 def test_blocks_option_extends_the_time_before_receiving(tmp_path: Path) -> None:
     traffic = packets(tmp_path)
-    error = error_of("insights", "counts", LOOPS, "--traffic", traffic, "--entry", "takes_long")
+    error = error_of("insights", "counts", LOOPS, "--pcap", traffic, "--entry", "takes_long")
     assert "more than 67,108,864 blocks ran, and it has asked for no packet (rte_eth" in error
     report = counted(LOOPS, traffic, "--entry", "takes_long", "--blocks", "200000000")
     assert report["fate"]["killed"] == PACKETS
@@ -121,7 +121,7 @@ def test_notes_count_packets_left_in_queues(tmp_path: Path) -> None:
     ],
 )
 def test_errors_that_end_a_loop(tmp_path: Path, entry: str, expected: str) -> None:
-    words = ("--traffic", packets(tmp_path), "--entry", entry)
+    words = ("--pcap", packets(tmp_path), "--entry", entry)
     error = error_of("insights", "counts", LOOPS, *words)
     assert expected in error
     where = re.search(r"loops\.c:(\d+): ", error)
@@ -165,14 +165,14 @@ def test_callbacks_are_not_candidates_for_the_entry(
 
 
 def test_an_error_names_a_loop_and_a_watcher(tmp_path: Path) -> None:
-    words = ("--traffic", packets(tmp_path), "--cflags=-DLOOP -DWATCHED")
+    words = ("--pcap", packets(tmp_path), "--cflags=-DLOOP -DWATCHED")
     error = error_of("insights", "counts", BACK, *words)
     assert "has several functions that no other calls" in error
     assert error.rstrip().endswith("core, watch")
 
 
 def test_a_callback_may_be_the_entry(tmp_path: Path) -> None:
-    words = ("--traffic", packets(tmp_path), "--entry", "unsent")
+    words = ("--pcap", packets(tmp_path), "--entry", "unsent")
     error = error_of("insights", "counts", BACK, *words)
     assert "parameter 3 (given) of unsent: points to nothing that is known" in error
 
@@ -184,7 +184,7 @@ def test_a_loop_is_predicted_with_a_reason() -> None:
 
 
 def test_the_report_advises_on_a_loop(tmp_path: Path) -> None:
-    words = ("--traffic", packets(tmp_path), "--entry", "all_ports")
+    words = ("--pcap", packets(tmp_path), "--entry", "all_ports")
     run = slowpath("insights", LOOPS, *words, timeout=120)
     assert run.returncode == 0, run.stderr
     assert "for all_ports on 100 packets" in run.stdout
@@ -216,7 +216,7 @@ def test_main_does_not_receive(tmp_path: Path) -> None:
         "\tfor (;;) rte_pktmbuf_free_bulk(m, rte_eth_rx_burst(0, 0, m, 8));\n}\n"
     )
     for words in (), ("--entry", "main"):
-        error = error_of("insights", "counts", source, "--traffic", packets(tmp_path), *words)
+        error = error_of("insights", "counts", source, "--pcap", packets(tmp_path), *words)
         assert "f.c:2: main receives packets itself, and does not run, as nobody" in error
         assert "have its loop in a function of its own, and in one of RTE_INIT" in error
 
@@ -322,13 +322,13 @@ def test_functions_and_code_may_set_up_together(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_setups_are_refused(tmp_path: Path, options: tuple[str, ...], expected: str) -> None:
-    error = error_of("insights", "counts", HANDED, "--traffic", packets(tmp_path), *options)
+    error = error_of("insights", "counts", HANDED, "--pcap", packets(tmp_path), *options)
     assert expected in error
     assert "handed.c" in error
 
 
 @pytest.mark.parametrize("code", ["cores->queues = 1; // one", "make(2);\nmake(3)"])
 def test_setup_code_must_fit_one_line(tmp_path: Path, code: str) -> None:
-    words = ("--traffic", packets(tmp_path), "--setup", code)
+    words = ("--pcap", packets(tmp_path), "--setup", code)
     error = error_of("insights", "counts", HANDED, *words, code=2)
     assert "--setup': is one line of C without //; give it once for each line" in error

@@ -72,7 +72,7 @@ def test_advice_says_how_much_each_line_takes() -> None:
         [found] = [one for one in report["advice"] if one["kind"] == "accelerator"]
         return dict(found)
 
-    report = reported(FOLDER / "sums.c", "--traffic", NAT)
+    report = reported(FOLDER / "sums.c", "--pcap", NAT)
     because = part(report)["reason"]
     counts = counted(FOLDER / "sums.c", NAT)["calls"]
     for one in counts:

@@ -17,7 +17,7 @@ from test_accelerators import examined
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
 POINTERS, WORTH, FIB = "tests/advice/pointers.c", "tests/advice/worth.c", "tests/dpdk/lookups.c"
-TRACED = ("--entry", "process", "--traffic", "examples/insights/nat.pcap", "--packets", "20")
+TRACED = ("--entry", "process", "--pcap", "examples/insights/nat.pcap", "--packets", "20")
 Document = dict[str, Any]
 
 
@@ -78,7 +78,7 @@ def test_on_a_trace_it_has_the_effect_of_what_ran() -> None:
 def test_calls_that_nobody_can_follow_are_said_in_one_line(tmp_path: Path) -> None:
     [gap] = gaps(reported(POINTERS, "--entry", "process"), "what is called through")
     assert gap["what"].endswith(f"{POINTERS}:{line_of(POINTERS, 'watch(odd')}")
-    assert "--traffic" in gap["remedy"]
+    assert "--pcap" in gap["remedy"]
     # With a function of this type in the variable, the function is examined, and the gap is gone.
     known = tmp_path / "known.c"
     known.write_text(
@@ -216,7 +216,7 @@ def test_a_table_is_said_of_what_fills_it_and_not_of_who_calls_that(tmp_path: Pa
 
 
 def test_tables_in_a_row_are_said_to_be_none_of_dpdks() -> None:
-    words = ("tests/dpdk/router.c", "--traffic", "examples/insights/nat.pcap")
+    words = ("tests/dpdk/router.c", "--pcap", "examples/insights/nat.pcap")
     [gap] = gaps(reported(*words), "accesses to rte_lpm as DPDK has them")
     assert "DIR-24-8" in gap["why"]
     assert not gaps(as_it_is("nat"), "accesses to")

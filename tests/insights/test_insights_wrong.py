@@ -145,8 +145,8 @@ def test_options_that_do_not_fit_together(tmp_path: Path) -> None:
     rows = query_rows([plain()], (24,))
     query = write_csv(tmp_path / "query.csv", rows)
     words = ("cores", "--query", query)
-    assert "'--traffic': is of the model without --train" in said(
-        *words, "--train", query, "--traffic", "hit", code=2
+    assert "'--emem-cache': is of the model without --train" in said(
+        *words, "--train", query, "--emem-cache", "hit", code=2
     )
     assert "the file has to end in .csv or .json" in said(*words, "-o", tmp_path / "x.txt", code=2)
     assert "is read, and would be overwritten" in said(*words, "-o", query, code=2)

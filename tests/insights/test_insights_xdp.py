@@ -157,7 +157,7 @@ def test_styles_of_published_sources(tmp_path: Path) -> None:
     "name", fewer_unless_campaign(["firewall", "flow_monitor", "count_min"], 1)
 )
 def test_reports_advise_on_maps(name: str) -> None:
-    report = reported(SHOWN / f"{name}.bpf.c", "--traffic", EXAMPLES / "udp_counter.pcap")
+    report = reported(SHOWN / f"{name}.bpf.c", "--pcap", EXAMPLES / "udp_counter.pcap")
     assert report["traffic"]["unit"] == "instructions of the card"
     assert {"cores", "placement"} <= {one["kind"] for one in report["advice"]}
     sizes = {one["structure"]: one["size_bytes"] for one in report["structures"]}
@@ -198,7 +198,7 @@ def test_notes_name_unfilled_maps(tmp_path: Path) -> None:
     assert counted(HERE / "rules.bpf.c", file)["notes"] == told
     notes = counted(HERE / "rules.bpf.c", file, "--maps", maps)["notes"]
     assert notes == [f"maps hold entries to begin with: seen 1 ({maps})", *told[::2]]
-    assert reported(HERE / "rules.bpf.c", "--traffic", file)["traffic"]["notes"] == told
+    assert reported(HERE / "rules.bpf.c", "--pcap", file)["traffic"]["notes"] == told
 
 
 def test_notes_count_tail_calls_without_a_program(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_a_report_has_maps_and_tail_called_programs(tmp_path: Path) -> None:
     file = trace(tmp_path, orders(200, 9))
     sums = []
     for maps in ((), ("--maps", HERE / "steps.toml")):
-        report = reported(HERE / "steps.bpf.c", "--traffic", file, "--entry", "first", *maps)
+        report = reported(HERE / "steps.bpf.c", "--pcap", file, "--entry", "first", *maps)
         assert report["traffic"]["unit"] == "instructions of the card"
         lines = {one["line"]: one["instructions_per_packet"] for one in report["lines"]}
         text = (HERE / "steps.bpf.c").read_text().splitlines()
@@ -291,7 +291,7 @@ def test_wrong_content_of_maps_is_refused(tmp_path: Path, said: str) -> None:
     )
     maps.write_text(WRONG_MAPS[said])
     file = trace(tmp_path, frames(b"1"))
-    error = error_of("insights", "counts", source, "--traffic", file, "--maps", maps)
+    error = error_of("insights", "counts", source, "--pcap", file, "--maps", maps)
     assert f"{maps}: {said}" in error
     assert error.count("\n") == 1
 
@@ -303,7 +303,7 @@ def test_errors_say_why_maps_cannot_be_read(tmp_path: Path) -> None:
     source.write_text(text.replace("\ttotal++;\n", f"{large}\ttotal++;\n"))
     maps.write_text("kinds = [{ others = 1 }]\n")
     file = trace(tmp_path, frames(b"1"))
-    words = ("insights", "counts", source, "--traffic", file)
+    words = ("insights", "counts", source, "--pcap", file)
     error = error_of(*words, "--maps", maps)
     said = "clang makes no code for BPF of it, so nobody knows what its maps can hold: clang: "
     assert f"error: {source}: {said}" in error
@@ -320,7 +320,7 @@ def test_maps_of_a_source_without_any(tmp_path: Path) -> None:
     )
     maps.write_text("kinds = [{ others = 1 }]\n")
     file = trace(tmp_path, frames(b"1"))
-    error = error_of("insights", "counts", source, "--traffic", file, "--maps", maps)
+    error = error_of("insights", "counts", source, "--pcap", file, "--maps", maps)
     assert f"{maps}: map kinds: there is no map of this name" in error
 
 
@@ -404,10 +404,10 @@ def test_maps_are_for_xdp_programs(tmp_path: Path) -> None:
     file = trace(tmp_path, frames(b"1"))
     plain = ROOT / "tests/advice/filter.c"
     for words in (("insights", "counts", plain), ("insights", plain)):
-        error = error_of(*words, "--traffic", file, "--maps", HERE / "rules.toml", code=2)
+        error = error_of(*words, "--pcap", file, "--maps", HERE / "rules.toml", code=2)
         assert "'--maps': is for XDP programs in C" in error
     run = slowpath("insights", HERE / "rules.bpf.c", "--maps", HERE / "rules.toml")
-    assert "'--maps': is for a function that runs; --traffic is missing" in run.stderr
+    assert "'--maps': is for a function that runs; --pcap is missing" in run.stderr
 
 
 def test_accelerators_of_a_source_for_bpf_only(tmp_path: Path) -> None:
@@ -416,7 +416,7 @@ def test_accelerators_of_a_source_for_bpf_only(tmp_path: Path) -> None:
     [proved] = json.loads(run.stdout)["proved"]
     assert (proved["function"], proved["kind"]) == ("castagnoli", "crc")
     file = trace(tmp_path, orders(50, 10))
-    report = reported(HERE / "only.bpf.c", "--traffic", file)
+    report = reported(HERE / "only.bpf.c", "--pcap", file)
     assert report["traffic"]["unit"] == "instructions of the card"
     advised = [one for one in report["advice"] if one["certainty"] == "proved"]
     assert "Let the CRC engine do castagnoli" in [one["title"] for one in advised]
@@ -456,7 +456,7 @@ def test_refused_operations_are_named_with_their_line(tmp_path: Path, said: str)
         "#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"
         f'{before}\nSEC("xdp") int wrong(struct xdp_md *ctx)\n{{\n{inside}\n}}\n'
     )
-    run = slowpath("insights", "counts", source, "--traffic", trace(tmp_path, frames(b"1")))
+    run = slowpath("insights", "counts", source, "--pcap", trace(tmp_path, frames(b"1")))
     assert run.returncode != 0
     assert said in run.stderr
     assert "wrong.bpf.c:6: wrong: packet 1" in run.stderr
@@ -472,7 +472,7 @@ def test_a_truncated_source_is_compiled_for_bpf(tmp_path: Path) -> None:
     source, file = tmp_path / "cut.c", trace(tmp_path, frames(b"1"))
     source.write_text(f"{text[: text.index('SEC(')]}\nstatic int half(")
     for words in (
-        ("insights", "counts", source, "--traffic", file),
+        ("insights", "counts", source, "--pcap", file),
         ("insights", source),
         ("insights", "accelerators", source),
         ("insights", "blocks", source),
@@ -495,7 +495,7 @@ def test_file_names_do_not_depend_on_the_folder(tmp_path: Path) -> None:
         'SEC("xdp") int wrong(struct xdp_md *ctx)\n{\n'
         "\treturn *(char *)(long)ctx->data_end;\n}\n"
     )
-    words = ("insights", "counts", source, "--traffic", trace(tmp_path, frames(b"1")))
+    words = ("insights", "counts", source, "--pcap", trace(tmp_path, frames(b"1")))
     run = slowpath(*words, cwd=tmp_path / "here")
     assert f"{source}:5: wrong: packet 1" in run.stderr
 
@@ -506,12 +506,12 @@ def test_helpers_are_not_functions_of_the_user(tmp_path: Path) -> None:
     assert {one["function"] for one in report["blocks"] if not one["support"]} == {"table"}
     helpers = {one["function"] for one in report["functions"] if one["support"]}
     assert helpers == {"bpf_map_lookup_elem", "bpf_map_update_elem"}
-    advised = reported(HERE / "table.bpf.c", "--traffic", file)
+    advised = reported(HERE / "table.bpf.c", "--pcap", file)
     assert advised["loops"] == []
     state = {one["structure"] for one in advised["structures"]}
     assert state == {"kinds", "verdicts", "total"}  # without the licence
     assert {one["function"] for one in advised["accesses"]} == {"table"}
-    run = slowpath("insights", "counts", HERE / "table.bpf.c", "--traffic", file, "--entry", "no")
+    run = slowpath("insights", "counts", HERE / "table.bpf.c", "--pcap", file, "--entry", "no")
     assert "there is no function 'no'; it has table" in run.stderr
 
 
@@ -523,7 +523,7 @@ def test_one_of_several_programs_is_named(tmp_path: Path) -> None:
         'SEC("xdp") int second(struct xdp_md *ctx) { return XDP_TX; }\n'
     )
     file = trace(tmp_path, frames(b"12"))
-    run = slowpath("insights", "counts", source, "--traffic", file)
+    run = slowpath("insights", "counts", source, "--pcap", file)
     assert "has 2 XDP programs; name one with --entry: first, second" in run.stderr
-    run = slowpath("insights", "counts", source, "--traffic", file, "--entry", "second")
+    run = slowpath("insights", "counts", source, "--pcap", file, "--entry", "second")
     assert "2 returned XDP_TX" in run.stdout

@@ -52,7 +52,7 @@ def test_loops_by_iterators_are_counted_for_the_card(tmp_path: Path) -> None:
     The calls are reported as unsupported; the code around them is counted.
     """
     file = trace(tmp_path, orders(100, 21))
-    report = reported(HERE / "turns.bpf.c", "--traffic", file)
+    report = reported(HERE / "turns.bpf.c", "--pcap", file)
     assert report["traffic"]["unit"] == "instructions of the card"
     text = (HERE / "turns.bpf.c").read_text().splitlines()
     inside = next(at for at, one in enumerate(text, 1) if "sum * 31" in one)
@@ -111,7 +111,7 @@ def test_bloom_filters_refuse_too_many_values(tmp_path: Path) -> None:
     maps, packets = tmp_path / "maps.toml", trace(tmp_path, orders(3, 1))
     maps.write_text("keys = [{ others = 1_000_000_000_000 }]\n")
     source = HERE / "filters.bpf.c"
-    error = error_of("insights", "counts", source, "--traffic", packets, "--maps", maps)
+    error = error_of("insights", "counts", source, "--pcap", packets, "--maps", maps)
     assert f"{maps}: map keys: more than 4,194,304 entries are not filled in" in error
 
 
@@ -218,7 +218,7 @@ def test_functions_with_tail_calls_are_counted_for_the_card(tmp_path: Path) -> N
     for slot in (1, 2):  # the program itself, and an empty slot
         packet = bytes(14) + bytes([1, slot]) + bytes(10)
         file = trace(tmp_path, [packet] * 3)
-        report = reported(source, "--traffic", file)
+        report = reported(source, "--pcap", file)
         assert report["traffic"]["unit"] == "instructions of the card"
         sums.append(report["traffic"]["instructions"])
     # Then the limit is reached: `beside` continues after its call, and `other` does not run.
@@ -248,7 +248,7 @@ def test_programs_that_the_kernel_refuses_are_refused(tmp_path: Path, said: str)
         "\treturn bpf_map_lookup_elem(&outer, &key) ? XDP_PASS : XDP_DROP;\n}\n"
         'char LICENSE[] SEC("license") = "GPL";\n'
     )
-    error = error_of("insights", "counts", source, "--traffic", trace(tmp_path, orders(3, 1)))
+    error = error_of("insights", "counts", source, "--pcap", trace(tmp_path, orders(3, 1)))
     assert f"{source}:5: map outer: {said}" in error
     needs_kernel()
     made = tmp_path / "unfit.o"
@@ -284,7 +284,7 @@ def test_wrong_content_of_maps_of_maps_is_refused(tmp_path: Path, said: str) -> 
         "\treturn bpf_map_lookup_elem(&outer, &key) ? XDP_PASS : XDP_DROP;\n}\n"
     )
     maps.write_text(f"{content}\n")
-    words = ("insights", "counts", source, "--traffic", trace(tmp_path, orders(3, 1)))
+    words = ("insights", "counts", source, "--pcap", trace(tmp_path, orders(3, 1)))
     error = error_of(*words, "--maps", maps)
     assert said in error
     assert error.count("\n") == 1
@@ -314,13 +314,13 @@ def test_the_only_program_outside_arrays_gets_the_packets(tmp_path: Path) -> Non
     assert report["fate"]["results"] == [{"result": 3, "packets": 5, "action": "XDP_TX"}]
     named = counted(source, file, "--entry", "behind")
     assert (named["entry"], named["notes"]) == ("behind", [])
-    assert reported(source, "--traffic", file)["traffic"]["unit"] == "instructions of the card"
+    assert reported(source, "--pcap", file)["traffic"]["unit"] == "instructions of the card"
 
 
 def test_several_programs_outside_arrays_need_an_entry(tmp_path: Path) -> None:
     source, file = tmp_path / "chains.bpf.c", trace(tmp_path, orders(5, 1))
     source.write_text(programs("behind", "last", "beside"))
-    error = error_of("insights", "counts", source, "--traffic", file)
+    error = error_of("insights", "counts", source, "--pcap", file)
     said = "has 2 XDP programs that no array of programs has; name one with --entry: beside, start"
     assert said in error
     maps = tmp_path / "maps.toml"
@@ -328,6 +328,6 @@ def test_several_programs_outside_arrays_need_an_entry(tmp_path: Path) -> None:
         'jumps = [{ key = 0, program = "behind" }, { key = 2, program = "last" },'
         ' { key = 1, program = "beside" }]\n'
     )
-    run = slowpath("insights", "counts", source, "--traffic", file, "--maps", maps)
+    run = slowpath("insights", "counts", source, "--pcap", file, "--maps", maps)
     assert run.returncode == 0, run.stderr
     assert "start over 5 packets" in run.stdout

@@ -99,7 +99,7 @@ def test_commands_are_completed(complete: Complete) -> None:
 
 def test_options_are_completed(complete: Complete) -> None:
     assert complete("slowpath bound --form") == ["--format"]
-    assert complete("slowpath chain plan --bud") == ["--budget"]
+    assert complete("slowpath chain plan --cache-d") == ["--cache-dir"]
     assert "--accept-assumptions" in complete("slowpath bound --")
     assert complete("slowpath insights nf.c --besi") == ["--beside"]
 

@@ -21,7 +21,7 @@ def show(*arguments: str | Path) -> str:
 
 
 def objects(*arguments: str | Path) -> list[dict[str, Any]]:
-    found = json.loads(show(*arguments, "--format", "json"))["objects"]
+    found = json.loads(show(*arguments, "--format", "json"))["results"]
     assert isinstance(found, list)
     return found
 
@@ -67,7 +67,7 @@ def test_other_files_are_still_shown(tmp_path: Path) -> None:
     bad.write_text("nonsense\n")
     run = slowpath("show", bad, EXAMPLE, tmp_path, "--format", "json")
     assert run.returncode == 3
-    found = json.loads(run.stdout)["objects"]
+    found = json.loads(run.stdout)["results"]
     assert [entry["error"] is None for entry in found] == [False, True, False]
     assert run.stderr.count("\n") == run.stderr.count("error: ") == 2
     assert f"error: {bad}: not an ELF file" in run.stderr

@@ -71,7 +71,9 @@ def swept(*words: str | Path, code: int = 0) -> dict[str, Any]:
     ("text", "values"),
     [
         ("N=1..4", ["1", "2", "3", "4"]),
-        ("N=1..20:6", ["1", "7", "13", "19"]),
+        ("N=1..20+6", ["1", "7", "13", "19"]),
+        ("N=1..20:6", ["1", "7", "13", "19"]),  # deprecated
+        ("N=3..30*3", ["3", "9", "27"]),
         ("N=-1..1", ["-1", "0", "1"]),
         ("N=1,2,4", ["1", "2", "4"]),
         ("N=1..2,8,16..17", ["1", "2", "8", "16", "17"]),
@@ -92,9 +94,12 @@ def test_values(text: str, values: list[str]) -> None:
         ("N(x)=3", "is not NAME=VALUES"),
         ("N=", "N has an empty value; write for example N=1,2,4"),
         ("N=1,,2", "N has an empty value"),
-        ("N=3..1", "'3..1' ends before it begins; write FIRST..LAST:STEP, such as 1..20:2"),
-        ("N=1..9:0", "'1..9:0' has steps of 0"),
-        ("N=1..x", "'1..x' is not a range; write FIRST..LAST or FIRST..LAST:STEP"),
+        ("N=3..1", "'3..1' ends before it begins"),
+        ("N=1..9+0", "'1..9+0' has steps below 1; write for example 1..20+2"),
+        ("N=1..9*1", "'1..9*1' does not grow; write for example 1..1024*2"),
+        ("N=0..9*2", "'0..9*2' does not grow"),
+        ("N=1..2.5", "'1..2.5' is not a range of integers"),
+        ("N=1..x", "'1..x' is not a range; write FIRST..LAST or FIRST..LAST+STEP"),
         ("N=1..99999999999", "has more than 10,000 values"),
         ("N=1..3,2", "N has the value 2 twice"),
     ],
@@ -123,12 +128,12 @@ def test_several_definitions_are_a_grid() -> None:
 
 @pytest.mark.usefixtures("source")
 def test_each_value_has_the_results_of_bound() -> None:
-    document = swept(COUNT_MIN, "-D", "HASHES=1..7:6", *BOTH)
+    document = swept(COUNT_MIN, "-D", "HASHES=1..7+6", *BOTH)
     assert document["complete"]
     assert document["definitions"] == [{"name": "HASHES", "values": ["1", "7"]}]
-    assert [one["values"]["HASHES"] for one in document["programs"]] == ["1", "7"]
+    assert [one["values"]["HASHES"] for one in document["results"]] == ["1", "7"]
     compared = 0
-    for program in document["programs"]:
+    for program in document["results"]:
         assert (program["program"], program["measured"]) == ("count_min", None)
         define = f"-DHASHES={program['values']['HASHES']}"
         for result in program["results"]:
@@ -140,7 +145,7 @@ def test_each_value_has_the_results_of_bound() -> None:
                 assert result[key] == alone["guarantee"][key]
             compared += 1
     assert compared == 4
-    slowest = [one["results"][1]["counts"]["instructions"] for one in document["programs"]]
+    slowest = [one["results"][1]["counts"]["instructions"] for one in document["results"]]
     assert slowest == sorted(set(slowest))
 
 
@@ -162,7 +167,7 @@ def test_the_table_has_a_row_for_each_value(source: Path) -> None:
 def test_a_failure_on_one_target_keeps_the_others(source: Path) -> None:
     source.write_text(SOURCE.replace("VALUE +", "(VALUE > 1 ? ctx->data % 7 : 0) +"))
     document = swept(source, "-D", "VALUE=1,2", *BOTH, code=3)
-    first, second = document["programs"]
+    first, second = document["results"]
     assert [one["error"] for one in first["results"]] == [None, None]
     card, count = second["results"]
     assert "remainder" in card["error"] or "cannot" in card["error"]
@@ -189,9 +194,9 @@ def test_csv_has_a_line_for_each_target(source: Path) -> None:
 def test_values_without_a_program_have_a_reason(source: Path) -> None:
     words = ("-D", "VALUE=1,9", "--target", "ebpf")
     document = swept(source, *words, code=3)
-    assert "the object has no program" in document["programs"][1]["results"][0]["error"]
+    assert "the object has no program" in document["results"][1]["results"][0]["error"]
     document = swept(source, *words, "-D", "MORE=2", "-n", "program", code=3)
-    known, none = document["programs"]
+    known, none = document["results"]
     assert known["program"] == "program"
     assert "no program matches" in none["results"][0]["error"]
     run = slowpath("sweep", source, *words, "-n", "nix")
@@ -303,14 +308,14 @@ def test_an_interrupt_keeps_finished_values(
     assert run.returncode == 4
     assert errors == "note: interrupted at value 3 of 5\n"
     document = json.loads(output)
-    assert [one["values"]["VALUE"] for one in document["programs"]] == ["1", "2"]
+    assert [one["values"]["VALUE"] for one in document["results"]] == ["1", "2"]
     assert not document["complete"]
 
 
 def test_the_time_for_all_values_is_counted_from_the_start(source: Path) -> None:
     words = ["-D", "VALUE=1..3", "--target", "ebpf", "--total-deadline", "0.000001"]
     document = swept(source, *words, code=4)
-    for program in document["programs"]:
+    for program in document["results"]:
         assert "total deadline" in program["results"][0]["error"]
 
 
@@ -322,11 +327,11 @@ def test_the_slowest_path_of_each_value_is_measured() -> None:
     needs_kernel()
     words = [COUNT_MIN, "-D", "HASHES=1,nix,8", *BOTH, "--measure", "--seconds", "0.1"]
     document = swept(*words, code=3)
-    small, none, large = (one["measured"] for one in document["programs"])
+    small, none, large = (one["measured"] for one in document["results"])
     assert none["ns"] is None
     assert "clang: " in none["error"]
     for timed, program in ((small, 0), (large, 2)):
-        counts = document["programs"][program]["results"][1]["counts"]
+        counts = document["results"][program]["results"][1]["counts"]
         assert timed["instructions"] == counts["instructions"]
         assert timed["ns"] > 0
         assert timed["error"] is None

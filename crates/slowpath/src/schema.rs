@@ -39,7 +39,7 @@ struct ShowDocument {
     #[schemars(with = "String")]
     compiler: Option<String>,
     /// Objects in the order of the command line.
-    objects: Vec<ShownObject>,
+    results: Vec<ShownObject>,
 }
 
 /// Output of `slowpath compile --format json`.

@@ -2,6 +2,7 @@
 
 from typing import NotRequired, TypedDict
 
+from slowpath.core.schema.document import Document
 from slowpath.core.schema.results import Verdict
 
 Costs = dict[str, float]
@@ -89,12 +90,10 @@ class Annotation(TypedDict):
     """Reason why there is no annotation, in one line; null if there is one."""
 
 
-class AnnotateDocument(TypedDict):
+class AnnotateDocument(Document):
     """Output of `slowpath annotate --format json`."""
 
-    slowpath: str
-    """Version of slowpath."""
     compiler: NotRequired[str]
     """Version of clang, as it prints it; absent where nothing was compiled."""
-    annotations: list[Annotation]
+    results: list[Annotation]
     """Annotated programs, in the order of the command line."""

@@ -41,7 +41,7 @@ def annotate(request: Request, reporter: Reporter, *, instructions: bool) -> Exi
                 codes.append(complaints.add(each))
 
         compiled = any(is_c(file) for file in request.files)
-        head = {"slowpath": engine.version(), **provenance(compiled=compiled)}
+        head = {**engine.head("annotate", "annotate"), **provenance(compiled=compiled)}
         stream_lines(reporter(head, annotated(), instructions=instructions))
         return worst([*codes, unmatched.complain()])
 
@@ -50,7 +50,7 @@ def annotations_json(
     head: Mapping[str, object], annotated: _Annotated, **_unused: object
 ) -> Iterator[str]:
     """Return the lines of the JSON document, one for each program."""
-    return json_items(head, "annotations", (one for _, one in annotated))
+    return json_items(head, "results", (one for _, one in annotated))
 
 
 def annotations_text(

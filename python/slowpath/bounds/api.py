@@ -13,7 +13,7 @@ from slowpath.bounds.plan import Request
 from slowpath.bounds.progress import Watcher
 from slowpath.bounds.report import text_reporter
 from slowpath.bounds.requirement import Decision, Judgement, judge
-from slowpath.core.engine import version
+from slowpath.core.engine import head
 from slowpath.core.engine.analyses import Progress, Run
 from slowpath.core.html.elements import preformatted
 from slowpath.core.jobs.stopping import heeding_signals
@@ -213,7 +213,7 @@ class Results(Sequence[Program]):
     def to_json(self) -> str:
         """Return the document of `slowpath bound --format json`, which `slowpath diff` can read."""
         results = [program.result for program in self]
-        return json.dumps({"slowpath": version(), "results": results})
+        return json.dumps({**head("bound", "bound"), "results": results})
 
     def write_pcap(self, file: str | os.PathLike[str]) -> None:
         """Write the witness packets of all programs to a pcap file.

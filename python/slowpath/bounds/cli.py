@@ -40,7 +40,7 @@ REPORTING = (
         default="1",
     ),
     FORMATS.option(),
-    OUTPUT.option("--pcap FILE", "Write the witness packets of all reported paths to FILE"),
+    OUTPUT.option("--pcap-out FILE", "Write the witness packets of all reported paths to FILE"),
     OUTPUT.flag("-v, --verbose", "Add the path's instructions and statistics"),
 )
 """Options for requirements and reports."""
@@ -57,8 +57,19 @@ def _bound(args: Namespace) -> int:
         from slowpath.core.jobs.pool import check_place
 
         check_place(args.scheduler, args.jobs)
-    requests = read_requests(args.file, written_options(args, args.file))
-    output = Output(FORMATS.reporter(args.format), args.pcap, args.verbose)
+    written, table = written_options(args, args.file), getattr(args, "requirements", {})
+    accept = args.accept_assumptions
+    if table:  # else options refuse assumptions without a requirement
+        written = written._replace(accept_assumptions=False)
+    requests = read_requests(args.file, written)
+    if table:
+        from slowpath.bounds.configured import read_requirements, with_requirements
+
+        required = read_requirements(table)
+        requests = [
+            with_requirements(one._replace(accept_assumptions=accept), required) for one in requests
+        ]
+    output = Output(FORMATS.reporter(args.format), args.pcap_out, args.verbose)
     return run(requests, output, Place(args.jobs, args.scheduler))
 
 

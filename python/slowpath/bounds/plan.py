@@ -2,7 +2,7 @@
 
 import os.path
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.bounds.default_target import CARD
 from slowpath.core.engine import analyses, objects, targets
@@ -21,6 +21,9 @@ from slowpath.core.programs.selection import (
 from slowpath.core.programs.sources import Clang, is_c
 from slowpath.core.schema.rates import METRICS, Requirement
 
+if TYPE_CHECKING:
+    from slowpath.bounds.requirement import ProgramRequirement
+
 
 class Request(NamedTuple):
     """A request: the files to analyse, and all options after parsing."""
@@ -37,6 +40,7 @@ class Request(NamedTuple):
     accept_assumptions: bool  # true: accept limits that cut loops short
     reproduce: list[str]  # options that repeat the analysis, except target and metric
     option_files: Mapping[str, str]  # file names by option, such as `--assume`
+    program_requirements: tuple["ProgramRequirement", ...] = ()  # of the project's settings
 
     @property
     def metric(self) -> str:

@@ -32,6 +32,7 @@ class Reporter(ABC):
         """Create a reporter for programs with these labels, which are their names in tables."""
         self._labels = labels
         self._verbose = verbose
+        self.command = "bound"  # the command that writes the report
         self.provenance: Provenance = {}  # of the programs
 
     def prepare(self, metric: str) -> None:  # noqa: B027 - most need nothing
@@ -73,7 +74,7 @@ class JsonReporter(Reporter):
 
     def start(self) -> Iterable[Line]:
         """Return the head of the document."""
-        head = {"slowpath": engine.version(), **self.provenance}
+        head = {**engine.head(self.command, "bound"), **self.provenance}
         return [Line(json_start(head, "results"))]
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002

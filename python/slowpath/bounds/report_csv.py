@@ -60,8 +60,7 @@ def csv_row(result: Result) -> str:
     guarantee, estimate = result["guarantee"], result["estimate"]
     if guarantee is not None:
         row |= {"verdict": guarantee["verdict"], "stopped": guarantee["stopped"]}
-        row["exact"] = "true" if guarantee["exact"] else "false"
-        row |= _bound("", guarantee)
+        row |= {"exact": guarantee["exact"], **_bound("", guarantee)}
     if result["naive"] is not None:
         row |= _bound("naive_", result["naive"])
     interleaved = result.get("interleaved")

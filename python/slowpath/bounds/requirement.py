@@ -31,6 +31,15 @@ _MOST_DIGITS = 18
 _NANOSECONDS = 1e9
 
 
+class ProgramRequirement(NamedTuple):
+    """A requirement of a project's settings for the programs that match a glob."""
+
+    glob: str
+    requirement: Requirement
+    text: str
+    place: str  # FILE:LINE
+
+
 class Decision(Enum):
     """Decision whether a requirement is met; the values are exit codes."""
 

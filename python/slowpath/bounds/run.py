@@ -58,7 +58,7 @@ def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> Exi
     """
     files = requests[0].files
     if output.pcap is not None:
-        read_option("--pcap", lambda path: check_not_a_program(path, files), output.pcap)
+        read_option("--pcap-out", lambda path: check_not_a_program(path, files), output.pcap)
     plan: Plan | None = None
     parts = []
     for request in requests:
@@ -99,6 +99,7 @@ def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") 
     labels = [task.label for _, session in parts for task in session.plan.tasks]
     reporter = output.make_reporter(labels, verbose=output.verbose)
     compiled = any(task.compiled for _, session in parts for task in session.plan.tasks)
+    reporter.command = output.command
     reporter.provenance = provenance(compiled=compiled)
     unmatched = Unmatched()
     several = len(set(labels)) < len(labels)  # with several targets, labels repeat
@@ -159,18 +160,30 @@ def _sayer(target: str, reported: set[str]) -> Callable[[str, str], None]:
 
 
 def _check_requirement(request: Request, analysed: Analysed, label: str, command: str) -> ExitCode:
-    """Return the exit code for `--require`; report conditions and failures to standard error."""
-    if request.requirement is None:
+    """Return the exit code for a requirement; report conditions and failures to standard error."""
+    requirement, named, repeated = request.requirement, "--require", list[str]()
+    if requirement is None and request.program_requirements:
+        from slowpath.bounds.configured import requirement_of, unchecked
+
+        program = analysed.result["program"]
+        found = requirement_of(request, program, analysed.task.label)
+        reason = None if found is None else unchecked(found, request)
+        if found is not None and reason is not None:
+            note(f"note: {label}: {found.text!r} of {found.place} is not checked: {reason}")
+        elif found is not None:
+            requirement, named = found.requirement, f"{found.text!r} of {found.place}"
+            repeated = ["--require", found.text]
+    if requirement is None:
         return ExitCode.FINE
     from slowpath.bounds.requirement import Decision, judge, reproduce
 
     task, accept = analysed.task, request.accept_assumptions
-    judgement = judge(analysed.result, request.requirement, accept=accept)
+    judgement = judge(analysed.result, requirement, accept=accept)
     for sentence in judgement.relied_on:
-        note(f"note: {label}: --require is met if {sentence}")
+        note(f"note: {label}: {named} is met if {sentence}")
     if judgement.decision is not Decision.MET:
         error(label, judgement.reason)
-        options = ["--target", task.target, "--metric", task.metric, *request.reproduce]
+        options = ["--target", task.target, "--metric", task.metric, *request.reproduce, *repeated]
         complain(f"reproduce: {reproduce(command, [task.file], options)}")
     return ExitCode(judgement.decision.value)
 

@@ -6,6 +6,7 @@ from slowpath.bounds.flags import cpu_option
 from slowpath.core.command import Command, Example, Heading, argument, output_folder, within
 from slowpath.core.formats import JSON, OUTPUT, STABLE, Formats
 from slowpath.core.quantities import duration
+from slowpath.core.values import percentage
 
 _SELECTION = Heading("Selection of experiments")
 _MEASUREMENT = Heading("Measurement settings")
@@ -46,8 +47,8 @@ CALIBRATE = Command(
             default=[],
         ),
         _SELECTION.option(
-            "--range FIRST:LAST",
-            "Sweep the parameter over this range, such as 100:2e6",
+            "--range FIRST..LAST[/N]",
+            "Sweep the parameter over this range, such as 100..2e6",
             "For one experiment only.",
         ),
         _SELECTION.option(
@@ -64,11 +65,11 @@ CALIBRATE = Command(
         ),
         _MEASUREMENT.option(
             "--precision PERCENT",
-            "Measure until times are precise within PERCENT [default: 1]",
+            "Measure until times are precise within PERCENT [default: 1%]",
             "The 95% interval of each program's time then extends at most PERCENT of the time to "
             "either side.",
             common=False,
-            type=within(float, 0.01, 100),
+            type=percentage(0.01, 100),
         ),
         _MEASUREMENT.option(
             "--seconds TIME",
@@ -98,6 +99,8 @@ CALIBRATE = Command(
     (
         Example("slowpath calibrate", "Run all experiments; bound then uses the measured costs"),
         Example("slowpath calibrate --list", "List the experiments"),
-        Example("slowpath calibrate --component hash-lookup --range 100:2e6", "Run one experiment"),
+        Example(
+            "slowpath calibrate --component hash-lookup --range 100..2e6", "Run one experiment"
+        ),
     ),
 )

@@ -4,6 +4,7 @@ from typing import TypedDict
 
 from slowpath.calibrate.experiments.documents import CalibratedExperiment
 from slowpath.calibrate.experiments.specification import Experiment, Metric
+from slowpath.core.schema.document import Document
 
 
 class ListedBed(TypedDict):
@@ -32,25 +33,21 @@ class ListedExperiment(TypedDict):
     """Names of the test beds that support it."""
 
 
-class Catalogue(TypedDict):
+class Catalogue(Document):
     """Output of `slowpath calibrate --list --format json`."""
 
-    slowpath: str
-    """Version of slowpath."""
     testbeds: list[ListedBed]
     """All test beds."""
     experiments: list[ListedExperiment]
     """Experiments that come with slowpath, by name."""
 
 
-class CalibrateDocument(TypedDict):
+class CalibrateDocument(Document):
     """Output of `slowpath calibrate --format json`."""
 
-    slowpath: str
-    """Version of slowpath."""
     directory: str
     """Directory of the run, as the user named it."""
     target_file: str | None
     """File that describes this machine as a target; null if too few experiments were measured."""
-    experiments: list[CalibratedExperiment]
+    results: list[CalibratedExperiment]
     """Experiments of the run that are measured, in the order of the run."""

@@ -32,7 +32,7 @@ def list_all(reporter: Reporter) -> ExitCode:
 
 def _catalogue(beds: Sequence[TestBed], experiments: Sequence[Experiment]) -> Catalogue:
     return {
-        "slowpath": engine.version(),
+        **engine.head("calibrate", "catalogue"),
         "testbeds": [
             {
                 "name": bed.name,

@@ -16,7 +16,7 @@ _LARGE = 100.0  # minimum of costs without decimals
 
 def text_report(document: CalibrateDocument, derived: Derived | None) -> Iterator[Line | str]:
     """Yield the table of experiments, the directory of the run, and the target with its errors."""
-    found = document["experiments"]
+    found = document["results"]
     if found:
         yield from grid(_COLUMNS, [_row(each) for each in found], right=_RIGHT, margin="")
         yield ""

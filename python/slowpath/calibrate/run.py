@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slowpath.bounds.default_target import (
     CALIBRATED,
@@ -13,7 +14,6 @@ from slowpath.bounds.default_target import (
 )
 from slowpath.bounds.options import check_valid
 from slowpath.calibrate.derivation import Derived, derive
-from slowpath.calibrate.documents import CalibrateDocument
 from slowpath.calibrate.experiments.documents import CalibratedExperiment
 from slowpath.calibrate.experiments.evaluation import evaluate_all
 from slowpath.calibrate.experiments.folder import write
@@ -26,6 +26,9 @@ from slowpath.core.formats import Reporter
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.terminal import error, note
 from slowpath.models.fitting import need
+
+if TYPE_CHECKING:
+    from slowpath.calibrate.documents import CalibrateDocument
 
 _PAUSE = 30.0
 """Seconds between two progress lines of a stage if standard error is not a terminal."""
@@ -189,12 +192,12 @@ def _report(
     derived: Derived | None,
     reporter: Reporter,
 ) -> ExitCode:
-    document = CalibrateDocument(
-        slowpath=engine.version(),
-        directory=str(settings.folder.path),
-        target_file=None if derived is None else derived.file,
-        experiments=found,
-    )
+    document: CalibrateDocument = {
+        **engine.head("calibrate", "calibrate"),
+        "directory": str(settings.folder.path),
+        "target_file": None if derived is None else derived.file,
+        "results": found,
+    }
     reporter.write(document, derived)
     code = ExitCode.FINE
     for each in found:

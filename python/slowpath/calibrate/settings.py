@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from slowpath.bounds.options import read_option
 from slowpath.calibrate.experiments.bed import Limits, TestBed
 from slowpath.calibrate.experiments.folder import ExperimentFolder, RunFolder
 from slowpath.calibrate.experiments.running import metric_on
@@ -20,9 +21,12 @@ from slowpath.core.command import load
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.inputs import check_page
 from slowpath.core.spanned import parse_integer
+from slowpath.core.values import parse_range
 
 _TESTBED, _PRECISION, _SECONDS = "linux-xdp", 1.0, 2.5
 """Default values: name of the test bed, precision in percent, seconds for each experiment."""
+_MOST_POINTS = 1000
+"""Maximum number of values of a swept parameter."""
 
 
 class Settings(NamedTuple):
@@ -123,10 +127,14 @@ def _experiments(options: Namespace, bed: TestBed) -> list[Experiment]:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(twice[0], "is the name of two experiments; each has its own directory")
-    first, last = (None, None) if options.range is None else _range(options.range)
-    if first is not None and len(experiments) > 1:
+    if options.range is None:
+        return [with_range(one, None, None, options.points) for one in experiments]
+    first, last, count = _range(options.range)
+    if len(experiments) > 1:
         raise OptionError("--range", "is for one experiment; name it with --component")
-    return [with_range(one, first, last, options.points) for one in experiments]
+    if count is not None and options.points is not None:
+        raise OptionError("--points", f"--range {options.range} has the number of values")
+    return [with_range(one, first, last, count or options.points) for one in experiments]
 
 
 def is_supported(bed: TestBed, experiment: Experiment) -> bool:
@@ -138,8 +146,13 @@ def is_supported(bed: TestBed, experiment: Experiment) -> bool:
     return True
 
 
-def _range(text: str) -> tuple[int, int]:
-    ends = [parse_integer(end) for end in text.split(":")]
-    if len(ends) != 2 or ends[0] is None or ends[1] is None:  # noqa: PLR2004 - first and last
-        raise OptionError("--range", f"{text!r} is no range; write FIRST:LAST, such as 100:2e6")
-    return ends[0], ends[1]
+def _range(text: str) -> tuple[int, int, int | None]:
+    """Return both ends of a range, and the number of values if the text has it."""
+    found = read_option("--range", lambda text: parse_range("--range", text, "/", ""), text)
+    first, last = parse_integer(found.first), parse_integer(found.last)
+    count = parse_integer(found.amount) if found.sign else None
+    if first is None or last is None:
+        raise OptionError("--range", f"{text!r} has ends that are not integers")
+    if found.sign and (count is None or not 1 <= count <= _MOST_POINTS):
+        raise OptionError("--range", f"COUNT is an integer from 1 to {_MOST_POINTS}")
+    return first, last, count

@@ -41,7 +41,9 @@ def _bound(options: Namespace) -> int:
     from slowpath.bounds.run import Output
     from slowpath.chain.run import bound
 
-    output = Output(FORMATS.reporter(options.format), options.pcap, options.verbose, "chain bound")
+    output = Output(
+        FORMATS.reporter(options.format), options.pcap_out, options.verbose, "chain bound"
+    )
     return bound(options.chain, written_options(options, [options.chain]), output)
 
 
@@ -98,7 +100,7 @@ _HTML = OUTPUT.option(
 
 _KNOWN: tuple[Option, ...] = (
     _KNOWLEDGE.option(
-        "--assume FACT",
+        "--fact FACT",
         "Assume a fact about every arriving packet: 'length >= 64'",
         "The notation is that of slowpath chain facts: 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. "
         "Repeatable.",
@@ -136,7 +138,7 @@ FACTS = Command(
     (
         Example("slowpath chain facts chain.yaml", "List the facts at the entry of each program"),
         Example(
-            "slowpath chain facts chain.yaml --assume 'length >= 64' --html facts.html",
+            "slowpath chain facts chain.yaml --fact 'length >= 64' --html facts.html",
             "Write a page with the facts about packets of 64 bytes and more",
         ),
     ),
@@ -166,7 +168,7 @@ OPTIMIZE = Command(
             "The fused program is to be loaded instead of the others.",
         ),
         GUARANTEE.option(
-            "--target NAMES",
+            "--target NAME|FILE.toml,...",
             "Guarantee the costs before and after on these targets [default: none]",
             "Commas separate targets. Costs are those of packets that reach the program in this "
             "chain. A program on a device with a target in the description is analysed for that "
@@ -195,7 +197,7 @@ OPTIMIZE = Command(
     (
         Example("slowpath chain optimize chain.yaml -o faster", "Write the rewritten programs"),
         Example(
-            "slowpath chain optimize filter.bpf.o --assume 'length >= 64' --trust",
+            "slowpath chain optimize filter.bpf.o --fact 'length >= 64' --trust",
             "Rewrite one program for packets of 64 bytes and more",
         ),
     ),
@@ -217,11 +219,10 @@ PLAN = Command(
         CFLAGS,
         BTF,
         _LIMITS.option(
-            "--budget TIME",
+            "--deadline TIME",
             "Stop after TIME with the best plan so far [default: 60s]",
-            "Nodes with most traffic come first.",
+            "Nodes with most traffic come first. 0 means no limit.",
             type=within(duration, 0, 1e9),
-            default=60.0,
         ),
         _MEMORY,
         _PLANNING.flag(
@@ -243,7 +244,7 @@ PLAN = Command(
             common=False,
         ),
         _PLANNING.option(
-            "--cache DIR",
+            "--cache-dir DIR",
             "Cache results in DIR [default: ~/.cache/slowpath/plan]",
             "If $XDG_CACHE_HOME is set, the default is slowpath/plan in it.",
             common=False,
@@ -261,7 +262,7 @@ PLAN = Command(
     (
         Example("slowpath chain plan network.yaml", "List variants by their gain"),
         Example(
-            "slowpath chain plan network.yaml --budget 10m -o variants",
+            "slowpath chain plan network.yaml --deadline 10m -o variants",
             "Plan for ten minutes, and write the objects",
         ),
     ),
@@ -293,7 +294,7 @@ VERIFY = Command(
         ),
         *_WORK,
         _KNOWLEDGE.option(
-            "--assume FACT",
+            "--fact FACT",
             "Assume a fact about packets: 'length >= 64'",
             "The notation is that of slowpath chain facts: 'bytes 12-13 = 0800', 'byte 14 & f0 = "
             "40'. With --chain, the fact is about packets that arrive at its first program. "

@@ -15,6 +15,7 @@ from slowpath.chain.report_types import (
     Proof,
     SourceLine,
 )
+from slowpath.core.schema.document import Document
 
 
 class Fact(TypedDict):
@@ -246,11 +247,9 @@ class Fused(TypedDict):
     """Wall-clock time of fusing and proof, in seconds."""
 
 
-class ChainReport(TypedDict):
+class ChainReport(Document):
     """JSON document of `slowpath chain facts` and `slowpath chain optimize`."""
 
-    slowpath: str
-    """Version of slowpath."""
     compiler: NotRequired[str]
     """Version of clang, as clang prints it; absent if nothing was compiled."""
     seconds: float
@@ -307,11 +306,9 @@ class HotSpot(TypedDict):
     """Object file of the variant; null if it was not written."""
 
 
-class PlanReport(TypedDict):
+class PlanReport(Document):
     """JSON document of `slowpath chain plan`."""
 
-    slowpath: str
-    """Version of slowpath."""
     compiler: NotRequired[str]
     """Version of clang, as clang prints it; absent if nothing was compiled."""
     seconds: float
@@ -340,11 +337,9 @@ class PlanReport(TypedDict):
     """Further remarks, one sentence each."""
 
 
-class VerifyReport(TypedDict):
+class VerifyReport(Document):
     """JSON document of `slowpath chain verify`."""
 
-    slowpath: str
-    """Version of slowpath."""
     first: str
     """Path of the first file."""
     second: str

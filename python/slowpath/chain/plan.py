@@ -125,6 +125,8 @@ def _first_lines(lines: Sequence[str]) -> Iterator[str]:
         yield f"{len(lines) - _SHOWN} more like that; --format json has all"
 
 
+_DEADLINE, _UNLIMITED = 60.0, 1e9
+"""Default deadline, and that of `--deadline 0`, in seconds."""
 _GRACE = 2.0
 """Seconds that are added to the budget for writing the results found so far."""
 
@@ -207,7 +209,7 @@ def _find_variants(options: PlanOptions) -> tuple[PlanReport, list[bytes]] | Non
     seconds = options.budget_seconds + _GRACE
     with (
         heeding_signals() as stopping,
-        closing(WorkWatch(options.file, ending(options.budget_seconds, "--budget"))) as watch,
+        closing(WorkWatch(options.file, ending(options.budget_seconds, "--deadline"))) as watch,
     ):
         planned, stopped = run_watched(work, watch, stopping, seconds, options.memory_bytes)
     if planned is None:
@@ -215,8 +217,8 @@ def _find_variants(options: PlanOptions) -> tuple[PlanReport, list[bytes]] | Non
         return None
     (_, text, variants) = planned
     compiled = any(is_c(path) for _, path, _ in topology.members)
-    head = {"slowpath": engine.version(), **provenance(compiled=compiled)}
-    report: PlanReport = json.loads(text) | head
+    head = {**engine.head("chain plan", "plan"), **provenance(compiled=compiled)}
+    report: PlanReport = head | json.loads(text)
     return report, variants
 
 
@@ -231,16 +233,16 @@ def make_plan_options(options: Namespace) -> PlanOptions:
     Raises:
         OptionError: if an option is invalid.
     """
-    if options.cache is not None and options.no_cache:
-        raise OptionError("--no-cache", "--cache says where results are kept")
+    if options.cache_dir is not None and options.no_cache:
+        raise OptionError("--no-cache", "--cache-dir says where results are kept")
     written = written_options(options, [options.topology])
     return PlanOptions(
         file=options.topology,
         mode="trust" if options.trust else "guard",
         neighbours=options.neighbours,
         variants=options.variants,
-        budget_seconds=options.budget,
-        cache=None if options.no_cache else options.cache or _cache_folder(),
+        budget_seconds=_DEADLINE if options.deadline is None else options.deadline or _UNLIMITED,
+        cache=None if options.no_cache else options.cache_dir or _cache_folder(),
         btf=written.btf,
         cflags=written.cflags,
         memory_bytes=memory_or_share(written.memory),

@@ -68,9 +68,9 @@ def _read_options(options: Namespace) -> ChainOptions:
         OptionError: if an option is invalid.
     """
     check_page(options.html)
-    # `written_options` would read --assume and --maps as options of `slowpath bound`; in this
-    # command, they describe the packets and maps that programs are rewritten for.
-    names = vars(options).keys() - {"assume", "maps"}
+    # `written_options` would read --maps as an option of `slowpath bound`; in this command, it
+    # describes the maps that programs are rewritten for.
+    names = vars(options).keys() - {"maps"}
     others = Namespace(**{name: vars(options)[name] for name in names})
     written = written_options(others, [options.chain])
     return ChainOptions(
@@ -79,7 +79,7 @@ def _read_options(options: Namespace) -> ChainOptions:
         written.cflags,
         read_options(written).deadline_seconds,
         memory_or_share(written.memory),
-        read_option("--assume", chains.check_assumed, options.assume),
+        read_option("--fact", chains.check_assumed, options.fact),
         options.maps,
         written.receive,
         written.set,
@@ -228,8 +228,9 @@ def _rewrite(options: ChainOptions, loaded: LoadedChain) -> _Rewritten | None:
             error(options.file, stopped or "nothing is known")
             return None
         (_, text, objects, fused, covers, graphs) = message
-        head = {"slowpath": engine.version(), **provenance(compiled=loaded.compiled)}
-        report: ChainReport = json.loads(text) | head
+        command = "chain facts" if options.mode is None else "chain optimize"
+        head = {**engine.head(command, "chain"), **provenance(compiled=loaded.compiled)}
+        report: ChainReport = head | json.loads(text)
         # A killed job reports nothing more; keep the report that it sent before.
         report["stopped"] = report["stopped"] or stopped
         for member, conditions in enumerate(conditions_of(loaded)):

@@ -54,15 +54,13 @@ def make_verify_options(options: Namespace) -> VerifyOptions:
     Raises:
         OptionError: if an option is invalid.
     """
-    # `written_options` would read --assume as an option of `slowpath bound`.
-    others = {name: value for name, value in vars(options).items() if name != "assume"}
-    written = written_options(Namespace(**others), [options.first, options.second])
+    written = written_options(options, [options.first, options.second])
     deadline = read_options(written).deadline_seconds
     return VerifyOptions(
         options.first,
         options.second,
         options.program,
-        read_option("--assume", chains.check_assumed, options.assume),
+        read_option("--fact", chains.check_assumed, options.fact),
         written.btf,
         written.cflags,
         deadline,
@@ -118,7 +116,7 @@ def compare(options: VerifyOptions) -> VerifyReport:
         verified, stopped = run_watched(work, watch, stopping, *limits)
     result = json.loads(verified[1]) if verified else _undecided(stopped)
     report: VerifyReport = {
-        "slowpath": engine.version(),
+        **engine.head("chain verify", "verify"),
         "first": options.first,
         "second": options.second,
         "facts": list(options.assumed),

@@ -178,7 +178,7 @@ def _one_program(job: Job, found: objects.Object) -> objects.ProgramInfo:
 
 def _document(job: Job, compiled: Compiled, verification: Verification | None) -> dict[str, object]:
     return {
-        "slowpath": engine.version(),
+        **engine.head("compile", "compile"),
         **provenance(compiled=is_c(job.file)),
         "target": job.target.name,
         **compiled,

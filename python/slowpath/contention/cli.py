@@ -2,6 +2,7 @@
 
 from slowpath.core.command import Command, Example, Group, Heading, argument, output_file, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
+from slowpath.core.values import percentage
 
 PROFILES = Heading("Profiles")
 MODEL = Heading("Model")
@@ -28,14 +29,14 @@ NEEDS = "Needs the extra `contention`: pip install slowpath[contention]."
 
 
 _MEMORY = PROFILES.option(
-    "--memory FILE",
+    "--memory-table FILE",
     "Read throughput beside competitors for memory from this table",
     "Covers caches and memory. Repeat for more rows of the same function.",
     common=False,
     action="append",
 )
 _ACCELERATOR = PROFILES.option(
-    "--accelerator FILE",
+    "--accelerator-table FILE",
     "Read request times at the accelerator from this table",
     "The table has request times by match ratio.",
     common=False,
@@ -82,8 +83,8 @@ CONFIDENCE = MODEL.option(
     "--confidence PERCENT",
     "Set the share of measurements that intervals cover",
     common=False,
-    type=within(float, 50, 99),
-    default=90.0,
+    type=percentage(50, 99),
+    default="90%",
 )
 WITH = PROFILES.option(
     "--with MODEL,...",
@@ -215,8 +216,8 @@ DIAGNOSE = Command(
         WITH,
         TRAFFIC,
         MODEL.option(
-            "--sweep NAME=A:B[:N]",
-            "Sweep flows, size or mtbr from A to B [default: 101 values]",
+            "--sweep NAME=FIRST..LAST[/N]",
+            "Sweep flows, size or mtbr at N values [default: 101 values]",
             "Locates the changes of the bottleneck between the values.",
         ),
         MODEL.option(

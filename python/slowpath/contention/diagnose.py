@@ -12,6 +12,7 @@ from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_error, write_text
 from slowpath.core.pictures import check_picture
 from slowpath.core.terminal import note
+from slowpath.core.values import parse_range
 
 if TYPE_CHECKING:
     from slowpath.contention.bottleneck import Setting, Swept
@@ -58,7 +59,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def read_sweep(text: str) -> "Swept":
-    """Parse the argument of `--sweep`, such as `mtbr=0:1100`.
+    """Parse the argument of `--sweep`, such as `mtbr=0..1100`.
 
     Raises:
         OptionError: if the attribute or a value is wrong.
@@ -68,21 +69,23 @@ def read_sweep(text: str) -> "Swept":
     name, _, limits = (one.strip() for one in text.partition("="))
     attribute = next((one for one in ATTRIBUTES if one == name), None)
     if attribute is None:
-        raise OptionError("--sweep", f"{text!r} is none of {', '.join(ATTRIBUTES)} =A:B[:N]")
-    parts = limits.split(":")
+        raise OptionError(
+            "--sweep", f"{text!r} is none of {', '.join(ATTRIBUTES)} =FIRST..LAST[/N]"
+        )
     try:
-        first, last, count = map(float, parts if len(parts) > 2 else [*parts, str(_POINTS)])  # noqa: PLR2004 - A, B
-    except ValueError:
-        raise OptionError("--sweep", f"{text!r} has no values A:B[:N]") from None
+        found = parse_range(f"--sweep {name}", limits, "/", "/")
+    except ValueError as problem:
+        raise OptionError("--sweep", str(problem)) from None
+    first, last, count = float(found.first), float(found.last), float(found.amount or _POINTS)
     whole = attribute in WHOLE
     of = COLUMNS[attribute]
     if not of.least <= first < last <= of.most:
-        reason = f"{name} goes from A up to B, with A from {of.least:g} up and B up to {of.most:g}"
+        reason = f"{name} goes up from FIRST to LAST, from {of.least:g} to {of.most:g} at most"
         raise OptionError("--sweep", reason)
     if whole and not (first.is_integer() and last.is_integer()):
         raise OptionError("--sweep", f"{name} is a whole number")
     if not (count.is_integer() and 2 <= count <= _MOST_POINTS):  # noqa: PLR2004 - both ends
-        raise OptionError("--sweep", f"N is a whole number from 2 to {_MOST_POINTS}")
+        raise OptionError("--sweep", f"COUNT is a whole number from 2 to {_MOST_POINTS}")
     return Swept(attribute, first, last, int(count))
 
 
@@ -97,7 +100,7 @@ def _diagnosed(given: Namespace, traffic: Traffic, swept: "Swept | None") -> "Di
     model = setting.target.model
     origin = model.memory.origin
     return {
-        "slowpath": engine.version(),
+        **engine.head("contention diagnose", "diagnosis"),
         "function": origin.function,
         "device": origin.device,
         "unit": origin.unit,

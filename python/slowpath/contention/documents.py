@@ -2,6 +2,8 @@
 
 from typing import Literal, NotRequired, TypedDict
 
+from slowpath.core.schema.document import Document
+
 
 class SavedOrigin(TypedDict):
     """Origin of the measured rows of a table."""
@@ -85,11 +87,9 @@ class SavedReason(TypedDict):
     """Pattern detected from co-runs; null without suitable co-runs."""
 
 
-class SavedModel(TypedDict):
+class SavedModel(Document):
     """Output of `slowpath contention train`: everything needed to train the model again."""
 
-    slowpath: str
-    """Version of slowpath that wrote the file."""
     version: int
     """Version of this format: 1."""
     pattern: Literal["pipeline", "run-to-completion"]
@@ -218,11 +218,9 @@ class DiagnosedSweep(TypedDict):
     """Values where the bottleneck changes."""
 
 
-class DiagnosisReport(TypedDict):
+class DiagnosisReport(Document):
     """Output of `slowpath contention diagnose --format json`."""
 
-    slowpath: str
-    """Version of slowpath."""
     function: str | None
     """The network function; null if the model does not name it. The same holds for the two fields
     below."""

@@ -7,6 +7,7 @@ from slowpath.contention.profiling.setup import PLANS
 from slowpath.core.command import Command, Example, Heading, argument, output_folder, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
 from slowpath.core.quantities import duration
+from slowpath.core.values import percentage, share_of_percentage
 
 ARRIVALS = Heading("Arrivals")
 PLACING = Heading("How to place")
@@ -24,11 +25,11 @@ MEASURED = KNOWN.option(
     "Columns are `mix`, `function` and `throughput`; repeated measurements have several rows.",
 )
 NOISE = KNOWN.option(
-    "--noise SHARE",
+    "--noise PERCENT",
     "Set the standard deviation of a measurement [default: learnt]",
-    "0.01 is 1 %. The default is learnt from repeated measurements.",
+    "PERCENT is such as 1%. The default is learnt from repeated measurements.",
     common=False,
-    type=within(float, 0, 1),
+    type=share_of_percentage("--noise"),
 )
 
 
@@ -80,11 +81,11 @@ PLACE = Command(
             action="append",
         ),
         PLACING.option(
-            "--sure SHARE",
-            "Keep promises with this probability, such as 0.9",
+            "--confidence PERCENT",
+            "Keep promises with this probability, such as 90%",
             "Without it, placement uses predicted or measured values, which functions miss in half "
             "of all cases.",
-            type=within(float, 0.51, 0.999),
+            type=percentage(51, 99.9),
         ),
         MEASURED,
         NOISE,
@@ -153,10 +154,10 @@ SUGGEST = Command(
         MEASURED,
         NOISE,
         SUGGESTING.option(
-            "--sure SHARE",
+            "--confidence PERCENT",
             "Set the probability with which promises are kept later",
-            type=within(float, 0.51, 0.999),
-            default=SURE,
+            type=percentage(51, 99.9),
+            default=f"{100 * SURE:g}%",
         ),
         _SUGGEST.option(),
     ),
@@ -205,8 +206,8 @@ PROFILE = Command(
             type=within(duration, 0),
         ),
         OUTPUT.option(
-            "-o, --output FOLDER",
-            "Write the tables and the record to FOLDER",
+            "-o, --output DIR",
+            "Write the tables and the record to DIR",
             required=True,
             type=output_folder,
         ),

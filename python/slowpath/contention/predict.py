@@ -53,13 +53,13 @@ def predict(given: Namespace, reporter: Reporter) -> ExitCode:
 
 def _check(given: Namespace) -> None:
     """Check that the options of the command `predict` do not contradict each other."""
-    tables = {"--memory": given.memory, "--accelerator": given.accelerator}
+    tables = {"--memory-table": given.memory_table, "--accelerator-table": given.accelerator_table}
     models = {"--with": given.beside, "--traffic": given.traffic}
     if given.model is None:
         for name in (one for one, value in models.items() if value is not None):
             raise OptionError(name, "is about a model, and none is named")
-        if given.memory is None or given.query is None:
-            missing = "--memory" if given.memory is None else "--query"
+        if given.memory_table is None or given.query is None:
+            missing = "--memory-table" if given.memory_table is None else "--query"
             raise OptionError(missing, "is needed where no model is named")
     else:
         for name in (one for one, value in tables.items() if value is not None):
@@ -81,7 +81,7 @@ def _check(given: Namespace) -> None:
         raise OptionError("--alone", "is for --traffic; a query has a column `alone`")
     if given.output is not None and not given.output.endswith(_WRITTEN):
         raise OptionError("--output", "the file has to end in .csv, .json or .parquet")
-    read = [given.model, *(given.memory or ()), given.accelerator, given.query]
+    read = [given.model, *(given.memory_table or ()), given.accelerator_table, given.query]
     read += read_beside(given.beside)
     check_output("--output", given.output, [one for one in read if one is not None])
 
@@ -93,19 +93,19 @@ def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
     from slowpath.contention.reading import kind_of, read_query
     from slowpath.contention.train import learned
 
-    for file in given.memory:
+    for file in given.memory_table:
         if kind_of(file) not in ("memory", "mixes"):  # read_memory names the bad row of mixes
             raise missing_column_error(read_cells(file), THROUGHPUT)
-    tables = list(given.memory)
-    if given.accelerator is not None:
-        if kind_of(given.accelerator) != "accelerator":
-            raise missing_column_error(read_cells(given.accelerator), REQUEST_TIME)
-        tables.append(given.accelerator)
+    tables = list(given.memory_table)
+    if given.accelerator_table is not None:
+        if kind_of(given.accelerator_table) != "accelerator":
+            raise missing_column_error(read_cells(given.accelerator_table), REQUEST_TIME)
+        tables.append(given.accelerator_table)
     # Report errors in the query before the slow choice of the model.
     from slowpath.contention.reading import read_memory
 
-    memory = read_memory(given.memory)
-    query = read_query(given.query, memory, accelerator=given.accelerator is not None)
+    memory = read_memory(given.memory_table)
+    query = read_query(given.query, memory, accelerator=given.accelerator_table is not None)
     if given.method == _SLOMO:
         given.recipe = "constant"  # cheapest, as SLOMO learns from the rows itself
     return learned(tables, given), query

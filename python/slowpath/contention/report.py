@@ -54,7 +54,7 @@ def predictions_csv(answer: PredictionReport) -> Iterator[str]:
 def predictions_json(answer: PredictionReport) -> Iterator[str]:
     """Yield the predictions as one JSON document."""
     confidence = answer.confidence / 100 if answer.intervals else None
-    yield json_line({**_shared(answer), "confidence": confidence, "predictions": _rows(answer)})
+    yield json_line({**_shared(answer), "confidence": confidence, "results": _rows(answer)})
 
 
 def predictions_parquet(file: str, answer: PredictionReport) -> None:
@@ -72,9 +72,11 @@ def predictions_parquet(file: str, answer: PredictionReport) -> None:
 
 def _shared(answer: PredictionReport) -> dict[str, str | None]:
     """Return the properties of a report that are the same for all rows, such as the function."""
-    origin = answer.model.memory.origin
+    origin, head = answer.model.memory.origin, engine.head("contention predict", "predictions")
     return {
-        "slowpath": engine.version(),
+        "slowpath": head["slowpath"],
+        "command": head["command"],
+        "schema": head["schema"],
         "function": origin.function,
         "device": origin.device,
         "unit": origin.unit,
@@ -190,7 +192,7 @@ def model_csv(model: FunctionModel) -> Iterator[str]:
     """Yield a CSV line for each candidate memory model, with its errors on held-out rows."""
     yield csv_line(("recipe", "among", "beyond", "taken"))
     for one in model.choice.scores:
-        taken = "yes" if one.recipe == model.choice.recipe.name else "no"
+        taken = one.recipe == model.choice.recipe.name
         yield csv_line((one.recipe, one.among, one.beyond, taken))
 
 

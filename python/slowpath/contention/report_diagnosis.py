@@ -51,9 +51,8 @@ def diagnosis_csv(report: DiagnosisReport) -> Iterator[str]:
 def _csv(about: str, value: str | float | None, one: Diagnosed) -> str:
     parts = {part["resource"]: part["throughput"] for part in one["resources"]}
     memory, accelerator = parts["memory"], parts.get("regex")
-    sure = "yes" if one["sure"] else "no"
     numbers = (one["throughput"], one["low"], one["high"])
-    limits = (one["bottleneck"], sure, one["next"], one["margin"], memory, accelerator)
+    limits = (one["bottleneck"], one["sure"], one["next"], one["margin"], memory, accelerator)
     return csv_line((about, value, *numbers, *limits, " ".join(one["outside"])))
 
 

@@ -58,12 +58,12 @@ class Evaluation(NamedTuple):
 def evaluation_json(report: Evaluation) -> Lines:
     """Return the evaluation as a JSON document."""
     document = {
-        "slowpath": engine.version(),
+        **engine.head("contention evaluate", "evaluation"),
         "files": [*report.memory.origin.files],
         "rows": len(report.memory.rows),
         "repetitions": report.repetitions,
         "confidence": report.confidence,
-        "models": [
+        "results": [
             {
                 "recipe": one.name,
                 "errors": one.errors._asdict(),

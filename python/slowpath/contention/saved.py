@@ -167,8 +167,11 @@ _LARGEST = 100.0
 
 def written(model: FunctionModel) -> str:
     """Return the model as a JSON document on one line."""
+    head = engine.head("contention train", "contention")
     document: SavedModel = {
-        "slowpath": engine.version(),
+        "slowpath": head["slowpath"],
+        "command": head["command"],
+        "schema": head["schema"],
         "version": _VERSION,
         "pattern": model.pattern,
         "queues": model.queues,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 Number = TypeVar("Number", bound=float)
 
-_WRITTEN = {"--output", "--html", "--plot", "--placement-out", "--coalescing-out"}
+_WRITTEN = {"--output", "--html", "--plot", "--pcap-out", "--placement-out", "--coalescing-out"}
 """Names of options whose value can be the name of an output file."""
 STANDARD_OUTPUT = "-"
 """Value of `--output` that stands for standard output."""
@@ -33,9 +33,7 @@ class Option(NamedTuple):
     @property
     def writes(self) -> bool:
         """Return true if the value of this option is a file that the command writes."""
-        return self.settings.get("metavar") == "FILE" and (
-            not _WRITTEN.isdisjoint(self.names) or self._writes_packets
-        )
+        return self.settings.get("metavar") == "FILE" and not _WRITTEN.isdisjoint(self.names)
 
     @property
     def reads(self) -> bool:
@@ -56,11 +54,6 @@ class Option(NamedTuple):
             return self.help
         shown = f"{default:g}" if isinstance(default, float) else default
         return f"{self.help} [default: {shown}]"
-
-    @property
-    def _writes_packets(self) -> bool:
-        """Return true for `--pcap` of commands that write packets; other commands read them."""
-        return self.names == ("--pcap",) and self.help.startswith("Write ")
 
     def with_help(self, help_text: str, more: str = "") -> "Option":
         """Return a copy of this option with another help text."""

@@ -12,6 +12,7 @@ from slowpath.core import terminal
 from slowpath.core.command import Command, Group, Heading, output_file
 from slowpath.core.errors import ExitCode
 from slowpath.core.printable import one_line
+from slowpath.core.spelling import new_names, respelled
 
 # Argparse looks up translations of its texts. This package has none, and gettext takes a
 # millisecond in every run and would even use the catalogue of another program.
@@ -28,6 +29,7 @@ class Parser(argparse.ArgumentParser):
         # Without a usage, argparse formats one whenever it parses.
         super().__init__(prog=path, usage=path, add_help=False, allow_abbrev=False)
         self.path, self.member = path, member
+        self.command = path.partition(" ")[2]
         self.own_output = any("--output" in one.names for one in member.options)
         redirected = isinstance(member, Command) and not self.own_output
         output = (_OUTPUT_OPTION,) if redirected else ()
@@ -60,14 +62,17 @@ class Parser(argparse.ArgumentParser):
 
     def reject(self, words: Sequence[str]) -> NoReturn:
         """Report words that no option or argument of the command takes; exit."""
-        from slowpath.core.suggestions import did_you_mean
+        from slowpath.core.suggestions import nearest
 
         word = next((word for word in words if word.startswith("-")), words[0])
         if not word.startswith("-"):
             self.error(f"unexpected argument {word!r}")
         name = word.partition("=")[0]
-        known = [name for entry in self.entries for name in entry.names if name.startswith("--")]
-        self.error(f"no option {name!r}{did_you_mean(name, known)}")
+        known = {name: name for entry in self.entries for name in entry.names if name[:2] == "--"}
+        known |= new_names(self.command)
+        near = nearest(name, known)
+        hint = "" if near is None else f"; did you mean {known[near]!r}?"
+        self.error(f"no option {name!r}{hint}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401 - argparse
         """Check that a value is one of the choices; called by argparse."""
@@ -178,7 +183,8 @@ def read(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     if any("--" in {word[2:], word.partition("=")[2]} for word in options):
         parser.error("-- is not a value of an option")
     files = [f"./{word}" if word.startswith("-") else word for word in words[end + 1 :]]
-    joined = [*_joined(words[:end]), *words[end : end + 1], *files]
+    named = respelled(parser.command, _joined(words[:end]))
+    joined = [*named, *words[end : end + 1], *files]
     args, unknown = parser.parse_known_intermixed_args(joined)
     if unknown:
         parser.reject(unknown)

@@ -58,17 +58,24 @@ def _escaped(character: str) -> str:
 def csv_line(cells: Iterable[object]) -> str:
     """Return cells as a line of CSV (RFC 4180), without line end; None is an empty cell.
 
-    Texts become one line, and get an apostrophe in front if a spreadsheet would evaluate them.
-    Numbers stay numbers.
+    All CSV of slowpath is written here. Texts become one line, and get an apostrophe in front if a
+    spreadsheet would evaluate them. Booleans are `true` or `false`. Numbers stay numbers; floats
+    have up to 15 significant digits, which hide the rounding of binary fractions.
     """
     import csv
     import io
 
     line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(
-        [_harmless(one_line(cell)) if isinstance(cell, str) else cell for cell in cells]
-    )
+    csv.writer(line, lineterminator="").writerow(map(_cell, cells))
     return line.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str):
+        return _harmless(one_line(value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.15g}" if isinstance(value, float) else value
 
 
 def _harmless(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from typing import TypedDict
 
+from slowpath.core.schema.document import Document
 from slowpath.diff.columns import Change, Value
 
 
@@ -63,16 +64,14 @@ class StoppedProgram(TypedDict):
     """Command that reproduces the failure."""
 
 
-class DiffDocument(TypedDict):
+class DiffDocument(Document):
     """Output of `slowpath diff --format json`."""
 
-    slowpath: str
-    """Version of slowpath."""
     old: str
     """The file of the old side as the user named it."""
     new: str
     """The file of the new side as the user named it."""
-    programs: list[ComparedProgram]
+    results: list[ComparedProgram]
     """In the order of `--sort`, else that of OLD, then those that only NEW has."""
     failures: list[StoppedProgram]
     """Of all programs, whatever `--filter` leaves out of `programs`."""

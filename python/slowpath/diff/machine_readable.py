@@ -32,7 +32,7 @@ CSV_COLUMNS = (
 
 def json_lines(report: Report) -> Iterator[str]:
     """Return the lines of the JSON document, one for each program."""
-    head = {"slowpath": engine.version(), "old": report.old, "new": report.new}
+    head = {**engine.head("diff", "diff"), "old": report.old, "new": report.new}
     programs = map(_program, report.rows, report.changes)
     failures: list[StoppedProgram] = [
         {
@@ -43,7 +43,7 @@ def json_lines(report: Report) -> Iterator[str]:
         }
         for failure, command in zip(report.failures, report.reproduce, strict=True)
     ]
-    return json_items(head, "programs", programs, {"failures": failures})
+    return json_items(head, "results", programs, {"failures": failures})
 
 
 def _program(row: Row, changes: Changes | None) -> ComparedProgram:

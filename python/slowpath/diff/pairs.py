@@ -38,6 +38,11 @@ def read_saved(file: str, data: bytes) -> list[Result]:
     except (ValueError, RecursionError) as problem:
         raise InputError(file, f"is no JSON: {problem}") from None
     results = document.get("results") if isinstance(document, dict) else None
+    other = _other_command(document)
+    if other is not None:
+        raise InputError(
+            file, f"is output of slowpath {other}; only that of slowpath bound is read"
+        )
     if not isinstance(results, list) or not results:
         raise InputError(file, "is no output of slowpath bound --format json: it has no results")
     try:
@@ -48,6 +53,17 @@ def read_saved(file: str, data: bytes) -> list[Result]:
     for result in results:
         _fill_in(result)
     return results
+
+
+def _other_command(document: object) -> str | None:
+    """Return the command that wrote a document with another schema; None for results of `bound`.
+
+    Documents of older versions have no schema and can be results.
+    """
+    found = document.get("schema") if isinstance(document, dict) else None
+    if found is None or str(found).partition("/")[0] == "bound":
+        return None
+    return str(document.get("command"))  # type: ignore[attr-defined]
 
 
 def _fill_in(result: Result) -> None:

@@ -32,8 +32,8 @@ CONFIG = TRAFFIC.option(
     default="",
 )
 PACKETS = TRAFFIC.option(
-    "--packets COUNT",
-    "Run only the first COUNT packets of the trace",
+    "--packets N",
+    "Run only the first N packets of the trace",
     common=False,
     type=within(int, 1, _MAX_COUNT),
     default=100_000,
@@ -75,12 +75,12 @@ _NAME = re.compile(r"[\w:.$~]+")
 
 
 def require_trace(options: Namespace) -> None:
-    """Check that options of a run over a packet trace are only set together with `--traffic`.
+    """Check that options of a run over a packet trace are only set together with `--pcap`.
 
     Raises:
         OptionError: when an option of a run is set without a trace.
     """
-    if options.traffic is not None:
+    if options.pcap is not None:
         return
     for name, value, option in (
         ("--config", options.config, CONFIG),
@@ -91,7 +91,7 @@ def require_trace(options: Namespace) -> None:
         ("--setup", options.setup, SETUP),
     ):
         if value != option.settings["default"]:
-            raise OptionError(name, "is for a function that runs; --traffic is missing")
+            raise OptionError(name, "is for a function that runs; --pcap is missing")
 
 
 def read_maps(options: Namespace) -> "MapsFile | None":

@@ -22,6 +22,7 @@ from slowpath.bounds.flags import (
 from slowpath.core.command import Command, Example, Heading, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
 from slowpath.core.quantities import duration
+from slowpath.core.values import percentage
 
 _MEASUREMENT = Heading("How to measure")
 _TRACE = Heading("Packets of one's own")
@@ -98,8 +99,8 @@ MEASURE = Command(
             "Measure until times are precise within PERCENT",
             "The 95% interval of each time then extends at most PERCENT of the time to either "
             "side.",
-            type=within(float, 0.01, 100),
-            default=1.0,
+            type=percentage(0.01, 100),
+            default="1%",
         ),
         _MEASUREMENT.option(
             "--seconds TIME",
@@ -140,11 +141,12 @@ MEASURE = Command(
         ),
         cpu_option(_MEASUREMENT),
         _MEASUREMENT.option(
-            "--fail-on 'ratio > LIMIT'",
-            "Fail if the new file's slowest path is LIMIT times slower",
-            "The whole 95% interval of the ratio must exceed the limit; if the interval contains "
-            "the limit after --seconds, the result is undecided. A program that exists in only one "
-            "file also fails.",
+            "--fail-on EXPR",
+            "Exit with 1 if EXPR holds: 'ratio > LIMIT'",
+            "The slowest path of the new file then takes more than LIMIT times as long as that of "
+            "the old one. The whole 95% interval of the ratio must exceed the limit; if the "
+            "interval contains the limit after --seconds, the result is undecided. A program that "
+            "exists in only one file also fails.",
             action="append",
             default=[],
         ),

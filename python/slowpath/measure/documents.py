@@ -2,6 +2,7 @@
 
 from typing import Literal, NotRequired, TypedDict
 
+from slowpath.core.schema.document import Document
 from slowpath.measure.disturbances import Disturbance
 from slowpath.measure.environment import Environment
 
@@ -435,11 +436,9 @@ def action_name(value: int) -> str:
     return names[value] if value < len(names) else str(value)
 
 
-class MeasureDocument(TypedDict):
+class MeasureDocument(Document):
     """Output of `slowpath measure --format json`."""
 
-    slowpath: str
-    """Version of slowpath."""
     compiler: NotRequired[str]
     """Version of clang, as clang prints it; absent if nothing was compiled."""
     environment: Environment

@@ -276,7 +276,7 @@ class _Run:
         if settings.plot is not None:
             measuring.codes.append(draw_traces(settings.plot, records))
         document: MeasureDocument = {
-            "slowpath": engine.version(),
+            **engine.head("measure", "measure"),
             **provenance(compiled=any(is_c(file) for file in files)),
             "environment": environment,
             "disturbances": disturbances.of(environment),

@@ -223,7 +223,7 @@ def _check(x: Sequence[str], y: str, options: Options) -> None:
         ("--select", options.select, RULES),
         ("--search", options.search, METHODS),
         ("--monotone", options.monotone, (None, *DIRECTIONS)),
-        ("--metric", options.metric, tuple(METRICS)),
+        ("--error-metric", options.metric, tuple(METRICS)),
     ):
         if value not in known:
             words = ", ".join(str(one) for one in known if one is not None)

@@ -2,6 +2,7 @@
 
 from slowpath.core.command import Command, Example, Heading, argument, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
+from slowpath.core.values import percentage
 from slowpath.models.metrics import METRICS
 from slowpath.models.options import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES, Options
 
@@ -19,7 +20,7 @@ FIT = Command(
         "Functions are constant, line, polynomial, logarithm, hyperbola, exponential, or one of "
         "these inverted; or the whole curve is a function that runs into a limit. Relative errors "
         "count; single outliers have little effect.",
-        "With --predict, print predictions for the rows of a file as CSV.",
+        "With --query, print predictions for the rows of a file as CSV.",
         "The extra: pip install slowpath[models].",
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, or a model cannot "
         "be derived from it.",
@@ -92,7 +93,7 @@ FIT = Command(
             default=_DEFAULT.least_parameter,
         ),
         MODEL.option(
-            "--metric",
+            "--error-metric",
             "Report this error",
             "--select margins judges models by it.",
             common=False,
@@ -103,8 +104,8 @@ FIT = Command(
             "--confidence PERCENT",
             "Set the confidence level of intervals",
             common=False,
-            type=within(float, 1, 99.9),
-            default=100 * _DEFAULT.confidence,
+            type=percentage(1, 99.9),
+            default=f"{100 * _DEFAULT.confidence:g}%",
         ),
         MODEL.option(
             "--seed N",
@@ -115,7 +116,7 @@ FIT = Command(
             default=_DEFAULT.seed,
         ),
         OUTPUT.option(
-            "--predict FILE",
+            "--query FILE",
             "Predict y for each line of this CSV file",
             "Prints the x columns, y_pred, low, high. The interval is that of a single "
             "measurement.",
@@ -130,7 +131,7 @@ FIT = Command(
             "slowpath fit latency.csv --x bytes --y ns --plot latency.svg", "Draw data and model"
         ),
         Example(
-            "slowpath fit latency.csv --x bytes --y ns --predict sizes.csv", "Predict other sizes"
+            "slowpath fit latency.csv --x bytes --y ns --query sizes.csv", "Predict other sizes"
         ),
     ),
 )

@@ -2,6 +2,8 @@
 
 from typing import Annotated, TypedDict
 
+from slowpath.core.schema.document import Document
+
 
 class Errors(TypedDict):
     """Errors of a model at measured points."""
@@ -151,11 +153,9 @@ class Predicted(TypedDict):
     """True if x is beyond the measured range, so that the prediction is a guess."""
 
 
-class FitDocument(TypedDict):
+class FitDocument(Document):
     """Output of `slowpath fit --format json`."""
 
-    slowpath: str
-    """Version of slowpath."""
     file: str | None
     """The file of measurements as the user named it; null where columns came from Python."""
     model: FittedModel

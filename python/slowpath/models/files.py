@@ -118,7 +118,7 @@ def document_of(
 ) -> FitDocument:
     """Return the JSON document of a model and, if given, its predictions."""
     return {
-        "slowpath": engine.version(),
+        **engine.head("fit", "fit"),
         "file": file,
         "model": model,
         "predictions": predictions,

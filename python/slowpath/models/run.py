@@ -34,7 +34,7 @@ def fit(given: Namespace, reporter: Reporter) -> ExitCode:
     need(["numpy", "scipy"])
     others = [name for name in (given.weight, given.spread) if name is not None]
     table = read_table(given.file, [*columns, given.y, *others])
-    query = None if given.predict is None else read_table(given.predict, columns)
+    query = None if given.query is None else read_table(given.query, columns)
     return _derive(given, reporter, columns, table, query)
 
 
@@ -58,7 +58,7 @@ def _derive(
     from slowpath.models.points import PointsError, points_of
 
     options = Options(
-        metric=given.metric,
+        metric=given.error_metric,
         select=given.select,
         search=given.search,
         segments=given.segments,
@@ -86,7 +86,7 @@ def _derive(
     rows = None if query is None else _predicted(model, columns, query)
     reporter.write(document_of(given.file, model, rows))
     if rows is not None:
-        _warn(given.predict, columns, [list(row["x"]) for row in rows if row["outside"]], len(rows))
+        _warn(given.query, columns, [list(row["x"]) for row in rows if row["outside"]], len(rows))
     return ExitCode.FINE
 
 

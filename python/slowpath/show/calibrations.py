@@ -30,7 +30,7 @@ def show_calibrations(files: Sequence[str], reporter: Reporter) -> ExitCode:
 
 def calibrations_json(found: list[Calibration]) -> Lines:
     """Return the JSON document of all calibrations."""
-    document: CalibrationDocument = {"slowpath": engine.version(), "calibrations": found}
+    document: CalibrationDocument = {**engine.head("show", "calibration"), "results": found}
     return json_report(document)
 
 

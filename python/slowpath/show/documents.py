@@ -2,6 +2,8 @@
 
 from typing import TypedDict
 
+from slowpath.core.schema.document import Document
+
 
 class Calibration(TypedDict):
     """The calibration of a target that estimates times."""
@@ -41,10 +43,8 @@ class Calibration(TypedDict):
     """True if estimates without `--target` use the calibration on this machine."""
 
 
-class CalibrationDocument(TypedDict):
+class CalibrationDocument(Document):
     """Output of `slowpath show TARGET.toml --format json`."""
 
-    slowpath: str
-    """Version of slowpath."""
-    calibrations: list[Calibration]
+    results: list[Calibration]
     """In the order of the command line."""

@@ -64,7 +64,7 @@ def _show(
             codes.append(_judge(choice.file, shown))
 
     compiled = any(is_c(choice.file) for choice in chosen)
-    head = {"slowpath": engine.version(), **provenance(compiled=compiled)}
+    head = {**engine.head("show", "show"), **provenance(compiled=compiled)}
     stream_lines(options.report(head, objects(), listing=options.listing))
     return worst(codes)
 
@@ -73,7 +73,7 @@ def objects_json(
     head: Mapping[str, object], objects: Iterable[BpfObject], **_unused: object
 ) -> Iterator[str]:
     """Return the lines of the JSON document, one for each object."""
-    return json_items(head, "objects", objects)
+    return json_items(head, "results", objects)
 
 
 def objects_text(

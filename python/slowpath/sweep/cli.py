@@ -37,9 +37,9 @@ SWEEP = Command(
         argument("FILE", "C source (*.bpf.c), which clang compiles"),
         _SWEEP.option(
             "-D, --define NAME=VALUES",
-            "Sweep a definition over values: 1..20, 1..20:2 or 1,2,4",
-            "1..20:2 is every second value. VALUES can also be words separated by commas. With "
-            "several definitions, all combinations are swept.",
+            "Sweep a definition over values: 1..20, 1..20+2 or 1,2,4",
+            "1..20+2 is every second value, 1..1024*2 powers of two. VALUES can also be words "
+            "separated by commas. With several definitions, all combinations are swept.",
             action="append",
             required=True,
         ),

@@ -24,9 +24,10 @@ from slowpath.core.inputs import read_program
 from slowpath.core.programs.clang import check_clang
 from slowpath.core.programs.sources import is_c
 from slowpath.core.schema.rates import METRICS
+from slowpath.core.values import parse_range
 
 _NAME = r"[A-Za-z_]\w*"
-_RANGE = r"(?P<first>[+-]?\d+)\.\.(?P<last>[+-]?\d+)(:(?P<step>\d+))?"
+_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _MOST = 10_000
 """Maximum number of programs in a sweep."""
 
@@ -51,7 +52,7 @@ Point = tuple[tuple[str, str], ...]
 
 
 def parse_definition(text: str) -> Definition:
-    """Parse `NAME=VALUES`; values are `1..20`, `1..20:2`, or words separated by commas.
+    """Parse `NAME=VALUES`; values are `1..20`, `1..20+2`, `1..1024*2`, or words with commas.
 
     Raises:
         ValueError: if the text has another form.
@@ -69,18 +70,32 @@ def parse_definition(text: str) -> Definition:
 def _values(piece: str, name: str) -> list[str]:
     if not piece:
         raise ValueError(f"{name} has an empty value; write for example {name}=1,2,4")
-    match = re.fullmatch(_RANGE, piece, re.ASCII)
-    if match is None:
-        if ".." in piece:
-            raise ValueError(f"{piece!r} is not a range; write FIRST..LAST or FIRST..LAST:STEP")
+    if ".." not in piece:
         return [piece]
-    first, last, step = int(match["first"]), int(match["last"]), int(match["step"] or 1)
-    if step < 1 or last < first:
-        problem = "has steps of 0" if step < 1 else "ends before it begins"
-        raise ValueError(f"{piece!r} {problem}; write FIRST..LAST:STEP, such as 1..20:2")
-    if (last - first) // step >= _MOST:
+    found = parse_range("-D", piece, "+*", "+")
+    written = (found.first, found.last, found.amount or "1")
+    if not all(map(_INTEGER.fullmatch, written)):
+        raise ValueError(f"{piece!r} is not a range of integers")
+    first, last, amount = map(int, written)
+    if last < first:
+        raise ValueError(f"{piece!r} ends before it begins")
+    if found.sign == "*":
+        return _multiples(piece, first, last, amount)
+    if amount < 1:
+        raise ValueError(f"{piece!r} has steps below 1; write for example 1..20+2")
+    if (last - first) // amount >= _MOST:
         raise ValueError(f"{piece!r} has more than {_MOST:,} values")
-    return [str(number) for number in range(first, last + 1, step)]
+    return [str(number) for number in range(first, last + 1, amount)]
+
+
+def _multiples(piece: str, first: int, last: int, factor: int) -> list[str]:
+    """Return values up to `last`, each the product of the one before and `factor`."""
+    if first < 1 or factor < 2:  # noqa: PLR2004 - no other factor makes values grow
+        raise ValueError(f"{piece!r} does not grow; write for example 1..1024*2")
+    numbers = [first]
+    while (following := numbers[-1] * factor) <= last:
+        numbers.append(following)
+    return list(map(str, numbers))
 
 
 def check_definitions(definitions: Sequence[Definition]) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Literal, NotRequired, TypedDict
 
+from slowpath.core.schema.document import Document
 from slowpath.measure.disturbances import Disturbance
 from slowpath.measure.environment import Environment
 
@@ -79,11 +80,9 @@ class SweptProgram(TypedDict):
     """Measured time with `--measure`, else null."""
 
 
-class Sweep(TypedDict):
+class Sweep(Document):
     """JSON document of `slowpath sweep`."""
 
-    slowpath: str
-    """Version of slowpath."""
     compiler: NotRequired[str]
     """Version of clang, as clang prints it; absent if nothing was compiled."""
     file: str
@@ -92,7 +91,7 @@ class Sweep(TypedDict):
     """Swept definitions."""
     complete: bool
     """True if all values were analysed; false after Ctrl-C."""
-    programs: list[SweptProgram]
+    results: list[SweptProgram]
     """Programs in the order of the values; the last definition varies fastest."""
     environment: Environment | None
     """Machine and conditions of the measurement; null if nothing was measured."""

@@ -38,7 +38,7 @@ def text_report(sweep: Sweep) -> Iterator[Line]:
 
 
 def _table(sweep: Sweep) -> Iterator[Line]:
-    programs = sweep["programs"]
+    programs = sweep["results"]
     if not programs:
         return
     notes = Notes()
@@ -156,7 +156,7 @@ def csv_report(sweep: Sweep) -> Iterator[str]:
     names = [one["name"] for one in sweep["definitions"]]
     counts = dict.fromkeys(
         name
-        for program in sweep["programs"]
+        for program in sweep["results"]
         for result in program["results"]
         for name in result["counts"] or ()
     )
@@ -164,7 +164,7 @@ def csv_report(sweep: Sweep) -> Iterator[str]:
     columns += [f"measured_{name}" for name in (*_TIME, "error")]
     columns += ESTIMATE
     yield csv_line([*(f"D_{name}" if name in columns else name for name in names), *columns])
-    for program in sweep["programs"]:
+    for program in sweep["results"]:
         head = [*(number_or_text(program["values"][name]) for name in names), program["program"]]
         timed = program["measured"]
         times = [None] * (len(_TIME) + 1)

@@ -50,7 +50,7 @@ def sweep(args: Namespace, reporter: Reporter) -> ExitCode:
         disturbances.complain(run.document["disturbances"])
     code = run.code()
     if args.plot is not None:
-        _draw(args.plot, request, run.document["programs"])
+        _draw(args.plot, request, run.document["results"])
     return code
 
 
@@ -79,14 +79,14 @@ class _Run:
         self._points = list(points(request.definitions))
         self._codes: list[ExitCode] = [] if unavailable is None else [ExitCode.INPUT]
         self.document: Sweep = {
-            "slowpath": engine.version(),
+            **engine.head("sweep", "sweep"),
             **provenance(compiled=True),
             "file": request.file,
             "definitions": [
                 {"name": one.name, "values": list(one.values)} for one in request.definitions
             ],
             "complete": False,
-            "programs": [],
+            "results": [],
             "environment": None,
             "disturbances": [],
         }
@@ -97,7 +97,7 @@ class _Run:
             sweeping = SweepRun(self._request, self._stopping, line, self._measuring)
             found = list(self._swept(sweeping))
             self._measure(found, line)
-        self.document["programs"] = [one.record for one in found]
+        self.document["results"] = [one.record for one in found]
         if sweeping.refusal and not any(one.record["program"] for one in found):
             raise sweeping.refusal
         self._codes += [*sweeping.codes, sweeping.unmatched.complain()]
@@ -141,7 +141,7 @@ class _Run:
 
         The report has the reasons of the failures.
         """
-        programs = self.document["programs"]
+        programs = self.document["results"]
         for number, request in enumerate(self._request.requests):
             failed = [one for one in programs if one["results"][number]["error"] is not None]
             if failed:
@@ -158,7 +158,7 @@ def _without_effect(document: Sweep) -> Iterator[str]:
     """Yield the names of definitions that never change a result."""
     for definition in document["definitions"]:
         name, seen = definition["name"], dict[str, list[object]]()
-        for program in document["programs"]:
+        for program in document["results"]:
             others = {key: one for key, one in program["values"].items() if key != name}
             seen.setdefault(repr((others, program["program"])), []).append(program["results"])
         known = [results for results in seen.values() if len(results) > 1]

@@ -171,7 +171,7 @@ def with_range(
                     f"{swept.most:,}{multiple}",
                 )
     if new["last"] < new["first"]:
-        raise InputError(experiment["name"], f"the range {new['first']}:{new['last']} is empty")
+        raise InputError(experiment["name"], f"the range {new['first']}..{new['last']} is empty")
     return {**experiment, "component": {**part, "sweep": new}}
 
 

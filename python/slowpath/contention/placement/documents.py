@@ -2,6 +2,8 @@
 
 from typing import TypedDict
 
+from slowpath.core.schema.document import Document
+
 
 class Placed(TypedDict):
     """A function that arrived at the fleet, and the NIC that it was placed on."""
@@ -19,7 +21,7 @@ class Placed(TypedDict):
     null if unknown."""
     kept: float | None
     """This throughput as a share of the solo throughput; null if unknown. If models judge with
-    `--sure`, the share kept with that probability."""
+    `--confidence`, the share kept with that probability."""
     broken: bool
     """True if the kept share is less than promised."""
 
@@ -82,11 +84,9 @@ class PolicySummary(TypedDict):
     """Arrivals that found no NIC."""
 
 
-class PlacementReport(TypedDict):
+class PlacementReport(Document):
     """Output of `slowpath contention place --format json`."""
 
-    slowpath: str
-    """Version of slowpath."""
     fleet: str
     """File of the fleet, as the user named it."""
     device: str | None
@@ -129,11 +129,9 @@ class SuggestedMix(TypedDict):
     """Functions of the mix, each once."""
 
 
-class SuggestionReport(TypedDict):
+class SuggestionReport(Document):
     """Output of `slowpath contention suggest --format json`."""
 
-    slowpath: str
-    """Version of slowpath."""
     fleet: str
     """File of the fleet, as the user named it."""
     device: str | None

@@ -46,7 +46,7 @@ def placement_csv(report: PlacementReport) -> Iterator[str]:
 
 
 def _arrival(policy: str, one: Placed) -> str:
-    known = (one["nic"], one["throughput"], one["kept"], "yes" if one["broken"] else "no")
+    known = (one["nic"], one["throughput"], one["kept"], one["broken"])
     return csv_line((policy, one["row"], one["function"], one["sla"], *known))
 
 

@@ -72,11 +72,12 @@ def _placed(given: Namespace, policies: tuple[str, ...]) -> "PlacementReport":
     measured = None
     if given.measured is not None:
         measured = read_measured(given.measured, fleet, given.noise)
-    predicted = PredictedShares(fleet, given.sure, measured)
+    sure = None if given.confidence is None else given.confidence / 100
+    predicted = PredictedShares(fleet, sure, measured)
     fleets = SequenceInputs(fleet, predicted, truth, policies, not given.no_reference, given.expect)
     found = _drawn(given, fleets) if arrivals is None else [run(fleets, arrivals)]
     return {
-        "slowpath": engine.version(),
+        **engine.head("contention place", "placement"),
         "fleet": given.fleet,
         "device": fleet.device,
         "measured": given.measured,
@@ -123,13 +124,14 @@ def _suggested(given: Namespace) -> "SuggestionReport":
     measured = None
     if given.measured is not None:
         measured = read_measured(given.measured, fleet, given.noise)
-    found = suggest(fleet, given.mixes, given.sure, measured)
+    sure = given.confidence / 100
+    found = suggest(fleet, given.mixes, sure, measured)
     return {
-        "slowpath": engine.version(),
+        **engine.head("contention suggest", "suggestion"),
         "fleet": given.fleet,
         "device": fleet.device,
         "measured": given.measured,
-        "sure": given.sure,
+        "sure": sure,
         "alone": [fleet.names[at] for at in found.alone],
         "mixes": [
             {

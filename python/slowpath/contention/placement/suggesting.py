@@ -1,10 +1,10 @@
 """Suggests mixes to measure, such that the measurements save the most NICs.
 
-With a required probability (`--sure`), functions of unmeasured mixes are credited with low shares.
-A fleet uses only a few of all mixes. So a plan (`prices.cover`) is made for the arrivals that the
-fleet declares, as if all predictions were true. The unmeasured mixes in this plan are worth
-measuring. If there are too many of them, the least used ones are dropped, and the plan is made
-again. A measured mix also gives information about all mixes that lack some of its functions.
+With a required probability (`--confidence`), functions of unmeasured mixes are credited with low
+shares. A fleet uses only a few of all mixes. So a plan (`prices.cover`) is made for the arrivals
+that the fleet declares, as if all predictions were true. The unmeasured mixes in this plan are
+worth measuring. If there are too many of them, the least used ones are dropped, and the plan is
+made again. A measured mix also gives information about all mixes that lack some of its functions.
 """
 
 from collections.abc import Sequence

@@ -136,7 +136,7 @@ def _setup(given: Namespace) -> Setup:
 def _record(setup: Setup, machine: Machine, found: Found, left_out: list[str]) -> ProfileRecord:
     probed, noise = found.probed, found.noise
     return {
-        "slowpath": engine.version(),
+        **engine.head("contention profile", "profile"),
         "function": setup.function.name,
         "pattern": setup.function.pattern,
         "device": machine.name,

@@ -6,6 +6,8 @@ The folder's `environment.json` describes the machine (`measure/environment.py`)
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, get_args
 
+from slowpath.core.schema.document import Document
+
 if TYPE_CHECKING:
     from slowpath.core.engine.neighbours import Object
 
@@ -151,11 +153,9 @@ class PlanRecord(TypedDict):
     They are left out of `memory.csv`, so that predictions mark other values of it as `outside`."""
 
 
-class ProfileRecord(TypedDict):
+class ProfileRecord(Document):
     """Record of how a profile was measured: setup, machine, plan and noise."""
 
-    slowpath: str
-    """Version of slowpath."""
     function: str
     """Name of the function."""
     pattern: Literal["pipeline", "run-to-completion"]

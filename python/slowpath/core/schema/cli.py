@@ -28,8 +28,8 @@ SCHEMA = Command(
             "A command such as bound or measure, or another name",
             None,
             "accelerators, advice, annotate, blocks, bound, calibrate, calibration, catalogue, "
-            "chain, coalescing, compile, contention, counts, diagnosis, diff, experiment, fit, "
-            "measure, placement, plan, profile, show, state_placement, suggestion, sweep or "
+            "chain, coalescing, compile, config, contention, counts, diagnosis, diff, experiment, "
+            "fit, measure, placement, plan, profile, show, state_placement, suggestion, sweep or "
             "verify.",
         ),
     ),
@@ -47,10 +47,14 @@ def print_schema(command: str) -> ExitCode:
     Raises:
         OptionError: if the command is unknown or does not write JSON.
     """
+    from slowpath.core.schema.document import VERSION
     from slowpath.core.schema.validation import schema_names, schema_text
     from slowpath.core.terminal import out_lines
 
     names = schema_names()
+    name, _, version = command.partition("/")
+    if name in names and version in {"", str(VERSION)}:
+        command = name
     if command not in names:
         from slowpath.core.suggestions import did_you_mean
 

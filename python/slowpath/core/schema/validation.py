@@ -14,6 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
 from typing import Any
 
+from slowpath.core.schema.document import Document, schema_id
+
+NO_DOCUMENTS = frozenset({"experiment"})
+"""Schemas of files that users write."""
+_LATER: dict[str, Any] = {"default": None}
 _FOLDER = os.path.join(os.path.dirname(__file__), "documents")
 
 
@@ -28,14 +33,36 @@ def schema_text(name: str) -> str:
     Raises:
         FileNotFoundError: if no schema has that name.
     """
-    with open(os.path.join(_FOLDER, f"{name}.json"), encoding="utf-8") as stream:
-        return stream.read()
+    return json.dumps(schema(name), indent=2) + "\n"
 
 
 def schema(name: str) -> dict[str, Any]:
-    """Return a schema as a dictionary."""
-    read: dict[str, Any] = json.loads(schema_text(name))
-    return read
+    """Return a schema as a dictionary.
+
+    Raises:
+        FileNotFoundError: if no schema has that name.
+    """
+    with open(os.path.join(_FOLDER, f"{name}.json"), encoding="utf-8") as stream:
+        read: dict[str, Any] = json.load(stream)
+    return _with_head(name, read)
+
+
+def _with_head(name: str, read: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with the keys of `Document`, which the engine's types lack.
+
+    Documents of older versions lack these keys except the version, so their default is null.
+    """
+    if name in NO_DOCUMENTS:
+        return read
+    texts = {key: one.__metadata__[0] for key, one in Document.__annotations__.items()}
+    head: dict[str, Any] = {
+        key: {"description": text, "type": "string"} | ({} if key == "slowpath" else _LATER)
+        for key, text in texts.items()
+    }
+    head["schema"]["const"] = schema_id(name)
+    required = [*head, *(key for key in read["required"] if key not in head)]
+    properties = head | {key: one for key, one in read["properties"].items() if key not in head}
+    return read | {"properties": properties, "required": required}
 
 
 _LARGEST = 1e300

@@ -2,6 +2,8 @@
 
 from typing import Literal, NotRequired, TypedDict
 
+from slowpath.core.schema.document import Document
+
 Kind = Literal["crc", "checksum", "hash", "cipher", "lpm"]
 
 
@@ -100,11 +102,9 @@ class Confinement(TypedDict):
     """True if the kernel refused all system calls except those for memory and the answer."""
 
 
-class AcceleratorsReport(TypedDict):
+class AcceleratorsReport(Document):
     """The document that `slowpath insights accelerators --format json` writes."""
 
-    slowpath: str
-    """Version of slowpath."""
     compiler: NotRequired[str]
     """Version of clang, as clang prints it; absent if nothing was compiled."""
     file: str

@@ -62,7 +62,7 @@ def examined(source: Source, worker: UnitWorker, seconds: float | None) -> Accel
         InputError: if the file cannot be read, or the entry does not exist or cannot be followed.
     """
     report: AcceleratorsReport = {
-        "slowpath": engine.version(),
+        **engine.head("insights accelerators", "accelerators"),
         **provenance(compiled=is_source(source.file)),
         "file": source.file,
         "llvm": "",

@@ -92,7 +92,7 @@ def gap(evidence: Evidence, what: str) -> Gap:
     """
     if evidence.statics.floating is None:
         why = "it takes how many instructions and accesses packets make"
-        return Gap(what, why, "a trace: --traffic")
+        return Gap(what, why, "a trace: --pcap")
     return Gap(
         what,
         f"{evidence.statics.floating}: it computes with floating-point numbers, which the card "

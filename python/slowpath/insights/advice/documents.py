@@ -2,6 +2,7 @@
 
 from typing import Literal, NotRequired, TypedDict
 
+from slowpath.core.schema.document import Document
 from slowpath.insights.accelerators.documents import Unexamined
 from slowpath.insights.advice.statics import StaticAccess, StaticLoop, StaticStructure
 from slowpath.insights.demands.documents import CardUse
@@ -125,11 +126,9 @@ class Present(TypedDict):
     """Examined orders of variables."""
 
 
-class AdviceReport(TypedDict):
+class AdviceReport(Document):
     """The JSON document that `slowpath insights FILE --format json` prints."""
 
-    slowpath: str
-    """Version of slowpath."""
     compiler: NotRequired[str]
     """Version of clang, as clang prints it; absent if nothing was compiled."""
     file: str

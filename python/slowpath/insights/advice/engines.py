@@ -270,7 +270,7 @@ def _gaps(evidence: Evidence) -> Findings:
             f"what is called through a pointer in {first_few(list(places), _FEW)}",
             "no function of that type was found in variables that this code names, so none was "
             "examined for it",
-            "a trace that comes there: --traffic",
+            "a trace that comes there: --pcap",
         )
 
 

@@ -21,7 +21,7 @@ def packing(evidence: Evidence) -> Findings:
         yield Gap(
             "which variables to pack together",
             "it takes which blocks of code run how often, and what they touch",
-            "a trace: --traffic",
+            "a trace: --pcap",
         )
         return
     placed = traced.placed
@@ -116,7 +116,7 @@ def placing(evidence: Evidence) -> Findings:
         yield Gap(
             "the memory of each structure",
             "it takes how often each is read and written",
-            "a trace: --traffic",
+            "a trace: --pcap",
         )
         return
     if traced.placed is None:

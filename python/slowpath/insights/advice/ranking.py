@@ -48,7 +48,7 @@ def missing_counts(evidence: Evidence) -> Findings:
         yield Gap(
             "instructions for each packet",
             "it takes how often blocks run",
-            "a trace: --traffic; block by block without one: slowpath insights blocks",
+            "a trace: --pcap; block by block without one: slowpath insights blocks",
         )
     elif not traced.executed.on_card:
         yield Gap(
@@ -78,7 +78,7 @@ def report_on(evidence: Evidence, target: str) -> AdviceReport:
         (_as_document(one, total_cycles) for one in findings if isinstance(one, Advice)), key=_order
     )
     return {
-        "slowpath": engine.version(),
+        **engine.head("insights", "advice"),
         **provenance(compiled=is_source(evidence.file)),
         "file": evidence.file,
         "target": target,

@@ -32,7 +32,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
     request = AdviceRequest(
         work.source,
         work.clang,
-        given.traffic,
+        given.pcap,
         setting,
         work.seconds,
         work.memory,
@@ -56,14 +56,14 @@ def _check(given: Namespace) -> None:
     """Check the combination of options.
 
     Raises:
-        OptionError: when options conflict, or `--traffic` is missing.
+        OptionError: when options conflict, or `--pcap` is missing.
     """
     check_page(given.html)
     beside = given.beside or ()
-    files = (given.file, given.traffic, given.maps, given.placement, *beside)
+    files = (given.file, given.pcap, given.maps, given.placement, *beside)
     check_output("--html", given.html, [one for one in files if one is not None])
     require_trace(given)
-    if given.traffic is None and given.placement is not None:
-        raise OptionError("--placement", "changes what is counted; --traffic is missing")
-    if given.traffic is None and beside:
-        raise OptionError("--beside", "is for a function that was counted; --traffic is missing")
+    if given.pcap is None and given.placement is not None:
+        raise OptionError("--placement", "changes what is counted; --pcap is missing")
+    if given.pcap is None and beside:
+        raise OptionError("--beside", "is for a function that was counted; --pcap is missing")

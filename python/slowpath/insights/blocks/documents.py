@@ -3,6 +3,7 @@
 from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 from slowpath.core.programs.sources import Clang
+from slowpath.core.schema.document import Document
 
 TARGET = "agilio-cx-2x40"
 """Card for which instructions are predicted."""
@@ -115,11 +116,9 @@ class Uncounted(TypedDict):
     """Reason for the missing counts."""
 
 
-class BlocksReport(TypedDict):
+class BlocksReport(Document):
     """The JSON document that `slowpath insights blocks --format json` prints."""
 
-    slowpath: str
-    """Version of slowpath."""
     compiler: NotRequired[str]
     """Version of clang, as clang prints it; absent if nothing was compiled."""
     file: str

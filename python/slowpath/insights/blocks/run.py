@@ -247,7 +247,7 @@ def examine(
         StoppedError: when the work stops before the first result.
     """
     report: BlocksReport = {
-        "slowpath": engine.version(),
+        **engine.head("insights blocks", "blocks"),
         **provenance(compiled=is_source(question.file)),
         "file": question.file,
         "target": TARGET,

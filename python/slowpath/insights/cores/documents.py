@@ -4,6 +4,7 @@ from typing import TypedDict
 
 import numpy as np
 
+from slowpath.core.schema.document import Document
 from slowpath.insights.cores.curves import Query
 from slowpath.insights.cores.groups import FUNCTIONS, PAIRS, Groups
 from slowpath.insights.cores.knee import CORES
@@ -37,10 +38,9 @@ class Knee(TypedDict):
     unusual: list[str]  # columns whose values are outside the measured range
 
 
-class CoresReport(TypedDict):
+class CoresReport(Document):
     """The JSON document that `slowpath insights cores --format json` prints."""
 
-    slowpath: str
     query: str
     train: str | None
     traffic: str | None  # kind of traffic of the shipped model; null with `--train`
@@ -111,14 +111,13 @@ class Group(TypedDict):
     pairs: list[Pair]
 
 
-class ColocationReport(TypedDict):
+class ColocationReport(Document):
     """The JSON document that `slowpath insights colocation --format json` prints."""
 
-    slowpath: str
     query: str
     train: str | None
     learnt_from: int  # number of groups
-    groups: list[Group]
+    results: list[Group]
 
 
 def groups_of(model: PairsModel, groups: Groups) -> list[Group]:

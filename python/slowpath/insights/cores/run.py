@@ -41,12 +41,12 @@ def run_cores(given: Namespace, reporter: Reporter) -> ExitCode:
         OptionError: if options do not fit together.
         UnavailableError: if a package is missing.
     """
-    if given.train is not None and given.traffic is not None:
-        raise OptionError("--traffic", "is of the model without --train")
+    if given.train is not None and given.emem_cache is not None:
+        raise OptionError("--emem-cache", "is of the model without --train")
     check_output(given.output, [given.query, *([given.train] if given.train else [])])
     require_numpy()
     query = read_query(given.query)
-    traffic = (given.traffic or curve_model.TRAFFIC[0]) if given.train is None else None
+    traffic = (given.emem_cache or curve_model.TRAFFIC[0]) if given.train is None else None
     model = (
         curve_model.learn(read_curves(given.train))
         if traffic is None
@@ -54,7 +54,7 @@ def run_cores(given: Namespace, reporter: Reporter) -> ExitCode:
     )
     confidence = given.confidence / 100
     report: CoresReport = {
-        "slowpath": engine.version(),
+        **engine.head("insights cores", "cores"),
         "query": given.query,
         "train": given.train,
         "traffic": traffic,
@@ -139,14 +139,14 @@ def run_colocation(given: Namespace, reporter: Reporter) -> ExitCode:
     train = given.train
     model = pairs.shipped() if train is None else pairs.learn(*read_measured(train))
     report: ColocationReport = {
-        "slowpath": engine.version(),
+        **engine.head("insights colocation", "colocation"),
         "query": given.query,
         "train": given.train,
         "learnt_from": model.groups,
-        "groups": groups_of(model, groups),
+        "results": groups_of(model, groups),
     }
     reporter.write_to(given.output, report)
-    unusual = [(one["group"], one["unusual"]) for one in report["groups"]]
+    unusual = [(one["group"], one["unusual"]) for one in report["results"]]
     warn_of_extrapolation(given.query, "groups have functions", unusual)
     return ExitCode.FINE
 
@@ -159,7 +159,7 @@ good."""
 def colocation_csv(report: ColocationReport) -> Iterator[Line | str]:
     """Yield a CSV header line, and a line for each pair of functions."""
     yield csv_line(("group", "first", "second", *SCORES))
-    for group in report["groups"]:
+    for group in report["results"]:
         for pair in group["pairs"]:
             numbers = (pair["throughput_total"], pair["throughput_average"])
             latencies = (pair["latency_total"], pair["latency_average"])
@@ -171,7 +171,7 @@ def colocation_text(report: ColocationReport) -> Iterator[Line | str]:
     yield Line(one_line(f"{report['query']}: {_learnt_pairs(report)}"), "bold")
     yield Line("")
     columns = ("group", "alone", "share the card", "keep", "as good", "keep the least", "")
-    rows = [_row(group) for group in report["groups"]]
+    rows = [_row(group) for group in report["results"]]
     yield from grid(columns, rows, right=("keep",))
     yield Line("")
     yield Line(

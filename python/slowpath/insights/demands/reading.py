@@ -86,11 +86,11 @@ def _work(file: str, place: str, card: object) -> CardWork:
     """Read the work per packet from the value of `card` in a report."""
     if card is None:
         reason = "the report says nothing of the card: it was made without a trace (make it again "
-        reason += "with --traffic), or the function has what the card has not"
+        reason += "with --pcap), or the function has what the card has not"
         raise InputError(file, f"{place}, card: {reason}")
     work = card.get("work") if isinstance(card, dict) else None
     if not isinstance(work, dict) or not isinstance(work.get("parts"), list):
-        reason = "is not what slowpath insights FILE --traffic TRACE --format json writes"
+        reason = "is not what slowpath insights FILE --pcap TRACE --format json writes"
         raise InputError(file, f"{place}, card: {reason}")
     parts = [_part(file, f"{place}, part {at}", one) for at, one in enumerate(work["parts"], 1)]
     return {

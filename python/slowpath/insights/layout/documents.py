@@ -2,6 +2,8 @@
 
 from typing import Literal, TypedDict
 
+from slowpath.core.schema.document import Document
+
 
 class Member(TypedDict):
     """A variable as a member of the struct, with its position."""
@@ -83,14 +85,12 @@ class ElementLayout(TypedDict):
     """Definition of the struct in C."""
 
 
-class CoalescingReport(TypedDict):
+class CoalescingReport(Document):
     """Output of `slowpath insights coalescing --format json`."""
 
-    slowpath: str
-    """Version of slowpath."""
     file: str
     """Name of the file, as the user gave it."""
     width: int
     """Number of bytes that an access fetches."""
-    elements: list[ElementLayout]
+    results: list[ElementLayout]
     """Elements in the order of the file."""

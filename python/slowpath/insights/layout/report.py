@@ -78,7 +78,7 @@ def layout_csv(report: CoalescingReport) -> Iterator[str]:
     The column `pack` is the index of the first window that the variable overlaps.
     """
     yield csv_line(COLUMNS)
-    for element in report["elements"]:
+    for element in report["results"]:
         results = (element["accesses"], element["bound"], element["verdict"])
         for one in element["members"]:
             position = (one["offset"], one["size_bytes"], one["offset"] // report["width"])
@@ -88,14 +88,14 @@ def layout_csv(report: CoalescingReport) -> Iterator[str]:
 def layout_c(report: CoalescingReport) -> Iterator[Line]:
     """Yield the definitions of the advised structs in C."""
     yield Line("#include <stdint.h>")
-    for element in report["elements"]:
+    for element in report["results"]:
         yield Line("")
         yield from _struct(element)
 
 
 def layout_text(report: CoalescingReport) -> Iterator[Line]:
     """Yield, for each element, the accesses by order and by block, and the struct in C."""
-    for at, element in enumerate(report["elements"]):
+    for at, element in enumerate(report["results"]):
         if at:
             yield Line("")
         yield Line(one_line(f"{element['element']}: {_headline(element, report['width'])}"), "bold")

@@ -193,10 +193,10 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
     found = read_elements(given.file)
     width = given.width or found.width or WIDTH
     report: CoalescingReport = {
-        "slowpath": engine.version(),
+        **engine.head("insights coalescing", "coalescing"),
         "file": given.file,
         "width": width,
-        "elements": [advise(one, width) for one in found.elements],
+        "results": [advise(one, width) for one in found.elements],
     }
     reporter.write(report)
     return ExitCode.FINE

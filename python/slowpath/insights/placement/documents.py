@@ -2,6 +2,8 @@
 
 from typing import Literal, TypedDict
 
+from slowpath.core.schema.document import Document
+
 
 class PlacedPart(TypedDict):
     """A data structure, or some of its parts, on a memory level."""
@@ -124,14 +126,12 @@ class PlacementCase(TypedDict):
     none, or if accesses without a price are free."""
 
 
-class StatePlacement(TypedDict):
+class StatePlacement(Document):
     """Output of `slowpath insights placement --format json`."""
 
-    slowpath: str
-    """Version of slowpath."""
     file: str
     """Name of the file, as the user gave it."""
     without_price: Literal["forbidden", "free"]
     """Treatment of accesses without a price: `forbidden` or `free`."""
-    cases: list[PlacementCase]
+    results: list[PlacementCase]
     """Cases in the order of the file."""

@@ -24,7 +24,7 @@ _MILLION = 1e6
 def placement_csv(report: StatePlacement) -> Iterator[str]:
     """Yield a CSV header line, and a line for each structure and level that holds parts of it."""
     yield csv_line(COLUMNS)
-    for case in report["cases"]:
+    for case in report["results"]:
         through = case["throughput"]
         rate = None if through is None else through["packetrate_pps"]
         results = (case["cost"], rate, case["bound"], case["verdict"])
@@ -36,7 +36,7 @@ def placement_csv(report: StatePlacement) -> Iterator[str]:
 
 def placement_text(report: StatePlacement) -> Iterator[Line]:
     """Yield the advised placement of each case, compared with other placements."""
-    for at, case in enumerate(report["cases"]):
+    for at, case in enumerate(report["results"]):
         if at:
             yield Line("")
         yield from _case(case)

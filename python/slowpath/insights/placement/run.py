@@ -337,10 +337,10 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
 
     rules = Rules(given.unpriced == "free", given.objective, given.deadline or None)
     report: StatePlacement = {
-        "slowpath": engine.version(),
+        **engine.head("insights placement", "state_placement"),
         "file": given.file,
         "without_price": given.unpriced,
-        "cases": [advise(given.file, one, rules) for one in read_cases(given.file)],
+        "results": [advise(given.file, one, rules) for one in read_cases(given.file)],
     }
     reporter.write(report)
     return ExitCode.FINE

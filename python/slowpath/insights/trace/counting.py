@@ -86,7 +86,7 @@ class Counted:
         elsewhere = self._elsewhere()
         fate = self._fate()
         return {
-            "slowpath": engine.version(),
+            **engine.head("insights counts", "counts"),
             **provenance(compiled=is_source(file)),
             "file": file,
             "entry": self.entry.function.shown,

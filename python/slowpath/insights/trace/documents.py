@@ -2,6 +2,8 @@
 
 from typing import NotRequired, TypedDict
 
+from slowpath.core.schema.document import Document
+
 
 class CountedFunction(TypedDict):
     """A function that ran, with its number of calls."""
@@ -178,11 +180,9 @@ class Fate(TypedDict):
     """Table entries that lost their slot to other entries."""
 
 
-class CountsReport(TypedDict):
+class CountsReport(Document):
     """Output of `slowpath insights counts --format json`."""
 
-    slowpath: str
-    """Version of slowpath."""
     compiler: NotRequired[str]
     """Version of clang, as clang prints it; absent if nothing was compiled."""
     file: str

@@ -37,7 +37,7 @@ def run(options: Namespace, reporter: Reporter) -> ExitCode:
     setting = run_settings(options, maps)
     allowed = RunLimits(work.seconds, work.memory)
     with heeding_signals() as stopping:
-        found = run_source(work.source, options.traffic, setting, allowed, stopping)
+        found = run_source(work.source, options.pcap, setting, allowed, stopping)
     if options.placement_out is not None:
         _write(options.placement_out, found.placement)
     if options.coalescing_out is not None:
@@ -62,7 +62,7 @@ def _check(options: Namespace) -> None:
     """
     outputs = {"--placement-out": options.placement_out, "--coalescing-out": options.coalescing_out}
     for name, file in outputs.items():
-        inputs = (options.file, options.traffic, options.maps)
+        inputs = (options.file, options.pcap, options.maps)
         check_output(name, file, [one for one in inputs if one is not None])
     if options.placement_out is not None and options.placement_out == options.coalescing_out:
         raise OptionError(

@@ -1,0 +1,1 @@
+"""The command `slowpath config`: settings of a project."""

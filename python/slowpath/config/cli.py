@@ -1,0 +1,57 @@
+"""Declares the arguments and options of `slowpath config`."""
+
+from slowpath.bounds.cli import BOUND
+from slowpath.core.command import Command, Example, Group, argument, deferred
+from slowpath.core.formats import JSON, STABLE, Formats
+from slowpath.core.settings.keys import KEYS
+
+_RUN = "slowpath.config.run"
+_FORMATS = Formats(_RUN, table="settings_text", json=JSON)
+_FILE = argument(
+    "FILE",
+    "Settings file, program or folder [default: this folder]",
+    "?",
+    "A settings file ends in .toml. For a program or folder, its settings file is searched.",
+)
+_NAMES = {f"--{key}" for key in KEYS}
+SHOW = Command(
+    (
+        "Show the settings for a program, each with its origin",
+        "A setting comes from the command line, else from an environment variable such as "
+        "SLOWPATH_TARGET, else from the settings file: slowpath.toml, or [tool.slowpath] in "
+        "pyproject.toml, in the folder of the program or above it in the same Git repository.",
+        "Exit codes: 0 fine, 2 wrong usage, 3 the settings file cannot be read or has an error.",
+    ),
+    (
+        _FILE,
+        *(option for option in BOUND.options if option.names[-1] in _NAMES),
+        _FORMATS.option(STABLE),
+    ),
+    _FORMATS.call(f"{_RUN}:show"),
+    (
+        Example("slowpath config show", "Show the settings for programs in this folder"),
+        Example("slowpath config show filter.bpf.o", "Show those that apply to an object"),
+    ),
+)
+CHECK = Command(
+    (
+        "Check a settings file of a project",
+        "Reports unknown keys, wrong types and invalid values, each with its line.",
+        "Exit codes: 0 fine, 2 wrong usage, 3 the file cannot be read or has an error.",
+    ),
+    (_FILE,),
+    deferred(f"{_RUN}:check", "file"),
+    (
+        Example("slowpath config check", "Check the settings file of this folder"),
+        Example("slowpath config check slowpath.toml", "Check a file that is named"),
+    ),
+)
+CONFIG = Group(
+    ("Show and check the settings of a project (slowpath.toml)",),
+    (),
+    {"show": f"{__name__}:SHOW", "check": f"{__name__}:CHECK"},
+    examples=(
+        Example("slowpath config show filter.bpf.o", "Show the settings that apply to an object"),
+        Example("slowpath config check", "Check the settings file of this folder"),
+    ),
+)

@@ -1,0 +1,114 @@
+"""Runs the commands `slowpath config show` and `slowpath config check`."""
+
+import os
+from argparse import Namespace
+from collections.abc import Iterator
+
+from slowpath.bounds.cli import BOUND
+from slowpath.bounds.configured import read_requirements
+from slowpath.bounds.multi_target import named_targets
+from slowpath.bounds.options import find_target
+from slowpath.config.documents import ConfigDocument, ConfigSetting
+from slowpath.core import engine
+from slowpath.core.errors import ExitCode, InputError
+from slowpath.core.formats import Reporter
+from slowpath.core.settings.files import (
+    OWN,
+    SHARED,
+    SettingsFile,
+    examine,
+    find_settings,
+    read_settings,
+)
+from slowpath.core.settings.keys import KEYS, REQUIRE
+from slowpath.core.settings.values import Origin, complete_from, convert
+from slowpath.core.terminal import Line, error, grid, out
+
+
+def show(args: Namespace, reporter: Reporter) -> ExitCode:
+    """Print each setting with its value and origin.
+
+    Raises:
+        InputError: if the settings file cannot be read, or has an error.
+        OptionError: if a variable is invalid.
+    """
+    file = _settings_file(args.file)
+    settings = None if file is None else read_settings(file)
+    written = {key for key in KEYS if getattr(args, key) is not None}
+    origins = complete_from(args, KEYS, BOUND.options, settings)
+    results = list[ConfigSetting]()
+    for key in KEYS:
+        origin = "command line" if key in written else None
+        if key in origins:
+            origin = origins[key].name
+        if key != REQUIRE or origin is not None:
+            results.append({"key": key, "value": getattr(args, key), "origin": origin})
+    for glob, one in args.requirements.items():
+        results.append({"key": f"{REQUIRE}.{glob}", "value": one.text, "origin": one.place})
+    read_requirements(args.requirements)
+    head = engine.head("config show", "config")
+    document: ConfigDocument = {**head, "file": file, "results": results}
+    reporter.write(document)
+    return ExitCode.FINE
+
+
+def settings_text(document: ConfigDocument) -> Iterator[Line]:
+    """Yield the settings as a table."""
+    yield Line(f"settings file: {document['file'] or 'none'}")
+    rows = [
+        (one["key"], _text(one["value"]), one["origin"] or "not set") for one in document["results"]
+    ]
+    yield from grid(("setting", "value", "origin"), rows)
+
+
+def _text(value: str | float | None) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else f"{value:.15g}"
+
+
+def check(file: str | None) -> ExitCode:
+    """Print all errors of a settings file, each with its line, or `fine`.
+
+    Raises:
+        InputError: if there is no settings file, it cannot be read, or it is not TOML.
+    """
+    found = _settings_file(file)
+    if found is None:
+        where = file or os.curdir
+        raise InputError(where, f"neither {OWN} nor {SHARED} with [tool.slowpath] applies to it")
+    settings, problems = examine(found)
+    errors = [(problem.place, problem.reason) for problem in problems]
+    errors += [(one.file, one.reason) for one in _invalid_values(settings)]
+    for place, reason in errors:
+        error(place, reason)
+    if errors:
+        return ExitCode.INPUT
+    out(f"{found}: fine")
+    return ExitCode.FINE
+
+
+def _invalid_values(settings: SettingsFile) -> Iterator[InputError]:
+    """Yield an error for each value that its option refuses."""
+    for key, setting in settings.values.items():
+        try:
+            convert(key, setting.text, Origin(setting.place, is_file=True), BOUND.options)
+            if key == "target":
+                for name in named_targets(setting.text):
+                    find_target(name)
+        except InputError as problem:
+            yield problem
+        except ValueError as problem:
+            yield InputError(setting.place, f"{key}: {problem}")
+    for glob, setting in settings.required.items():
+        try:
+            read_requirements({glob: setting})
+        except InputError as problem:
+            yield problem
+
+
+def _settings_file(file: str | None) -> str | None:
+    """Return the settings file that the user names, or that of a program, a folder or this one."""
+    if file is not None and file.endswith(".toml"):
+        return file
+    return find_settings(file or os.curdir)

@@ -1,0 +1,67 @@
+"""Meanings of the options that several commands have with different help texts.
+
+The same name has the same meaning in all commands. Help texts may add facts about the command, such
+as its default. `tests/core/test_option_meanings.py` compares all commands with this table.
+"""
+
+from typing import NamedTuple
+
+
+class Meaning(NamedTuple):
+    """The meaning of an option in all commands that have it."""
+
+    text: str
+    values: tuple[str, ...] = ()
+    """Names of the value in help texts, the most general one last; empty for flags and choices."""
+
+
+MEANINGS = {
+    "--cflags": Meaning("Flags for clang, which compiles C sources.", ("FLAGS",)),
+    "--confidence": Meaning(
+        "Probability of intervals, or of promises that placements keep.", ("PERCENT",)
+    ),
+    "--deadline": Meaning(
+        "Time for the work on one input (program, chain, network, source), which then stops with "
+        "the results so far.",
+        ("TIME",),
+    ),
+    "--entry": Meaning("Function at which the analysed code starts.", ("FUNCTION",)),
+    "--fact": Meaning("Fact about every packet that arrives at the first program.", ("FACT",)),
+    "--fail-on": Meaning("Condition under which the exit code is 1.", ("EXPR",)),
+    "--format": Meaning("Format of the report on standard output.", ("FORMAT",)),
+    "--html": Meaning("File for the report as a web page.", ("FILE",)),
+    "--jobs": Meaning("Number of processes on this machine.", ("N",)),
+    "--map-abi": Meaning("Interface of compiled programs to maps."),
+    "--maps": Meaning("File with content of maps.", ("FILE",)),
+    "--memory": Meaning(
+        "Memory for the work on one input (program, chain, network, source).", ("SIZE",)
+    ),
+    "--metric": Meaning("Metric to guarantee.", ("NAME",)),
+    "--mixes": Meaning("Number of mixes of functions that share a device.", ("N",)),
+    "--output": Meaning("Place to which the result is written.", ("FILE", "DIR")),
+    "--packets": Meaning("Number of packets that run.", ("N",)),
+    "--paths": Meaning("Number of paths, from the slowest one.", ("K", "K|all")),
+    "--pcap": Meaning("Capture file (pcap or pcapng) whose packets run.", ("FILE",)),
+    "--plot": Meaning("File for a figure; it ends in .svg or .png.", ("FILE",)),
+    "--precision": Meaning(
+        "Half of the width of the 95 % interval of a time, relative to the time.", ("PERCENT",)
+    ),
+    "--query": Meaning("Table with a row for each prediction.", ("FILE",)),
+    "--receive": Meaning("Environment in which packets arrive.", ("ENVIRONMENT",)),
+    "--recipe": Meaning("Memory model.", ("NAME",)),
+    "--scheduler": Meaning("Dask scheduler whose cluster computes.", ("ADDRESS",)),
+    "--seconds": Meaning(
+        "Time for measurements that take turns: of a program, an experiment or a sweep.",
+        ("TIME",),
+    ),
+    "--seed": Meaning("Seed of random numbers.", ("N",)),
+    "--target": Meaning(
+        "Device to analyse for, a built-in one or a description; several where the value ends in "
+        "`,...`.",
+        ("NAME", "NAME|FILE.toml", "NAME|FILE.toml,..."),
+    ),
+    "--train": Meaning("Table of measurements to train on.", ("FILE",)),
+    "--trust": Meaning("Rewritten programs without checks at the entry."),
+    "--verbose": Meaning("A report with more details."),
+}
+"""Meaning of each option that several commands have with different help texts."""

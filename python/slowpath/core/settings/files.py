@@ -1,0 +1,193 @@
+"""Finds and reads settings files: `slowpath.toml`, or `[tool.slowpath]` in `pyproject.toml`."""
+
+import os.path
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from slowpath.core.errors import InputError
+from slowpath.core.inputs import read_text
+from slowpath.core.settings.keys import KEYS, REQUIRE
+from slowpath.core.suggestions import did_you_mean
+
+OWN, SHARED = "slowpath.toml", "pyproject.toml"
+"""Names of settings files, and of files that can have a table of settings among others."""
+_TABLE = ("tool", "slowpath")
+_REPOSITORY = ".git"
+_KINDS = {
+    "target": ("a name, or a list of names", str, list),
+    "entries": ("an integer", int),
+    "mtu": ("an integer", int),
+    "jobs": ("an integer", int),
+    "deadline": ('a time, such as "2m", or a number of seconds', int, float, str),
+    REQUIRE: ('a table of globs, such as "lb_*" = "5Mpps"', dict),
+}
+"""By key, its values in words and as Python types."""
+
+
+class Setting(NamedTuple):
+    """A value in a settings file, as the text of an option."""
+
+    text: str
+    place: str  # FILE:LINE, or FILE if the line is unknown
+
+
+class SettingsFile(NamedTuple):
+    """Content of a settings file."""
+
+    file: str
+    values: dict[str, Setting]
+    required: dict[str, Setting]  # requirements, by globs on names of programs
+
+
+class Problem(NamedTuple):
+    """An error in a settings file."""
+
+    place: str
+    reason: str
+
+
+def find_settings(start: str) -> str | None:
+    """Return the settings file for a file or folder; None if there is none.
+
+    Folders are searched upwards, from that of the file to the root of its Git repository. Outside
+    of repositories, only the folder of the file is searched: its parents can belong to others.
+    """
+    folder = os.path.abspath(start)
+    if not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    folders = [folder]
+    while not os.path.lexists(os.path.join(folders[-1], _REPOSITORY)):
+        above = os.path.dirname(folders[-1])
+        if above == folders[-1]:
+            folders = folders[:1]
+            break
+        folders.append(above)
+    for each in folders:
+        own, shared = os.path.join(each, OWN), os.path.join(each, SHARED)
+        if os.path.isfile(own):
+            return os.path.relpath(own)
+        if os.path.isfile(shared) and "tool.slowpath" in read_text(shared):
+            return os.path.relpath(shared)
+    return None
+
+
+def read_settings(file: str) -> SettingsFile:
+    """Read a settings file.
+
+    Raises:
+        InputError: if it cannot be read or has an error; the error names the line.
+    """
+    found, problems = examine(file)
+    if problems:
+        first, *further = problems
+        others = [f"{one.place}: {one.reason}" for one in further]
+        raise InputError(first.place, first.reason, others)
+    return found
+
+
+def examine(file: str) -> tuple[SettingsFile, list[Problem]]:
+    """Read a settings file; return its content and all errors in its keys and types.
+
+    Raises:
+        InputError: if it cannot be read or is not TOML.
+    """
+    text = read_text(file)
+    table = _table(file, text)
+    lines = _Lines(file, text)
+    found = SettingsFile(file, {}, {})
+    problems = list[Problem]()
+    for key, value in table.items():
+        place = lines.place(key)
+        if key not in KEYS:
+            problems.append(Problem(place, f"unknown key {key!r}{_hint(key)}"))
+        elif not _is_valid(key, value):
+            problems.append(Problem(place, f"{key} is not {_KINDS[key][0]}"))
+        elif key != REQUIRE:
+            found.values[key] = Setting(_text(file, key, value), place)
+        else:
+            for glob, required in value.items():
+                inner = lines.place(glob, REQUIRE)
+                if isinstance(required, str):
+                    found.required[glob] = Setting(required, inner)
+                else:
+                    reason = f'the requirement of {glob!r} is not a text, such as "5Mpps"'
+                    problems.append(Problem(inner, reason))
+    return found, problems
+
+
+def _table(file: str, text: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        table: Any = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        line = re.search(r" \(at line (\d+), column \d+\)$", str(problem))
+        if line is None:  # at the end of the file
+            raise InputError(file, f"is not TOML: {problem}") from None
+        reason = str(problem)[: line.start()]
+        raise InputError(f"{file}:{line[1]}", f"is not TOML: {reason}") from None
+    if os.path.basename(file) == SHARED:
+        for name in _TABLE:
+            table = table.get(name, {})
+            if not isinstance(table, dict):
+                raise InputError(file, f"{'.'.join(_TABLE)} is not a table")
+    return table  # type: ignore[no-any-return]
+
+
+def _is_valid(key: str, value: object) -> bool:
+    if isinstance(value, list) and (not value or not all(isinstance(one, str) for one in value)):
+        return False
+    return type(value) in _KINDS[key][1:]
+
+
+def _text(file: str, key: str, value: Any) -> str:  # noqa: ANN401 - a value of TOML
+    """Return a value as the text of its option.
+
+    Names of target files are relative to the folder of the settings file.
+    """
+    if key != "target":
+        return str(value)
+    folder = os.path.dirname(file)
+    names = [value] if isinstance(value, str) else value
+    files = [name.endswith(".toml") or "/" in name for name in names]
+    pairs = zip(names, files, strict=True)
+    return ",".join(os.path.join(folder, name) if is_file else name for name, is_file in pairs)
+
+
+def _hint(key: str) -> str:
+    return did_you_mean(key, KEYS) or f"; known are {', '.join(KEYS)}"
+
+
+class _Lines:
+    """Line numbers of keys, which Python's parser does not have.
+
+    The text is valid TOML. Keys in several lines, and dotted keys, have no line here.
+    """
+
+    def __init__(self, file: str, text: str) -> None:
+        self._file = file
+        self._found = dict(_keys(file, text))
+
+    def place(self, key: str, table: str | None = None) -> str:
+        """Return `FILE:LINE` of a key, or else of its table, or else `FILE`."""
+        line = self._found.get((table, key)) or self._found.get((None, table or ""))
+        return self._file if line is None else f"{self._file}:{line}"
+
+
+def _keys(file: str, text: str) -> Iterator[tuple[tuple[str | None, str], int]]:
+    """Yield each key as a pair with its table, None for the outermost, and its line."""
+    base = f"{'.'.join(_TABLE)}" if os.path.basename(file) == SHARED else ""
+    table = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line):
+            table = re.sub(r"\s*\.\s*", ".", header[1])
+            inner = table.removeprefix(f"{base}.") if base else table
+            if inner != table or not base:
+                yield (None, inner), number
+        elif key := re.match(r"""\s*(?:"([^"\\]*)"|'([^']*)'|([\w-]+))\s*=""", line):
+            name = next(one for one in key.groups() if one is not None)
+            if table == base:
+                yield (None, name), number
+            else:
+                yield (table.rpartition(".")[2], name), number

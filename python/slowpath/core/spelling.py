@@ -1,0 +1,91 @@
+"""Deprecated spellings of options and their present ones.
+
+Commands accept a deprecated spelling for one release, with a warning on standard error. Entries are
+removed with the release that `_REMOVED` names.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from slowpath.core.terminal import note
+
+_REMOVED = "0.2"
+"""First version without the deprecated spellings below."""
+
+
+def _percent_of_share(share: str) -> str:
+    """Convert a share such as `0.9` to a percentage; keep any other text."""
+    try:
+        return f"{100 * float(share):g}%"
+    except ValueError:
+        return share
+
+
+def _budget(seconds: str) -> str:
+    """Convert a budget to a deadline, of which 0 means no limit."""
+    return "1e-9" if seconds.strip("0.") == "" else seconds
+
+
+class Renamed(NamedTuple):
+    """An option with a new name in some commands."""
+
+    old: str
+    new: str
+    commands: tuple[str, ...]  # without `slowpath`
+    value: Callable[[str], str] | None = None  # converts the value; None: it stays
+
+
+RENAMED = (
+    Renamed("--pcap", "--pcap-out", ("bound", "chain bound")),
+    Renamed("--traffic", "--pcap", ("insights counts", "insights")),
+    Renamed("--traffic", "--emem-cache", ("insights cores",)),
+    Renamed("--assume", "--fact", ("chain facts", "chain optimize", "chain verify")),
+    Renamed("--budget", "--deadline", ("chain plan",), _budget),
+    Renamed("--cache", "--cache-dir", ("chain plan",)),
+    Renamed("--memory", "--memory-table", ("contention predict",)),
+    Renamed("--accelerator", "--accelerator-table", ("contention predict",)),
+    Renamed(
+        "--sure", "--confidence", ("contention place", "contention suggest"), _percent_of_share
+    ),
+    Renamed("--metric", "--error-metric", ("fit",)),
+    Renamed("--predict", "--query", ("fit",)),
+)
+"""All options with a deprecated name."""
+
+
+def new_names(command: str) -> dict[str, str]:
+    """Return the present name of each deprecated one of a command."""
+    return {one.old: one.new for one in RENAMED if command in one.commands}
+
+
+def deprecated(old: str, new: str) -> None:
+    """Write the warning for a deprecated spelling to standard error."""
+    note(f"warning: {old} is deprecated; write {new} (version {_REMOVED} removes the old spelling)")
+
+
+def respelled(command: str, words: Sequence[str]) -> list[str]:
+    """Return arguments of a command with the present names of options, and warn of each old one.
+
+    `words` ends before `--`; values that can begin with a dash are already joined to their option.
+    """
+    known = {one.old: one for one in RENAMED if command in one.commands}
+    found, used = list[str](), dict[str, Renamed]()
+    convert: Callable[[str], str] | None = None
+    for word in words:
+        name, sign, value = word.partition("=")
+        renamed = known.get(name)
+        if convert is not None:
+            found.append(convert(word))
+            convert = None
+        elif renamed is None:
+            found.append(word)
+        elif sign:
+            found.append(f"{renamed.new}={renamed.value(value) if renamed.value else value}")
+        else:
+            found.append(renamed.new)
+            convert = renamed.value
+        if renamed is not None:
+            used[name] = renamed
+    for name, renamed in used.items():
+        deprecated(name, renamed.new)
+    return found

@@ -1,0 +1,203 @@
+"""Declares the commands of `slowpath insights` that read tables and cases instead of sources."""
+
+from argparse import ArgumentTypeError
+
+from slowpath.core.command import Command, Example, Heading, argument, output_file, within
+from slowpath.core.formats import JSON, OUTPUT, Formats
+from slowpath.core.quantities import duration
+from slowpath.core.values import percentage
+from slowpath.insights.cli import CODES, NEEDS
+
+LAYOUT = Heading("Layout")
+GROUPS = Heading("Groups")
+FUNCTIONS = Heading("Functions")
+PLACING = Heading("How to place")
+_LARGEST = 4096
+_CACHE = ("hit", "miss")
+_COALESCING = Formats(
+    "slowpath.insights.layout.report",
+    table="layout_text",
+    json=JSON,
+    csv="layout_csv",
+    c="layout_c",
+)
+_COLOCATION = Formats(
+    "slowpath.insights.cores.run", table="colocation_text", json=JSON, csv="colocation_csv"
+)
+_CORES = Formats("slowpath.insights.cores.run", table="cores_text", json=JSON, csv="cores_csv")
+_PLACEMENT = Formats(
+    "slowpath.insights.placement.report", table="placement_text", json=JSON, csv="placement_csv"
+)
+PREDICTIONS = OUTPUT.option(
+    "-o, --output FILE",
+    "Write the predictions to FILE (.csv, .json)",
+    type=output_file,
+)
+
+
+def _width(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= _LARGEST or value & (value - 1):
+        raise ArgumentTypeError(f"{text} is not a power of two up to {_LARGEST}")
+    return value
+
+
+_width.__name__ = "int"  # argparse says `invalid int value`
+
+CORES = Command(
+    (
+        "Recommend a number of cores for a function",
+        "Predicts throughput and latency by number of cores. More cores help until a resource that "
+        f"all of them share is saturated. {NEEDS}",
+        "The recommended number is the bend of a curve, with an interval; "
+        "docs/explanation/insights-cores.md documents the rule, docs/reference/insights-files.md "
+        "the columns of tables. The default model, used without --train, was fitted to published "
+        "measurements of a Netronome Agilio CX.",
+        CODES,
+    ),
+    (
+        FUNCTIONS.option(
+            "--query FILE",
+            "Predict for the functions and numbers of cores in FILE",
+            "FILE is a CSV table; gzip is accepted.",
+            required=True,
+        ),
+        FUNCTIONS.option(
+            "--train FILE",
+            "Train on the measured functions in FILE",
+            "FILE is a table of measurements at 24, 30, ... 60 cores.",
+        ),
+        FUNCTIONS.option(
+            "--emem-cache",
+            f"Assume that memory accesses hit or miss the cache [default: {_CACHE[0]}]",
+            "The cache is that of external memory. Few large flows mostly hit it, many small flows "
+            "miss it. Only without --train.",
+            choices=_CACHE,
+        ),
+        FUNCTIONS.option(
+            "--confidence PERCENT",
+            "Set the confidence level of intervals",
+            "An interval contains the number of cores that measurements would recommend with this "
+            "probability.",
+            type=percentage(50, 99),
+            default="90%",
+        ),
+        PREDICTIONS,
+        _CORES.option(),
+    ),
+    _CORES.call("slowpath.insights.cores.run:run_cores"),
+    (
+        Example("slowpath insights cores --query nat.csv", "Recommend a number for each function"),
+        Example("slowpath insights cores --query nat.csv --emem-cache miss", "Assume many flows"),
+    ),
+)
+
+
+COLOCATION = Command(
+    (
+        "Predict which two functions of a group can share the card",
+        "A group has four functions; two at a time share the card, each with half of the cores. "
+        f"{NEEDS}",
+        "The solo performance of each function (`solo`) is optional. "
+        "docs/reference/insights-files.md documents the keys and the scores. The default model, "
+        "used without --train, was fitted to published measurements of a Netronome Agilio CX.",
+        CODES,
+    ),
+    (
+        GROUPS.option(
+            "--query FILE",
+            "Predict for the groups in FILE",
+            "FILE has one JSON object per line; gzip is accepted.",
+            required=True,
+        ),
+        GROUPS.option("--train FILE", "Train on the groups in FILE, measured alone and in pairs"),
+        PREDICTIONS,
+        _COLOCATION.option(),
+    ),
+    _COLOCATION.call("slowpath.insights.cores.run:run_colocation"),
+    (
+        Example("slowpath insights colocation --query groups.jsonl", "Rank the pairs of groups"),
+        Example(
+            "slowpath insights colocation --query groups.jsonl --train measured.jsonl",
+            "Rank them with a model of your own measurements",
+        ),
+    ),
+)
+
+
+PLACEMENT = Command(
+    (
+        "Place data structures in the memories of the card",
+        "Minimises cost or maximises throughput. The placement is proved optimal, or a bound "
+        f"limits the possible gain. {NEEDS}",
+        "FILE lists memory levels with capacities and prices, and cases: structures with sizes "
+        "and accesses; docs/reference/insights-files.md documents the keys. A case with cores is "
+        "placed for throughput: structures are spread over memories where the bandwidth of one "
+        "would limit it.",
+        CODES,
+    ),
+    (
+        argument("FILE", "Memories, structures and accesses (JSON)"),
+        PLACING.option(
+            "--unpriced",
+            "Forbid accesses without a price, or let them cost nothing",
+            "forbidden: no structure is in a level that has no price for one of its accesses.",
+            common=False,
+            choices=("forbidden", "free"),
+            default="forbidden",
+        ),
+        PLACING.option(
+            "--objective",
+            "Minimise the cost, or maximise packets per second",
+            "throughput also minimises the cost as far as the rate allows. It is the default for "
+            "cases with cores, and cost for others.",
+            choices=("cost", "throughput"),
+        ),
+        PLACING.option(
+            "--deadline TIME",
+            "Stop after TIME with the best placement so far [default: 10s]",
+            "A bound limits the possible gain. 0 means no limit.",
+            type=within(duration, 0),
+            default=10.0,
+        ),
+        _PLACEMENT.option(),
+    ),
+    _PLACEMENT.call("slowpath.insights.placement.run:run"),
+    (
+        Example(
+            "slowpath insights counts nat.cc --pcap nat.pcap --placement-out nat.json",
+            "Write the input of this command",
+        ),
+        Example("slowpath insights placement nat.json", "Choose a memory for each structure"),
+    ),
+)
+
+
+COALESCING = Command(
+    (
+        "Order a function's variables for few memory accesses",
+        "One access then fetches as many variables as possible. Up to about 14 variables, the "
+        "order is proved optimal; beyond that, a bound limits the possible gain.",
+        "FILE lists elements: variables with sizes, and blocks of code with their frequency and "
+        "the variables that they access; docs/reference/insights-files.md documents the keys.",
+        CODES,
+    ),
+    (
+        argument("FILE", "Variables and blocks (JSON)"),
+        LAYOUT.option(
+            "--width BYTES",
+            "Fetch BYTES per access, a power of two [default: 16]",
+            "Addresses are multiples of BYTES. The default is access_bytes of FILE, else 16.",
+            type=_width,
+        ),
+        _COALESCING.option("json and csv are stable; c prints only the structs."),
+    ),
+    _COALESCING.call("slowpath.insights.layout.run:run"),
+    (
+        Example(
+            "slowpath insights counts nat.cc --pcap nat.pcap --coalescing-out nat.json",
+            "Write the input of this command",
+        ),
+        Example("slowpath insights coalescing nat.json --format c", "Print the best structs"),
+    ),
+)
