@@ -283,10 +283,13 @@ class Flow:
 def flow(case: Case) -> Flow | None:
     """Returns the instructions that a measured case executes; `None` if they are unknown."""
 
-def nanoseconds(flows: list[Flow], target: Target, entries: int = 1) -> list[float]:
+def nanoseconds(
+    flows: list[Flow], target: Target, entries: int = 0, bytes: int | None = None
+) -> list[float]:
     """Estimates the time of each path on a target, as nanoseconds of one iteration of the loop in
-    which the kernel runs a program for tests. Each map has `entries` entries; 0: as many as the
-    path needs.
+    which the kernel runs a program for tests. Each map has `entries` entries, but no more than it
+    has room for; 0: as many as the path needs. Packets access `bytes` bytes of map elements;
+    `None`: all of them.
 
     # Errors If the target has no time estimates."""
 

@@ -1,7 +1,7 @@
 //! Describes the kernel calls on a path: the helper, the type of its map, the amount of work, and
 //! whether the call succeeds.
 
-use crate::code::Code;
+use crate::code::{Code, Room};
 use crate::values::{MemoryAccess, Value, Values};
 use slowpath_bpf::insn::helper::{
     LOOP, MAP_DELETE_ELEM, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, TAIL_CALL, XDP_ADJUST_TAIL,
@@ -44,8 +44,8 @@ pub struct Call {
     /// the path does not compare the result with 0 soon after the call. For tail calls, true if the
     /// call does not return.
     pub zero: Option<bool>,
-    /// Maximum number of entries of the map, if the path shows it.
-    pub capacity: Option<u32>,
+    /// Number and size of the map's elements, if the path shows the map.
+    pub room: Option<Room>,
 }
 
 impl Call {
@@ -57,6 +57,12 @@ impl Call {
     /// Returns the type of the map that the call uses, if there is one.
     pub fn map_type(&self) -> Option<&str> {
         self.name.split('.').skip(1).find(|part| !is_case(part))
+    }
+
+    /// Returns true if the call only computes the address of an element, as look-ups in arrays do.
+    /// The access to the element then misses the caches, and not the call.
+    pub(crate) fn is_address_only(&self) -> bool {
+        self.name == "map_lookup_elem.array"
     }
 
     /// Returns the case of the call (`new`, `grow` or `shrink`), if its time depends on it.
@@ -92,7 +98,7 @@ impl Cases {
         let name = class.strip_prefix("call.").unwrap_or(class);
         let Some(&Insn::Call(Target::Helper(number))) = code.insns.get(path[at] as usize) else {
             let zero = zero(code, path, at);
-            return Call { name: name.to_owned(), bytes: 0, zero, capacity: None };
+            return Call { name: name.to_owned(), bytes: 0, zero, room: None };
         };
         let zero = if number == TAIL_CALL { Some(leaves(path, at)) } else { zero(code, path, at) };
         let name = match self.case(code, values, number, zero) {
@@ -100,7 +106,7 @@ impl Cases {
             None => name.to_owned(),
         };
         let room = map(values, number).and_then(|map| code.rooms.get(map).copied());
-        Call { name, bytes: bytes(code, values, number), zero, capacity: room }
+        Call { name, bytes: bytes(code, values, number), zero, room }
     }
 
     /// Returns the case of a call, such as `new` or `grow`. Returns `None` if its time does not

@@ -6,6 +6,7 @@
 //! measurements do the same: the last instructions of the program overlap the next iteration.
 
 use crate::effect::Work;
+use crate::growth::Occupancy;
 use crate::path::Path;
 use crate::stores::Forwarded;
 use slowpath_target::{OverlapTiming, Timing, Unit};
@@ -27,6 +28,15 @@ const FOLLOWED: u64 = 400;
 const RETIRE: u64 = 125;
 const CYCLE: u64 = 1000;
 
+/// Times of the calls on a path, in thousandths of a cycle.
+#[derive(Debug, Default)]
+struct Prices {
+    /// Time of each call; `None` if it was not measured.
+    calls: Vec<Option<u64>>,
+    /// Additional latency of the first access to the element that each call has found.
+    elements: Vec<u64>,
+}
+
 /// Estimated time of a path. All times are in thousandths of a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
@@ -41,25 +51,34 @@ pub struct Flow {
 }
 
 impl Path {
-    /// Estimates the time of the path. Each map has `entries` entries, but no more than its
-    /// capacity, and packets are spread over all of them. If `entries` is 0, maps have only the
-    /// entries that the path needs.
-    pub fn time(&self, timing: &Timing, entries: u64) -> Flow {
+    /// Estimates the time of the path with the assumed number of entries in maps.
+    pub fn time(&self, timing: &Timing, occupancy: Occupancy) -> Flow {
+        self.time_within(timing, occupancy, self.footprint(occupancy))
+    }
+
+    /// Estimates the time of the path like [`Path::time`], if packets access only `bytes` bytes of
+    /// map elements.
+    pub fn time_within(&self, timing: &Timing, occupancy: Occupancy, bytes: u64) -> Flow {
         let mut parts = vec![0; self.len()];
-        let prices: Vec<Option<u64>> =
-            self.calls().iter().map(|call| call.price(timing, entries)).collect();
-        let keys: Vec<bool> = self.calls().iter().map(|call| call.reads_key(entries)).collect();
+        let growth = |call: &crate::Call| call.growth(timing, occupancy, bytes).cycles();
+        let prices = self.calls().iter().map(|call| {
+            let price = timing.call(&call.name)?.cycles(call.zero, call.bytes);
+            Some(price.saturating_add(if call.is_address_only() { 0 } else { growth(call) }))
+        });
+        let prices =
+            Prices { calls: prices.collect(), elements: self.calls().iter().map(growth).collect() };
+        let keys: Vec<bool> = self.calls().iter().map(|call| call.reads_key(occupancy)).collect();
         let path = self.without_keys(&keys);
         let turn = path.steady(timing, &prices, &mut parts);
         let idle = Path::new(&crate::Code::default(), []);
         let empty = if timing.pipeline.is_some() {
-            idle.steady(timing, &[], &mut [])
+            idle.steady(timing, &Prices::default(), &mut [])
         } else {
             let mut core = Core::new(timing);
-            core.turn(&idle, &[], &mut []);
+            core.turn(&idle, &Prices::default(), &mut []);
             core.fetched
         };
-        let unknown = prices.iter().enumerate().filter(|(_, price)| price.is_none());
+        let unknown = prices.calls.iter().enumerate().filter(|(_, price)| price.is_none());
         let unknown = unknown.map(|(at, _)| at).collect();
         let empty = empty.min(turn);
         Flow { iteration: turn, empty, parts: shares(&parts, turn - empty), unknown }
@@ -81,9 +100,9 @@ impl Path {
     }
 
     /// Returns the time of one loop iteration in the steady state: the fetch time or, if retirement
-    /// is simulated and takes longer, the retirement time. `prices` contains the time of each
-    /// kernel call. Writes the delay by each instruction to `parts`.
-    fn steady(&self, timing: &Timing, prices: &[Option<u64>], parts: &mut [u64]) -> u64 {
+    /// is simulated and takes longer, the retirement time. Writes the delay by each instruction to
+    /// `parts`.
+    fn steady(&self, timing: &Timing, prices: &Prices, parts: &mut [u64]) -> u64 {
         let is_followed = timing.pipeline.is_some();
         let (warm, counted) = if is_followed { (WARM, MEAN_OF) } else { (TURNS, 1) };
         let mut core = Core::new(timing);
@@ -102,16 +121,9 @@ impl Path {
 impl crate::Call {
     /// Returns true if the call reads its key. A look-up in an empty trie does not, because it
     /// compares nothing (`trie_lookup_elem` in `kernel/bpf/lpm_trie.c`).
-    fn reads_key(&self, entries: u64) -> bool {
+    fn reads_key(&self, occupancy: Occupancy) -> bool {
         let misses = self.helper() == "map_lookup_elem" && self.zero == Some(true);
-        !(entries == 0 && misses && self.map_type() == Some("lpm_trie"))
-    }
-
-    /// Returns the measured time of the call on a map with one entry, plus the additional time for
-    /// `entries` entries. Returns `None` if the call was not measured.
-    fn price(&self, timing: &Timing, entries: u64) -> Option<u64> {
-        let price = timing.call(&self.name)?.cycles(self.zero, self.bytes);
-        Some(price.saturating_add(self.growth(timing, entries).cycles()))
+        !(occupancy == Occupancy::Few && misses && self.map_type() == Some("lpm_trie"))
     }
 }
 
@@ -178,17 +190,18 @@ impl<'t> Core<'t> {
         }
     }
 
-    /// Simulates one iteration of the kernel's test-run loop. `prices` contains the time of each
-    /// kernel call. Sets each entry of `parts` to the time by which an instruction delays the
-    /// latest fetch or retirement.
-    fn turn(&mut self, path: &Path, prices: &[Option<u64>], parts: &mut [u64]) {
+    /// Simulates one iteration of the kernel's test-run loop. Sets each entry of `parts` to the time
+    /// by which an instruction delays the latest fetch or retirement.
+    fn turn(&mut self, path: &Path, prices: &Prices, parts: &mut [u64]) {
         self.registers.fill(self.fetched);
         self.passed.clear();
         for (step, part) in path.steps.iter().zip(parts) {
             let before = self.retired.max(self.fetched);
-            let price =
-                step.call.map(|call| prices[call as usize].unwrap_or(self.timing.unknown_call));
-            self.step(step, price);
+            let price = step
+                .call
+                .map(|call| prices.calls[call as usize].unwrap_or(self.timing.unknown_call));
+            let miss = step.element.map_or(0, |call| prices.elements[call as usize]);
+            self.step(step, price, miss);
             *part = self.retired.max(self.fetched) - before;
         }
         self.fetched += self.timing.core.loop_cycles;
@@ -233,7 +246,9 @@ impl<'t> Core<'t> {
         self.enter();
     }
 
-    fn step(&mut self, step: &crate::path::Step, price: Option<u64>) {
+    /// Executes an instruction. `price` is the time of the call, if it is one, and `miss` the
+    /// additional time of its access to memory.
+    fn step(&mut self, step: &crate::path::Step, price: Option<u64>, miss: u64) {
         let core = &self.timing.core;
         let behind = match step.effect.work {
             Work::Renamed => core.move_cycles,
@@ -269,11 +284,12 @@ impl<'t> Core<'t> {
                     }
                 }
             }
-            Work::On(Unit::Load) => self.load(step.forwarded, ready),
+            Work::On(Unit::Load) => self.load(step.forwarded, ready) + miss,
             Work::On(unit) => {
                 let locked = unit == Unit::Atomic && pipeline.is_some();
                 begun = self.execute(unit, if locked { ready.max(self.retired) } else { ready });
-                begun + self.timing.unit(unit).latency
+                // Stores wait for the cache in a buffer, behind the window.
+                begun + self.timing.unit(unit).latency + if locked { miss } else { 0 }
             }
         };
         if let Some(register) = step.effect.writes {

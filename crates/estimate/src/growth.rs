@@ -1,28 +1,46 @@
 //! Computes the additional time of helper calls on maps with many entries, if packets are spread
 //! over all entries. The base times of calls are measured on maps with one entry. Models that were
 //! fitted to measurements give the additional time.
+//!
+//! Most of the additional time is spent on cache misses. It depends on the memory that the elements
+//! of the map occupy, so a model applies to elements of other sizes by that memory.
 
-use crate::Call;
-use slowpath_target::Timing;
+use crate::code::{Code, Room};
+use crate::{Call, Path};
+use slowpath_target::{Fitted, Timing};
+use std::collections::HashMap;
 
 /// Helpers that search a map for an entry.
 const SEEKING: [&str; 4] =
     ["map_lookup_elem", "map_update_elem", "map_delete_elem", "redirect_map"];
+/// Map types whose look-ups read a bucket and an element, like those of the first one.
+const HASHED: [&str; 4] = ["hash", "lru_hash", "percpu_hash", "lru_percpu_hash"];
+
+/// Number of entries in maps that an estimate assumes. Packets are spread over all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occupancy {
+    /// Only the entries that a path needs. All of them are in the first-level cache.
+    Few,
+    /// This number of entries in each map, but no more than the map has room for.
+    Entries(u64),
+    /// As many entries as each map has room for.
+    Full,
+}
 
 /// Additional time of a call because its map has more than one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
     /// No additional time: the call does not search a map, or the map has at most one entry.
     None,
-    /// Unknown: no model covers the call, or the model has no value for this number of entries.
+    /// Unknown: no model covers the call, its map is not known, or the model has no value for this
+    /// number of entries.
     Unknown,
     /// Predicted by a model.
     Known {
         /// Additional time in thousandths of a cycle.
         cycles: u64,
-        /// Smallest and largest number of entries that was measured. Set only if the prediction
-        /// needs numbers outside of this range: the map has more entries, or a map with one entry
-        /// was not measured.
+        /// Smallest and largest number of entries that was measured, converted to elements of this
+        /// map's size. Set only if the prediction needs numbers outside of this range.
         outside: Option<(u64, u64)>,
     },
 }
@@ -37,32 +55,124 @@ impl Growth {
     }
 }
 
-/// Returns the additional time of a call if its map has `entries` entries. `name` consists of the
-/// helper and the map type. `zero` is true if the call returns 0, and `None` if this is not known.
-pub(crate) fn growth(name: &str, zero: Option<bool>, entries: u64, timing: &Timing) -> Growth {
-    let helper = name.split('.').next().unwrap_or(name);
+/// Elements of a map that a call can find.
+struct Elements {
+    number: u64,
+    /// Size of an element in bytes; `None` if it is not known.
+    bytes: Option<u32>,
+    /// Memory of the elements of all maps that the path accesses, in bytes. They share the caches.
+    all_bytes: u64,
+}
+
+/// Returns the additional time of a call. `name` consists of the helper and the map type. `zero` is
+/// true if the call returns 0, and `None` if this is not known.
+fn growth(name: &str, zero: Option<bool>, elements: &Elements, timing: &Timing) -> Growth {
+    let entries = elements.number;
+    let helper = helper_of(name);
     if entries <= 1 || !SEEKING.contains(&helper) {
         return Growth::None;
     }
     // The result of updates and deletions does not tell whether they found an entry.
     let found = helper != "map_lookup_elem" || zero != Some(true);
-    let Some(model) = timing.by_entries(name, found) else { return Growth::Unknown };
-    let Some(nanoseconds) = model.growth(entries as f64) else { return Growth::Unknown };
-    let (fewest, most) = model.range();
-    let outside = fewest > 1.0 || entries as f64 > most;
+    let Some(own) = timing.by_entries(name, found) else { return Growth::Unknown };
+    let scaled = |model: &Fitted| match (model.entry_bytes, elements.bytes) {
+        (Some(model), Some(bytes)) => f64::from(bytes) / model,
+        _ => 1.0,
+    };
+    let is_hash = name.split('.').any(|part| HASHED.contains(&part));
+    let wider = is_hash.then(|| timing.by_entries(&format!("{helper}.{}", HASHED[0]), found));
+    let reach = |model: &Fitted| model.range().1 / scaled(model);
+    let entries = entries as f64;
+    let shared = |model: &Fitted| match (model.entry_bytes, elements.bytes) {
+        (Some(model), Some(_)) => elements.all_bytes as f64 / model,
+        _ => entries,
+    };
+    let model = match wider.flatten() {
+        Some(wider) if entries > reach(own) && reach(wider) > reach(own) => wider,
+        _ => own,
+    };
+    let Some(nanoseconds) = beyond(model, shared(model).max(1.0)) else {
+        return Growth::Unknown;
+    };
+    let (fewest, _) = model.range();
+    let outside = fewest > 1.0 || entries > reach(model);
     Growth::Known {
         cycles: timing.cycles(nanoseconds),
-        outside: outside.then_some((fewest as u64, most as u64)),
+        outside: outside.then_some((fewest as u64, reach(model) as u64)),
     }
 }
 
+/// Returns the growth by a model at `x`. Beyond the measured range, the growth at its end increases
+/// with the logarithm of `x`: the caches are exceeded there, so only page tables and chains still
+/// make accesses slower.
+fn beyond(model: &Fitted, x: f64) -> Option<f64> {
+    let (_, last) = model.range();
+    let at_end = model.growth(last.max(1.0))?;
+    if x > last && last > 1.0 { Some(at_end * x.ln() / last.ln()) } else { model.growth(x) }
+}
+
+fn helper_of(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
 impl Call {
-    /// Returns the additional time of this call if its map has `entries` entries, but no more than
-    /// its capacity.
-    pub fn growth(&self, timing: &Timing, entries: u64) -> Growth {
-        let entries = self.capacity.map_or(entries, |room| entries.min(room.into()));
-        growth(&self.name, self.zero, entries, timing)
+    /// Returns the additional time of this call for the assumed number of entries. `all_bytes` is
+    /// the [`Path::footprint`] of its path.
+    pub fn growth(&self, timing: &Timing, occupancy: Occupancy, all_bytes: u64) -> Growth {
+        let bytes = self.room.map(|room| room.element_bytes);
+        let number = match (occupancy, self.room) {
+            (Occupancy::Few, _) => return Growth::None,
+            (Occupancy::Entries(entries), Some(room)) => entries.min(room.entries.into()),
+            (Occupancy::Entries(entries), None) => entries,
+            (Occupancy::Full, Some(room)) => room.entries.into(),
+            (Occupancy::Full, None) if SEEKING.contains(&self.helper()) => return Growth::Unknown,
+            (Occupancy::Full, None) => return Growth::None,
+        };
+        growth(&self.name, self.zero, &Elements { number, bytes, all_bytes }, timing)
     }
+}
+
+impl Path {
+    /// Returns the memory of the elements of all maps in which the path looks for entries, in bytes.
+    pub fn footprint(&self, occupancy: Occupancy) -> u64 {
+        let seeking = self.calls().iter().filter(|call| SEEKING.contains(&call.helper()));
+        let rooms: HashMap<u32, Room> =
+            seeking.filter_map(|call| call.room).map(|room| (room.map, room)).collect();
+        rooms.into_values().map(|room| room.bytes(occupancy)).sum()
+    }
+}
+
+impl Room {
+    /// Returns the memory of all elements of the map, in bytes.
+    fn bytes(self, occupancy: Occupancy) -> u64 {
+        let entries = match occupancy {
+            Occupancy::Few => 1,
+            Occupancy::Entries(entries) => entries.min(self.entries.into()),
+            Occupancy::Full => self.entries.into(),
+        };
+        entries * u64::from(self.element_bytes)
+    }
+}
+
+/// Returns the largest additional time of a call of this class among the maps of its type, in
+/// thousandths of a cycle.
+pub(crate) fn largest(name: &str, timing: &Timing, code: &Code, occupancy: Occupancy) -> u64 {
+    let of_type = |kind: &str| name.split('.').any(|part| part == kind);
+    let rooms = code.rooms.iter().zip(&code.kinds);
+    let rooms = rooms.filter(|(_, kind)| kind.is_some_and(of_type)).map(|(room, _)| *room);
+    let calls = rooms.flat_map(|room: Room| {
+        [true, false].map(|zero| Call {
+            name: name.to_owned(),
+            bytes: 0,
+            zero: Some(zero),
+            room: Some(room),
+        })
+    });
+    let growth = |call: Call| {
+        let all_bytes = call.room.map_or(0, |room| room.bytes(occupancy));
+        call.growth(timing, occupancy, all_bytes).cycles()
+    };
+    calls.map(growth).max().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -22,8 +22,8 @@ mod sum;
 mod values;
 
 pub use calls::Call;
-pub use code::Code;
+pub use code::{Code, Room};
 pub use core::Flow;
-pub use growth::Growth;
+pub use growth::{Growth, Occupancy};
 pub use path::Path;
 pub use sum::picoseconds;

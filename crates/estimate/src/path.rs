@@ -5,9 +5,10 @@ use crate::calls::{self, Call, Cases};
 use crate::code::Code;
 use crate::effect::{self, Effect, Work};
 use crate::stores::{Forwarded, Stores};
-use crate::values::Values;
+use crate::values::{Base, Value, Values};
 use slowpath_bpf::insn::{Call as Called, Insn};
 use slowpath_target::Unit;
+use std::collections::{HashMap, HashSet};
 
 /// An executed instruction of a path, with what the simulation needs to know of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,14 @@ pub(crate) struct Step {
     pub forwarded: Option<Forwarded>,
     /// Index of the call in [`Path::calls`], if the instruction calls the kernel.
     pub call: Option<u32>,
+    /// Index of the call that found the array element that the instruction accesses, if it is the
+    /// first access to this cache line of the element. The kernel's look-up in an array computes an
+    /// address, so this access is the one that misses the caches.
+    pub element: Option<u32>,
 }
+
+/// Size of a cache line in bytes.
+const LINE: i64 = 64;
 
 /// The instructions of one run of a program, in order.
 #[derive(Clone, Debug)]
@@ -38,6 +46,8 @@ impl Path {
         let (mut steps, mut calls) = (Vec::with_capacity(path.len()), Vec::new());
         let (mut values, mut stores) = (Values::new(), Stores::default());
         let mut cases = Cases::default();
+        let mut elements: HashMap<Base, u32> = HashMap::new();
+        let mut lines = HashSet::new();
         let unknown = Insn::Exit;
         for (at, &number) in path.iter().enumerate() {
             let insn = code.insns.get(number as usize).unwrap_or(&unknown);
@@ -62,8 +72,18 @@ impl Path {
                 }
                 _ => {}
             }
-            steps.push(Step { effect, jumps, forwarded, call });
+            let accessed = values.accessed(insn).and_then(|access| {
+                let found = *elements.get(&access.base)?;
+                lines.insert((access.base, access.offset.div_euclid(LINE))).then_some(found)
+            });
+            steps.push(Step { effect, jumps, forwarded, call, element: accessed });
             values.step(insn, place);
+            if let Some(number) = call
+                && calls[number as usize].is_address_only()
+                && let Value::Address(base, _) = values.register(0)
+            {
+                elements.insert(base, number);
+            }
         }
         Path { steps, calls }
     }

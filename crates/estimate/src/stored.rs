@@ -1,6 +1,7 @@
 //! Stores paths as JSON, so that their times can be estimated again on other machines.
 
 use crate::calls::Call;
+use crate::code::Room;
 use crate::effect::{Effect, Work};
 use crate::path::{Path, Step};
 use crate::stores::Forwarded;
@@ -21,16 +22,22 @@ const REGISTERS: u8 = 11;
 type StoredStep = (String, Vec<u8>, Option<u8>, bool, Option<(u32, bool)>, Option<u32>);
 
 /// The stored form of a path: its instructions, and for each call the name, the amount of work, and
-/// whether it returns 0.
+/// whether it returns 0. `rooms` has the map of each call, with number and size of its elements.
+/// `reads` has the instructions that first access a cache line of an array's element, each with the
+/// call that found the element. Older files lack both.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredPath {
     steps: Vec<StoredStep>,
     calls: Vec<(String, u32, Option<bool>)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rooms: Vec<Option<(u32, u32, u32)>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reads: Vec<(u32, u32)>,
 }
 
 impl Path {
-    /// Returns the path as JSON. The JSON does not contain the capacities of maps.
+    /// Returns the path as JSON.
     pub fn to_json(&self) -> String {
         let step = |step: &Step| {
             let Effect { work, reads, writes } = step.effect;
@@ -39,9 +46,12 @@ impl Path {
             (name(work).to_owned(), reads, writes, step.jumps, forwarded, step.call)
         };
         let call = |call: &Call| (call.name.clone(), call.bytes, call.zero);
+        let room = |call: &Call| call.room.map(|room| (room.map, room.entries, room.element_bytes));
         let stored = StoredPath {
             steps: self.steps.iter().map(step).collect(),
             calls: self.calls().iter().map(call).collect(),
+            rooms: self.calls().iter().map(room).collect(),
+            reads: (0..).zip(&self.steps).filter_map(|(at, s)| Some((at, s.element?))).collect(),
         };
         serde_json::to_string(&stored).unwrap_or_default()
     }
@@ -52,17 +62,27 @@ impl Path {
     /// A sentence that describes the problem.
     pub fn from_json(text: &str) -> Result<Path, String> {
         let stored: StoredPath = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let rooms = stored.rooms.into_iter().chain(std::iter::repeat(None));
+        let room = |(map, entries, element_bytes)| Room { map, entries, element_bytes };
         let calls: Vec<Call> = stored
             .calls
             .into_iter()
-            .map(|(name, bytes, zero)| Call { name, bytes, zero, capacity: None })
+            .zip(rooms)
+            .map(|((name, bytes, zero), at)| Call { name, bytes, zero, room: at.map(room) })
             .collect();
         let count = calls.len();
         let steps = stored.steps.into_iter().enumerate();
         let steps = steps.map(|(at, step)| {
             read(at, step, count).ok_or_else(|| format!("instruction {at} of the path is none"))
         });
-        Ok(Path::from_parts(steps.collect::<Result<_, _>>()?, calls))
+        let mut steps: Vec<Step> = steps.collect::<Result<_, _>>()?;
+        for (at, call) in stored.reads {
+            match steps.get_mut(at as usize) {
+                Some(step) if (call as usize) < count => step.element = Some(call),
+                _ => return Err(format!("instruction {at} of the path reads no element")),
+            }
+        }
+        Ok(Path::from_parts(steps, calls))
     }
 }
 
@@ -85,7 +105,7 @@ fn read(at: usize, stored: StoredStep, calls: usize) -> Option<Step> {
     let fits = call.is_none_or(|call| (call as usize) < calls);
     let is_call = call.is_some() == (work == Work::Kernel);
     let effect = Effect { work, reads, writes };
-    (fits && is_call).then_some(Step { effect, jumps, forwarded, call })
+    (fits && is_call).then_some(Step { effect, jumps, forwarded, call, element: None })
 }
 
 fn name(work: Work) -> &'static str {

@@ -107,6 +107,19 @@ impl Values {
         }
     }
 
+    /// Returns the bytes in memory that an instruction accesses, also if it is an atomic operation.
+    pub fn accessed(&self, insn: &Insn) -> Option<MemoryAccess> {
+        let Insn::Atomic { width, base, offset, .. } = *insn else { return self.place(insn) };
+        match self.registers[usize::from(base.number())] {
+            Value::Address(base, from) => {
+                let offset = from.checked_add(offset.into())?;
+                let bytes = if width == Width::W64 { 8 } else { 4 };
+                Some(MemoryAccess { base, offset, bytes })
+            }
+            _ => None,
+        }
+    }
+
     /// Updates all values for the execution of an instruction. `place` is the memory that the
     /// instruction accesses, if it is known.
     pub fn step(&mut self, insn: &Insn, place: Option<MemoryAccess>) {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use slowpath_estimate::Occupancy;
 
 use crate::errors::Error;
 use crate::measure::Case;
@@ -54,18 +55,20 @@ pub fn flow(case: &Case) -> Option<Flow> {
 }
 
 /// Estimates the time of each path on a target, as nanoseconds of one iteration of the loop in
-/// which the kernel runs a program for tests. Each map has `entries` entries; 0: as many as the
-/// path needs.
+/// which the kernel runs a program for tests. Each map has `entries` entries, but no more than it
+/// has room for; 0: as many as the path needs. Packets access `bytes` bytes of map elements; `None`:
+/// all of them.
 ///
 /// # Errors
 /// If the target has no time estimates.
 #[pyfunction]
-#[pyo3(signature = (flows, target, entries = 1))]
+#[pyo3(signature = (flows, target, entries = 0, bytes = None))]
 pub fn nanoseconds(
     py: Python<'_>,
     flows: Vec<PyRef<'_, Flow>>,
     target: &Target,
     entries: u64,
+    bytes: Option<u64>,
 ) -> PyResult<Vec<f64>> {
     let target =
         target.shared().description().map_err(|error| Error::new_err(error.to_string()))?;
@@ -75,8 +78,14 @@ pub fn nanoseconds(
     let paths: Vec<Arc<slowpath_estimate::Path>> =
         flows.iter().map(|flow| flow.inner.clone()).collect();
     drop(flows);
+    let occupancy = match entries {
+        0 => Occupancy::Few,
+        _ => Occupancy::Entries(entries),
+    };
     let time = |path: &Arc<slowpath_estimate::Path>| {
-        timing.picoseconds(path.time(&timing, entries).iteration) as f64 / 1000.0
+        let all = path.footprint(occupancy);
+        let flow = path.time_within(&timing, occupancy, bytes.map_or(all, |bytes| bytes.min(all)));
+        timing.picoseconds(flow.iteration) as f64 / 1000.0
     };
     Ok(py.detach(|| paths.iter().map(time).collect()))
 }

@@ -8,10 +8,11 @@
 
 use crate::frontend::Lifted;
 use crate::job::{Job, SearchContext, detailed_path_count, replayed_witness};
+use crate::options::Options;
 use crate::report::{self, Estimated, Estimator};
-use crate::result::{Detail, Estimate, PathResult, ProgramResult};
+use crate::result::{Detail, Estimate, PathResult, ProgramResult, RatedTime};
 use crate::{Error, stages};
-use slowpath_estimate::picoseconds;
+use slowpath_estimate::{Occupancy, picoseconds};
 use slowpath_exec::ArcId;
 use slowpath_search::{Event as Found, Metric, Search, SearchError, Unrolled};
 use slowpath_smt::BitSolver;
@@ -36,24 +37,128 @@ pub(crate) struct Estimation<'a> {
     pub packets: (u32, u32),
 }
 
+/// Paths that a search found, slowest first by the sum of their parts.
+struct Candidates {
+    found: Vec<Candidate>,
+    search: Search<BitSolver>,
+    /// Reason why the search ended before enough paths were found, if more may exist.
+    stopped: Option<String>,
+}
+
 impl Estimation<'_> {
     /// Replaces the slowest paths in the result. Before, paths are ranked by counts, such as
-    /// numbers of instructions; afterwards, by estimated time.
+    /// numbers of instructions; afterwards, by estimated time in cold caches. Another search looks
+    /// for the slowest path in warm caches, if map entries make a difference. `unroll` unrolls the
+    /// program, since a search changes its graph.
     ///
     /// # Errors
-    /// If a path cannot be replayed, which is a defect.
+    /// If a path cannot be replayed, which is a defect, or the program cannot be unrolled.
     pub fn rank(
         &self,
         job: &Job<'_>,
-        unrolled: Unrolled,
+        unroll: impl Fn() -> Result<Unrolled, SearchError>,
         context: &SearchContext<'_>,
         (result, detail): (&mut ProgramResult, &mut Detail),
     ) -> Result<(), Error> {
         let lifted = context.lifted;
-        let classes = &lifted.program.cost_classes;
-        let Estimator { timing, entries, .. } = self.estimator;
-        let price = |class: &String| picoseconds(class, timing, entries);
-        let (timed, model) = self.target.with_counter("ps", classes.iter().map(price));
+        let Estimator { timing, cold, .. } = self.estimator;
+        let unrolled = match unroll() {
+            Ok(unrolled) => unrolled,
+            Err(SearchError::Stopped(reason)) => {
+                result.notes.push(no_estimate(&job.stopped(reason)));
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let at_cold = self.candidates(job, unrolled, context, cold)?;
+        let Candidates { mut found, search, mut stopped } = at_cold;
+        if found.is_empty() {
+            result.notes.push(no_estimate(&stopped.unwrap_or_default()));
+            return Ok(());
+        }
+        found.sort_by_key(|candidate| std::cmp::Reverse(candidate.estimated.cold_picoseconds));
+        let mut best = found[0].estimated.estimate.clone();
+        let mut candidates = found.len() as u64;
+        // Includes the assumptions about all candidates: another path may only be faster because of
+        // them.
+        let mut assumptions: BTreeSet<String> = BTreeSet::new();
+        let mut include = |candidate: &Candidate| {
+            assumptions.extend(candidate.estimated.assumptions(&self.estimator));
+            if candidate.estimated.estimate.warm.ns > best.warm.ns {
+                best.warm = candidate.estimated.estimate.warm.clone();
+            }
+        };
+        found.iter().for_each(&mut include);
+        if stopped.is_none() && self.prices(lifted, Occupancy::Few) != self.prices(lifted, cold) {
+            match unroll() {
+                Ok(unrolled) => {
+                    let warm = self.candidates(job, unrolled, context, Occupancy::Few)?;
+                    warm.found.iter().for_each(&mut include);
+                    candidates = candidates.max(warm.found.len() as u64);
+                    stopped = warm.stopped;
+                }
+                Err(SearchError::Stopped(reason)) => stopped = Some(job.stopped(reason)),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        result.notes.extend(assumptions);
+        let calibration = timing.calibration.as_ref();
+        let doubt = calibration.and_then(|known| known.doubt.clone());
+        result
+            .notes
+            .extend(doubt.iter().map(|doubt| format!("estimates: doubtful calibration: {doubt}")));
+        let foreign_cpu = self.estimator.foreign_cpu.map(str::to_owned);
+        result.notes.extend(foreign_cpu.iter().map(|cpu| {
+            format!(
+                "estimates: {cpu} is not of the family of the calibrated machine; run `slowpath \
+                 calibrate --quick`"
+            )
+        }));
+        let requested = job.request.options.paths.unwrap_or(u64::MAX);
+        let kept = usize::try_from(requested).unwrap_or(usize::MAX).max(1);
+        found.truncate(kept);
+        let slowest = &found[0];
+        result.estimate = Some(Estimate {
+            warm: RatedTime::new(best.warm, Occupancy::Few),
+            cold: RatedTime::new(best.cold, cold),
+            loop_ns: slowest.estimated.loop_picoseconds as f64 / 1000.0,
+            machine: timing.machine.clone(),
+            date: timing.date.clone(),
+            doubt,
+            foreign_cpu,
+            candidates,
+            stopped,
+        });
+        let unrolled = search.unrolled();
+        let cost = path_cost(unrolled, context.model, &slowest.arcs);
+        let (measure, model) = (context.measure, context.model);
+        let mut profile = measure.profile(lifted, unrolled, model, &slowest.arcs, &cost)?;
+        slowest.estimated.add_to(&mut profile, lifted, timing);
+        result.profile = Some(profile);
+        let shown = detailed_path_count(&job.request.options);
+        let arcs = found.iter().take(shown).map(|candidate| &candidate.arcs);
+        detail.paths = arcs.map(|arcs| report::detail(lifted, unrolled, arcs)).collect();
+        result.paths = found.into_iter().map(|candidate| candidate.path).collect();
+        Ok(())
+    }
+
+    /// Returns the time of each cost class, in picoseconds, for searches that add them up.
+    fn prices(&self, lifted: &Lifted, occupancy: Occupancy) -> Vec<u64> {
+        let Estimator { timing, code, .. } = self.estimator;
+        let classes = lifted.program.cost_classes.iter();
+        classes.map(|class| picoseconds(class, timing, code, occupancy)).collect()
+    }
+
+    /// Finds the slowest paths by the sum of the times of their parts.
+    fn candidates(
+        &self,
+        job: &Job<'_>,
+        unrolled: Unrolled,
+        context: &SearchContext<'_>,
+        occupancy: Occupancy,
+    ) -> Result<Candidates, Error> {
+        let prices = self.prices(context.lifted, occupancy);
+        let (timed, model) = self.target.with_counter("ps", prices);
         let solver = BitSolver::new();
         let metric = Metric::Component(0);
         let mut search = Search::new(unrolled, &model, timed, metric, self.packets, solver);
@@ -88,45 +193,7 @@ impl Estimation<'_> {
                 }
             }
         };
-        if found.is_empty() {
-            result.notes.push(no_estimate(&stopped.unwrap_or_default()));
-            return Ok(());
-        }
-        found.sort_by_key(|candidate| std::cmp::Reverse(candidate.estimated.picoseconds));
-        let candidates = found.len() as u64;
-        // Includes the assumptions about all candidates: another path may only be faster because of
-        // them.
-        let assumptions: BTreeSet<String> =
-            found.iter().flat_map(|path| path.estimated.assumptions(&self.estimator)).collect();
-        result.notes.extend(assumptions);
-        let calibration = timing.calibration.as_ref();
-        let doubt = calibration.and_then(|known| known.doubt.clone());
-        result
-            .notes
-            .extend(doubt.iter().map(|doubt| format!("estimates: doubtful calibration: {doubt}")));
-        let kept = usize::try_from(requested).unwrap_or(usize::MAX).max(1);
-        found.truncate(kept);
-        let slowest = &found[0];
-        result.estimate = Some(Estimate {
-            path: slowest.estimated.estimate.clone(),
-            machine: timing.machine.clone(),
-            date: timing.date.clone(),
-            doubt,
-            entries: entries.max(1),
-            candidates,
-            stopped,
-        });
-        let unrolled = search.unrolled();
-        let cost = path_cost(unrolled, context.model, &slowest.arcs);
-        let (measure, model) = (context.measure, context.model);
-        let mut profile = measure.profile(lifted, unrolled, model, &slowest.arcs, &cost)?;
-        slowest.estimated.add_to(&mut profile, lifted, timing);
-        result.profile = Some(profile);
-        let shown = detailed_path_count(&job.request.options);
-        let arcs = found.iter().take(shown).map(|candidate| &candidate.arcs);
-        detail.paths = arcs.map(|arcs| report::detail(lifted, unrolled, arcs)).collect();
-        result.paths = found.into_iter().map(|candidate| candidate.path).collect();
-        Ok(())
+        Ok(Candidates { found, search, stopped })
     }
 
     fn candidate(
@@ -167,13 +234,20 @@ fn path_cost(unrolled: &Unrolled, model: &CostModel, path: &[ArcId]) -> CostVect
 
 /// Prepares the ranking of paths by estimated time. Returns `None` if the target has no times, or
 /// if the program is not executed by a CPU.
+///
+/// # Errors
+/// If the options do not fit the target.
 pub(crate) fn estimation<'a>(
     target: &'a Target,
     lifted: &'a Lifted,
     packets: (u32, u32),
-    entries: Option<u64>,
-) -> Option<Estimation<'a>> {
-    let (timing, code) = (target.timing.as_ref()?, lifted.code.as_ref()?);
-    let estimator = Estimator { timing, code, entries: entries.unwrap_or(0) };
-    Some(Estimation { target, estimator, packets })
+    options: &'a Options,
+) -> Result<Option<Estimation<'a>>, Error> {
+    let cold = options.entries(target)?.map_or(Occupancy::Full, Occupancy::Entries);
+    let (Some(timing), Some(code)) = (target.timing.as_ref(), lifted.code.as_ref()) else {
+        return Ok(None);
+    };
+    let foreign_cpu = options.foreign_cpu.as_deref();
+    let estimator = Estimator { timing, code, cold, foreign_cpu };
+    Ok(Some(Estimation { target, estimator, packets }))
 }

@@ -91,9 +91,12 @@ pub struct Options {
     /// Convention by which compiled programs access maps (map ABI): `array-pointer` (the default)
     /// or `call`.
     pub map_abi: Option<String>,
-    /// Number of entries that estimated times assume in each map that has room for them; 1 if
-    /// absent.
+    /// Number of entries that estimated times in cold caches assume in each map that has room for
+    /// them; all maps are full if absent.
     pub entries: Option<u64>,
+    /// CPU for which times are estimated, if it is of another family than the machine that the
+    /// target describes.
+    pub foreign_cpu: Option<String>,
     /// Number of slowest paths for which details are returned that only human reports show.
     pub path_details: u64,
     /// True if the details for human reports contain all instructions of the program.

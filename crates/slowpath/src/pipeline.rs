@@ -235,7 +235,7 @@ impl Job<'_> {
                         error => located(&lifted, error),
                     });
                 };
-                if estimation(&target, &lifted, packets, options.entries(&target)?).is_some() {
+                if estimation(&target, &lifted, packets, options)?.is_some() {
                     result.notes.push(no_estimate(&stopped));
                 }
                 apply_structural_bound(result, &bound, measure, stopped.clone());
@@ -250,7 +250,7 @@ impl Job<'_> {
         let solver = BitSolver::new();
         let mut search = Search::new(unrolled, &model, target.clone(), metric, packets, solver);
         search.request_early_path(BitSolver::new(), CHECKED_ALONE);
-        let estimation = estimation(&target, &lifted, packets, options.entries(&target)?);
+        let estimation = estimation(&target, &lifted, packets, options)?;
         // With estimates, the guarantee needs only one path: the estimation finds the paths to
         // report.
         let requested = match estimation {
@@ -307,14 +307,12 @@ impl Job<'_> {
         IntermediateResults::send_found(self.control, self.started, &known);
         // The first search has changed its graph, so the program is unrolled again. This takes less
         // time than the search did.
-        match unroll(Rc::new(lifted.program.clone()), &limits, stop) {
-            Err(SearchError::Stopped(reason)) => {
-                result.notes.push(no_estimate(&self.stopped(reason)));
-                Ok(())
-            }
-            Err(error) => Err(located(&lifted, error)),
-            Ok(unrolled) => estimation.rank(self, unrolled, &context, (result, detail)),
-        }
+        let unrolled = || unroll(Rc::new(lifted.program.clone()), &limits, stop);
+        let ranked = estimation.rank(self, unrolled, &context, (result, detail));
+        ranked.map_err(|error| match error {
+            Error::Search { error, .. } => located(&lifted, error),
+            other => other,
+        })
     }
 
     /// Searches for paths until `requested` paths are found, no more exist, or the analysis has to

@@ -16,6 +16,7 @@ pub(crate) use witness::{
 use crate::refusal::Refusal;
 use indexmap::IndexMap;
 use serde::Serialize;
+use slowpath_estimate::Occupancy;
 
 /// The result of one program: a guarantee, or an error.
 #[derive(Clone, Debug, Serialize)]
@@ -167,12 +168,18 @@ impl Bound {
     }
 }
 
-/// Estimated time of the slowest path on one core of a machine.
+/// Estimated time of the slowest path on one core of a machine. Each end is that of the path that is
+/// slowest there.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Estimate {
-    #[serde(flatten)]
-    pub path: PathEstimate,
+    /// Estimate with few map entries in warm caches.
+    pub warm: RatedTime,
+    /// Estimate with many map entries in caches that are too small for them.
+    pub cold: RatedTime,
+    /// Nanoseconds that the kernel's loop for test runs adds to each run in `slowpath measure`. It
+    /// is not a part of the other numbers.
+    pub loop_ns: f64,
     /// Machine whose experiments calibrate the estimate.
     pub machine: String,
     /// Date on which the experiments that calibrate the estimate were made.
@@ -181,9 +188,10 @@ pub(crate) struct Estimate {
     /// enough, or does not state its quality.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub doubt: Option<String>,
-    /// Number of entries that the estimate assumes in each map that has room for them
-    /// (`--entries`). Packets are spread over the entries.
-    pub entries: u64,
+    /// CPU for which the estimate holds with a wider interval, because it is of another family than
+    /// the machine. Null if the estimate is for the machine.
+    #[cfg_attr(test, schemars(extend("default" = null)))]
+    pub foreign_cpu: Option<String>,
     /// Number of paths whose time was estimated. They are the slowest paths by the sum of the times
     /// of their instructions and calls.
     pub candidates: u64,
@@ -192,21 +200,58 @@ pub(crate) struct Estimate {
     pub stopped: Option<String>,
 }
 
-/// Estimated time of a path on one core, in the kernel's loop for test runs, with all data in the
-/// caches. `slowpath measure` measures the same quantity.
+/// Estimated time of a path on one core. It is the program's own time: receiving, redirecting and
+/// sending packets are not included.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PathEstimate {
+    /// Time with few map entries, all data in warm caches.
+    pub warm: Time,
+    /// Time with many map entries in caches that are too small for them.
+    pub cold: Time,
+}
+
+/// Estimated time of a program for a packet, with its interval.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Time {
     /// Nanoseconds per packet.
     pub ns: f64,
     /// Lower end of the interval that contains 90 of 100 measurements.
     pub low_ns: f64,
     /// Upper end of the interval that contains 90 of 100 measurements.
     pub high_ns: f64,
-    /// Nanoseconds that the program adds to the kernel's loop, a part of `ns`.
-    pub program_ns: f64,
-    /// Packets per second on one core without other work, excluding receiving and sending.
+}
+
+/// Estimated time of a program for a packet, with its rate and the three assumptions of the rate.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct RatedTime {
+    #[serde(flatten)]
+    pub time: Time,
+    /// Packets per second on one core that does nothing else.
     pub packetrate_pps: f64,
+    /// Entries in each map: `few`, `full`, or a number (`--entries`) for maps with room for as many.
+    /// Packets are spread over all entries.
+    pub entries: String,
+    /// State of the caches, `warm` or `cold`: whether they contain all map entries of all packets.
+    pub caches: &'static str,
+    /// Part of receiving, redirecting and sending in the time: `excluded`.
+    pub receiving: &'static str,
+}
+
+impl RatedTime {
+    /// Returns the rate of a time with this number of entries in maps.
+    pub fn new(time: Time, occupancy: Occupancy) -> RatedTime {
+        let entries = match occupancy {
+            Occupancy::Few => "few".to_owned(),
+            Occupancy::Full => "full".to_owned(),
+            Occupancy::Entries(entries) => entries.to_string(),
+        };
+        let caches = if occupancy == Occupancy::Few { "warm" } else { "cold" };
+        let packetrate_pps = 1e9 / time.ns;
+        RatedTime { time, packetrate_pps, entries, caches, receiving: "excluded" }
+    }
 }
 
 /// A path of the program that some packet takes.

@@ -6,13 +6,27 @@ use std::sync::OnceLock;
 /// A built-in target description, which is parsed at most once.
 struct Builtin {
     name: &'static str,
-    text: &'static str,
+    /// Content of the file.
+    file: &'static str,
+    text: OnceLock<String>,
     target: OnceLock<Target>,
 }
 
 impl Builtin {
-    const fn new(name: &'static str, text: &'static str) -> Builtin {
-        Builtin { name, text, target: OnceLock::new() }
+    const fn new(name: &'static str, file: &'static str) -> Builtin {
+        Builtin { name, file, text: OnceLock::new(), target: OnceLock::new() }
+    }
+
+    /// Returns the description. If the file has another name, the description gets this one.
+    fn text(&'static self) -> &'static str {
+        let name = format!("name = \"{}\"", self.name);
+        if self.file.contains(&name) {
+            return self.file;
+        }
+        self.text.get_or_init(|| {
+            let own = self.file.lines().find(|line| line.starts_with("name = "));
+            self.file.replacen(own.unwrap_or_default(), &name, 1)
+        })
     }
 
     fn of(name: &str) -> Option<&'static Builtin> {
@@ -20,11 +34,12 @@ impl Builtin {
     }
 }
 
-/// Defines the built-in targets by the names of their files, without the ending `.toml`.
+/// Defines the built-in targets by their names and the names of their files, without the ending
+/// `.toml`.
 macro_rules! builtin {
-    ($($name:literal,)*) => {
+    ($($name:literal = $file:literal,)*) => {
         static BUILTIN: [Builtin; NAMES.len()] = [$(
-            Builtin::new($name, include_str!(concat!("../../../targets/", $name, ".toml"))),
+            Builtin::new($name, include_str!(concat!("../../../targets/", $file, ".toml"))),
         )*];
 
         const NAMES: &[&str] = &[$($name,)*];
@@ -32,9 +47,11 @@ macro_rules! builtin {
 }
 
 builtin! {
-    "agilio-cx-2x40",
-    "ebpf",
-    "linux-xdp",
+    "agilio-cx-2x40" = "agilio-cx-2x40",
+    "ebpf" = "ebpf",
+    "linux-xdp" = "linux-xdp-zen4",
+    "linux-xdp-zen3" = "linux-xdp-zen3",
+    "linux-xdp-zen4" = "linux-xdp-zen4",
 }
 
 impl Target {
@@ -45,7 +62,7 @@ impl Target {
 
     /// Returns the description of a built-in target as TOML text, or `None` if the name is unknown.
     pub fn builtin_text(name: &str) -> Option<&'static str> {
-        Builtin::of(name).map(|known| known.text)
+        Builtin::of(name).map(Builtin::text)
     }
 
     /// Returns the built-in target with this name, or `None` if the name is unknown.
@@ -54,7 +71,7 @@ impl Target {
         if let Some(target) = known.target.get() {
             return Some(Ok(target.clone()));
         }
-        let parsed = Self::parse(known.text, &format!("{name}.toml"));
+        let parsed = Self::parse(known.text(), &format!("{name}.toml"));
         Some(parsed.inspect(|target| _ = known.target.set(target.clone())))
     }
 }

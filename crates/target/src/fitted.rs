@@ -182,6 +182,9 @@ pub struct Fitted {
     pub parameter: String,
     /// Names of the kernel calls whose time depends on the parameter, as in `timing.call`.
     pub calls: Vec<String>,
+    /// Memory of each element of the measured map, in bytes: key and value, each rounded up to 8
+    /// bytes, and what the kernel keeps beside them. `None` if time does not depend on memory alone.
+    pub entry_bytes: Option<f64>,
     /// True if the model is for calls that find a map element, false if it is for calls that find
     /// none.
     pub found: bool,

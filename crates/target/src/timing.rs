@@ -167,14 +167,25 @@ impl CallTiming {
     }
 }
 
-/// The interval around an estimate that contains 90 % of the measured times. Its ends are multiples
-/// of the estimate.
+/// The intervals around an estimate that contain 90 % of the measured times. Their ends are
+/// multiples of the estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorTiming {
     /// Lower end of the interval, in thousandths of the estimate.
     pub low: u64,
     /// Upper end of the interval, in thousandths of the estimate.
     pub high: u64,
+    /// Lower end of the interval with many map entries in cold caches, in thousandths.
+    pub cold_low: u64,
+    /// Upper end of the interval with many map entries in cold caches, in thousandths.
+    pub cold_high: u64,
+    /// Time added to this upper end, in thousandths of a cycle: packets and small maps can miss the
+    /// caches, too.
+    pub cold_offset: u64,
+    /// Lower end on CPUs of other families, in thousandths.
+    pub foreign_low: u64,
+    /// Upper end on CPUs of other families, in thousandths.
+    pub foreign_high: u64,
 }
 
 /// Quality of a calibration, which derives the times of a machine from experiments.

@@ -13,7 +13,7 @@ from slowpath.bounds import report_rates as report_single
 from slowpath.bounds.report_path import assumption_lines, estimate_lines, labelled
 from slowpath.bounds.report_rates import format_cycles
 from slowpath.core.printable import one_line
-from slowpath.core.schema.derived import NANOSECONDS, cost_words, is_count, is_found
+from slowpath.core.schema.derived import cost_words, is_count, is_found
 from slowpath.core.schema.results import Result
 from slowpath.core.terminal import Line, grid
 
@@ -66,8 +66,7 @@ def annotation_report(
         return
     rows = list(_rows(annotated, sources, instructions=instructions))
     if any(annotated["overhead"].values()):
-        in_loop = component == NANOSECONDS
-        text = "the kernel's loop" if in_loop else "per-packet overhead of the device"
+        text = "per-packet overhead of the device"
         rows.append(_Row(text, "", None, annotated["overhead"]))
     rows.append(_Row("total", "", None, annotated["cost"], "bold"))
     used = [name for name, cost in annotated["cost"].items() if cost or name == component]

@@ -7,6 +7,7 @@ import os
 import os.path
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import (
@@ -86,3 +87,90 @@ def keep_calibration(text: str) -> str:
     except OSError as problem:
         raise write_error(file, problem) from None
     return file
+
+
+class Cpu(NamedTuple):
+    """Identification of a CPU as in `/proc/cpuinfo`, with its name for messages."""
+
+    vendor: str
+    family: int
+    model: int
+    name: str
+
+
+class Measured(NamedTuple):
+    """CPUs of one microarchitecture, and the shipped target that was calibrated on one of them."""
+
+    vendor: str
+    family: int
+    models: tuple[range, ...]
+    target: str
+
+
+MEASURED = (
+    Measured("AuthenticAMD", 25, (range(0x10), range(0x20, 0x60)), "linux-xdp-zen3"),
+    Measured(
+        "AuthenticAMD",
+        25,
+        (range(0x10, 0x20), range(0x60, 0x80), range(0xA0, 0xB0)),
+        "linux-xdp-zen4",
+    ),
+)
+"""Microarchitectures with shipped targets. Model numbers are those of the Linux kernel
+(arch/x86/kernel/cpu/amd.c, `bsp_init_amd`)."""
+_USUAL = "linux-xdp-zen4"
+"""The shipped target that stands for CPUs of all other families."""
+CPU_VARIABLE = "SLOWPATH_CPU"
+"""Environment variable with the CPU for which times are estimated, as `VENDOR-FAMILY-MODEL`."""
+
+
+class Nearest(NamedTuple):
+    """The shipped target that is nearest to a CPU."""
+
+    target: str
+    foreign_cpu: str | None  # name of the CPU if it is of another family than the target's
+
+
+def nearest_target() -> Nearest:
+    """Return the shipped target that was calibrated on the CPU most like this machine's.
+
+    Raises:
+        ValueError: if the environment variable `SLOWPATH_CPU` is set to something else than a CPU.
+    """
+    cpu = _requested_cpu() or _own_cpu()
+    if cpu is None:
+        return Nearest(_USUAL, "unknown")
+    alike = [one for one in MEASURED if (one.vendor, one.family) == (cpu.vendor, cpu.family)]
+    for one in alike:
+        if any(cpu.model in models for models in one.models):
+            return Nearest(one.target, None)
+    return Nearest(alike[0].target if alike else _USUAL, cpu.name)
+
+
+def _requested_cpu() -> Cpu | None:
+    text = os.environ.get(CPU_VARIABLE)
+    if not text:
+        return None
+    vendor, *numbers = text.split("-")
+    if len(numbers) != 2 or not all(one.isdecimal() for one in numbers):  # noqa: PLR2004
+        raise ValueError(
+            f"environment variable {CPU_VARIABLE}: {text!r} is not VENDOR-FAMILY-MODEL, such as "
+            "AuthenticAMD-25-17"
+        )
+    return Cpu(vendor, int(numbers[0]), int(numbers[1]), text)
+
+
+def _own_cpu() -> Cpu | None:
+    """Return the CPU of this machine; None if the kernel does not say which it is."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            found: dict[str, str] = {}
+            for line in file:
+                key, _, value = line.partition(":")
+                if not key.strip():  # the end of the first CPU
+                    break
+                found[key.strip()] = value.strip()
+        family, model = int(found["cpu family"]), int(found["model"])
+        return Cpu(found["vendor_id"], family, model, found["model name"])
+    except (OSError, KeyError, ValueError):
+        return None

@@ -87,7 +87,7 @@ MTU = GUARANTEE.option(
 )
 ENTRIES = GUARANTEE.option(
     "--entries N",
-    "Estimate times with N entries in each map [default: 1]",
+    "Assume N entries in each map, for times in cold caches [default: full maps]",
     "Maps with less room have fewer entries. Packets are spread over all entries.",
     common=False,
     type=within(int, 1, 2**32 - 1),

@@ -11,6 +11,7 @@ from slowpath.bounds.default_target import (
     calibration,
     calibration_file,
     default_target,
+    nearest_target,
 )
 from slowpath.bounds.plan import Request
 from slowpath.core.engine import analyses, targets
@@ -43,7 +44,7 @@ class WrittenOptions(NamedTuple):
     unroll: int | str | None = None
     paths: int | str = 1
     mtu: int | None = None  # bytes of the longest packet; None: the longest that can arrive
-    entries: int | None = None  # entries in each map that has room for them; None: one
+    entries: int | None = None  # entries in maps, for times in cold caches; None: full maps
     deadline: float | None = None  # seconds for each program; None: the default, 0: none
     total_deadline: float | None = None  # seconds
     memory: int | str | None = None
@@ -175,7 +176,8 @@ def check_required(requirement: Requirement | None, target: targets.Target) -> N
 def choose_target(name: str) -> targets.Target:
     """Return the built-in target with a name, or the target that a file describes.
 
-    For `linux-xdp`, this machine's calibration is used if it exists.
+    For `linux-xdp`, this machine's calibration is used if it exists, else the shipped target whose
+    CPU is most like this machine's.
 
     Raises:
         ValueError: if the text is not the name of a target and does not look like a file name.
@@ -196,6 +198,11 @@ def find_target(name: str) -> targets.Description:
         text = calibration()
         if text is not None:
             return _calibrated(text)
+        nearest = nearest_target().target
+        described = targets.target_text(nearest) or ""
+        named = described.replace(f'name = "{nearest}"', f'name = "{name}"', 1)
+        if named != targets.target_text(name):
+            return targets.Description(name, named)
     if name in names:
         return targets.Description(name, None)
     if name.endswith(".toml") or "/" in name:
@@ -204,6 +211,16 @@ def find_target(name: str) -> targets.Description:
 
     known = f"; known are {', '.join(names)}, or name a file that ends in .toml"
     raise ValueError(f"{name!r} is not a target{did_you_mean(name, names) or known}")
+
+
+def _foreign_cpu(target: str) -> str | None:
+    """Return this machine's CPU if the target was calibrated on a CPU of another family, else None.
+
+    Only the target `linux-xdp` stands for this machine; others stand for the machine they name.
+    """
+    if target != CALIBRATED or calibration() is not None:
+        return None
+    return nearest_target().foreign_cpu
 
 
 def _calibrated(text: str) -> targets.Description:
@@ -250,7 +267,8 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
     read_option("--require", lambda required: check_required(required, target), requirement)
     total = read_option("--total-deadline", check_deadline, written.total_deadline)
     until = None if total is None else time.monotonic() + total
-    options = read_options(written)._replace(metric=metric)
+    foreign_cpu = None if target.machine is None else _foreign_cpu(name)
+    options = read_options(written)._replace(metric=metric, foreign_cpu=foreign_cpu)
     named = {"--target": target.name, "--assume": written.assume, "--maps": written.maps}
     return Request(
         files=files,

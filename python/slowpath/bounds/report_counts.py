@@ -10,12 +10,13 @@ from slowpath.bounds.report_path import (
     all_paths,
     assumption_lines,
     detail_line,
+    entries_words,
     estimate_lines,
     exactness,
     format_counts,
-    format_estimate,
     format_ns,
     format_ranges,
+    format_time,
     labelled,
     path_title,
     program_lines,
@@ -26,11 +27,11 @@ from slowpath.bounds.report_path import (
 from slowpath.bounds.report_rates import Notes, exact_cell, failed_row, label_width
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import condition, counted, estimate_notes, is_found, program_label
-from slowpath.core.schema.results import Bound, Detail, PathDetail, PathResult, Result
+from slowpath.core.schema.results import Bound, Detail, Estimate, PathDetail, PathResult, Result
 from slowpath.core.terminal import Line
 
 _PERCENT = 100
-_ESTIMATED = "estimated"
+_ESTIMATED = ("est. warm", "est. cold")
 
 
 def counts_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Line]:
@@ -111,7 +112,7 @@ def _value(path: PathResult) -> str:
     return (
         format_counts(path["cost"])
         if estimate is None
-        else f"estimated {format_ns(estimate['ns'])}"
+        else f"estimated {format_ns(estimate['cold']['ns'])} with cold caches"
     )
 
 
@@ -119,12 +120,23 @@ def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
     path, title = result["paths"][index], path_title(result, index)
     estimate = path["estimate"]
     if estimate is not None:
-        title = f"{title} by its estimate" if title == "slowest path" else title
-        title += f": estimated {format_estimate(estimate)}"
+        title = title.replace("slowest path", "slowest path by estimated time", 1)
+        title += f": {format_time(estimate['cold'])} with cold caches"
     yield Line(f"{title}: {format_counts(path['cost'])}", "bold")
+    yield from _other_maximum(result, index)
     yield from _instructions(path, detail)
     yield detail_line("packets", f"of {path['min_packet_size']} bytes or more")
     yield from witness_lines(path)
+
+
+def _other_maximum(result: Result, index: int) -> Iterator[Line]:
+    """Explain why the slowest path by time has a lower count than the guarantee."""
+    guarantee, path = result["guarantee"], result["paths"][index]
+    if index or path["estimate"] is None or guarantee is None or not is_found(guarantee):
+        return
+    name, most = counted(guarantee["counts"] or {}, result["metric"])
+    if most > path["cost"].get(name, most):
+        yield detail_line("note", f"another path has {format_counts({name: most})}, but takes less")
 
 
 def _instructions(path: PathResult, detail: PathDetail) -> Iterator[Line]:
@@ -132,6 +144,13 @@ def _instructions(path: PathResult, detail: PathDetail) -> Iterator[Line]:
         yield from source_lines(path, detail)
     else:
         yield detail_line("instructions", format_ranges(detail["ranges"]))
+
+
+def _times(estimate: Estimate | None) -> tuple[str, str]:
+    """Return the table cells of an estimate: times with warm and with cold caches."""
+    if estimate is None:
+        return ("none", "none")
+    return (format_ns(estimate["warm"]["ns"]), format_ns(estimate["cold"]["ns"]))
 
 
 class CountTable:
@@ -144,6 +163,7 @@ class CountTable:
         self._measured = ""
         self._estimates = False  # true if the target estimates times
         self._machine = ""  # of the estimates; empty without estimates
+        self._many = ""  # map entries of the estimates with cold caches
 
     def header(self, result: Result) -> Line:
         """Return the line with the names of the columns."""
@@ -154,7 +174,7 @@ class CountTable:
         self._estimates = result["estimate"] is not None or bool(estimate_notes(result))
         names = (self._measured, "exact", "naive bound", "lowered by", *self._others)
         if self._estimates:
-            names = (*names, _ESTIMATED)
+            names = (*names, *_ESTIMATED)
         return Line(self._row("program", names), "bold")
 
     def row(self, result: Result) -> Line:
@@ -175,13 +195,14 @@ class CountTable:
         estimate = result["estimate"]
         remarks = [f"stopped: {guarantee['stopped']}"] if guarantee["stopped"] else []
         if self._estimates:
-            cells = (*cells, "none" if estimate is None else format_ns(estimate["ns"]))
+            cells = (*cells, *_times(estimate))
         if estimate is not None:
             self._machine = estimate["machine"]
+            self._many = entries_words(estimate["cold"])
             if estimate["stopped"] is not None:
                 remarks.append(f"estimate stopped: {estimate['stopped']}")
         texts = [f"if {condition(text)}" for text in result["assumptions"]]
-        texts += [f"{_ESTIMATED}: {text}" for text in estimate_notes(result)]
+        texts += [f"estimated: {text}" for text in estimate_notes(result)]
         remarks += self._notes.marks(texts)
         return Line(self._row(one_line(label), cells, *remarks))
 
@@ -195,13 +216,17 @@ class CountTable:
             notes.append(text)
         if self._machine:
             where = one_line(self._machine)
-            notes.append(f"{_ESTIMATED}: of the slowest path, on {where}; no guarantee")
+            notes.append(
+                f"{', '.join(_ESTIMATED)}: estimated time of the slowest program path on {where}: "
+                f"few map entries in warm caches, {self._many} in cold caches; receiving and "
+                "sending excluded; not guaranteed"
+            )
         return [Line(note) for note in notes]
 
     def _row(self, label: str, cells: Sequence[str], *remarks: str) -> str:
         widths = [max(len(name), 6) for name in (self._measured, "exact", "naive bound")]
         widths += [len("lowered by"), *map(len, self._others)]
         if self._estimates:
-            widths.append(len(_ESTIMATED))
+            widths += map(len, _ESTIMATED)
         padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         return "  ".join([f"{label:<{self._label_width}}", *padded, *remarks]).rstrip()

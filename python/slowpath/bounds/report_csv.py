@@ -31,9 +31,13 @@ COLUMNS = (
     "naive_instructions",
     "naive_memory_accesses",
     "verdict",
-    "estimated_ns",
-    "estimated_low_ns",
-    "estimated_high_ns",
+    "warm_ns",
+    "warm_low_ns",
+    "warm_high_ns",
+    "cold_ns",
+    "cold_low_ns",
+    "cold_high_ns",
+    "cold_entries",
     "conditions",
     "interleaved_bitrate_bps",
     "interleaved_packetrate_pps",
@@ -67,11 +71,10 @@ def csv_row(result: Result) -> str:
     if interleaved is not None:
         row |= _bound("interleaved_", interleaved)
     if estimate is not None:
-        row |= {
-            "estimated_ns": estimate["ns"],
-            "estimated_low_ns": estimate["low_ns"],
-            "estimated_high_ns": estimate["high_ns"],
-        }
+        for caches in ("warm", "cold"):
+            time = estimate[caches]
+            row |= {f"{caches}_{key}": time[key] for key in ("ns", "low_ns", "high_ns")}
+        row["cold_entries"] = estimate["cold"]["entries"]
     if result["paths"]:
         path = result["paths"][0]
         row |= {

@@ -7,8 +7,9 @@ from typing import Generic, NamedTuple, TypeVar
 from slowpath.core.printable import one_line
 from slowpath.core.programs.packet import hex_dump, memory_dump, witness_bytes
 from slowpath.core.schema.derived import (
+    COLD_NS,
     DESCRIBED_PATHS,
-    NANOSECONDS,
+    TIMES,
     USUAL_ENDS,
     condition,
     is_found,
@@ -18,16 +19,18 @@ from slowpath.core.schema.rates import format_packetrate
 from slowpath.core.schema.results import (
     Bound,
     Detail,
+    Estimate,
     MapContent,
     Named,
     PathDetail,
-    PathEstimate,
     PathLine,
     PathResult,
+    RatedTime,
     Result,
     Stats,
     Stretch,
     Surroundings,
+    Time,
     Unknown,
 )
 from slowpath.core.terminal import Line
@@ -372,59 +375,80 @@ def _rows(
         yield f"{node.instructions:>7}  {margin}{_place(lines, node):<{width}}  {text}".rstrip()
 
 
-_LARGE = 100.0
+_SMALL = 10.0
+"""Times below this number of nanoseconds are printed with one decimal."""
+
+
+def estimate_lines(result: Result) -> Iterator[Line]:
+    """Yield lines about the estimated times of the slowest path, if there are any.
+
+    The program's own time comes first, with few entries in maps and with many. The costs that no
+    estimate includes follow.
+    """
+    estimate = result["estimate"]
+    if estimate is None:
+        return
+    warm, cold = estimate["warm"], estimate["cold"]
+    if warm["ns"] == cold["ns"]:
+        yield labelled("estimated", f"{_rated(warm)}; no look-up depends on map entries", "bold")
+    else:
+        yield labelled("estimated", f"{_rated(warm)}; few map entries, warm caches", "bold")
+        yield labelled("", f"{_rated(cold)}; {entries_words(cold)}, cold caches", "bold")
+    loop = f"the loop of `slowpath measure` ({format_ns(estimate['loop_ns'])})"
+    yield labelled("", f"program only: without receiving, redirecting, sending, {loop}")
+    yield labelled("", one_line(f"on {estimate['machine']}, measured {estimate['date']}"))
+    if estimate["foreign_cpu"] is not None:
+        yield labelled("", one_line(f"wider intervals: this CPU is {estimate['foreign_cpu']}"))
+    elif is_wide(estimate):
+        yield labelled("", "wide intervals: check programs of the calibration took other times")
+    yield labelled("", _looked_at(estimate["candidates"], estimate["stopped"]))
+
+
+def _rated(time: RatedTime) -> str:
+    """Format a time with its interval and rate: `38 ns (34 to 47), 26.0 Mpps on one core`."""
+    return f"{format_time(time)}, {format_packetrate(time['packetrate_pps'])} on one core"
+
+
+def entries_words(time: RatedTime) -> str:
+    """Return the assumption about map entries: `full maps`, or `10,000 entries in maps`."""
+    entries = time["entries"]
+    return f"{int(entries):,} entries in maps" if entries.isdigit() else f"{entries} maps"
+
+
+def is_wide(estimate: Estimate) -> bool:
+    """Return true if the interval is wider than that of good calibrations (`USUAL_ENDS`)."""
+    warm, loop = estimate["warm"], estimate["loop_ns"]
+    low, high = ((warm["ns"] + loop) * end - loop for end in USUAL_ENDS)
+    slack = _ROUNDED * (warm["ns"] + loop)
+    return warm["low_ns"] < max(low, 0.0) - slack or warm["high_ns"] > high + slack
+
+
 _ROUNDED = 0.002
 """Tolerance for rounding, as a share of the estimate: its interval is rounded to thousandths of it,
 and the estimate itself to picoseconds."""
 
 
-def estimate_lines(result: Result) -> Iterator[Line]:
-    """Yield lines about the estimated time of the slowest path and its machine, if there is one."""
-    estimate = result["estimate"]
-    if estimate is None:
-        return
-    rate = format_packetrate(estimate["packetrate_pps"])
-    yield labelled(
-        "estimated", f"{format_estimate(estimate)} per packet; {rate} on one core", "bold"
-    )
-    yield labelled("", f"of these, the program takes {format_ns(estimate['program_ns'])}")
-    yield labelled("", one_line(f"on {estimate['machine']}, measured {estimate['date']}"))
-    if is_wide(estimate):
-        yield labelled("", "a wide interval: check programs of the calibration disagree with it")
-    if estimate["entries"] > 1:
-        entries = f"{estimate['entries']:,} entries in each map that has room for them"
-        yield labelled("", f"with {entries}, packets spread over all")
-    yield labelled("", _looked_at(estimate["candidates"], estimate["stopped"]))
-
-
-def is_wide(estimate: PathEstimate) -> bool:
-    """Return true if the interval is wider than that of good calibrations (`USUAL_ENDS`)."""
-    low, high = (estimate["ns"] * end for end in USUAL_ENDS)
-    slack = _ROUNDED * estimate["ns"]
-    return estimate["low_ns"] < low - slack or estimate["high_ns"] > high + slack
-
-
 def _looked_at(candidates: int, stopped: str | None) -> str:
     if candidates == 1:
-        text = "the slowest path of 1 that was estimated"
+        text = "the only path that was estimated"
     else:
         text = f"the slowest of {count_of(candidates, 'path')} that were estimated"
-    return text if stopped is None else f"{text}; no more were looked for: {stopped}"
+    return text if stopped is None else f"{text}; the search for others stopped: {stopped}"
 
 
-def format_estimate(estimate: PathEstimate) -> str:
-    """Format an estimate with its interval: `61.4 ns (54.0 to 69.2)`."""
-    low, high = _number(estimate["low_ns"]), _number(estimate["high_ns"])
-    return f"{format_ns(estimate['ns'])} ({low} to {high})"
+def format_time(time: Time) -> str:
+    """Format an estimated time with its interval: `61 ns (54 to 69)`."""
+    low, high = _number(time["low_ns"]), _number(time["high_ns"])
+    return f"{format_ns(time['ns'])} ({low} to {high})"
 
 
 def format_ns(nanoseconds: float) -> str:
-    """Format nanoseconds, with one decimal if they are below 100."""
+    """Format nanoseconds, with one decimal if they are below 10."""
     return f"{_number(nanoseconds)} ns"
 
 
 def _number(nanoseconds: float) -> str:
-    return f"{nanoseconds:.1f}" if nanoseconds < _LARGE else f"{nanoseconds:,.0f}"
+    return f"{nanoseconds:.1f}" if nanoseconds < _SMALL else f"{nanoseconds:,.0f}"
 
 
 def program_lines(result: Result) -> Iterator[Line]:
@@ -439,7 +463,11 @@ def program_lines(result: Result) -> Iterator[Line]:
 
 
 def _cost(cost: Mapping[str, float]) -> str:
-    """Format costs: the estimated time, if there is one, then the counts."""
-    counts = {name: count for name, count in cost.items() if name != NANOSECONDS}
-    time = [format_ns(cost[NANOSECONDS])] if NANOSECONDS in cost else []
-    return ", ".join([*time, format_counts(counts)])
+    """Format costs: the estimated times, if there are any, then the counts."""
+    counts = {name: count for name, count in cost.items() if name not in TIMES}
+    times = [
+        f"{format_ns(cost[name])} {'cold' if name == COLD_NS else 'warm'}"
+        for name in TIMES
+        if name in cost
+    ]
+    return ", ".join([*times, format_counts(counts)])

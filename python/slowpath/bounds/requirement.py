@@ -24,7 +24,7 @@ from slowpath.core.schema.rates import (
     format_rate,
     parse_rate,
 )
-from slowpath.core.schema.results import Bound, Estimate, PathEstimate, PathResult, Result
+from slowpath.core.schema.results import Bound, Estimate, PathResult, RatedTime, Result
 
 _COUNT = r"<=\s*(?P<number>\d+)\s*(?P<metric>[a-z][a-z -]*)"
 _MOST_DIGITS = 18
@@ -104,9 +104,9 @@ def _decide_estimate(result: Result, required: Rate) -> Decision:
     return Decision.MET if estimate["stopped"] is None else Decision.UNDECIDED
 
 
-def _least_rate(estimate: PathEstimate) -> float:
-    """Return the lowest packet rate within the interval of an estimate, in packets/s."""
-    return _NANOSECONDS / estimate["high_ns"]
+def _least_rate(estimate: Estimate) -> float:
+    """Return the lowest packet rate within the interval with cold caches, in packets/s."""
+    return _NANOSECONDS / estimate["cold"]["high_ns"]
 
 
 class Judgement(NamedTuple):
@@ -181,15 +181,23 @@ def _explain_estimate(estimate: Estimate | None, required: Rate, decision: Decis
     if estimate is None:
         return f"undecided: {_wanted(required)} required, nothing estimated"
     least, needed = format_apart(_least_rate(estimate), required.value, required.metric)
-    middle = format_rate(estimate["packetrate_pps"], required.metric)
+    cold = estimate["cold"]
+    middle = format_rate(cold["packetrate_pps"], required.metric)
     only = "only " if decision is Decision.FAILED else ""
     text = (
-        f"{only}{least} at the pessimistic end of the estimate of {middle}, {needed} required; "
-        "estimates are no guarantees"
+        f"{only}{least} at the pessimistic end of the estimate of {middle} ({_assumed(cold)}), "
+        f"{needed} required; estimates are not guarantees"
     )
     if decision is not Decision.UNDECIDED:
         return text
     return f"undecided: {text}; not all paths were looked at ({estimate['stopped']})"
+
+
+def _assumed(time: RatedTime) -> str:
+    """Return the three assumptions of an estimated rate: entries, caches, receiving."""
+    entries = time["entries"]
+    words = f"{int(entries):,} entries in maps" if entries.isdigit() else f"{entries} maps"
+    return f"{words}, {time['caches']} caches, receiving and sending excluded"
 
 
 def _wanted(required: Requirement) -> str:

@@ -44,6 +44,9 @@ def _table(document: ModelDocument, *, varied: bool) -> Iterator[str]:
     if calls:
         yield f"calls = {json.dumps(calls)}"
         yield f"found = {json.dumps(_hits(document))}"
+        size = _entry_bytes(document)
+        if size is not None:
+            yield f"entry_bytes = {size}"
     yield f"smape = {model['errors']['smape']:.4f}"
     if model["held_out"] is not None:
         yield f"held_out_smape = {model['held_out']['smape']:.4f}"
@@ -94,6 +97,25 @@ def _calls(document: ModelDocument) -> list[str]:
         return []
     helpers = _BY_KEY if _hits(document) else _BY_KEY[:1]
     return [f"{helper}.{types}" for helper in helpers]
+
+
+_HEADER, _POINTER = 64, 8
+"""Bytes that the kernel keeps beside an element of a hash map, and of a per-CPU array, as
+`Room::of` in `crates/estimate/src/code.rs` has them."""
+
+
+def _entry_bytes(document: ModelDocument) -> int | None:
+    """Return the memory of an element of the measured map in bytes; None for tries.
+
+    A look-up in a trie also gets longer because the trie gets deeper.
+    """
+    fixed = document["fixed"]
+    value = int(fixed.get("value_bytes", 0))
+    if document["kind"] == "table-array":
+        return value + (_POINTER if fixed.get("map") == "percpu_array" else 0)
+    if document["kind"] == "table-exact":
+        return int(fixed.get("key_bytes", 0)) + value + _HEADER
+    return None
 
 
 def _hits(document: ModelDocument) -> bool:

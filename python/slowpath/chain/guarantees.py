@@ -250,8 +250,8 @@ def _estimate(target: str, before: Result, after: Result, about: list[str]) -> G
     return {
         **_unknown(target, "ns", "", about),
         "guaranteed": False,
-        "before": both[0]["program_ns"] if both[0] else None,
-        "after": both[1]["program_ns"] if both[1] else None,
+        "before": both[0]["warm"]["ns"] if both[0] else None,
+        "after": both[1]["warm"]["ns"] if both[1] else None,
         "reasons": list(dict.fromkeys([*_reasons(before, after), *why])),
         "assumptions": _assumptions(before, after),
     }

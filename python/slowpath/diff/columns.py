@@ -9,7 +9,7 @@ import math
 from typing import Literal, NamedTuple
 
 from slowpath.bounds.report_rates import format_cycles
-from slowpath.core.schema.derived import is_count, is_found
+from slowpath.core.schema.derived import TIMES, is_count, is_found
 from slowpath.core.schema.rates import as_metric, format_apart, format_rate
 from slowpath.core.schema.results import Result
 from slowpath.diff.pairs import Pair
@@ -18,8 +18,6 @@ Value = float | str | None
 Change = Literal["better", "worse", "same", "new", "gone", "unknown"]
 """The change of a guarantee; `unknown` if a side has no guarantee."""
 
-ESTIMATED = "estimated_ns"
-"""Name of the column with the estimated time, which is not guaranteed."""
 NUMBERS = (
     "bitrate",
     "packetrate",
@@ -28,7 +26,7 @@ NUMBERS = (
     "instructions",
     "memory_accesses",
     "min_packet_size",
-    ESTIMATED,
+    *TIMES,
 )
 """Quantities with columns in every comparison; some targets add further quantities."""
 TEXTS = ("verdict", "bottleneck", "error")
@@ -81,7 +79,7 @@ def make_row(pair: Pair) -> Row:
         a, b = old.get(name), new.get(name)
         values |= {f"{name}_a": a, f"{name}_b": b, f"{name}_diff": None, f"{name}_pct": None}
         if a is not None and b is not None:
-            if name == ESTIMATED and not pair.same_machine:
+            if name in TIMES and not pair.same_machine:
                 continue
             values[f"{name}_diff"] = b - a
             values[f"{name}_pct"] = _percent(a, b)
@@ -115,7 +113,7 @@ def numbers_of(result: Result) -> dict[str, float | None]:
     elif profile is not None:
         numbers |= {f"{name.replace(' ', '_')}_cycles": c for name, c in profile["cost"].items()}
     if result["estimate"] is not None:
-        numbers[ESTIMATED] = result["estimate"]["ns"]
+        numbers |= {name: result["estimate"][name.removesuffix("_ns")]["ns"] for name in TIMES}  # type: ignore[literal-required]
     if is_found(guarantee) and result["paths"]:
         numbers["min_packet_size"] = result["paths"][0]["min_packet_size"]
     return numbers

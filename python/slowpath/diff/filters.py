@@ -11,9 +11,9 @@ from operator import eq, ge, gt, le, lt, ne
 from pathlib import PurePath
 from typing import NamedTuple
 
+from slowpath.core.schema.derived import TIMES
 from slowpath.core.schema.rates import parse_rate
 from slowpath.diff.columns import (
-    ESTIMATED,
     NAMES,
     NOT_AVAILABLE,
     NUMBERS,
@@ -314,7 +314,7 @@ def missing_reason(row: Row, column: str) -> str:
     failed = [name for name, r in (("OLD", old), ("NEW", new)) if r["error"] is not None]
     if failed:
         return f"{' and '.join(failed)} could not be analysed"
-    if column.startswith(ESTIMATED):
+    if column.startswith(TIMES):
         without = [name for name, r in (("OLD", old), ("NEW", new)) if r["estimate"] is None]
         if without:
             return f"there is no estimate of {' and '.join(without)}"

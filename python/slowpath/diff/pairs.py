@@ -112,7 +112,9 @@ class Pair(NamedTuple):
         old, new = (None if side is None else side["estimate"] for side in self)
         if old is None or new is None:
             return False
-        return all(old[key] == new[key] for key in ("machine", "date", "entries"))
+        keys = ("machine", "date", "foreign_cpu")
+        same = all(old[key] == new[key] for key in keys)  # type: ignore[literal-required]
+        return same and old["cold"]["entries"] == new["cold"]["entries"]
 
     @property
     def names(self) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
+from slowpath.bounds.report_path import entries_words
 from slowpath.bounds.report_rates import format_cycles
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import cost_words, is_found, verdict_of
@@ -105,7 +106,7 @@ def _machines(rows: Sequence[Row]) -> Iterator[str]:
         if old is None or new is None or row.pair.same_machine:
             continue
         one, other = (
-            f"{side['machine']}, measured {side['date']}, {side['entries']} entries in maps"
+            f"{side['machine']}, measured {side['date']}, {entries_words(side['cold'])}"
             for side in (old, new)
         )
         yield f"times of {row.pair.name} are not compared: OLD is for {one}; NEW for {other}"

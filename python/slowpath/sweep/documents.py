@@ -37,11 +37,14 @@ class SweptResult(TypedDict):
     """Reason why the search ended early; null if it did not."""
     assumptions: list[str]
     """Conditions for the result."""
-    estimated_ns: float | None
-    """Estimated time of the slowest path in nanoseconds; null without an estimate."""
-    estimated_low_ns: float | None
-    """Lower end of the interval that contains 90 of 100 measurements."""
-    estimated_high_ns: float | None
+    warm_ns: float | None
+    """Estimated time of the program with few map entries in warm caches, in nanoseconds; null
+    without an estimate."""
+    cold_ns: float | None
+    """Estimated time of the program with full maps in cold caches, or with `--entries`."""
+    cold_low_ns: float | None
+    """Lower end of the interval of `cold_ns` that contains 90 of 100 measurements."""
+    cold_high_ns: float | None
     """Upper end of this interval."""
     error: str | None
     """Reason why there is no result: the source does not compile, or the program cannot be

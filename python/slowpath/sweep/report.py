@@ -26,9 +26,9 @@ _MEASURED = "measured ns"
 _RESULT = ("target", "metric", "packetrate_pps", "bitrate_bps")
 _REST = ("verdict", "bottleneck", "stopped", "error")
 _TIME = ("ns", "low_ns", "high_ns", "program_ns")
-_ESTIMATED = "estimated ns"
-ESTIMATE = ("estimated_ns", "estimated_low_ns", "estimated_high_ns")
-"""Keys of a target's estimated time, and of the ends of its interval."""
+_ESTIMATED = ("warm ns", "cold ns")
+ESTIMATE = ("warm_ns", "cold_ns", "cold_low_ns", "cold_high_ns")
+"""Keys of a target's estimated times, and of the ends of the interval with cold caches."""
 
 
 def text_report(sweep: Sweep) -> Iterator[Line]:
@@ -49,10 +49,10 @@ def _table(sweep: Sweep) -> Iterator[Line]:
         result["target"]
         for program in programs
         for result in program["results"]
-        if result["estimated_ns"] is not None
+        if result["cold_ns"] is not None
     }
     columns = [*names, *(["program"] if several else []), *_columns(first, estimating), ""]
-    right = {*names, _MEASURED, _ESTIMATED, *(_heading(one) for one in first["results"])}
+    right = {*names, _MEASURED, *_ESTIMATED, *(_heading(one) for one in first["results"])}
     rows = [_row(one, names, notes, estimating, several=several) for one in programs]
     yield from grid(columns, rows, right=right, margin="")
     for note in notes_of(notes.texts):
@@ -70,7 +70,7 @@ def _columns(program: SweptProgram, estimating: Set[str]) -> Iterator[str]:
         yield _heading(result)
         yield "exact"
         if result["target"] in estimating:
-            yield _ESTIMATED
+            yield from _ESTIMATED
         if as_metric(result["metric"]) is not None:
             yield "bottleneck"
     if program["measured"] is not None:
@@ -104,7 +104,8 @@ def _cells(result: SweptResult, estimating: Set[str]) -> Iterator[str]:
     yield "not analysed" if verdict is None else guaranteed_text(result)
     yield "" if verdict is None else _EXACT[verdict]
     if result["target"] in estimating:
-        yield "" if result["estimated_ns"] is None else f"{result['estimated_ns']:.1f}"
+        for time in (result["warm_ns"], result["cold_ns"]):
+            yield "" if time is None else f"{time:.0f}"
     if as_metric(metric) is not None:
         yield result["bottleneck"] or ""
 
@@ -243,14 +244,16 @@ def _values(program: SweptProgram) -> Iterator[tuple[str, str, tuple[float, floa
             continue
         unit, scale = (metric_words(result["metric"]), 1) if rate is None else _UNITS[rate]
         yield unit, result["target"], (value / scale,) * 3
-        middle, low, high = (result[name] for name in ESTIMATE)  # type: ignore[literal-required]
-        if middle is not None:
-            yield "ns", f"estimated by {result['target']}", (middle, low, high)
+        warm, *cold = (result[name] for name in ESTIMATE)  # type: ignore[literal-required]
+        if warm is not None:
+            yield "ns", f"estimated by {result['target']}, warm caches", (warm,) * 3
+            yield "ns", f"estimated by {result['target']}, cold caches", tuple(cold)
     measured = program["measured"]
     if measured is not None and measured["ns"] is not None:
-        value, low, high = measured["ns"], measured["low_ns"], measured["high_ns"]
-        ends = (value if low is None else low, value if high is None else high)
-        yield "ns", "measured in this kernel", (value, *ends)
+        whole, program_ns = measured["ns"], measured["program_ns"] or 0.0
+        ends = (measured["low_ns"], measured["high_ns"])
+        low, high = (program_ns + (whole if end is None else end) - whole for end in ends)
+        yield "ns", "measured in this kernel", (program_ns, low, high)
 
 
 def _panel(axes: "Axes", definition: Definition, lines: dict[str, _Line]) -> None:

@@ -270,9 +270,9 @@ def swept_result(result: Result) -> SweptResult:
     else:
         known["stopped"] = known["stopped"] or estimate["stopped"]
         known["assumptions"] += [f"the estimate holds although {text}" for text in notes]
-        known["estimated_ns"] = estimate["ns"]
-        known["estimated_low_ns"] = estimate["low_ns"]
-        known["estimated_high_ns"] = estimate["high_ns"]
+        known["warm_ns"], known["cold_ns"] = estimate["warm"]["ns"], estimate["cold"]["ns"]
+        known["cold_low_ns"] = estimate["cold"]["low_ns"]
+        known["cold_high_ns"] = estimate["cold"]["high_ns"]
     return known
 
 
@@ -288,9 +288,10 @@ def unknown(target: str, metric: str, reason: str | None) -> SweptResult:
         "bottleneck": None,
         "stopped": None,
         "assumptions": [],
-        "estimated_ns": None,
-        "estimated_low_ns": None,
-        "estimated_high_ns": None,
+        "warm_ns": None,
+        "cold_ns": None,
+        "cold_low_ns": None,
+        "cold_high_ns": None,
         "error": reason,
     }
 

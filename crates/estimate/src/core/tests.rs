@@ -1,4 +1,5 @@
 use super::*;
+use crate::growth::Occupancy;
 use proptest::prelude::*;
 use slowpath_target::Target;
 use std::fmt::Write as _;
@@ -58,7 +59,7 @@ fn cycles(path: &Path) -> f64 {
 }
 
 fn cycles_on(timing: &Timing, path: &Path) -> f64 {
-    let flow = path.time(timing, 1);
+    let flow = path.time(timing, Occupancy::Few);
     assert_eq!(flow.parts.iter().sum::<u64>(), flow.iteration - flow.empty);
     (flow.iteration - flow.empty) as f64 / 1000.0
 }
@@ -119,7 +120,7 @@ fn calls_take_what_is_known_of_them() {
     assert_eq!(with("[\"map_lookup_elem.hash\",8,false]"), 64.25);
     assert_eq!(with("[\"map_lookup_elem.hash\",8,true]"), 44.25);
     let unknown = path(&[call], "[\"redirect\",0,null]");
-    let flow = unknown.time(&timing(), 1);
+    let flow = unknown.time(&timing(), Occupancy::Few);
     assert_eq!((flow.iteration - flow.empty, flow.unknown), (50_250, vec![0]));
 }
 
@@ -223,21 +224,22 @@ fn a_key_in_pieces_makes_its_call_wait() {
 
 #[test]
 fn a_look_up_in_an_empty_trie_reads_no_key() {
-    let with = |call: &str, entries| {
+    let with = |call: &str, occupancy| {
         let steps = [
             "[\"store\",[10,1],null,false,null,null]".to_owned(),
             "[\"call\",[],0,false,[0,true],0]".to_owned(),
         ];
-        let flow = path(&steps, call).time(&pipelined(), entries);
+        let flow = path(&steps, call).time(&pipelined(), occupancy);
         flow.iteration
     };
     let misses = "[\"map_lookup_elem.lpm_trie\",8,true]";
     let hits = "[\"map_lookup_elem.lpm_trie\",8,false]";
     // Loading the key in pieces takes 10 cycles.
-    assert_eq!(with(misses, 1) - with(misses, 0), 10_000);
-    assert_eq!(with(hits, 1), with(hits, 0));
+    let one = Occupancy::Entries(1);
+    assert_eq!(with(misses, one) - with(misses, Occupancy::Few), 10_000);
+    assert_eq!(with(hits, one), with(hits, Occupancy::Few));
     let hash = "[\"map_lookup_elem.hash\",8,true]";
-    assert_eq!(with(hash, 1), with(hash, 0));
+    assert_eq!(with(hash, one), with(hash, Occupancy::Few));
 }
 
 #[test]
@@ -273,7 +275,7 @@ fn jumps_are_hidden_while_fetching_is_ahead() {
 #[test]
 fn the_same_path_takes_the_same_time_each_time() {
     let one = chain("load", 500, true);
-    assert_eq!(one.time(&timing(), 1), one.time(&timing(), 1));
+    assert_eq!(one.time(&timing(), Occupancy::Few), one.time(&timing(), Occupancy::Few));
 }
 
 /// Valid and invalid numbers, with which tests replace numbers in a target description.
@@ -321,7 +323,13 @@ proptest! {
     fn whatever_a_description_says_there_are_times_or_it_is_refused(
         changes in prop::collection::vec(
             (any::<prop::sample::Index>(), prop::sample::select(&NUMBERS[..])), 1..6),
-        entries in prop::sample::select(vec![0, 1, 2, 1000, u64::from(u32::MAX)]),
+        occupancy in prop::sample::select(vec![
+            Occupancy::Few,
+            Occupancy::Full,
+            Occupancy::Entries(1),
+            Occupancy::Entries(1000),
+            Occupancy::Entries(u64::MAX),
+        ]),
     ) {
         let Ok(target) = Target::parse(&changed(&changes), "x.toml") else { return Ok(()) };
         let timing = target.timing.unwrap();
@@ -336,12 +344,13 @@ proptest! {
         let named: Vec<String> =
             calls.iter().map(|name| format!("[\"{name}\",4294967295,null]")).collect();
         for path in [path(&steps, &named.join(",")), chain("load", 50, true), chain("alu", 50, false)] {
-            let flow = path.time(&timing, entries);
+            let flow = path.time(&timing, occupancy);
             prop_assert!(flow.iteration >= flow.empty);
             prop_assert!(timing.picoseconds(flow.iteration) < u64::MAX);
         }
+        let full = crate::code::with_maps(&[("hash", u32::MAX, u32::MAX), ("array", 2, 1)]);
         for name in calls {
-            crate::picoseconds(&format!("call.{name}"), &timing, entries);
+            crate::picoseconds(&format!("call.{name}"), &timing, &full, occupancy);
         }
     }
 }

@@ -135,7 +135,7 @@ fn what_is_printed_is_known_from_texts_on_the_stack() {
 
 #[test]
 fn calls_say_what_they_are_of() {
-    let call = |name: &str| Call { name: name.to_owned(), bytes: 0, zero: None, capacity: None };
+    let call = |name: &str| Call { name: name.to_owned(), bytes: 0, zero: None, room: None };
     for (name, parts) in [
         ("ktime_get_ns", ("ktime_get_ns", None, None)),
         ("map_lookup_elem.hash", ("map_lookup_elem", Some("hash"), None)),

@@ -3,31 +3,37 @@
 
 use super::lines;
 use crate::frontend::Lifted;
-use crate::result::{Amount, PathEstimate, Profile};
-use slowpath_estimate::{Call, Code, Flow, Growth, Path};
+use crate::result::{Amount, PathEstimate, Profile, Time};
+use slowpath_estimate::{Call, Code, Flow, Growth, Occupancy, Path};
 use slowpath_exec::ArcId;
 use slowpath_search::Unrolled;
 use slowpath_target::Timing;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Column name of the estimated time in tables of costs.
-const NS: &str = "ns";
+/// Column name of the estimated time in warm caches, in tables of costs.
+const WARM_NS: &str = "warm_ns";
+/// Column name of the estimated time in cold caches, in tables of costs.
+const COLD_NS: &str = "cold_ns";
 
 pub(crate) struct Estimator<'a> {
     pub timing: &'a Timing,
     pub code: &'a Code,
-    /// Number of entries that estimated times assume in each map that has room for them. With 0, a
-    /// map has only the entries that a path needs.
-    pub entries: u64,
+    /// Number of entries in maps that times in cold caches assume.
+    pub cold: Occupancy,
+    /// CPU for which times are estimated, if it is of another family than the target's machine.
+    pub foreign_cpu: Option<&'a str>,
 }
 
-/// A path of a program, with its estimated time.
+/// A path of a program, with its estimated times.
 pub(crate) struct Estimated {
-    /// The estimated time, with values that are computed from it, as reports show it.
+    /// The estimated times, with values that are computed from them, as reports show them.
     pub estimate: PathEstimate,
-    /// Estimated time in picoseconds, for comparisons.
-    pub picoseconds: u64,
-    flow: Flow,
+    /// Estimated time in cold caches, in picoseconds, for comparisons.
+    pub cold_picoseconds: u64,
+    /// Time of an iteration of the test-run loop without a program, in picoseconds.
+    pub loop_picoseconds: u64,
+    warm: Flow,
+    cold: Flow,
     insns: Vec<u32>,
     /// Names of helper calls on the path whose time was not measured.
     unknown: BTreeSet<String>,
@@ -46,23 +52,24 @@ impl Estimated {
         estimator: &Estimator<'_>,
         path: &[ArcId],
     ) -> Estimated {
-        let &Estimator { timing, code, entries } = estimator;
+        let &Estimator { timing, code, cold: occupancy, .. } = estimator;
         let classes = &lifted.program.cost_classes;
         let class = |id: usize| classes.get(id).map_or("", String::as_str);
         let events = || lines::events(unrolled, path);
         let path = Path::new(code, events().map(|e| (e.insn.0, class(e.class.index()))));
-        let flow = path.time(timing, entries);
-        // At least 1 ps, so that the rate is finite even if the target description makes everything
-        // free.
-        let picoseconds = timing.picoseconds(flow.iteration).max(1);
-        let part = |thousandths: u64| ns(picoseconds) * thousandths as f64 / 1000.0;
-        let (low_ns, high_ns) = (part(timing.error.low), part(timing.error.high));
+        let warm = path.time(timing, Occupancy::Few);
+        // Independent work can hide in the shadow of slower calls, but never shortens a path.
+        let mut cold = path.time(timing, occupancy);
+        if cold.iteration < warm.iteration {
+            cold = warm.clone();
+        }
         let unknown: BTreeSet<String> =
-            flow.unknown.iter().map(|&call| of_helper(&path.calls()[call])).collect();
+            warm.unknown.iter().map(|&call| of_helper(&path.calls()[call])).collect();
+        let footprint = path.footprint(occupancy);
         let mut flat = BTreeSet::new();
         let mut outside = BTreeSet::new();
         for call in path.calls() {
-            match call.growth(timing, entries) {
+            match call.growth(timing, occupancy, footprint) {
                 Growth::Unknown => {
                     flat.insert(of_helper(call));
                 }
@@ -72,16 +79,19 @@ impl Estimated {
                 Growth::None | Growth::Known { .. } => {}
             }
         }
+        let error = timing.error;
+        let warm_time = estimator.time(&warm, (error.low, error.high));
+        let cold_time = if code.has_no_rooms() {
+            warm_time.clone()
+        } else {
+            estimator.cold_time(&cold, &warm_time)
+        };
         Estimated {
-            estimate: PathEstimate {
-                ns: ns(picoseconds),
-                low_ns,
-                high_ns,
-                program_ns: ns(timing.picoseconds(flow.iteration - flow.empty)),
-                packetrate_pps: 1e12 / picoseconds as f64,
-            },
-            picoseconds,
-            flow,
+            estimate: PathEstimate { warm: warm_time, cold: cold_time },
+            cold_picoseconds: timing.picoseconds(cold.iteration),
+            loop_picoseconds: timing.picoseconds(warm.empty),
+            warm,
+            cold,
             insns: events().map(|event| event.insn.0).collect(),
             unknown,
             unmodelled_growth: flat,
@@ -94,13 +104,13 @@ impl Estimated {
         let timing = estimator.timing;
         let about = ns(timing.picoseconds(timing.unknown_call));
         let unknown = self.unknown.iter().map(|call| {
-            format!("estimates: nobody has measured {call}; a call is taken to need {about:.0} ns")
+            format!("estimates: {call} was not measured; each call counts as {about:.0} ns")
         });
         let flat = self.unmodelled_growth.iter().map(|call| {
-            format!("estimates: no model says what entries do to {call}; nothing is added")
+            format!("estimates: no model has the effect of map entries on {call}; none is added")
         });
         let outside = self.outside_measured_range.iter().map(|(call, (fewest, most))| {
-            format!("estimates: {call} was measured with {fewest} to {most} entries only")
+            format!("estimates: {call} was measured with {fewest} to {most} entries of this size")
         });
         unknown.chain(flat).chain(outside).collect()
     }
@@ -108,12 +118,24 @@ impl Estimated {
     /// Adds estimated times to the profile of the path: for its instructions, source lines, and
     /// programs of a chain.
     pub fn add_to(&self, profile: &mut Profile, lifted: &Lifted, timing: &Timing) {
+        for (column, flow) in [(WARM_NS, &self.warm), (COLD_NS, &self.cold)] {
+            self.add_column(profile, lifted, timing, (column, flow));
+        }
+    }
+
+    fn add_column(
+        &self,
+        profile: &mut Profile,
+        lifted: &Lifted,
+        timing: &Timing,
+        (column, flow): (&str, &Flow),
+    ) {
         let mut parts: BTreeMap<u32, u64> = BTreeMap::new();
-        for (&insn, &part) in self.insns.iter().zip(&self.flow.parts) {
+        for (&insn, &part) in self.insns.iter().zip(&flow.parts) {
             *parts.entry(insn).or_default() += part;
         }
         // Rounds the start and end of each part, so that the parts add up.
-        let mut until = self.flow.empty;
+        let mut until = 0;
         let mut amount = |cycles: u64| {
             let began = timing.picoseconds(until);
             until += cycles;
@@ -122,9 +144,11 @@ impl Estimated {
         let fraction = |picoseconds| Amount::Fraction(ns(picoseconds));
         let mut by_line = vec![0; profile.lines.len()];
         let mut by_program: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut whole = 0;
         for insn in &mut profile.instructions {
             let part = amount(parts.get(&insn.instruction).copied().unwrap_or(0));
-            insn.cost.insert(NS.to_owned(), fraction(part));
+            whole += part;
+            insn.cost.insert(column.to_owned(), fraction(part));
             if let Some(program) = lifted.member(insn.instruction) {
                 *by_program.entry(program).or_default() += part;
             }
@@ -133,15 +157,51 @@ impl Estimated {
             }
         }
         for (line, part) in profile.lines.iter_mut().zip(by_line) {
-            line.cost.insert(NS.to_owned(), fraction(part));
+            line.cost.insert(column.to_owned(), fraction(part));
         }
         for program in &mut profile.programs {
             let part = by_program.get(program.program.as_str()).copied().unwrap_or(0);
-            program.cost.insert(NS.to_owned(), fraction(part));
+            program.cost.insert(column.to_owned(), fraction(part));
         }
-        let empty = timing.picoseconds(self.flow.empty);
-        profile.overhead.insert(NS.to_owned(), fraction(empty));
-        profile.cost.insert(NS.to_owned(), fraction(self.picoseconds));
+        profile.overhead.insert(column.to_owned(), fraction(0));
+        profile.cost.insert(column.to_owned(), fraction(whole));
+    }
+}
+
+impl Estimator<'_> {
+    /// Returns the time of the program itself in cold caches. `warm` is its time in warm caches,
+    /// whose interval is at most as high.
+    fn cold_time(&self, flow: &Flow, warm: &Time) -> Time {
+        let (timing, error) = (self.timing, self.timing.error);
+        let program = timing.picoseconds(flow.iteration.saturating_sub(flow.empty)).max(1);
+        let part = |thousandths: u64| ns(program) * thousandths as f64 / 1000.0;
+        let foreign = self.foreign_cpu.is_some();
+        let low = if foreign { error.cold_low.min(error.foreign_low) } else { error.cold_low };
+        let high = if foreign { error.cold_high.max(error.foreign_high) } else { error.cold_high };
+        let offset = ns(timing.picoseconds(error.cold_offset));
+        Time {
+            ns: ns(program),
+            low_ns: part(low).min(warm.low_ns),
+            high_ns: (part(high) + offset).max(warm.high_ns),
+        }
+    }
+
+    /// Returns the time of the program itself. `low` and `high` are the ends of the interval of a
+    /// test run, in thousandths of its time.
+    fn time(&self, flow: &Flow, (low, high): (u64, u64)) -> Time {
+        let timing = self.timing;
+        let (run, empty) = (timing.picoseconds(flow.iteration), timing.picoseconds(flow.empty));
+        // At least 1 ps, so that the rate is finite even if the target description makes everything
+        // free.
+        let program = run.saturating_sub(empty).max(1);
+        let part = |time: u64, thousandths: u64| ns(time) * thousandths as f64 / 1000.0;
+        let beyond_loop = |end: f64| (end - ns(empty)).max(0.0);
+        let (mut low_ns, mut high_ns) = (beyond_loop(part(run, low)), beyond_loop(part(run, high)));
+        if self.foreign_cpu.is_some() {
+            low_ns = low_ns.min(part(program, timing.error.foreign_low));
+            high_ns = high_ns.max(part(program, timing.error.foreign_high));
+        }
+        Time { ns: ns(program), low_ns, high_ns }
     }
 }
 

@@ -18,6 +18,13 @@ fn every_description_is_built_in() {
     let mut names: Vec<_> = files.map(|file| file.path().with_extension("")).collect();
     names.sort();
     let names: Vec<_> = names.iter().filter_map(|path| path.file_name()?.to_str()).collect();
-    assert_eq!(names, Target::builtin_names());
+    let aliases = ["linux-xdp"]; // stands for this machine's CPU, and is that of Zen 4 here
+    let built_in = Target::builtin_names().iter().copied();
+    assert_eq!(names, built_in.filter(|name| !aliases.contains(name)).collect::<Vec<_>>());
+    let [alias, zen4] = ["linux-xdp", "linux-xdp-zen4"].map(|name| {
+        let target = Target::builtin(name).expect("listed").expect("parses");
+        Target { name: String::new(), ..target }
+    });
+    assert_eq!(alias.timing, zen4.timing);
     assert!(Target::builtin("no-such-card").is_none());
 }

@@ -25,6 +25,11 @@ fn read_model(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Fitte
     let calls = table.strings("calls", problems).unwrap_or_default();
     let calls = calls.into_iter().map(str::to_owned).collect();
     let found = table.flag("found", problems).unwrap_or(true);
+    let entry_bytes = optional_number(&mut table, "entry_bytes", problems);
+    if entry_bytes.is_some_and(|bytes| bytes < 1.0) {
+        let what = format!("`{}` must be 1 or more", table.key("entry_bytes"));
+        problems.error(table.span(), what);
+    }
     let error = number(&mut table, "smape", problems);
     let held_out = optional_number(&mut table, "held_out_smape", problems);
     for (key, share) in [("smape", error), ("held_out_smape", held_out)] {
@@ -46,6 +51,7 @@ fn read_model(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Fitte
         description,
         parameter,
         calls,
+        entry_bytes,
         found,
         error,
         held_out,

@@ -15,6 +15,13 @@ use std::ops::RangeInclusive;
 const CLOCK_HZ: RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
 const PROGRAMS: RangeInclusive<u64> = 0..=1_000_000;
 const ENTRIES: RangeInclusive<u64> = 1..=4096;
+/// Interval of estimates in cold caches if a description states none, in thousandths.
+const USUAL_COLD: (u64, u64) = (280, 1300);
+/// Time added to the upper end in cold caches if a description states none, in thousandths of a
+/// cycle.
+const USUAL_COLD_OFFSET: u64 = 64_000;
+/// Interval of estimates for CPUs of other families if a description states none, in thousandths.
+const USUAL_FOREIGN: (u64, u64) = (400, 2500);
 /// Number of decimal places of a number of cycles that are kept.
 const DIGITS: u32 = 3;
 /// Maximum number of cycles that a description can state, in thousandths. No call takes longer, and
@@ -166,15 +173,23 @@ fn read_calls(table: &Table<'_>, problems: &mut Problems<'_>) -> BTreeMap<String
 fn read_error(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<ErrorTiming> {
     let low = cycles(&mut table, "low", problems);
     let high = cycles(&mut table, "high", problems);
+    let mut other = |key, usual| optional_cycles(&mut table, key, problems).unwrap_or(usual);
+    let (usual_low, usual_high) = USUAL_COLD;
+    let (cold_low, cold_high) = (other("cold_low", usual_low), other("cold_high", usual_high));
+    let cold_offset = other("cold_offset_cycles", USUAL_COLD_OFFSET);
+    let (usual_low, usual_high) = USUAL_FOREIGN;
+    let foreign_low = other("foreign_low", usual_low);
+    let foreign_high = other("foreign_high", usual_high);
     let at = table.span();
     table.finish(problems);
     let (low, high) = (low?, high?);
-    if low > 1000 || high < 1000 {
+    let ends = [(low, high), (cold_low, cold_high), (foreign_low, foreign_high)];
+    if ends.iter().any(|&(low, high)| low > 1000 || high < 1000) {
         let what = "`timing.error`: `low` is at most 1, and `high` at least 1".to_owned();
         problems.error(at, what);
         return None;
     }
-    Some(ErrorTiming { low, high })
+    Some(ErrorTiming { low, high, cold_low, cold_high, cold_offset, foreign_low, foreign_high })
 }
 
 fn read_calibration(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Calibration> {

@@ -36,6 +36,7 @@ fn fitted(segments: Vec<Segment>) -> Fitted {
     Fitted {
         description: "d".into(),
         parameter: "x".into(),
+        entry_bytes: None,
         calls: Vec::new(),
         found: true,
         error: 0.0,

@@ -145,10 +145,9 @@ def _exact(experiment: Experiment, settings: ParameterValues) -> Tables:
     yield from _tables(settings, found)
 
 
-def _array(_experiment: Experiment, settings: ParameterValues) -> Tables:
-    value = _value(settings)
-    found = range(numeric_value(settings, "entries"))
-    yield "table", [{"key": _little(at, 4), "value": value} for at in found]
+def _array(_experiment: Experiment, _settings: ParameterValues) -> Tables:
+    # All elements of an array exist; their values, which are 0, do not change the path.
+    yield "table", []
 
 
 def _lpm(experiment: Experiment, settings: ParameterValues) -> Tables:

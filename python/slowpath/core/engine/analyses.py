@@ -31,7 +31,8 @@ class Options(NamedTuple):
     paths: int | None = 1  # None: all
     mtu: int | None = None  # bytes of the longest packet, without frame check; None: any
     receive: str | None = None  # receiving environment; None: any device
-    entries: int | None = None  # entries in each map that has room for them; None: one
+    entries: int | None = None  # entries in maps, for times in cold caches; None: full maps
+    foreign_cpu: str | None = None  # CPU of another family than the machine of the target
     deadline_seconds: float | None = None
     memory_bytes: int | None = None  # limit of the process; None: share of free memory, or none
     assume: str | None = None  # content of the file of `--assume`

@@ -67,16 +67,19 @@ def flow_of(text: str) -> Flow:
         raise ValueError(str(problem)) from None
 
 
-def nanoseconds(flows: Sequence[Flow], target: Target, entries: int = 1) -> list[float]:
+def nanoseconds(
+    flows: Sequence[Flow], target: Target, entries: int = 1, bytes_: int | None = None
+) -> list[float]:
     """Estimate the time of each path on a target, in nanoseconds per run.
 
     Runs are repeated in a loop, as the kernel does. Each map is assumed to have `entries` entries;
-    0 stands for only those that the path needs, as in a witness.
+    0 stands for only those that the path needs, as in a witness. Packets access `bytes_` bytes of
+    map elements, or all of them.
 
     Raises:
         InputError: if the target has no time estimates.
     """
     try:
-        return _core.nanoseconds(list(flows), target, entries)
+        return _core.nanoseconds(list(flows), target, entries, bytes_)
     except _core.Error as problem:
         raise InputError(target.name, str(problem)) from None

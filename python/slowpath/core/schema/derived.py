@@ -36,6 +36,8 @@ def cost_words(component: str, metric: str) -> str:
 
     For a count metric, it is the name of the component alone.
     """
+    if component in TIMES:
+        return component.replace("_", " ")
     return component if as_metric(metric) is None else f"{component} cycles"
 
 
@@ -51,8 +53,10 @@ def refusal_text(refusal: Refusal) -> str:
     return place + "; ".join(filter(None, (refusal["reason"], refusal["hint"])))
 
 
-NANOSECONDS = "ns"
-"""Key of the estimated time in dictionaries of costs."""
+WARM_NS, COLD_NS = "warm_ns", "cold_ns"
+"""Keys of the estimated times in dictionaries of costs: few map entries in warm caches, and many in
+cold caches."""
+TIMES = (WARM_NS, COLD_NS)
 _OF_ESTIMATES = "estimates: "
 """Prefix of notes about estimates."""
 
@@ -133,13 +137,13 @@ def main_component(result: Result) -> str | None:
     """Return the component of the device that determines the guarantee; None without a guarantee.
 
     For rates, it is the slowest component on the path; for counts, the counted component. If there
-    is an estimate, it is the estimated time (`NANOSECONDS`).
+    is an estimate, it is the estimated time in cold caches (`COLD_NS`).
     """
     guarantee, profile = result["guarantee"], result["profile"]
     if guarantee is None or profile is None or not profile["cost"]:
         return None
-    if result["estimate"] is not None and NANOSECONDS in profile["cost"]:
-        return NANOSECONDS
+    if result["estimate"] is not None and COLD_NS in profile["cost"]:
+        return COLD_NS
     if is_count(result):
         return counted(profile["cost"], result["metric"])[0]
     rates = guarantee["components"] or {}

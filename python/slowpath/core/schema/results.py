@@ -50,8 +50,9 @@ class Bound(TypedDict):
     whole value is null."""
 
 
-class Estimate(TypedDict):
-    """Estimated time of the slowest path on one core of a machine."""
+class RatedTime(TypedDict):
+    """Estimated time of a program for a packet, with its rate and the three assumptions of the
+    rate."""
 
     ns: float
     """Nanoseconds per packet."""
@@ -59,10 +60,29 @@ class Estimate(TypedDict):
     """Lower end of the interval that contains 90 of 100 measurements."""
     high_ns: float
     """Upper end of the interval that contains 90 of 100 measurements."""
-    program_ns: float
-    """Nanoseconds that the program adds to the kernel's loop, a part of `ns`."""
     packetrate_pps: float
-    """Packets per second on one core without other work, excluding receiving and sending."""
+    """Packets per second on one core that does nothing else."""
+    entries: str
+    """Entries in each map: `few`, `full`, or a number (`--entries`) for maps with room for as many.
+    Packets are spread over all entries."""
+    caches: str
+    """State of the caches, `warm` or `cold`: whether they contain all map entries of all
+    packets."""
+    receiving: str
+    """Part of receiving, redirecting and sending in the time: `excluded`."""
+
+
+class Estimate(TypedDict):
+    """Estimated time of the slowest path on one core of a machine. Each end is that of the path
+    that is slowest there."""
+
+    warm: RatedTime
+    """Estimate with few map entries in warm caches."""
+    cold: RatedTime
+    """Estimate with many map entries in caches that are too small for them."""
+    loop_ns: float
+    """Nanoseconds that the kernel's loop for test runs adds to each run in `slowpath measure`. It
+    is not a part of the other numbers."""
     machine: str
     """Machine whose experiments calibrate the estimate."""
     date: str
@@ -70,9 +90,9 @@ class Estimate(TypedDict):
     doubt: str | None
     """Reason why the calibration is too poor to be the default of its machine. Null if it is good
     enough, or does not state its quality."""
-    entries: int
-    """Number of entries that the estimate assumes in each map that has room for them (`--entries`).
-    Packets are spread over the entries."""
+    foreign_cpu: str | None
+    """CPU for which the estimate holds with a wider interval, because it is of another family than
+    the machine. Null if the estimate is for the machine."""
     candidates: int
     """Number of paths whose time was estimated. They are the slowest paths by the sum of the times
     of their instructions and calls."""
@@ -85,9 +105,8 @@ Amount = float
 """Amount of one component of a cost: cycles, or a count."""
 
 
-class PathEstimate(TypedDict):
-    """Estimated time of a path on one core, in the kernel's loop for test runs, with all data in
-    the caches. `slowpath measure` measures the same quantity."""
+class Time(TypedDict):
+    """Estimated time of a program for a packet, with its interval."""
 
     ns: float
     """Nanoseconds per packet."""
@@ -95,10 +114,16 @@ class PathEstimate(TypedDict):
     """Lower end of the interval that contains 90 of 100 measurements."""
     high_ns: float
     """Upper end of the interval that contains 90 of 100 measurements."""
-    program_ns: float
-    """Nanoseconds that the program adds to the kernel's loop, a part of `ns`."""
-    packetrate_pps: float
-    """Packets per second on one core without other work, excluding receiving and sending."""
+
+
+class PathEstimate(TypedDict):
+    """Estimated time of a path on one core. It is the program's own time: receiving, redirecting
+    and sending packets are not included."""
+
+    warm: Time
+    """Time with few map entries, all data in warm caches."""
+    cold: Time
+    """Time with many map entries in caches that are too small for them."""
 
 
 class PathLine(TypedDict):
