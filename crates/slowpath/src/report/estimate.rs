@@ -170,7 +170,7 @@ impl Estimated {
 
 impl Estimator<'_> {
     /// Returns the time of the program itself in cold caches. `warm` is its time in warm caches,
-    /// whose interval is at most as high.
+    /// whose interval is at most as high as this one.
     fn cold_time(&self, flow: &Flow, warm: &Time) -> Time {
         let (timing, error) = (self.timing, self.timing.error);
         let program = timing.picoseconds(flow.iteration.saturating_sub(flow.empty)).max(1);
@@ -181,7 +181,7 @@ impl Estimator<'_> {
         let offset = ns(timing.picoseconds(error.cold_offset));
         Time {
             ns: ns(program),
-            low_ns: part(low).min(warm.low_ns),
+            low_ns: part(low).max(warm.low_ns),
             high_ns: (part(high) + offset).max(warm.high_ns),
         }
     }
