@@ -394,8 +394,8 @@ def estimate_lines(result: Result) -> Iterator[Line]:
     else:
         yield labelled("estimated", f"{_rated(warm)}; few map entries, warm caches", "bold")
         yield labelled("", f"{_rated(cold)}; {entries_words(cold)}, cold caches", "bold")
-    loop = f"the loop of `slowpath measure` ({format_ns(estimate['loop_ns'])})"
-    yield labelled("", f"program only: without receiving, redirecting, sending, {loop}")
+    loop = f"loop of test runs ({format_ns(estimate['loop_ns'])})"
+    yield labelled("", f"without receiving, redirecting, sending, and without the {loop}")
     yield labelled("", one_line(f"on {estimate['machine']}, measured {estimate['date']}"))
     if estimate["foreign_cpu"] is not None:
         yield labelled("", one_line(f"wider intervals: this CPU is {estimate['foreign_cpu']}"))
