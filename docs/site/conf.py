@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 NAVIGATION = {
-    "Tutorials": ["tutorials/*", "cookbook"],
+    "Tutorials": ["tutorials/xdp", "tutorials/*"],
     "How-to": [
         *(f"how-to/{name}" for name in ("bound", "compare", "ci", "sweep", "many-programs")),
         "how-to/*",
