@@ -43,7 +43,7 @@ class Fact(TypedDict):
     established: list[SourceLine]
     """Source lines of earlier programs that establish the fact."""
     assumed: bool
-    """True if no program establishes the fact and `--assume` states it for packets that arrive at
+    """True if no program establishes the fact and `--fact` states it for packets that arrive at
     the first program."""
     if_there: NotRequired[bool]
     """True if packets can be too short to have these bytes; the fact then holds for packets that
@@ -349,7 +349,7 @@ class VerifyReport(Document):
     content, under the `assumptions`. `differ`: they behave differently for the `counterexample`, as
     a run in the concrete interpreter confirmed. `undecided`: neither was shown."""
     facts: list[str]
-    """Assumed facts about packets (`--assume`). With a `place`, they hold for packets that arrive
+    """Assumed facts about packets (`--fact`). With a `place`, they hold for packets that arrive
     at the first program of the chain."""
     place: str | None
     """Program of a chain that both programs replace (`--chain`), for packets that pass the programs

@@ -3,7 +3,7 @@
 A guarantee counts the work of one program for packets that reach it in the chain. There are two
 kinds of targets. If a target runs BPF instructions directly, the whole chain is analysed, and only
 the work of this program counts. If programs are compiled for the target, the program is analysed
-alone, under the facts about packets that arrive. If `--assume` or `--maps` is given, both
+alone, under the facts about packets that arrive. If `--fact` or `--maps` is given, both
 guarantees hold only for the assumed packets and the given content of maps.
 """
 

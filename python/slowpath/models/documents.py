@@ -161,4 +161,4 @@ class FitDocument(Document):
     model: FittedModel
     """Model that was derived from the measurements."""
     predictions: list[Predicted] | None
-    """With `--predict`, a prediction for each row of that file; null otherwise."""
+    """With `--query`, a prediction for each row of that file; null otherwise."""
