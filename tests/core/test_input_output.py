@@ -78,7 +78,7 @@ def test_commands_take_folders(folder: Path, command: str) -> None:
     run = slowpath(command, "programs", "--format", "json", cwd=folder.parent)
     assert run.returncode == 0, run.stderr
     document = json.loads(run.stdout)
-    entries = document["results" if command == "bound" else "objects"]
+    entries = document["results"]
     assert {one["file"] for one in entries} == {
         f"programs/{name}" for name in ALL if name.endswith(".o")
     }
