@@ -18,17 +18,19 @@ from pathlib import Path
 
 import numpy as np
 
-from slowpath.contention.memory.evaluation import Protocol, evaluate
+from slowpath.contention.memory.evaluation import Protocol, evaluate_all
+from slowpath.contention.memory.folds import Trainings, relative
 from slowpath.contention.memory.intervals import conformal
-from slowpath.contention.memory.recipes import Recipe, fit_stage
+from slowpath.contention.memory.recipes import Recipe
 from slowpath.contention.memory.selection import (
+    candidates,
     candidates_and_baselines,
     errors_of,
-    relative,
     select,
 )
 from slowpath.contention.model import rows_of
 from slowpath.contention.reading import read_memory
+from slowpath.core.jobs.local_pool import LocalPool
 
 MEMORY, SLOMO = "memory-train.csv", "slomo-train.csv"
 
@@ -42,9 +44,8 @@ def nested(files: list[str], models: list[Recipe | None], repetitions: int) -> N
     first = len(read_memory(files[:1]).rows)
     print(f"\n{' + '.join(Path(file).name for file in files)}, {repetitions} repetitions")
     print("model                 MAPE    +-  median  <=10 %  covered  width   ends   by file")
-    for recipe in models:
-        started = time.monotonic()
-        found = evaluate(recipe, rows_of(profile), Protocol(repetitions))
+    started = time.monotonic()
+    for found in evaluate_all(models, rows_of(profile), Protocol(repetitions), LocalPool()):
         by_file = [found.relative_errors[:, :first].mean()]
         if found.relative_errors.shape[1] > first:
             by_file.append(found.relative_errors[:, first:].mean())
@@ -53,24 +54,25 @@ def nested(files: list[str], models: list[Recipe | None], repetitions: int) -> N
             f"{found.name:20} {100 * found.errors.mape:5.2f}  {100 * found.errors.standard_error:4.2f}"
             f"  {100 * found.errors.median:6.2f}  {100 * found.errors.within_10:6.0f}"
             f"  {100 * found.coverage:7.0f}  {100 * found.width:5.0f}  {ends}"
-            f"   {' '.join(f'{100 * one:.2f}' for one in by_file)}"
-            f"   ({time.monotonic() - started:.0f} s)",
+            f"   {' '.join(f'{100 * one:.2f}' for one in by_file)}",
             flush=True,
         )
         if found.chosen:
             print(f"  chosen in folds: {found.chosen}", flush=True)
+    print(f"({time.monotonic() - started:.0f} s)", flush=True)
 
 
 def transfer(folder: Path) -> None:
     """Print the errors of models that were trained on one published table and predict the other."""
     one, two = (rows_of(read_memory([str(folder / name)])) for name in (MEMORY, SLOMO))
-    chosen = select(one).recipe
+    trainings = Trainings(one)
+    chosen = select(trainings, candidates(one)).recipe
     print(f"\nlearnt from {MEMORY}, asked for {SLOMO}; chosen: {chosen.name}")
     print("model                 MAPE  mean error  covered")
     for recipe in candidates_and_baselines(one):
-        stage = fit_stage(recipe, one)
+        stage = trainings.stage(recipe)
         predicted = stage.log_throughput(two.columns)
-        low, high = conformal(stage, one).interval(two.columns, 0.9)
+        low, high = conformal(stage, trainings).interval(two.columns, 0.9)
         logs = np.log(two.throughput)
         errors = errors_of(relative(np.exp(predicted), two.throughput))
         mean = float(np.mean(np.exp(predicted) / two.throughput - 1))

@@ -2,7 +2,8 @@
 """Compare the CPU time of contention commands with that of another build, or of importing NumPy.
 
 Commands run in turns, so that other load on the machine affects both sides: `train` on a table, then
-`predict` and `diagnose` from its model. Medians of their user and system time are compared.
+`predict` and `diagnose` from its model; with `--evaluate` also `evaluate`, for one memory table.
+Medians of their user and system time are compared.
 """
 
 import argparse
@@ -29,11 +30,15 @@ def main() -> None:
     )
     options.add_argument("--other", help="the `slowpath` of another build (default: NumPy alone)")
     options.add_argument("--repeat", type=int, default=5, help="turns (default: %(default)s)")
+    options.add_argument("--evaluate", action="store_true", help="also time `evaluate`")
     options.add_argument("--traffic", default=TRAFFIC[1], help="(default: %(default)s)")
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         print(f"{'':10}{'median, CPU s':>15}{'other':>8}{'ratio':>8}")
-        for name, words in commands(chosen.table, chosen.traffic, Path(folder)):
+        timed = commands(chosen.table, chosen.traffic, Path(folder))
+        if chosen.evaluate:
+            timed = [*timed, ("evaluate", ("evaluate", *chosen.table))]
+        for name, words in timed:
             compare(name, words, chosen.other, chosen.repeat)
 
 

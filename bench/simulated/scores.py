@@ -18,9 +18,9 @@ from simulated.kept import Kept
 from simulated.probed import CACHE, Scores, Set, scores
 from simulated.profiled import QUIET, any_traffic, drawn, levels, memory_alone, profile
 from slowpath.contention.memory.features import Columns, Rows, cache_misses
+from slowpath.contention.memory.folds import Trainings, grouped_folds, relative
 from slowpath.contention.memory.intervals import conformal
 from slowpath.contention.memory.recipes import RECIPES, fit_stage
-from slowpath.contention.memory.selection import grouped_folds, relative
 from slowpath.contention.model import rows_of
 from slowpath.contention.reading import read_memory
 
@@ -158,7 +158,7 @@ def errors(profiled: Profiled, probes: Probes) -> figures.Row:
             predicted = np.exp(stage.log_throughput(tests.columns))
             error[held_out] = relative(predicted, tests.throughput)
             if name in WITH_INTERVALS:
-                low, high = conformal(stage, known).interval(tests.columns, CONFIDENCE)
+                low, high = conformal(stage, Trainings(known)).interval(tests.columns, CONFIDENCE)
                 logs = np.log(tests.throughput)
                 covered[held_out] = (low <= logs) & (logs <= high)
         found[name] = 100 * float(error.mean())

@@ -22,10 +22,10 @@ from contention_tables import (
 )
 from slowpath.contention import saved
 from slowpath.contention.columns import MemoryProfile, Query
-from slowpath.contention.memory.evaluation import FOLDS, Protocol, evaluate
+from slowpath.contention.memory.evaluation import Protocol, evaluate
 from slowpath.contention.memory.features import Rows
+from slowpath.contention.memory.folds import FOLDS, grouped_folds, groups
 from slowpath.contention.memory.recipes import RECIPES, Recipe, fit_stage
-from slowpath.contention.memory.selection import grouped_folds, groups
 from slowpath.contention.model import Profiles, choose, learn
 from slowpath.contention.model import rows_of as memory_rows
 from slowpath.contention.options import read_traffic
@@ -352,7 +352,7 @@ def test_every_recipe_can_be_saved(tables: Tables, tmp_path: Path) -> None:
     memory = read_memory([tables.memory])
     query = read_query(tables.query, memory, accelerator=True)
     file = tmp_path / "any.model.json"
-    for name in ("average", "monotone-pressure", "segments"):
+    for name in ("average", "falling-pressure", "monotone-pressure", "segments"):
         profiles = Profiles(memory, read_accelerator(tables.regex), read_own_contention(tables.own))
         model = learn(profiles, choose(memory, RECIPES[name]), "pipeline", 2)
         file.write_text(saved.written(model))

@@ -9,16 +9,14 @@ from numpy.typing import NDArray
 from contention_tables import columns, profile, throughput
 from slowpath.contention.memory.evaluation import Protocol, evaluate
 from slowpath.contention.memory.features import SETS, cache_misses, columns_of, features
+from slowpath.contention.memory.folds import Trainings, grouped_folds, groups, relative
 from slowpath.contention.memory.intervals import TOGETHER, conformal, range_of
 from slowpath.contention.memory.recipes import RECIPES, fit_stage, training_key
 from slowpath.contention.memory.selection import (
     candidates,
     candidates_and_baselines,
     errors_of,
-    grouped_folds,
-    groups,
     held_out_ends,
-    relative,
     select,
 )
 from slowpath.contention.model import rows_of
@@ -141,9 +139,10 @@ def test_the_same_rows_make_the_same_stage() -> None:
         assert (one == two).all()
 
 
-def test_more_contention_never_helps_where_that_is_promised() -> None:
+@pytest.mark.parametrize("name", ["falling-pressure", "monotone-pressure"])
+def test_more_contention_never_helps_where_that_is_promised(name: str) -> None:
     here = profile(40, noise=0.1)
-    stage = fit_stage(RECIPES["monotone-pressure"], rows_of(here))
+    stage = fit_stage(RECIPES[name], rows_of(here))
     of = {name: np.full(50, values[0]) for name, values in here.columns.items()}
     of["l2crd"] = np.geomspace(1e5, 1e9, 50)
     of["wss_mb"] = np.full(50, 9.0)
@@ -156,7 +155,7 @@ def test_more_contention_never_helps_where_that_is_promised() -> None:
 def test_the_best_on_held_out_rows_is_selected() -> None:
     here = profile(30)
     tried = [RECIPES[name] for name in ("ridge-counters", "process-plain", "published")]
-    found = select(rows_of(here), tried)
+    found = select(Trainings(rows_of(here)), tried)
     assert found.recipe.name == min(found.scores, key=lambda one: one.overall).recipe
     assert found.recipe.name == "process-plain"
     assert [one.recipe for one in found.scores] == [one.name for one in tried]
@@ -170,12 +169,12 @@ def test_the_race_leaves_scores_of_what_is_left_as_they_are() -> None:
     here = rows_of(profile(30))
     names = ("process-plain", "constant", "process-table", "average", "ridge-pressure")
     tried = [RECIPES[name] for name in names]
-    found = select(here, tried)
+    found = select(Trainings(here), tried)
     left = [one for one in found.scores if one.beyond is not None]
     assert {"process-plain"} <= {one.recipe for one in left} < set(names)
     assert "constant" not in {one.recipe for one in left}
     for one in left:
-        assert select(here, [RECIPES[one.recipe]]).scores == (one,)
+        assert select(Trainings(here), [RECIPES[one.recipe]]).scores == (one,)
     assert found.recipe.name in {one.recipe for one in left}
 
 
@@ -188,12 +187,10 @@ def test_members_that_see_the_same_learn_once() -> None:
     counted = rows_of(profile(12))
     of = {name: counted.columns[name] for name in ("flow_count", "packet_size_bytes")}
     scored = counted._replace(columns={**of, "score": np.arange(12.0)})
-    one, other = (RECIPES[name].members[0] for name in ("boosted-accesses", "boosted-pressure"))
+    one, other = (RECIPES[name].members[0] for name in ("trees-accesses", "trees-pressure"))
     assert training_key(one, scored) == training_key(other, scored)
     assert training_key(one, counted) != training_key(other, counted)
-    assert training_key(one, scored) != training_key(
-        RECIPES["monotone-pressure"].members[0], scored
-    )
+    assert training_key(one, scored) != training_key(RECIPES["falling-pressure"].members[0], scored)
 
 
 def test_recipes_that_see_devices_are_for_rows_that_have_them() -> None:
@@ -227,7 +224,7 @@ def test_intervals_have_new_rows_as_often_as_they_say(recipe: str, profiles: int
     inside = []
     for seed in range(profiles):
         here = profile(40, seed, noise=0.05)
-        made = conformal(fit_stage(RECIPES[recipe], rows_of(here)), rows_of(here))
+        made = conformal(fit_stage(RECIPES[recipe], rows_of(here)), Trainings(rows_of(here)))
         there = columns(30, 1000 + seed)
         low, high = made.interval(there, 0.9)
         logs = np.log(throughput(there, 0.05, 5000 + seed))
@@ -249,7 +246,7 @@ def test_intervals_are_as_wide_as_the_recipe_is_unsure() -> None:
     widths = {}
     for recipe in ("ridge-pressure", "process-plain"):
         stage = fit_stage(RECIPES[recipe], rows_of(here))
-        made = conformal(stage, rows_of(here))
+        made = conformal(stage, Trainings(rows_of(here)))
         low, high = made.interval(near, 0.9)
         spread = stage.spread(near)
         widths[recipe] = np.ptp(high - low) / np.median(high - low)

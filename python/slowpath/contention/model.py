@@ -15,6 +15,7 @@ from slowpath.contention.columns import (
 )
 from slowpath.contention.composition import Pattern, Reason
 from slowpath.contention.memory.features import CACHE_MB, Columns, Rows
+from slowpath.contention.memory.folds import Trainings
 from slowpath.contention.memory.intervals import (
     Conformal,
     Range,
@@ -23,7 +24,7 @@ from slowpath.contention.memory.intervals import (
     residual_quantile,
 )
 from slowpath.contention.memory.recipes import Kernels, MemoryStage, Recipe, fit_stage
-from slowpath.contention.memory.selection import Score, select
+from slowpath.contention.memory.selection import Progress, Score, candidates, no_progress, select
 from slowpath.core.arrays import Floats
 
 _UNKNOWN = 9.0
@@ -95,13 +96,16 @@ def rows_of(memory: MemoryProfile) -> Rows:
     return Rows(memory.columns, memory.throughput, memory.origin.cache_mb or CACHE_MB)
 
 
-def choose(memory: MemoryProfile, recipe: Recipe | None = None) -> ModelChoice:
+def choose(
+    memory: MemoryProfile, recipe: Recipe | None = None, progress: Progress = no_progress
+) -> ModelChoice:
     """Choose the memory model with the least error on held-out rows.
 
     With `recipe`, evaluate only that recipe and choose it.
     """
     rows = rows_of(memory)
-    found = select(rows, None if recipe is None else [recipe])
+    tried = candidates(rows) if recipe is None else [recipe]
+    found = select(Trainings(rows), tried, progress)
     end_errors = np.concatenate([*found.end_errors.values(), np.empty(0)])
     return ModelChoice(found.recipe, found.scores, end_errors)
 
@@ -127,7 +131,9 @@ def learn(
     waits = None if co_runs is None or queues > 1 else waits_by(co_runs)
     rows = rows_of(memory)
     first, folds = (None, None) if not known else (known[0], known[1:])
-    stage = fit_stage(choice.recipe, rows, first)
+    trainings = Trainings(rows)
+    recipe = choice.recipe
+    stage = trainings.stage(recipe) if first is None else fit_stage(recipe, rows, first)
     return FunctionModel(
         memory,
         accelerator,
@@ -136,7 +142,7 @@ def learn(
         queues,
         choice,
         stage,
-        conformal(stage, rows, folds),
+        conformal(stage, trainings, folds),
         range_of(memory.columns),
         None if accelerator is None else fit_request_time(accelerator),
         co_runs=None if waits is None else co_runs,

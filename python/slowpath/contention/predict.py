@@ -1,6 +1,5 @@
 """Runs the commands `slowpath contention predict` and `evaluate`."""
 
-import gc
 from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_error, write_text
 from slowpath.core.pictures import check_picture
-from slowpath.core.terminal import note, shows_progress, tell
+from slowpath.core.terminal import note
 
 if TYPE_CHECKING:
     from slowpath.contention.columns import Query
@@ -190,9 +189,6 @@ def _warn(query: "Query", found: "Predictions") -> None:
         )
 
 
-_CLEAR = "\r\x1b[K"
-
-
 def run(given: Namespace, reporter: Reporter) -> ExitCode:
     """Run the command `slowpath contention evaluate`.
 
@@ -232,28 +228,17 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def _evaluated(given: Namespace, rows: "Rows", names: Sequence[str]) -> "list[Evaluated]":
-    from slowpath.contention.memory.evaluation import Protocol
-    from slowpath.contention.memory.evaluation import evaluate as measure
+    from slowpath.contention.memory.evaluation import Protocol, evaluate_all
     from slowpath.contention.memory.recipes import RECIPES
     from slowpath.contention.memory.selection import candidates_and_baselines
+    from slowpath.contention.progress import interruptible
+    from slowpath.core.jobs.local_pool import LocalPool
 
     protocol = Protocol(given.repetitions, given.confidence / 100)
-    live = shows_progress()
     recipes = (
         [RECIPES[name] for name in names] if names else [*candidates_and_baselines(rows), None]
     )
-    found = []
-    for recipe in recipes:
-        name = "chosen" if recipe is None else recipe.name
-
-        def progress(done: int, count: int, name: str = name) -> None:
-            gc.collect()  # main.py disables automatic collection; each fold leaves cycles
-            if done == 1:
-                gc.freeze()  # later collections skip modules, which are most objects
-            if live:
-                tell(f"{_CLEAR}{name}: fold {done + 1} of {count}")
-
-        found.append(measure(recipe, rows, protocol, progress))
-    if live:
-        tell(_CLEAR)
-    return found
+    # One recipe takes less time than the start of processes.
+    pool = LocalPool(1 if len(recipes) == 1 else None)
+    with interruptible("evaluating") as line:
+        return evaluate_all(recipes, rows, protocol, pool, line.show)

@@ -114,6 +114,7 @@ def learned(
     from slowpath.contention.methods import widening
     from slowpath.contention.model import choose, learn
     from slowpath.contention.prediction import choose_pattern, detect_pattern
+    from slowpath.contention.progress import interruptible
 
     profiles, mixes = _measured(tables)
     memory = profiles.memory
@@ -122,7 +123,9 @@ def learned(
         # Report errors in request times before the slow choice of the model.
         fit_request_time(profiles.accelerator)
     recipe = None if given.recipe is None else RECIPES[read_recipe(given.recipe)]
-    model = learn(profiles, choose(memory, recipe), queues=given.queues or 1)
+    with interruptible("training") as line:
+        choice = choose(memory, recipe, line.show)
+    model = learn(profiles, choice, queues=given.queues or 1)
     found = None if mixes is None else detect_pattern(model, mixes)
     by_profile = None if declared is None else declared.pattern
     pattern, reason = choose_pattern(given.pattern, by_profile, found)

@@ -6,26 +6,34 @@ the training, the intervals. So the errors of `chosen` are those of new rows for
 include the optimism of picking the best of many recipes.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import gc
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from slowpath.contention.memory.features import Rows
+from slowpath.contention.memory.folds import FOLDS, Trainings, grouped_folds, groups, relative
 from slowpath.contention.memory.intervals import conformal
-from slowpath.contention.memory.recipes import Recipe, fit_stage
+from slowpath.contention.memory.recipes import Recipe
 from slowpath.contention.memory.selection import (
     Errors,
+    Progress,
+    candidates,
     end_errors,
     errors_of,
-    grouped_folds,
-    groups,
-    relative,
+    no_progress,
     select,
 )
-from slowpath.core.arrays import Floats
+from slowpath.core.arrays import Floats, Mask
+from slowpath.core.errors import UnavailableError
+from slowpath.core.jobs.local_pool import LocalPool
+from slowpath.core.jobs.pool import Pool, PoolObserver, StopRequested, Unfinished
 
-FOLDS = 10
+_FEW_FOLDS = 5
+"""Number of folds for the intervals of published baselines, whose training takes longest."""
 _SEEDS = 1000
 """Offset of random seeds, so that folds differ from the inner folds of a selection."""
 
@@ -45,10 +53,6 @@ class Evaluated(NamedTuple):
     high: Floats
 
 
-Progress = Callable[[int, int], None]
-"""Callback for progress; its arguments are the number of finished folds and of all folds."""
-
-
 class Protocol(NamedTuple):
     """Settings of a cross-validation."""
 
@@ -57,33 +61,130 @@ class Protocol(NamedTuple):
     recipes: Sequence[Recipe] | None = None  # candidates of the selection; None: all suitable
 
 
-def evaluate(
-    recipe: Recipe | None,
+def evaluate(recipe: Recipe | None, rows: Rows, protocol: Protocol) -> Evaluated:
+    """Evaluate a memory model in this process; see `evaluate_all`."""
+    [only] = evaluate_all([recipe], rows, protocol, LocalPool(1))
+    return only
+
+
+def evaluate_all(
+    recipes: Sequence[Recipe | None],
     rows: Rows,
     protocol: Protocol,
-    progress: Progress = lambda _done, _all: None,
-) -> Evaluated:
-    """Evaluate a memory model by nested cross-validation.
+    pool: Pool,
+    progress: Progress = no_progress,
+) -> list[Evaluated]:
+    """Evaluate memory models by nested cross-validation.
 
-    If `recipe` is None, evaluate the choice among all models.
+    None stands for the choice among all models. In each outer fold, all models share trainings.
+
+    Raises:
+        UnavailableError: if worker processes die in each attempt.
     """
-    count = len(rows.throughput)
-    predicted, low, high = np.zeros((3, protocol.repetitions, count))  # logarithms
-    choices = dict[str, int]()
     folds = [
-        (seed, held_out)
+        _Fold(seed, held_out)
         for seed in range(protocol.repetitions)
         for held_out in grouped_folds(groups(rows.columns), FOLDS, _SEEDS + seed)
     ]
-    for done, (seed, held_out) in enumerate(folds):
-        progress(done, len(folds))
-        known, unseen = rows.where(~held_out), rows.where(held_out)
-        one = recipe or select(known, protocol.recipes).recipe
-        choices[one.name] = choices.get(one.name, 0) + 1
-        stage = fit_stage(one, known)
-        predicted[seed, held_out] = stage.log_throughput(unseen.columns)
-        ends = conformal(stage, known).interval(unseen.columns, protocol.confidence)
-        low[seed, held_out], high[seed, held_out] = ends
+    parts = [None, *folds]
+    observer = PoolObserver(look=lambda done: progress(done / len(parts)))
+    common = _Common(recipes, rows, protocol)
+    results = list[_Part]()
+    for one in pool.each(_evaluate_part, common, parts, observer):
+        if isinstance(one, Unfinished):
+            raise UnavailableError(pool.lost)
+        results.append(one)
+    ends, by_fold = results[0].ends, [one.predicted for one in results[1:]]
+    return [
+        _evaluated(recipe, rows, end, list(zip(folds, predicted, strict=True)))
+        for recipe, end, *predicted in zip(recipes, ends, *by_fold, strict=True)
+    ]
+
+
+class _Fold(NamedTuple):
+    """A fold of one repetition of the outer cross-validation."""
+
+    repetition: int
+    held_out: Mask
+
+
+class _Predicted(NamedTuple):
+    """Predictions for the held-out rows of an outer fold, as logarithms of throughput."""
+
+    chosen: str
+    middle: Floats
+    low: Floats
+    high: Floats
+
+
+class _Part(NamedTuple):
+    """Results of a part of the evaluation, by recipe: errors at ends, or predictions of a fold."""
+
+    ends: Sequence[Errors | None] = ()
+    predicted: Sequence[_Predicted] = ()
+
+
+class _Common(NamedTuple):
+    """Arguments that all parts of an evaluation share."""
+
+    recipes: Sequence[Recipe | None]
+    rows: Rows
+    protocol: Protocol
+
+
+def _evaluate_part(common: _Common, fold: _Fold | None, _stop: StopRequested) -> _Part:
+    """Return the predictions of a fold; without a fold, the errors at ends.
+
+    Warnings of scikit-learn are suppressed: they concern the quality of a model, as the errors do.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if fold is None:
+            whole = Trainings(common.rows)
+            recipes = common.recipes
+            return _Part(
+                ends=[None if one is None else _ends(end_errors(one, whole)) for one in recipes]
+            )
+        found = _Part(predicted=_predictions(common, fold.held_out))
+    if not gc.isenabled():  # by main.py; trees of scikit-learn leave cycles
+        gc.collect()
+    return found
+
+
+def _predictions(common: _Common, held_out: Mask) -> list[_Predicted]:
+    """Return the predictions of each recipe for held-out rows; recipes share trainings."""
+    recipes, rows, protocol = common
+    trainings, unseen = Trainings(rows.where(~held_out)), rows.where(held_out).columns
+    tried = protocol.recipes
+    if tried is None:
+        tried = candidates(trainings.rows)
+    found = []
+    for recipe in recipes:
+        tried = protocol.recipes
+        one = (
+            recipe
+            or select(trainings, candidates(trainings.rows) if tried is None else tried).recipe
+        )
+        stage = trainings.stage(one)
+        folds = _FEW_FOLDS if one.baseline else FOLDS
+        intervals = conformal(stage, trainings, count=folds)
+        low, high = intervals.interval(unseen, protocol.confidence)
+        found.append(_Predicted(one.name, stage.log_throughput(unseen), low, high))
+    return found
+
+
+def _evaluated(
+    recipe: Recipe | None,
+    rows: Rows,
+    ends: Errors | None,
+    parts: Sequence[tuple[_Fold, _Predicted]],
+) -> Evaluated:
+    """Collect the predictions of all folds for a recipe, and summarise their errors."""
+    repetitions = 1 + max(fold.repetition for fold, _ in parts)
+    predicted, low, high = np.zeros((3, repetitions, len(rows.throughput)))  # logarithms
+    for (repetition, held_out), one in parts:
+        predicted[repetition, held_out] = one.middle
+        low[repetition, held_out], high[repetition, held_out] = one.low, one.high
     errors = relative(np.exp(predicted), rows.throughput)
     logs = np.log(rows.throughput)
     return Evaluated(
@@ -91,8 +192,8 @@ def evaluate(
         errors_of(errors),
         float(((low <= logs) & (logs <= high)).mean()),
         float(np.median(np.expm1(high - low))),
-        None if recipe is None else _ends(end_errors(recipe, rows).values()),
-        choices if recipe is None else None,
+        ends,
+        dict(Counter(one.chosen for _, one in parts)) if recipe is None else None,
         errors,
         np.exp(predicted),
         np.exp(low),
@@ -100,6 +201,5 @@ def evaluate(
     )
 
 
-def _ends(errors: Iterable[Floats]) -> Errors | None:
-    parts = list(errors)
-    return errors_of(np.concatenate(parts)) if parts else None
+def _ends(found: Mapping[str, Floats]) -> Errors | None:
+    return errors_of(np.concatenate([*found.values()])) if found else None

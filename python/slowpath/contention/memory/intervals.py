@@ -22,12 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.contention.memory.features import Columns, Rows, columns_of, logarithm
-from slowpath.contention.memory.recipes import Kernels, MemoryStage, fit_stage
-from slowpath.contention.memory.selection import grouped_folds, groups
+from slowpath.contention.memory.features import Columns, columns_of, logarithm
+from slowpath.contention.memory.folds import FOLDS, Trainings, training_folds
+from slowpath.contention.memory.recipes import Kernels, MemoryStage
 from slowpath.core.arrays import Floats, Indices, Mask
-
-_FOLDS = 10
 
 
 class Conformal(NamedTuple):
@@ -46,24 +44,29 @@ class Conformal(NamedTuple):
         return -_upper(margins - predicted, confidence), _upper(predicted + margins, confidence)
 
 
-def conformal(stage: MemoryStage, rows: Rows, known: Sequence[Kernels] | None = None) -> Conformal:
+def conformal(
+    stage: MemoryStage,
+    trainings: Trainings,
+    known: Sequence[Kernels] | None = None,
+    count: int = FOLDS,
+) -> Conformal:
     """Train a memory model for each fold, and compute its residuals on the held-out rows.
 
     Args:
         stage: memory model trained on all rows.
-        rows: the training rows.
+        trainings: trainings on these rows; known ones are not repeated.
         known: kernel parameters of each fold's model from an earlier training.
+        count: number of folds.
 
     Raises:
         ValueError: if `known` does not fit the recipe or the folds.
     """
-    stages, fold = [], np.zeros(len(rows.throughput), dtype=np.intp)
+    rows = trainings.rows
+    folds = training_folds(rows, count)
+    stages = trainings.stages(stage.recipe, folds, known)
+    fold = np.zeros(len(rows.throughput), dtype=np.intp)
     residuals = np.zeros(len(rows.throughput))
-    folds = list(grouped_folds(groups(rows.columns), _FOLDS, 0))
-    kernels = [None] * len(folds) if known is None else known
-    for number, (held_out, kernel) in enumerate(zip(folds, kernels, strict=True)):
-        one = fit_stage(stage.recipe, rows.where(~held_out), kernel)
-        stages.append(one)
+    for number, (held_out, one) in enumerate(zip(folds, stages, strict=True)):
         fold[held_out] = number
         columns = columns_of(rows.columns, held_out)
         errors = np.abs(one.log_throughput(columns) - np.log(rows.throughput[held_out]))

@@ -8,20 +8,30 @@ would return to its mean there, and linear models would extrapolate without limi
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
 
-from slowpath.contention.memory.features import DEVICE_SETS, Columns, Rows, features
+from slowpath.contention.memory.features import (
+    DEVICE_SETS,
+    Columns,
+    Feature,
+    Rows,
+    features,
+)
 from slowpath.contention.memory.learners import (
     LEARNERS,
     UNSURE,
     Learner,
     ProbabilisticLearner,
     kernel_of,
+    near_kernel,
     with_kernel,
 )
-from slowpath.core.arrays import Floats
+from slowpath.core.arrays import Floats, Mask
+
+if TYPE_CHECKING:
+    from slowpath.contention.memory.trees import BoostedTrees
 
 Target = Literal["throughput", "log throughput"]
 
@@ -45,6 +55,7 @@ class Recipe(NamedTuple):
     words: str  # description
     members: tuple[Member, ...]
     baseline: bool = False  # published method, never chosen
+    retired: bool = False  # of older versions, whose models can still be read
 
     @property
     def devices(self) -> bool:
@@ -53,13 +64,17 @@ class Recipe(NamedTuple):
 
 
 _PUBLISHED = "boosted as published"
-_TREES, _MONOTONE = "boosted", "monotone"
+_TREES, _FALLING = "trees", "falling trees"
 _SMOOTH, _ROUGH = "smooth process", "rough process"
 
 
 def _recipe(name: str, words: str, learner: str, *features: str) -> Recipe:
     traffic, contention = features
     return Recipe(name, words, (Member(learner, traffic, contention),))
+
+
+def _retired(name: str, words: str, learner: str, *features: str) -> Recipe:
+    return _recipe(name, words, learner, *features)._replace(retired=True)
 
 
 def _baseline(name: str, words: str, learner: str, *features: str) -> Recipe:
@@ -90,14 +105,10 @@ RECIPES: Mapping[str, Recipe] = {
         _baseline(
             "published", "boosted trees, raw counters (the paper)", _PUBLISHED, "flows", "raw"
         ),
-        _recipe("boosted-accesses", "boosted trees, cache accesses", _TREES, "flows", "accesses"),
-        _recipe("boosted-pressure", "boosted trees, cache misses", _TREES, "flows", "pressure"),
-        _recipe(
-            "monotone-accesses", "monotone trees, cache accesses", _MONOTONE, "flows", "accesses"
-        ),
-        _recipe(
-            "monotone-pressure", "monotone trees, cache misses", _MONOTONE, "flows", "pressure"
-        ),
+        _recipe("trees-accesses", "boosted trees, cache accesses", _TREES, "flows", "accesses"),
+        _recipe("trees-pressure", "boosted trees, cache misses", _TREES, "flows", "pressure"),
+        _recipe("falling-accesses", "monotone trees, accesses", _FALLING, "flows", "accesses"),
+        _recipe("falling-pressure", "monotone trees, misses", _FALLING, "flows", "pressure"),
         _recipe("process-counters", "Gaussian process, counters", _SMOOTH, "flows", "counters"),
         _recipe(
             "process-kind", "Gaussian process, accesses, IPC", _SMOOTH, "flows", "accesses, kind"
@@ -111,10 +122,15 @@ RECIPES: Mapping[str, Recipe] = {
         _recipe("segments", "lines by segment of flows, misses", "segments", "flows", "pressure"),
         Recipe("average", "mean of four Gaussian processes", _AVERAGED),
         _recipe("ridge-bus", "log-log ridge, misses, bus", "ridge", "flows", "pressure, bus"),
-        _recipe("boosted-bus", "boosted trees, misses, bus", _TREES, "flows", "pressure, bus"),
+        _recipe("trees-bus", "boosted trees, misses, bus", _TREES, "flows", "pressure, bus"),
         _recipe("process-bus", "Gaussian process, bus", _SMOOTH, "flows, table", "pressure, bus"),
         _recipe("process-moved", "the same, accesses", _SMOOTH, "flows, table", "accesses, moved"),
         Recipe("average-bus", "mean of four Gaussian processes, bus", _AVERAGED_BUS),
+        _retired("boosted-accesses", "older boosted trees", "boosted", "flows", "accesses"),
+        _retired("boosted-pressure", "older boosted trees", "boosted", "flows", "pressure"),
+        _retired("boosted-bus", "older boosted trees", "boosted", "flows", "pressure, bus"),
+        _retired("monotone-accesses", "older monotone trees", "monotone", "flows", "accesses"),
+        _retired("monotone-pressure", "older monotone trees", "monotone", "flows", "pressure"),
     )
 }
 """Recipes by name, in the order of evaluation; if several are equally good, the first is chosen."""
@@ -124,7 +140,7 @@ Kernels = Sequence[Floats | None]
 """Kernel parameters of each member of a recipe; None for members without a kernel."""
 
 
-class _Fitted(NamedTuple):
+class Fitted(NamedTuple):
     """A trained member of a recipe."""
 
     member: Member
@@ -139,7 +155,7 @@ class MemoryStage(NamedTuple):
 
     recipe: Recipe
     cache_mb: float
-    fitted: tuple[_Fitted, ...]
+    fitted: tuple[Fitted, ...]
 
     def log_throughput(self, columns: Columns) -> Floats:
         """Return the predicted logarithm of throughput, by row."""
@@ -176,7 +192,7 @@ def fit_stage(recipe: Recipe, rows: Rows, known: Kernels | None = None) -> Memor
     kernels = [None] * len(recipe.members) if known is None else known
     members = zip(recipe.members, kernels, strict=True)
     return MemoryStage(
-        recipe, rows.cache_mb, tuple(_fit(one, rows, kernel) for one, kernel in members)
+        recipe, rows.cache_mb, tuple(fit_member(one, rows, kernel) for one, kernel in members)
     )
 
 
@@ -187,25 +203,61 @@ def training_key(member: Member, rows: Rows) -> tuple[object, ...]:
     all sets that describe competitors.
     """
     used = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
-    values = tuple((one.values.tobytes(), one.falls) for one in used)
+    values = tuple((one.name, one.values.tobytes(), one.falls) for one in used)
     return member.learner, member.target, values
 
 
-def _fit(member: Member, rows: Rows, known: Floats | None) -> _Fitted:
+def fit_member(
+    member: Member, rows: Rows, known: Floats | None = None, near: "Fitted | None" = None
+) -> Fitted:
+    """Train a member of a recipe on measured rows.
+
+    Args:
+        member: the member to train.
+        rows: the training rows.
+        known: kernel parameters from an earlier training on these rows, to skip the search.
+        near: the same member trained on similar rows, where the search begins.
+
+    Raises:
+        ValueError: if `known` does not fit the member.
+    """
+    varied, x, y = _training_data(member, rows)
+    names = tuple(one.name for one in varied)
+    begin = None if near is None or near.features != names else kernel_of(near.learner)
+    if known is not None:
+        learner = with_kernel(member.learner, known)
+    elif begin is not None:
+        learner = near_kernel(member.learner, begin)
+    else:
+        learner = LEARNERS[member.learner]([one.falls for one in varied] or [False])
+    learner.fit(x, y)
+    return Fitted(member, learner, names, x.min(axis=0), x.max(axis=0))
+
+
+def fit_together(member: Member, rows: Rows, parts: Sequence[Mask]) -> list[Fitted]:
+    """Train a member whose learner is in `learners.TOGETHER` on several parts of the rows."""
+    varied, x, y = _training_data(member, rows)
+    names = tuple(one.name for one in varied)
+    learner = cast(
+        "BoostedTrees", LEARNERS[member.learner]([one.falls for one in varied] or [False])
+    )
+    trained = learner.fit_parts(x, y, np.array(parts))
+    return [
+        Fitted(member, one, names, x[part].min(axis=0), x[part].max(axis=0))
+        for one, part in zip(trained, parts, strict=True)
+    ]
+
+
+def _training_data(member: Member, rows: Rows) -> tuple[list[Feature], Floats, Floats]:
+    """Return the features that vary, their matrix, and the targets."""
     used = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
     varied = [one for one in used if np.ptp(one.values) > 0]
     x = np.column_stack([one.values for one in varied] or [np.zeros(len(rows.throughput))])
-    if known is None:
-        learner = LEARNERS[member.learner]([one.falls for one in varied] or [False])
-    else:
-        learner = with_kernel(member.learner, known)
     logs = member.target == "log throughput"
-    learner.fit(x, np.log(rows.throughput) if logs else rows.throughput)
-    names = tuple(one.name for one in varied)
-    return _Fitted(member, learner, names, x.min(axis=0), x.max(axis=0))
+    return varied, x, np.log(rows.throughput) if logs else rows.throughput
 
 
-def _log_predicted(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats:
+def _log_predicted(fitted: Fitted, columns: Columns, cache_mb: float) -> Floats:
     if not _count(columns):
         return np.empty(0)
     predicted = np.asarray(fitted.learner.predict(_features(fitted, columns, cache_mb)))
@@ -215,7 +267,7 @@ def _log_predicted(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats
 
 
 def _predicted_deviation(
-    fitted: _Fitted, columns: Columns, cache_mb: float
+    fitted: Fitted, columns: Columns, cache_mb: float
 ) -> tuple[Floats, Floats]:
     """Return one regressor's predicted logarithm of throughput, and its standard deviation."""
     if not _count(columns):
@@ -224,7 +276,7 @@ def _predicted_deviation(
     return learner.predict(_features(fitted, columns, cache_mb), return_std=True)
 
 
-def _features(fitted: _Fitted, columns: Columns, cache_mb: float) -> Floats:
+def _features(fitted: Fitted, columns: Columns, cache_mb: float) -> Floats:
     """Return the input features of one regressor, clipped to the range of its training rows."""
     member = fitted.member
     known = features(columns, member.traffic, member.contention, cache_mb)

@@ -1,26 +1,23 @@
 """Chooses the memory model (recipe) that predicts held-out rows best, and measures its errors.
 
-A competitor configuration is often measured several times. A model trained on one of these rows
-knows more about the others than about a new query, so they stay in one fold.
+Cross-validation in ten folds measures the error within the range of the rows. Queries may be
+outside this range, with other or with several competitors. So the ends of each axis are held out,
+too, to measure the error beyond the range; `END_WEIGHT` is its weight.
 
-Random cross-validation measures the error within the range of the rows. Queries may be outside this
-range, with other or with several competitors. So the ends of each axis are held out, too, to
-measure the error beyond the range; `END_WEIGHT` is its weight.
-
-A recipe that is clearly worse than the best one after the first repetition is dropped, as in a race
-(Maron and Moore, "Hoeffding Races", NIPS 1993), here with errors compared row by row. Recipes share
-trained members.
+A recipe that is clearly worse than the best one within the range is dropped before the ends, as in
+a race (Maron and Moore, "Hoeffding Races", NIPS 1993), here with errors compared row by row.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.contention.memory.features import Rows, accesses, columns_of
-from slowpath.contention.memory.recipes import RECIPES, Member, Recipe, fit_stage, training_key
-from slowpath.core.arrays import Floats, Indices, Mask
+from slowpath.contention.memory.features import Rows, accesses
+from slowpath.contention.memory.folds import Trainings, training_folds
+from slowpath.contention.memory.recipes import RECIPES, Recipe
+from slowpath.core.arrays import Floats, Mask
 
 
 class Errors(NamedTuple):
@@ -32,11 +29,6 @@ class Errors(NamedTuple):
     largest: float
     within_5: float  # share of rows with an error of at most 5 %
     within_10: float  # share of rows with an error of at most 10 %
-
-
-def relative(predicted: Floats, measured: Floats) -> Floats:
-    """Return the absolute relative error of predictions: |predicted - measured| / measured."""
-    return np.asarray(np.abs(predicted / measured - 1))
 
 
 def errors_of(errors: Floats | Sequence[Floats]) -> Errors:
@@ -55,37 +47,6 @@ def errors_of(errors: Floats | Sequence[Floats]) -> Errors:
         float((by_row <= 0.05).mean()),  # noqa: PLR2004 - as the name says
         float((by_row <= 0.10).mean()),  # noqa: PLR2004
     )
-
-
-_TRAFFIC = {"flow_count", "packet_size_bytes"}
-_FEWEST = 5
-"""Minimum number of groups: the number of folds in a selection."""
-
-
-def groups(columns: Mapping[str, Floats]) -> Indices:
-    """Return the number of each row's group; rows with equal contention are in the same group.
-
-    If there are too few different values of contention to hold any out, each row is its own group.
-    The rows of such a table differ mainly in their traffic.
-    """
-    contention = [values for name, values in columns.items() if name not in _TRAFFIC]
-    _, group = np.unique(np.column_stack(contention), axis=0, return_inverse=True)
-    if group.max(initial=0) + 1 < _FEWEST:
-        return np.arange(len(group))
-    return np.asarray(group.ravel())
-
-
-def grouped_folds(group: Indices, count: int, seed: int) -> Iterator[Mask]:
-    """Yield a mask of held-out rows for each fold; each group is held out in exactly one fold.
-
-    Folds have about the same number of groups, drawn by `seed`. With fewer than `count` groups,
-    each group is a fold.
-    """
-    known, group = np.unique(group, return_inverse=True)
-    number = len(known)
-    drawn = np.random.default_rng(seed).permutation(number)
-    for fold in range(min(count, number)):
-        yield drawn[group] % count == fold
 
 
 _SHARE = 0.2
@@ -112,8 +73,6 @@ def _axes(columns: Mapping[str, Floats]) -> Iterator[tuple[str, Floats]]:
         yield "accesses", accesses(columns)
 
 
-FOLDS = 5
-REPETITIONS = 2
 END_WEIGHT = 0.25
 CLEARLY = 2.0
 """A recipe is clearly worse if its mean error is larger by this number of standard errors."""
@@ -150,37 +109,55 @@ def candidates(rows: Rows) -> list[Recipe]:
 def candidates_and_baselines(rows: Rows) -> list[Recipe]:
     """Return the recipes to choose from, and the published baselines."""
     devices = bool(np.ptp(rows.columns.get("dma_mb", np.zeros(1))) > 0)
-    return [one for one in RECIPES.values() if one.baseline or one.devices == devices]
+    known = [one for one in RECIPES.values() if not one.retired]
+    return [one for one in known if one.baseline or one.devices == devices]
 
 
-def select(rows: Rows, recipes: Sequence[Recipe] | None = None) -> Selection:
+Progress = Callable[[float], None]
+"""Callback for progress; its argument is the finished share of the work."""
+
+
+def no_progress(_share: float) -> None:
+    """Ignore progress."""
+
+
+def select(
+    trainings: Trainings, recipes: Sequence[Recipe], progress: Progress = no_progress
+) -> Selection:
     """Choose the recipe with the least error on held-out rows.
 
-    The same rows give the same result. If `recipes` is None, all suitable ones are candidates.
+    The same rows give the same result.
     """
-    tried = candidates(rows) if recipes is None else recipes
-    held_out = _HeldOut(rows)
-    first = [held_out.errors(recipe, FOLDS, 0) for recipe in tried]
-    clear = _clearly_worse(first)
+    first = list[Floats]()
+    for recipe in recipes:
+        progress(len(first) / len(recipes) / 2)
+        first.append(_errors(trainings, recipe))
     scores, ends = [], list[Mapping[str, Floats]]()
-    for recipe, errors, worse in zip(tried, first, clear, strict=True):
-        if worse:
-            scores.append(Score(recipe.name, float(errors.mean()), None))
-            ends.append({})
-            continue
-        repeated = [held_out.errors(recipe, FOLDS, seed) for seed in range(1, REPETITIONS)]
-        end = held_out.end_errors(recipe)
+    clear = _clearly_worse(first)
+    for recipe, errors, worse in zip(recipes, first, clear, strict=True):
+        progress((1 + len(ends) / len(recipes)) / 2)
+        end = {} if worse else end_errors(recipe, trainings)
         beyond = float(np.mean([one.mean() for one in end.values()])) if end else None
-        scores.append(Score(recipe.name, float(np.mean([errors, *repeated])), beyond))
+        scores.append(Score(recipe.name, float(errors.mean()), beyond))
         ends.append(end)
     left = [at for at, worse in enumerate(clear) if not worse]
     best = min(left, key=lambda at: scores[at].overall)
-    return Selection(tried[best], tuple(scores), ends[best])
+    return Selection(recipes[best], tuple(scores), ends[best])
 
 
-def end_errors(recipe: Recipe, rows: Rows) -> Mapping[str, Floats]:
+def _errors(trainings: Trainings, recipe: Recipe) -> Floats:
+    """Return the relative error of each row, predicted by training on other groups of rows."""
+    folds = training_folds(trainings.rows)
+    errors = np.zeros(len(trainings.rows.throughput))
+    for held_out, found in zip(folds, trainings.errors(recipe, folds), strict=True):
+        errors[held_out] = found
+    return errors
+
+
+def end_errors(recipe: Recipe, trainings: Trainings) -> Mapping[str, Floats]:
     """Return the relative errors for the rows at each end of an axis, trained on all others."""
-    return _HeldOut(rows).end_errors(recipe)
+    ends = dict(held_out_ends(trainings.rows.columns))
+    return dict(zip(ends, trainings.errors(recipe, list(ends.values())), strict=True))
 
 
 def _clearly_worse(errors: Sequence[Floats]) -> list[bool]:
@@ -192,43 +169,3 @@ def _clearly_worse(errors: Sequence[Floats]) -> list[bool]:
 def _clearly_larger(differences: Floats) -> bool:
     spread = float(differences.std(ddof=1)) if len(differences) > 1 else math.inf
     return float(differences.mean()) > CLEARLY * spread / math.sqrt(len(differences))
-
-
-class _HeldOut:
-    """Predicts held-out rows from the other rows, and caches the predictions."""
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-        self._groups = groups(rows.columns)
-        self._known = dict[tuple[object, bytes], Floats]()
-
-    def errors(self, recipe: Recipe, folds: int, seed: int) -> Floats:
-        """Return the relative error of each row, predicted by training on other groups of rows."""
-        errors = np.zeros(len(self._rows.throughput))
-        for held_out in grouped_folds(self._groups, folds, seed):
-            errors[held_out] = self._errors(recipe, held_out)
-        return errors
-
-    def end_errors(self, recipe: Recipe) -> Mapping[str, Floats]:
-        """Return the relative errors for the rows at each end of an axis, trained on all others."""
-        ends = held_out_ends(self._rows.columns)
-        return {name: self._errors(recipe, held_out) for name, held_out in ends}
-
-    def _errors(self, recipe: Recipe, held_out: Mask) -> Floats:
-        parts = [self._predicted(recipe, one, held_out) for one in recipe.members]
-        predicted = np.exp(np.mean(parts, axis=0))
-        return relative(predicted, self._rows.throughput[held_out])
-
-    def _predicted(self, recipe: Recipe, member: Member, held_out: Mask) -> Floats:
-        """Return the logarithms of throughput that one regressor predicts for held-out rows.
-
-        Regressors with the same training data share cached predictions.
-        """
-        key = training_key(member, self._rows), held_out.tobytes()
-        found = self._known.get(key)
-        if found is None:
-            single = recipe._replace(members=(member,))
-            stage = fit_stage(single, self._rows.where(~held_out))
-            found = stage.log_throughput(columns_of(self._rows.columns, held_out))
-            self._known[key] = found
-        return found
