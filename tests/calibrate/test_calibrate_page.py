@@ -78,13 +78,13 @@ def test_the_data_of_all_figures_are_in_the_page(run: Path) -> None:
     for name in ("arithmetic-add", "parser-headers"):
         points = (run / "run" / name / "points.csv").read_text()
         assert files[f"{name}.csv"] == list(csv.DictReader(points.splitlines()))
-        by_point = {row["cost"]: row for row in files[f"{name}.residuals.csv"]}
-        assert by_point.keys() == {row["cost"] for row in files[f"{name}.csv"]}
+        by_point = {float(row["cost"]): row for row in files[f"{name}.residuals.csv"]}
+        assert by_point.keys() == {float(row["cost"]) for row in files[f"{name}.csv"]}
         for row in by_point.values():
             cost, model = float(row["cost"]), float(row["model"])
             assert float(row["residual"]) * model == pytest.approx(cost - model, abs=1e-9)
         curve = files[f"{name}.model.csv"]
-        assert float(curve[0]["instructions"]) == pytest.approx(float(next(iter(by_point))))
+        assert float(curve[0]["instructions"]) == pytest.approx(next(iter(by_point)))
         assert all(
             float(one["low"]) <= float(one["instructions"]) <= float(one["high"]) for one in curve
         )

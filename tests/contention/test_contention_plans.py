@@ -443,8 +443,8 @@ def test_plans_without_anything_to_choose(plan: str, tmp_path: Path) -> None:
     ("words", "message"),
     [
         (("--plan", "best"), "--plan: no value 'best'"),
-        (("--mixes", "0"), "argument --mixes: "),
-        (("--mixes", "-1"), "argument --mixes: "),
+        (("--mixes", "0"), "error: --mixes: "),
+        (("--mixes", "-1"), "error: --mixes: "),
     ],
 )
 def test_options_that_make_no_sense(words: tuple[str, str], message: str, tmp_path: Path) -> None:

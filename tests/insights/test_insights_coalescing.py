@@ -357,4 +357,4 @@ def test_sizes_of_structs_are_those_of_c() -> None:
 def test_widths_are_powers_of_two() -> None:
     run = slowpath("insights", "coalescing", EXAMPLE, "--width", "12")
     assert run.returncode == 2
-    assert "12 is no power of two up to 4096" in run.stderr
+    assert "12 is not a power of two up to 4096" in run.stderr

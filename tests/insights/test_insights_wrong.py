@@ -21,11 +21,10 @@ Rows = list[dict[str, Any]]
 
 
 def said(*words: str | Path, code: int = 3) -> str:
-    """Run a command that must fail with this exit code. Return the last line of its errors."""
+    """Run a command that must fail with this exit code. Return its last error."""
     run = slowpath("insights", *words)
     assert (run.returncode, run.stdout) == (code, ""), run.stderr
-    (line,) = run.stderr.splitlines()[-1:]
-    return line
+    return [line for line in run.stderr.splitlines() if line.startswith("error: ")][-1]
 
 
 def why(read: Callable[[str], object], file: Path) -> str:
