@@ -374,7 +374,8 @@ def test_csv_has_the_advice_of_json() -> None:
     rows = list(csv.DictReader(io.StringIO(csv_of(advised(*TRACED)))))
     known = advised(*TRACED)["advice"]
     assert [one["title"] for one in rows] == [one["title"] for one in known]
-    assert [float(one["effect"]) for one in rows] == [one["effect"] for one in known]
+    effects = [float(one["effect"]) for one in rows]
+    assert effects == pytest.approx([one["effect"] for one in known])
 
 
 def test_following_the_advice_changes_the_numbers_as_announced(tmp_path: Path) -> None:
