@@ -144,13 +144,13 @@ def test_the_shipped_calibration_is_used_until_a_machine_has_its_own(
     The built-in calibration does not state its quality.
     """
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    shown = slowpath("show", "targets/linux-xdp.toml")
+    shown = slowpath("show", "targets/linux-xdp-zen4.toml")
     assert shown.returncode == 0
     assert shown.stdout.count("recorded") == 3
     assert "doubt" not in shown.stdout
     assert "default      yes" in shown.stdout
     keep_calibration(text_of(GOOD))
-    shown = slowpath("show", "targets/linux-xdp.toml")
+    shown = slowpath("show", "targets/linux-xdp-zen4.toml")
     assert "default      no: " in shown.stdout
 
 
@@ -160,7 +160,7 @@ def test_the_shipped_calibration_is_used_until_a_machine_has_its_own(
         (["targets/ebpf.toml"], 3, "describes a target that estimates no times"),
         (["no.toml"], 3, "no such file"),
         (["pyproject.toml"], 3, "pyproject.toml"),
-        (["targets/linux-xdp.toml", OBJECT], 2, "name objects by themselves"),
+        (["targets/linux-xdp-zen4.toml", OBJECT], 2, "name objects by themselves"),
     ],
 )
 def test_other_files_are_no_calibrations(words: list[str], code: int, message: str) -> None:

@@ -213,7 +213,10 @@ def test_targets() -> None:
     assert "agilio-cx-2x40" in names
     for name in names:
         shown = slowpath("targets", "show", name)
-        assert shown.stdout == (ROOT / f"targets/{name}.toml").read_text()
+        # This name stands for the machine's CPU; here, tests choose Zen 4.
+        file = "linux-xdp-zen4" if name == "linux-xdp" else name
+        described = (ROOT / f"targets/{file}.toml").read_text()
+        assert shown.stdout == described.replace(f'name = "{file}"', f'name = "{name}"', 1)
 
 
 def test_targets_check(tmp_path: Path) -> None:

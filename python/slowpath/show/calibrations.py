@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from slowpath.bounds.default_target import CALIBRATED, calibration
+from slowpath.bounds.default_target import CALIBRATED, calibration, nearest_target
 from slowpath.bounds.options import check_valid
 from slowpath.bounds.report_path import labelled
 from slowpath.core import engine
@@ -71,16 +71,19 @@ def read_calibration(file: str) -> Calibration:
         "high": timing["error"]["high"],
         "calls": len(timing["call"]),
         "models": len(timing.get("model", {})),
-        "default": described["name"] == CALIBRATED and _is_used(text),
+        "default": _is_used(described["name"], text),
     }
 
 
-def _is_used(text: str) -> bool:
-    """Return true if estimates on this machine use this target.
+def _is_used(name: str, text: str) -> bool:
+    """Return true if estimates without `--target` use this target on this machine.
 
-    It is either saved on this machine or shipped with slowpath.
+    It is either saved on this machine, or the shipped target for the nearest CPU.
     """
-    return text == (calibration() or targets.target_text(CALIBRATED))
+    saved = calibration()
+    if saved is not None:
+        return name == CALIBRATED and text == saved
+    return name == nearest_target().target and text == targets.target_text(name)
 
 
 def lines(shown: Calibration) -> Iterator[Line | str]:
