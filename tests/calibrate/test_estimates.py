@@ -109,6 +109,24 @@ def test_differences_are_told_in_time() -> None:
     assert run.returncode == 1
 
 
+def test_old_names_and_results_of_estimates_are_read(tmp_path: Path) -> None:
+    words = ("examples/count_min.8.bpf.o", "examples/count_min.1.bpf.o", *TARGET)
+    run = slowpath("diff", *words, "--fail-on", "estimated_ns_pct > 5")
+    assert run.returncode == 0
+    assert "column estimated_ns_pct is now cold_ns_pct" in run.stderr
+    document = json.loads(slowpath("bound", FIREWALL, *TARGET, "--format", "json").stdout)
+    [result] = document["results"]
+    result["estimate"] = {"ns": 60.6, "entries": 1, "machine": "a machine"}
+    for path in result["paths"]:
+        path["estimate"] = {"ns": 60.6}
+    (tmp_path / "old.json").write_text(json.dumps(document))
+    run = slowpath("diff", str(tmp_path / "old.json"), FIREWALL, "--fail-on", "cold_ns_pct > 5")
+    assert run.returncode == 1
+    assert "there is no estimate of OLD" in run.stderr
+    run = slowpath("diff", str(tmp_path / "old.json"), FIREWALL)
+    assert run.returncode == 0, run.stderr
+
+
 def test_times_of_different_machines_are_not_compared(tmp_path: Path) -> None:
     """Check that times of two machines are not compared, although their targets share a name."""
     saved = tmp_path / "old.json"

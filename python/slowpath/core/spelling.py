@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from slowpath.core.terminal import note
 
-_REMOVED = "0.2"
+_REMOVED = "0.3"
 """First version without the deprecated spellings below."""
 
 

@@ -11,8 +11,9 @@ from operator import eq, ge, gt, le, lt, ne
 from pathlib import PurePath
 from typing import NamedTuple
 
-from slowpath.core.schema.derived import TIMES
+from slowpath.core.schema.derived import COLD_NS, TIMES
 from slowpath.core.schema.rates import parse_rate
+from slowpath.core.terminal import note
 from slowpath.diff.columns import (
     NAMES,
     NOT_AVAILABLE,
@@ -27,6 +28,8 @@ _COMPARISON = re.compile(
     r"\s*(?P<column>[A-Za-z][\w-]*)\s*(?P<operator>==|!=|<>|<=|>=|=|<|>)\s*(?P<value>\S(.*\S)?)\s*",
     re.ASCII,
 )
+_OLD_TIME = "estimated_ns"
+"""Former name of the column with the estimated time."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\s*%?", re.ASCII)
 _SYNONYMS = {"=": "==", "<>": "!="}
 _COMPARE = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
@@ -105,6 +108,10 @@ def parse_comparison(text: str) -> Comparison:
     if match is None:
         raise ValueError(f"{text!r} is no comparison; write for example 'bitrate_pct < -5'")
     column = match["column"].lower().replace("-", "_")
+    if column.startswith(_OLD_TIME):
+        present = column.replace(_OLD_TIME, COLD_NS, 1)
+        note(f"warning: column {column} is now {present}; the old name goes with version 0.3")
+        column = present
     operator = _SYNONYMS.get(match["operator"], match["operator"])
     value = _value(match["value"])
     if operator not in {"==", "!="} and not isinstance(value, int | float):

@@ -45,6 +45,8 @@ def read_saved(file: str, data: bytes) -> list[Result]:
         )
     if not isinstance(results, list) or not results:
         raise InputError(file, "is no output of slowpath bound --format json: it has no results")
+    for result in results:
+        _drop_old_estimates(result)
     try:
         bound = schema("bound")
         check_shape(results, bound["properties"]["results"], bound["$defs"], "results")
@@ -53,6 +55,26 @@ def read_saved(file: str, data: bytes) -> list[Result]:
     for result in results:
         _fill_in(result)
     return results
+
+
+def _drop_old_estimates(result: object) -> None:
+    """Remove estimates of versions before 0.2 from a result, with a note.
+
+    They have one time, which includes the loop of test runs, so nothing can be compared with them.
+    """
+    if not isinstance(result, dict):
+        return
+    found = result.get("estimate")
+    if not isinstance(found, dict) or "warm" in found or "ns" not in found:
+        return
+    result["estimate"] = None
+    note = "estimates: there is none; an older version wrote these results, save them again"
+    if isinstance(result.get("notes"), list):
+        result["notes"].append(note)
+    paths = result.get("paths")
+    for path in paths if isinstance(paths, list) else []:
+        if isinstance(path, dict):
+            path["estimate"] = None
 
 
 def _other_command(document: object) -> str | None:
