@@ -10,13 +10,8 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from slowpath.contention.memory.learners import (
-    GaussianProcess,
-    Likelihood,
-    Ridge,
-    Roughness,
-    scale_of,
-)
+from slowpath.contention.memory.learners import Ridge
+from slowpath.contention.memory.processes import GaussianProcess, Likelihood, Roughness, scale_of
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingRegressor
 
 from contention_tables import columns, profile
-from slowpath.contention.memory import folds, learners
+from slowpath.contention.memory import folds, processes
 from slowpath.contention.memory.evaluation import Protocol, evaluate_all
 from slowpath.contention.memory.folds import Trainings, training_folds
 from slowpath.contention.memory.intervals import conformal
@@ -112,7 +112,7 @@ def test_the_search_uses_some_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> N
     rows, new = rows_of(profile(100)), profile(60, seed=9)
     errors = []
     for most in (50, 100):
-        monkeypatch.setattr(learners, "_SEARCHED", most)
+        monkeypatch.setattr(processes, "_SEARCHED", most)
         stage = fit_stage(RECIPES["process-table"], rows)
         predicted = np.exp(stage.log_throughput(new.columns))
         errors.append(np.abs(predicted / new.throughput - 1).mean())

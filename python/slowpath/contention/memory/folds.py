@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from slowpath.contention.memory.features import Rows, columns_of
-from slowpath.contention.memory.learners import TOGETHER, UNSURE
+from slowpath.contention.memory.learners import BATCHED, UNSURE
 from slowpath.contention.memory.recipes import (
     Fitted,
     Kernels,
@@ -124,7 +124,7 @@ class Trainings:
         return [self._known[key, one.tobytes()] for one in held_out]
 
     def _train(self, member: Member, held_out: Sequence[Mask]) -> list[Fitted]:
-        if member.learner in TOGETHER:
+        if member.learner in BATCHED:
             return fit_together(member, self.rows, [~one for one in held_out])
         near = None
         if member.learner in UNSURE and all(one.any() for one in held_out):

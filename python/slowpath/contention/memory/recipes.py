@@ -235,7 +235,7 @@ def fit_member(
 
 
 def fit_together(member: Member, rows: Rows, parts: Sequence[Mask]) -> list[Fitted]:
-    """Train a member whose learner is in `learners.TOGETHER` on several parts of the rows."""
+    """Train a member whose learner is in `learners.BATCHED` on several parts of the rows."""
     varied, x, y = _training_data(member, rows)
     names = tuple(one.name for one in varied)
     learner = cast(
