@@ -208,7 +208,7 @@ def test_commands_use_settings(project: Path) -> None:
     (only,) = analysed(project, "annotate", "src/a.bpf.o")  # one target: the first
     assert only["target"] == "ebpf"
     (only,) = analysed(project, "bound", "src/a.bpf.o", "--target", "linux-xdp")
-    assert (only["target"], only["estimate"]["entries"]) == ("linux-xdp", 7)
+    assert (only["target"], only["estimate"]["cold"]["entries"]) == ("linux-xdp", "7")
 
 
 def test_targets_of_objects_are_not_for_listings(project: Path) -> None:

@@ -60,13 +60,22 @@ impl Path {
     /// map elements.
     pub fn time_within(&self, timing: &Timing, occupancy: Occupancy, bytes: u64) -> Flow {
         let mut parts = vec![0; self.len()];
-        let growth = |call: &crate::Call| call.growth(timing, occupancy, bytes).cycles();
-        let prices = self.calls().iter().map(|call| {
-            let price = timing.call(&call.name)?.cycles(call.zero, call.bytes);
-            Some(price.saturating_add(if call.is_address_only() { 0 } else { growth(call) }))
-        });
-        let prices =
-            Prices { calls: prices.collect(), elements: self.calls().iter().map(growth).collect() };
+        // Without a pipeline, nothing waits for a load that no instruction uses, so the call takes
+        // the time of its misses. It also does if the path shows no access to the element.
+        let mut accessed = vec![false; self.calls().len()];
+        for step in self.steps.iter().filter(|_| timing.pipeline.is_some()) {
+            if let Some(call) = step.element {
+                accessed[call as usize] = true;
+            }
+        }
+        let mut prices = Prices::default();
+        for (call, accessed) in self.calls().iter().zip(accessed) {
+            let growth = call.growth(timing, occupancy, bytes).cycles();
+            let (in_call, at_access) = if accessed { (0, growth) } else { (growth, 0) };
+            let price = timing.call(&call.name).map(|price| price.cycles(call.zero, call.bytes));
+            prices.calls.push(price.map(|price| price.saturating_add(in_call)));
+            prices.elements.push(at_access);
+        }
         let keys: Vec<bool> = self.calls().iter().map(|call| call.reads_key(occupancy)).collect();
         let path = self.without_keys(&keys);
         let turn = path.steady(timing, &prices, &mut parts);
