@@ -399,6 +399,16 @@ def test_estimates_grow_with_entries_as_models_say() -> None:
     assert "; 30,000 entries in maps, cold caches" in text
 
 
+def test_one_line_stands_for_both_ends_only_if_they_are_equal() -> None:
+    without_maps = slowpath("bound", "examples/alaw2ulaw.bpf.o", *TARGET).stdout
+    assert "; no look-up depends on map entries" in without_maps
+    # The times are equal here, but the interval with cold caches is wider.
+    one = estimated("examples/ddos_filter.bpf.o", *TARGET)
+    assert one["warm"]["high_ns"] < one["cold"]["high_ns"]
+    text = slowpath("bound", "examples/ddos_filter.bpf.o", *TARGET).stdout
+    assert "; full maps, cold caches" in text
+
+
 def test_rates_name_their_assumptions() -> None:
     text = slowpath("bound", FIREWALL, *TARGET).stdout
     assert "; few map entries, warm caches" in text

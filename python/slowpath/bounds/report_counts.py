@@ -10,7 +10,6 @@ from slowpath.bounds.report_path import (
     all_paths,
     assumption_lines,
     detail_line,
-    entries_words,
     estimate_lines,
     exactness,
     format_counts,
@@ -26,7 +25,14 @@ from slowpath.bounds.report_path import (
 )
 from slowpath.bounds.report_rates import Notes, exact_cell, failed_row, label_width
 from slowpath.core.printable import one_line
-from slowpath.core.schema.derived import condition, counted, estimate_notes, is_found, program_label
+from slowpath.core.schema.derived import (
+    condition,
+    counted,
+    entries_words,
+    estimate_notes,
+    is_found,
+    program_label,
+)
 from slowpath.core.schema.results import Bound, Detail, Estimate, PathDetail, PathResult, Result
 from slowpath.core.terminal import Line
 

@@ -12,6 +12,7 @@ from slowpath.core.schema.derived import (
     TIMES,
     USUAL_ENDS,
     condition,
+    entries_words,
     is_found,
     verdict_of,
 )
@@ -389,7 +390,7 @@ def estimate_lines(result: Result) -> Iterator[Line]:
     if estimate is None:
         return
     warm, cold = estimate["warm"], estimate["cold"]
-    if warm["ns"] == cold["ns"]:
+    if format_time(warm) == format_time(cold):
         yield labelled("estimated", f"{_rated(warm)}; no look-up depends on map entries", "bold")
     else:
         yield labelled("estimated", f"{_rated(warm)}; few map entries, warm caches", "bold")
@@ -407,12 +408,6 @@ def estimate_lines(result: Result) -> Iterator[Line]:
 def _rated(time: RatedTime) -> str:
     """Format a time with its interval and rate: `38 ns (34 to 47), 26.0 Mpps on one core`."""
     return f"{format_time(time)}, {format_packetrate(time['packetrate_pps'])} on one core"
-
-
-def entries_words(time: RatedTime) -> str:
-    """Return the assumption about map entries: `full maps`, or `10,000 entries in maps`."""
-    entries = time["entries"]
-    return f"{int(entries):,} entries in maps" if entries.isdigit() else f"{entries} maps"
 
 
 def is_wide(estimate: Estimate) -> bool:

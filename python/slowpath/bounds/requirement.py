@@ -10,6 +10,7 @@ from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import (
     condition,
     counted,
+    entries_words,
     estimate_notes,
     is_count,
     is_found,
@@ -195,9 +196,7 @@ def _explain_estimate(estimate: Estimate | None, required: Rate, decision: Decis
 
 def _assumed(time: RatedTime) -> str:
     """Return the three assumptions of an estimated rate: entries, caches, receiving."""
-    entries = time["entries"]
-    words = f"{int(entries):,} entries in maps" if entries.isdigit() else f"{entries} maps"
-    return f"{words}, {time['caches']} caches, receiving and sending excluded"
+    return f"{entries_words(time)}, {time['caches']} caches, receiving and sending excluded"
 
 
 def _wanted(required: Requirement) -> str:

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
-from slowpath.bounds.report_path import entries_words
 from slowpath.bounds.report_rates import format_cycles
 from slowpath.core.printable import one_line
-from slowpath.core.schema.derived import cost_words, is_found, verdict_of
+from slowpath.core.schema.derived import cost_words, entries_words, is_found, verdict_of
 from slowpath.core.terminal import Line, grid
 from slowpath.diff.columns import Row, also_changed, cell, change_of, summary
 from slowpath.diff.filters import Failure

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from slowpath.core.schema.rates import Metric, as_metric
-from slowpath.core.schema.results import Bound, PathResult, Refusal, Result, Verdict
+from slowpath.core.schema.results import Bound, PathResult, RatedTime, Refusal, Result, Verdict
 
 DESCRIBED_PATHS = 100
 """Maximum number of paths that reports describe; the others are only counted, with their range."""
@@ -123,6 +123,12 @@ def estimate_notes(result: Result) -> list[str]:
     """Return notes on the estimated time: its assumptions, or the reason why it is missing."""
     notes = result["notes"] or []
     return [text.removeprefix(_OF_ESTIMATES) for text in notes if text.startswith(_OF_ESTIMATES)]
+
+
+def entries_words(time: RatedTime) -> str:
+    """Return the assumption about map entries: `full maps`, or `10,000 entries in maps`."""
+    entries = time["entries"]
+    return f"{int(entries):,} entries in maps" if entries.isdigit() else f"{entries} maps"
 
 
 def is_capped(result: Result) -> bool:
