@@ -283,11 +283,11 @@ fn changed_bytes_are_put_back() {
 }
 
 #[test]
-fn rotations_visit_all_rows() {
+fn rotations_visit_all_packets() {
     let Some(kernel) = kernel() else { return };
     let program = reading(&kernel, 30, 0);
-    let rows: Vec<u8> = (0..4).flat_map(|row: u8| [0xee, row, 0xee, 0xee, 0xee]).collect();
-    let rotation = Rotation { places: vec![(20, 1), (30, 1), (40, 3)], rows };
+    let flips = vec![vec![(20, 0xff), (30, 1)], vec![(30, 2), (40, 7)]];
+    let rotation = Rotation::new(&[0xfc; 64], flips, [41]);
     let preparation = Preparation { undo: None, rotation: Some(&rotation) };
     let wrapper = Wrapper::new(&kernel, &program, &preparation).expect("loads");
     let seen: BTreeSet<u32> = (0..4)
@@ -299,12 +299,12 @@ fn rotations_visit_all_rows() {
     assert_eq!(seen, BTreeSet::from([0, 1, 2, 3]));
     let subject = subject(&program, Some(&wrapper));
     let sample = subject.sample(&PACKET, &Context::default(), 101).expect("runs");
-    assert_eq!(sample.runs, 100);
-    // Five is not a power of two, and the packet is too short for the second rotation.
-    let five = Rotation { places: vec![(0, 1)], rows: vec![0; 5] };
-    let preparation = Preparation { undo: None, rotation: Some(&five) };
+    assert_eq!(sample.runs, 101, "the time of the call includes the last run");
+    // There are too many packets, and the packet is too short for the second rotation.
+    let many = Rotation::new(&PACKET, vec![vec![(0, 1)]; 31], []);
+    let preparation = Preparation { undo: None, rotation: Some(&many) };
     assert!(Wrapper::new(&kernel, &program, &preparation).is_err());
-    let far = Rotation { places: vec![(100, 1)], rows: vec![0; 4] };
+    let far = Rotation::new(&PACKET, vec![vec![(100, 1)]], []);
     let preparation = Preparation { undo: None, rotation: Some(&far) };
     let wrapper = Wrapper::new(&kernel, &program, &preparation).expect("loads");
     assert_eq!(wrapper.run(&program, &PACKET, &Context::default(), 1).expect("runs"), None);

@@ -148,8 +148,7 @@ impl Cold {
         &self.case
     }
 
-    /// Returns the packet bytes that are rewritten before each run, to change from flow to flow,
-    /// with their values for each flow.
+    /// Returns the packets of the flows, which are written before each run.
     pub fn rotation(&self) -> &Rotation {
         self.flows.rotation()
     }

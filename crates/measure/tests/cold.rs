@@ -3,6 +3,7 @@
 
 use crate::support;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -46,9 +47,20 @@ fn packet() -> Vec<u8> {
     support::packet(6, [1024, 443], 64)
 }
 
-/// Number of bytes that a lookup in the firewall's rules touches if it finds no element. The rules
-/// are a hash map; a failed lookup in a trie touches none.
-const BUCKET: u64 = 16;
+/// Returns the packet of the flow with this number; other bytes than those that are written are 0.
+fn written(cold: &Cold, number: usize) -> Vec<u8> {
+    let mut packet = vec![0; 64];
+    cold.rotation().write(number, &mut packet);
+    packet
+}
+
+/// Number of bytes that a lookup in the firewall's hash map touches if it finds no element: a bucket
+/// and another element.
+const IN_HASH: u64 = 16 + 64;
+/// Number of bytes that a lookup in the firewall's trie touches if it finds no element.
+const IN_TRIE: u64 = 64;
+/// Maximum number of elements of the firewall's trie.
+const PREFIXES: u64 = 1024;
 
 #[test]
 fn flows_exceed_the_cache_twice() {
@@ -60,12 +72,12 @@ fn flows_exceed_the_cache_twice() {
         let flows = cold.flows();
         assert!(flows.is_power_of_two());
         assert_eq!(cold.limited(), None);
-        assert_eq!(cold.entry_bytes(), flows as u64 * BUCKET);
+        assert_eq!(cold.entry_bytes(), flows as u64 * (IN_HASH + IN_TRIE));
         assert!(cold.entry_bytes() >= 2 * cache_bytes, "{flows}");
         assert!(cold.entry_bytes() / 2 < 2 * cache_bytes, "{flows} are more than it takes");
         assert_eq!(cold.rotation().count(), Some(flows));
-        let rows = cold.rotation().rows.chunks(cold.rotation().row());
-        assert_eq!(rows.collect::<std::collections::BTreeSet<_>>().len(), flows);
+        let packets: BTreeSet<Vec<u8>> = (0..flows).map(|number| written(&cold, number)).collect();
+        assert_eq!(packets.len(), flows);
         compared += flows;
     }
     Oracle::Kernel.compared(compared, "packets of flows");
@@ -79,7 +91,7 @@ fn small_maps_limit_the_flows_with_a_reason() {
     let reason = cold.limited().expect("is limited");
     assert!(reason.contains("fit into the last-level cache of 67108864 bytes"), "{reason}");
     assert!(cold.flows() <= 16384, "it has no more buckets");
-    assert_eq!(cold.entry_bytes(), cold.flows() as u64 * BUCKET);
+    assert_eq!(cold.entry_bytes(), cold.flows() as u64 * IN_HASH + PREFIXES * IN_TRIE);
     Oracle::Kernel.compared(cold.flows(), "packets of flows");
 }
 
@@ -155,14 +167,8 @@ fn look_ups_of_one_element_get_separate_elements() {
     assert!(cold.flows() >= 1024, "{}", cold.flows());
     let word = |packet: &[u8], at: usize| packet[at..at + 4].to_vec();
     let mut differing = 0;
-    for row in cold.rotation().rows.chunks(cold.rotation().row()) {
-        let mut packet = vec![0; 64];
-        let mut from = 0;
-        for &(at, len) in &cold.rotation().places {
-            let (at, len) = (at as usize, len as usize);
-            packet[at..at + len].copy_from_slice(&row[from..from + len]);
-            from += len;
-        }
+    for number in 0..cold.flows() {
+        let packet = written(&cold, number);
         differing += usize::from(word(&packet, 26) != word(&packet, 30));
     }
     assert_eq!(differing, cold.flows(), "each looks for two elements");

@@ -338,7 +338,7 @@ impl Cold {
     /// Ranges of packet bytes that differ between flows: offsets and lengths.
     #[getter]
     fn varied(&self) -> Vec<(u32, u32)> {
-        self.inner.rotation().places.clone()
+        self.inner.rotation().varied()
     }
 
     /// Reason why the map elements of all flows together are not larger than the cache; `None` if

@@ -67,13 +67,26 @@ pub fn after_run(
     add_to(code, state::NANOSECONDS, Source::Reg(Register::R0));
     add_to(code, state::RUNS, Source::Imm(1));
     packet(code)?;
-    let landed = code.land(first);
+    if !code.land(first) {
+        return Err(too_far());
+    }
+    after_first_ever(code, elements)
+}
+
+/// Generates code that executes the code of `elements`, except before the first run of all system
+/// calls.
+pub fn after_first_ever(
+    code: &mut Assembly,
+    elements: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
+) -> Result<(), TimingError> {
     code.load(Size::DW, Register::R2, STATE, state::HAS_RUN);
     let first_ever = code.jump_if(Condition::Eq, Register::R2, Source::Imm(0));
     elements(code)?;
-    let landed = code.land(first_ever) && landed;
+    if !code.land(first_ever) {
+        return Err(too_far());
+    }
     code.store(Size::DW, STATE, state::HAS_RUN, Source::Imm(1));
-    if landed { Ok(()) } else { Err(too_far()) }
+    Ok(())
 }
 
 /// Generates code that executes the code of `packet` before each run, except the first run of a
@@ -244,40 +257,43 @@ pub fn restore_elements(
     Ok(())
 }
 
-/// Generates code that writes the next row of a table of packet bytes into the packet.
-pub fn rotate(
-    code: &mut Assembly,
-    rotation: &Rotation,
-    table: BorrowedFd,
-) -> Result<(), TimingError> {
+/// Generates code that writes the next packet of a rotation.
+pub fn rotate(code: &mut Assembly, rotation: &Rotation) -> Result<(), TimingError> {
     let invalid = || TimingError::CodeTooLong { work: "to rotate" };
     let count = rotation.count().and_then(|count| i32::try_from(count).ok()).ok_or_else(invalid)?;
-    let stride = i32::try_from(Rotation::stride(rotation.row())).map_err(|_| invalid())?;
     // A linear congruential generator modulo a power of two has its full period (Hull and Dobell:
     // the increment is odd, the factor is 1 modulo 4); the constants are those of Numerical
     // Recipes.
-    let row = Register::R8;
-    code.load(Size::DW, row, STATE, state::GENERATOR);
-    code.alu(AluOp::Mul, row, Source::Imm(1_664_525));
-    code.alu(AluOp::Add, row, Source::Imm(1_013_904_223));
-    code.store(Size::DW, STATE, state::GENERATOR, Source::Reg(row));
-    code.alu(AluOp::And, row, Source::Imm(count - 1));
-    code.alu(AluOp::Mul, row, Source::Imm(stride));
-    code.map_value(Register::R9, table, 0);
-    code.alu(AluOp::Add, row, Source::Reg(Register::R9));
-    let end = rotation.places.iter().map(|&(at, len)| at as usize + len as usize).max();
+    let (number, value, changed) = (Register::R8, Register::R5, Register::R9);
+    code.load(Size::DW, number, STATE, state::GENERATOR);
+    code.alu(AluOp::Mul, number, Source::Imm(1_664_525));
+    code.alu(AluOp::Add, number, Source::Imm(1_013_904_223));
+    code.store(Size::DW, STATE, state::GENERATOR, Source::Reg(number));
+    code.alu(AluOp::And, number, Source::Imm(count - 1));
+    let words = rotation.words();
+    let end = words.iter().map(|word| (word.at + word.len) as usize).max();
     within(code, end.unwrap_or(0), [DATA, DATA_END], |code| {
-        let mut from = 0_i16;
-        for &(at, len) in &rotation.places {
-            let mut at = i16::try_from(at).map_err(|_| invalid())?;
-            let mut left = i16::try_from(len).map_err(|_| invalid())?;
-            for (size, bytes) in [(Size::DW, 8), (Size::W, 4), (Size::H, 2), (Size::B, 1)] {
-                while left >= bytes {
-                    code.load(size, Register::R5, row, from);
-                    code.store(size, Register::R2, at, Source::Reg(Register::R5));
-                    (at, from, left) = (at + bytes, from + bytes, left - bytes);
+        for word in &words {
+            code.number(value, word.value);
+            for change in &word.changes {
+                code.mov(changed, Source::Reg(number));
+                match change.left {
+                    0 => {}
+                    left @ 1.. => code.alu(AluOp::Lsh, changed, Source::Imm(left)),
+                    right => code.alu(AluOp::Rsh, changed, Source::Imm(-right)),
                 }
+                code.number(Register::R1, change.mask);
+                code.alu(AluOp::And, changed, Source::Reg(Register::R1));
+                code.alu(AluOp::Xor, value, Source::Reg(changed));
             }
+            let size = match word.len {
+                8 => Size::DW,
+                4 => Size::W,
+                2 => Size::H,
+                _ => Size::B,
+            };
+            let at = i16::try_from(word.at).map_err(|_| invalid())?;
+            code.store(size, Register::R2, at, Source::Reg(value));
         }
         Ok(())
     })

@@ -13,16 +13,16 @@ use crate::{Context, LoadedProgram};
 pub struct Subject<'a> {
     /// The program that is timed.
     pub program: &'a LoadedProgram,
-    /// Program that prepares each run and reads the clock. Without it, the packet is run repeatedly
-    /// without preparation.
+    /// Program that prepares each run. Without it, the packet is run repeatedly without
+    /// preparation.
     pub wrapper: Option<&'a Wrapper>,
 }
 
 /// Result of one timed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Total time of the runs in nanoseconds, measured by the wrapper. Without a wrapper, the time
-    /// of the whole call by the raw monotonic clock.
+    /// Total time of the runs in nanoseconds, measured by the wrapper. If it does not read the
+    /// clock, or without a wrapper, the time of the whole call by the raw monotonic clock.
     pub nanoseconds: u64,
     /// Number of runs that `nanoseconds` covers.
     pub runs: u64,
@@ -41,8 +41,8 @@ impl Subject<'_> {
         attachments.attach(first)
     }
 
-    /// Times `repeat` runs on a packet in one call. With a wrapper, `repeat` must be at least 2,
-    /// because the wrapper cannot time the last run.
+    /// Times `repeat` runs on a packet in one call. With a wrapper that reads the clock, `repeat`
+    /// must be at least 2, because it cannot time the last run.
     ///
     /// # Errors
     /// If the kernel does not run the packet, or the wrapper could not undo the changes of a run.
@@ -70,6 +70,9 @@ impl Subject<'_> {
         let accounts = wrapper.accounts()?;
         if accounts.failures > 0 {
             return Err(TimingError::NotRestored { failures: accounts.failures });
+        }
+        if !wrapper.is_clocked() {
+            return Ok(call);
         }
         let (nanoseconds, runs) = (accounts.nanoseconds, accounts.runs);
         Ok(Sample { nanoseconds, runs, ..call })

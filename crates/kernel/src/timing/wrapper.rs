@@ -1,5 +1,5 @@
 //! Generates programs that run in front of timed programs and tail-call them. Before each run, they
-//! restore what the previous run changed, and read the clock.
+//! restore what the previous run changed. They read the clock, or write another packet.
 
 use std::io;
 
@@ -10,9 +10,11 @@ use slowpath_bpf::insn::{Register, Size, Source};
 use super::error::TimingError;
 use super::rotation::Rotation;
 use super::state::{self, State};
-use super::steps::{Constants, after_run, restore_elements, restore_packet, rotate};
+use super::steps::{
+    Constants, after_first_ever, after_run, before_run, restore_elements, restore_packet, rotate,
+};
 use super::undo::Undo;
-use crate::generated::{Entry, GeneratedError, KEY, map};
+use crate::generated::{Assembly, Entry, GeneratedError, KEY, map};
 use crate::sys::{Cpus, RawMap};
 use crate::{Context, Kernel, LoadedProgram};
 
@@ -21,18 +23,21 @@ use crate::{Context, Kernel, LoadedProgram};
 pub struct Preparation<'a> {
     /// Changes of the previous run that the wrapper undoes.
     pub undo: Option<&'a Undo>,
-    /// Packet bytes that the wrapper changes from run to run.
+    /// Packets that the wrapper writes in turn. It then does not read the clock: reading it waits
+    /// for all earlier instructions, so that cache misses of successive packets would not overlap
+    /// as they do in a driver's loop.
     pub rotation: Option<&'a Rotation>,
 }
 
 /// A program that prepares a run, reads the clock, and tail-calls the timed program. The measured
-/// time contains one reading of the clock and the tail call, but not the wrapper's other work.
+/// time contains one reading of the clock and the tail call, but not the wrapper's other work. With
+/// a rotation, the wrapper does not read the clock, and the measured time contains all of its work.
 #[derive(Debug)]
 pub struct Wrapper {
     entry: Entry,
     state: State,
+    is_clocked: bool,
     _constants: Option<RawMap>,
-    _table: Option<RawMap>,
 }
 
 /// Counts and times of the runs since [`Wrapper::start`].
@@ -64,32 +69,36 @@ impl Wrapper {
         let undo = preparation.undo.cloned().unwrap_or_default();
         let constants = Constants::new(&undo, program)?;
         let constant_map = filled("slowpath.values", &constants.bytes, cpus)?;
-        let table = match preparation.rotation {
-            Some(rotation) => filled("slowpath.rows", &padded(rotation), cpus)?,
-            None => None,
-        };
         let entry = Entry::new(
             "slowpath_wrapper",
             program.fragments(),
             cpus,
             |code| -> Result<(), TimingError> {
+                let constants = constant_map.as_ref().map(|map| (map.fd(), &constants));
+                let packet = |code: &mut Assembly| restore_packet(code, &undo);
+                let elements =
+                    |code: &mut Assembly| restore_elements(code, &undo, program, constants);
+                if let Some(rotation) = preparation.rotation {
+                    code.map_value(Register::R7, state.fd(), 0);
+                    before_run(code, packet)?;
+                    after_first_ever(code, elements)?;
+                    return rotate(code, rotation);
+                }
                 code.call(KTIME_GET_NS);
                 code.map_value(Register::R7, state.fd(), 0);
-                let constants = constant_map.as_ref().map(|map| (map.fd(), &constants));
-                after_run(
-                    code,
-                    |code| restore_packet(code, &undo),
-                    |code| restore_elements(code, &undo, program, constants),
-                )?;
-                if let Some((rotation, table)) = preparation.rotation.zip(table.as_ref()) {
-                    rotate(code, rotation, table.fd())?;
-                }
+                after_run(code, packet, elements)?;
                 code.call(KTIME_GET_NS);
                 code.store(Size::DW, Register::R7, state::STARTED, Source::Reg(Register::R0));
                 Ok(())
             },
         )?;
-        Ok(Wrapper { entry, state, _constants: constant_map, _table: table })
+        let is_clocked = preparation.rotation.is_none();
+        Ok(Wrapper { entry, state, is_clocked, _constants: constant_map })
+    }
+
+    /// Returns true if the wrapper measures times. Otherwise, the time of a call contains its work.
+    pub(super) fn is_clocked(&self) -> bool {
+        self.is_clocked
     }
 
     pub(super) fn entry(&self) -> &Entry {
@@ -142,17 +151,4 @@ fn filled(name: &str, bytes: &[u8], cpus: Cpus) -> Result<Option<RawMap>, Timing
     let written = map.update(&KEY, bytes);
     written.map_err(|cause| refused("the values of a map", cause))?;
     Ok(Some(map))
-}
-
-/// Returns the rows of a table of packet bytes one after the other, each padded to the distance
-/// between rows in the kernel's table.
-fn padded(rotation: &Rotation) -> Vec<u8> {
-    let row = rotation.row();
-    let stride = Rotation::stride(row);
-    let padded = |row: &[u8]| {
-        let mut row = row.to_vec();
-        row.resize(stride, 0);
-        row
-    };
-    if row == 0 { Vec::new() } else { rotation.rows.chunks(row).flat_map(padded).collect() }
 }

@@ -1,25 +1,24 @@
 //! Makes packets of many flows, and the map elements that the program looks up for these packets.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use slowpath_bpf::MapKind;
 use slowpath_kernel::LoadedProgram;
 use slowpath_kernel::timing::Rotation;
 
-use super::free_bits::{Bit, FreeBits, MAX_BITS, combine};
+use super::free_bits::{Bit, FreeBits, MAX_BITS, Random, combine};
 use super::probe::{Probe, Target, is_array};
 use crate::error::MeasureError;
 
 /// Intended total size of all map elements, as a multiple of the size of the last-level cache.
 const CACHE_MULTIPLE: u64 = 2;
-/// Maximum size in bytes of the table with the packets of all flows. The table is the value of a
-/// map, whose size `KMALLOC_MAX_SIZE` limits in older kernels.
-const MAX_TABLE_BYTES: usize = 4 << 20;
 /// Memory in bytes that the kernel needs to manage an element of a hash map or trie, about a cache
 /// line (`struct htab_elem` of `kernel/bpf/hashtab.c`).
 const ELEMENT_OVERHEAD: u64 = 64;
-/// Memory in bytes that a lookup in a hash map touches if it finds no element (`struct bucket`).
+/// Memory in bytes of a bucket of a hash map (`struct bucket`).
 const BUCKET: u64 = 16;
+/// Maximum number of elements that are added to a map in which lookups find nothing.
+const MAX_OTHERS: usize = 1 << 16;
 /// Maximum size, in elements, of an array map for many flows. Such an array is filled as a whole.
 const MAX_FILLED: u32 = 1 << 20;
 
@@ -76,6 +75,7 @@ impl Flows {
                 fills.push(Fill { map, keys, value: value.clone() });
             }
         }
+        fills.extend(other_elements(probe, free_bits, count));
         let limited = (entry_bytes < cache_bytes).then(|| {
             format!(
                 "the elements of all flows, {entry_bytes} bytes, fit into the last-level cache of \
@@ -90,7 +90,7 @@ impl Flows {
         self.count
     }
 
-    /// Returns the packet bytes that differ between the flows, with their values for each flow.
+    /// Returns the packets of the flows.
     pub fn rotation(&self) -> &Rotation {
         &self.rotation
     }
@@ -129,13 +129,14 @@ fn flow_count(
         let targets = probe.targets.iter().zip(&free_bits.varies);
         targets.filter(|&(_, &varies)| varies).map(|(target, _)| target)
     };
-    let varying = free_bits.bits.iter().flat_map(|bit| bit.flips.iter().map(|flip| flip.0));
-    let varying = varying.chain(probe.moved.iter().copied());
-    let row = Rotation::stride(varying.collect::<BTreeSet<usize>>().len());
-    let kept = (1 << MAX_BITS).min(MAX_TABLE_BYTES / row.max(1));
+    let bits = free_bits.bits.len();
+    let reason = if bits < MAX_BITS {
+        "no more bits of the packet are free".to_owned()
+    } else {
+        format!("measurements use no more than {} packets", 1 << MAX_BITS)
+    };
     let limits = [
-        (kept, format!("no more than {kept} packets are kept ready")),
-        (1 << free_bits.bits.len().min(MAX_BITS), "no more bits of the packet are free".to_owned()),
+        (1 << bits.min(MAX_BITS), reason),
         (most, "with more of them, some take another path".to_owned()),
     ];
     let (limit, mut reason) =
@@ -181,8 +182,9 @@ fn size(target: &Target) -> u64 {
         (Some(_), _) => {
             u64::from(target.map.key_size).next_multiple_of(8) + value + ELEMENT_OVERHEAD
         }
-        (None, MapKind::LPM_TRIE) => 0,
-        (None, _) => BUCKET,
+        // The search ends at another element.
+        (None, MapKind::LPM_TRIE) => ELEMENT_OVERHEAD,
+        (None, _) => BUCKET + ELEMENT_OVERHEAD,
     }
 }
 
@@ -200,6 +202,50 @@ fn keys(target: &Target, free_bits: &FreeBits, number: usize, count: usize) -> B
         all.insert(key);
     }
     all
+}
+
+/// Returns elements for the maps in which the flows find nothing, so that their lookups search full
+/// maps. No flow looks up any of these elements.
+fn other_elements(probe: &Probe, free_bits: &FreeBits, count: usize) -> Vec<Fill> {
+    let mut maps = BTreeSet::new();
+    let searched = probe.targets.iter().zip(&free_bits.varies);
+    let searched = searched.filter(|(target, varies)| **varies && target.value.is_none());
+    let searched = searched.map(|(target, _)| target).filter(|target| {
+        let kinds = [MapKind::HASH, MapKind::PERCPU_HASH, MapKind::LPM_TRIE];
+        kinds.contains(&target.map.kind) && maps.insert(target.lookup.map.clone())
+    });
+    searched.map(|target| fill_with_others(probe, free_bits, (target, count))).collect()
+}
+
+fn fill_with_others(
+    probe: &Probe,
+    free_bits: &FreeBits,
+    (target, count): (&Target, usize),
+) -> Fill {
+    let in_map = probe.targets.iter().enumerate();
+    let in_map = in_map.filter(|(_, other)| other.lookup.map == target.lookup.map);
+    // In tries, the first bytes of a key are the length of its prefix.
+    let prefix = if target.map.kind == MapKind::LPM_TRIE { size_of::<u32>() } else { 0 };
+    let mut taken: BTreeSet<Vec<u8>> = BTreeSet::new();
+    let mut present = target.present;
+    for (number, other) in in_map {
+        let keys = keys(other, free_bits, number, count);
+        present += if other.value.is_some() { keys.len() } else { 0 };
+        taken.extend(keys.into_iter().map(|key| key[prefix.min(key.len())..].to_vec()));
+    }
+    let len = target.lookup.key.len().saturating_sub(prefix);
+    let bits = u32::try_from(8 * len).unwrap_or(u32::MAX);
+    let room = (target.map.max_entries as usize).saturating_sub(present).min(MAX_OTHERS);
+    let (mut random, mut keys) = (Random(1), Vec::new());
+    for _ in 0..room {
+        let key: Vec<u8> = (0..len).map(|_| random.byte()).collect();
+        if taken.insert(key.clone()) {
+            keys.extend(bits.to_ne_bytes().into_iter().take(prefix));
+            keys.extend(key);
+        }
+    }
+    let value = vec![0; target.map.value_size as usize];
+    Fill { map: target.lookup.map.clone(), keys, value }
 }
 
 /// Returns the free bits that are flipped in the packet of a flow: those whose index is a set bit
@@ -228,31 +274,10 @@ fn indices(probe: &Probe, target: &Target) -> Result<BTreeSet<Vec<u8>>, MeasureE
     Ok((0..target.map.max_entries).map(|index| index.to_ne_bytes().to_vec()).collect())
 }
 
-/// Returns the packet bytes that differ between the flows, with one row of values for each flow.
+/// Returns the packets of the flows.
 fn rotation(probe: &Probe, free_bits: &FreeBits, count: usize) -> Rotation {
-    let packet = &probe.packet;
+    let offset = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
     let bits = free_bits.bits.iter().take(count.checked_ilog2().unwrap_or(0) as usize);
-    let offsets = bits.flat_map(|bit| bit.flips.iter().map(|flip| flip.0));
-    // The rows also contain the bytes that differ from the witness's packet in all flows alike.
-    let varied: BTreeMap<usize, u8> = offsets
-        .chain(probe.moved.iter().copied())
-        .filter_map(|offset| Some((offset, *packet.get(offset)?)))
-        .collect();
-    let mut places: Vec<(u32, u32)> = Vec::new();
-    for offset in varied.keys().filter_map(|&offset| u32::try_from(offset).ok()) {
-        match places.last_mut() {
-            Some((start, len)) if *start + *len == offset => *len += 1,
-            _ => places.push((offset, 1)),
-        }
-    }
-    let mut rows = Vec::with_capacity(count * varied.len());
-    let mut changed = packet.to_vec();
-    for flow in 0..count {
-        changed.copy_from_slice(packet);
-        for bit in flipped_bits(free_bits, flow) {
-            bit.flip(&mut changed);
-        }
-        rows.extend(varied.keys().filter_map(|&offset| changed.get(offset)));
-    }
-    Rotation { places, rows }
+    let flips = bits.map(|bit| bit.flips.iter().map(|&(at, mask)| (offset(at), mask)).collect());
+    Rotation::new(&probe.packet, flips.collect(), probe.moved.iter().map(|&at| offset(at)))
 }

@@ -223,13 +223,21 @@ fn test_free_bit(
 }
 
 /// A pseudo-random number generator with a fixed seed (Marsaglia, Xorshift RNGs, 2003).
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn coin(&mut self) -> bool {
+    fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        self.0 & 0x100 != 0
+        self.0
+    }
+
+    pub fn byte(&mut self) -> u8 {
+        self.next().to_be_bytes()[0]
+    }
+
+    fn coin(&mut self) -> bool {
+        self.next() & 0x100 != 0
     }
 }
