@@ -48,7 +48,7 @@ def loop_ns(program: Program) -> float:
 def contenders(paths: Sequence[Mapping[str, Any]]) -> list[int]:
     """Return the indices of paths that may be slowest, and of that with the highest estimate."""
     times = np.array([path["ns"] for path in paths])
-    guessed = int(np.argmax([path["estimate"]["ns"] for path in paths]))
+    guessed = int(np.argmax([path["estimate"]["warm"]["ns"] for path in paths]))
     near = np.flatnonzero(times >= CONTENDING * times.max()).tolist()
     return sorted({guessed, *near})
 

@@ -147,7 +147,7 @@ def decide(
             at = flows.index(key)
             flows[at] = (-1, None)
             selected.append((path, cases[at]))
-    guessed = int(np.argmax([path["estimate"]["ns"] for path, _ in selected]))
+    guessed = int(np.argmax([path["estimate"]["warm"]["ns"] for path, _ in selected]))
     quota = AGAIN._replace(
         seconds=AGAIN.seconds * len(selected), decided=lambda found: is_known(found, guessed)
     )

@@ -65,6 +65,12 @@ impl Call {
         self.name == "map_lookup_elem.array"
     }
 
+    /// Returns true if the call looks up an element of an array.
+    pub(crate) fn is_in_array(&self) -> bool {
+        self.helper() == "map_lookup_elem"
+            && matches!(self.map_type(), Some("array" | "percpu_array"))
+    }
+
     /// Returns the case of the call (`new`, `grow` or `shrink`), if its time depends on it.
     pub fn case(&self) -> Option<&str> {
         self.name.split('.').skip(1).find(|part| is_case(part))

@@ -4,6 +4,9 @@
 use slowpath_bpf::insn::Insn;
 use slowpath_bpf::{MapDef, MapKind, Object};
 
+/// Size of a cache line in bytes.
+pub(crate) const LINE: u32 = 64;
+
 /// Number and size of the elements that a map can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
@@ -66,9 +69,10 @@ impl Code {
         }
     }
 
-    /// Returns true if no map has more than one element, so that all fit into the nearest cache.
+    /// Returns true if each map has at most one element of at most a cache line, so that all fit
+    /// into the nearest cache.
     pub fn has_no_rooms(&self) -> bool {
-        self.rooms.iter().all(|room| room.entries <= 1)
+        self.rooms.iter().all(|room| room.entries <= 1 && room.element_bytes <= LINE)
     }
 }
 

@@ -6,8 +6,8 @@
 //! measurements do the same: the last instructions of the program overlap the next iteration.
 
 use crate::effect::Work;
-use crate::growth::Occupancy;
-use crate::path::Path;
+use crate::growth::{Growth, Occupancy};
+use crate::path::{Element, Path};
 use crate::stores::Forwarded;
 use slowpath_target::{OverlapTiming, Timing, Unit};
 use std::borrow::Cow;
@@ -35,6 +35,18 @@ struct Prices {
     calls: Vec<Option<u64>>,
     /// Additional latency of the first access to the element that each call has found.
     elements: Vec<u64>,
+    /// Additional latency of an access to each of [`Path::tables`].
+    tables: Vec<u64>,
+}
+
+impl Prices {
+    /// Returns the additional latency of an access to an element.
+    fn miss(&self, element: Element) -> u64 {
+        match element {
+            Element::Found(call) => self.elements[call as usize],
+            Element::Inside(table) => self.tables[table as usize],
+        }
+    }
 }
 
 /// Estimated time of a path. All times are in thousandths of a cycle.
@@ -64,7 +76,7 @@ impl Path {
         // the time of its misses. It also does if the path shows no access to the element.
         let mut accessed = vec![false; self.calls().len()];
         for step in self.steps.iter().filter(|_| timing.pipeline.is_some()) {
-            if let Some(call) = step.element {
+            if let Some(Element::Found(call)) = step.element {
                 accessed[call as usize] = true;
             }
         }
@@ -76,6 +88,7 @@ impl Path {
             prices.calls.push(price.map(|price| price.saturating_add(in_call)));
             prices.elements.push(at_access);
         }
+        prices.tables = self.table_growth(timing, occupancy, bytes).map(Growth::cycles).collect();
         let keys: Vec<bool> = self.calls().iter().map(|call| call.reads_key(occupancy)).collect();
         let path = self.without_keys(&keys);
         let turn = path.steady(timing, &prices, &mut parts);
@@ -209,7 +222,7 @@ impl<'t> Core<'t> {
             let price = step
                 .call
                 .map(|call| prices.calls[call as usize].unwrap_or(self.timing.unknown_call));
-            let miss = step.element.map_or(0, |call| prices.elements[call as usize]);
+            let miss = step.element.map_or(0, |element| prices.miss(element));
             self.step(step, price, miss);
             *part = self.retired.max(self.fetched) - before;
         }

@@ -16,6 +16,11 @@ const SEEKING: [&str; 4] =
 /// Map types whose look-ups read a bucket and an element, like those of the first one.
 const HASHED: [&str; 4] = ["hash", "lru_hash", "percpu_hash", "lru_percpu_hash"];
 
+/// Size in bytes of an access to a table inside an element.
+const WORD: u32 = 8;
+/// Call whose model describes accesses to memory of arrays.
+const IN_ARRAY: &str = "map_lookup_elem.array";
+
 /// Number of entries in maps that an estimate assumes. Packets are spread over all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occupancy {
@@ -133,16 +138,42 @@ impl Call {
 }
 
 impl Path {
-    /// Returns the memory of the elements of all maps in which the path looks for entries, in bytes.
+    /// Returns the additional times of accesses inside elements of maps, at computed offsets.
+    pub fn table_growth(
+        &self,
+        timing: &Timing,
+        occupancy: Occupancy,
+        all_bytes: u64,
+    ) -> impl Iterator<Item = Growth> {
+        let tables = self.tables.iter();
+        tables.map(move |room| room.growth(timing, occupancy, all_bytes))
+    }
+
+    /// Returns the memory of the elements of all maps that the path accesses, in bytes.
     pub fn footprint(&self, occupancy: Occupancy) -> u64 {
         let seeking = self.calls().iter().filter(|call| SEEKING.contains(&call.helper()));
-        let rooms: HashMap<u32, Room> =
-            seeking.filter_map(|call| call.room).map(|room| (room.map, room)).collect();
+        let found = seeking.filter_map(|call| call.room).chain(self.tables.iter().copied());
+        let rooms: HashMap<u32, Room> = found.map(|room| (room.map, room)).collect();
         rooms.into_values().map(|room| room.bytes(occupancy)).sum()
     }
 }
 
 impl Room {
+    /// Returns the additional time of an access inside an element, at an offset that is spread over
+    /// the element. `all_bytes` is the [`Path::footprint`] of the path.
+    pub(crate) fn growth(self, timing: &Timing, occupancy: Occupancy, all_bytes: u64) -> Growth {
+        if occupancy == Occupancy::Few {
+            return Growth::None;
+        }
+        // Elements of this size are accessed as independently as those of an array of words.
+        let elements = Elements {
+            number: self.bytes(occupancy) / u64::from(WORD),
+            bytes: Some(WORD),
+            all_bytes,
+        };
+        growth(IN_ARRAY, Some(false), &elements, timing)
+    }
+
     /// Returns the memory of all elements of the map, in bytes.
     fn bytes(self, occupancy: Occupancy) -> u64 {
         let entries = match occupancy {

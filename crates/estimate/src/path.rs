@@ -2,7 +2,7 @@
 //! instruction.
 
 use crate::calls::{self, Call, Cases};
-use crate::code::Code;
+use crate::code::{Code, LINE, Room};
 use crate::effect::{self, Effect, Work};
 use crate::stores::{Forwarded, Stores};
 use crate::values::{Base, Value, Values};
@@ -21,20 +21,29 @@ pub(crate) struct Step {
     pub forwarded: Option<Forwarded>,
     /// Index of the call in [`Path::calls`], if the instruction calls the kernel.
     pub call: Option<u32>,
-    /// Index of the call that found the array element that the instruction accesses, if it is the
-    /// first access to this cache line of the element. The kernel's look-up in an array computes an
-    /// address, so this access is the one that misses the caches.
-    pub element: Option<u32>,
+    /// Element of a map that the instruction accesses, if it is the first access to this cache line
+    /// of the element.
+    pub element: Option<Element>,
 }
 
-/// Size of a cache line in bytes.
-const LINE: i64 = 64;
+/// An element of a map whose first access misses the caches if the map is large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Element {
+    /// The element of an array that the call with this index found. The kernel's look-up in an array
+    /// only computes an address.
+    Found(u32),
+    /// A part of an element, at an offset that the program has computed. The number is the index of
+    /// the map in [`Path::tables`].
+    Inside(u32),
+}
 
 /// The instructions of one run of a program, in order.
 #[derive(Clone, Debug)]
 pub struct Path {
     pub(crate) steps: Vec<Step>,
     calls: Vec<Call>,
+    /// Maps into whose elements the path computes offsets, as into tables.
+    pub(crate) tables: Vec<Room>,
 }
 
 impl Path {
@@ -47,6 +56,7 @@ impl Path {
         let (mut values, mut stores) = (Values::new(), Stores::default());
         let mut cases = Cases::default();
         let mut elements: HashMap<Base, u32> = HashMap::new();
+        let mut tables: Vec<Room> = Vec::new();
         let mut lines = HashSet::new();
         let unknown = Insn::Exit;
         for (at, &number) in path.iter().enumerate() {
@@ -73,24 +83,45 @@ impl Path {
                 _ => {}
             }
             let accessed = values.accessed(insn).and_then(|access| {
-                let found = *elements.get(&access.base)?;
-                lines.insert((access.base, access.offset.div_euclid(LINE))).then_some(found)
+                let element = match elements.get(&access.base) {
+                    Some(&call) => Element::Found(call),
+                    None => {
+                        let room = *code.rooms.get(values.inside(access.base)? as usize)?;
+                        let known = tables.iter().position(|table| *table == room);
+                        let index = known.unwrap_or(tables.len());
+                        if known.is_none() {
+                            tables.push(room);
+                        }
+                        Element::Inside(index as u32)
+                    }
+                };
+                lines
+                    .insert((access.base, access.offset.div_euclid(LINE.into())))
+                    .then_some(element)
             });
             steps.push(Step { effect, jumps, forwarded, call, element: accessed });
             values.step(insn, place);
             if let Some(number) = call
-                && calls[number as usize].is_address_only()
+                && let found = &calls[number as usize]
                 && let Value::Address(base, _) = values.register(0)
             {
-                elements.insert(base, number);
+                if found.is_address_only() {
+                    elements.insert(base, number);
+                }
+                if let Some(room) = found.room
+                    && found.is_in_array()
+                {
+                    values.found(room.map);
+                }
             }
         }
-        Path { steps, calls }
+        Path { steps, calls, tables }
     }
 
-    /// Creates a path from its instructions and calls, which must refer to each other correctly.
-    pub(crate) fn from_parts(steps: Vec<Step>, calls: Vec<Call>) -> Path {
-        Path { steps, calls }
+    /// Creates a path from its instructions, calls and tables, which must refer to each other
+    /// correctly.
+    pub(crate) fn from_parts(steps: Vec<Step>, calls: Vec<Call>, tables: Vec<Room>) -> Path {
+        Path { steps, calls, tables }
     }
 
     /// Returns the kernel calls of the path, in order.

@@ -3,7 +3,7 @@
 use crate::calls::Call;
 use crate::code::Room;
 use crate::effect::{Effect, Work};
-use crate::path::{Path, Step};
+use crate::path::{Element, Path, Step};
 use crate::stores::Forwarded;
 use serde::{Deserialize, Serialize};
 use slowpath_target::Unit;
@@ -34,6 +34,13 @@ struct StoredPath {
     rooms: Vec<Option<(u32, u32, u32)>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     reads: Vec<(u32, u32)>,
+    /// Instructions that access a part of a map's element at a computed offset, each with the index
+    /// of the map in `tables`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    inside: Vec<(u32, u32)>,
+    /// Maps with their numbers and sizes of elements, as in `rooms`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tables: Vec<(u32, u32, u32)>,
 }
 
 impl Path {
@@ -46,12 +53,25 @@ impl Path {
             (name(work).to_owned(), reads, writes, step.jumps, forwarded, step.call)
         };
         let call = |call: &Call| (call.name.clone(), call.bytes, call.zero);
-        let room = |call: &Call| call.room.map(|room| (room.map, room.entries, room.element_bytes));
+        let numbers = |room: Room| (room.map, room.entries, room.element_bytes);
+        let room = |call: &Call| call.room.map(numbers);
+        let elements = |index: fn(Element) -> Option<u32>| {
+            let steps = (0..).zip(&self.steps);
+            steps.filter_map(|(at, step)| Some((at, index(step.element?)?))).collect()
+        };
         let stored = StoredPath {
             steps: self.steps.iter().map(step).collect(),
             calls: self.calls().iter().map(call).collect(),
             rooms: self.calls().iter().map(room).collect(),
-            reads: (0..).zip(&self.steps).filter_map(|(at, s)| Some((at, s.element?))).collect(),
+            reads: elements(|element| match element {
+                Element::Found(call) => Some(call),
+                Element::Inside(_) => None,
+            }),
+            inside: elements(|element| match element {
+                Element::Found(_) => None,
+                Element::Inside(table) => Some(table),
+            }),
+            tables: self.tables.iter().copied().map(numbers).collect(),
         };
         serde_json::to_string(&stored).unwrap_or_default()
     }
@@ -78,11 +98,20 @@ impl Path {
         let mut steps: Vec<Step> = steps.collect::<Result<_, _>>()?;
         for (at, call) in stored.reads {
             match steps.get_mut(at as usize) {
-                Some(step) if (call as usize) < count => step.element = Some(call),
+                Some(step) if (call as usize) < count => step.element = Some(Element::Found(call)),
                 _ => return Err(format!("instruction {at} of the path reads no element")),
             }
         }
-        Ok(Path::from_parts(steps, calls))
+        for (at, table) in stored.inside {
+            match steps.get_mut(at as usize) {
+                Some(step) if (table as usize) < stored.tables.len() => {
+                    step.element = Some(Element::Inside(table));
+                }
+                _ => return Err(format!("instruction {at} of the path accesses no table")),
+            }
+        }
+        let tables = stored.tables.into_iter().map(room).collect();
+        Ok(Path::from_parts(steps, calls, tables))
     }
 }
 

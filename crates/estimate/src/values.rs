@@ -51,6 +51,10 @@ pub(crate) struct Values {
     numbers: HashMap<(Base, i64), u8>,
     /// For each map with only one element, the base that stands for the element's address.
     elements: HashMap<u32, Base>,
+    /// Maps whose elements start at these bases.
+    maps: HashMap<Base, u32>,
+    /// Maps into whose elements these bases point, at offsets that are not known.
+    inside: HashMap<Base, u32>,
 }
 
 impl Values {
@@ -68,7 +72,22 @@ impl Values {
             spilled: HashMap::new(),
             numbers: HashMap::new(),
             elements: HashMap::new(),
+            maps: HashMap::new(),
+            inside: HashMap::new(),
         }
+    }
+
+    /// Records that the address in r0 is the start of an element of this map.
+    pub fn found(&mut self, map: u32) {
+        if let Value::Address(base, _) = self.registers[0] {
+            self.maps.insert(base, map);
+        }
+    }
+
+    /// Returns the map into whose element a base points, if the program has computed the address
+    /// with an offset that is not known.
+    pub fn inside(&self, base: Base) -> Option<u32> {
+        self.inside.get(&base).copied()
     }
 
     pub fn register(&self, number: usize) -> Value {
@@ -138,6 +157,7 @@ impl Values {
                             None => self.new_base(),
                         };
                         self.elements.insert(map, base);
+                        self.maps.insert(base, map);
                         Value::Address(base, offset.into())
                     }
                     _ => Value::Unknown,
@@ -214,7 +234,15 @@ impl Values {
                 Value::Address(base, a.wrapping_sub(b))
             }
             (AluOp::Add, Value::Address(..), _) | (AluOp::Add, _, Value::Address(..)) => {
-                Value::Address(self.new_base(), 0)
+                let map = [left, right].into_iter().find_map(|value| match value {
+                    Value::Address(base, _) => self.maps.get(&base).or(self.inside.get(&base)),
+                    _ => None,
+                });
+                let (map, base) = (map.copied(), self.new_base());
+                if let Some(map) = map {
+                    self.inside.insert(base, map);
+                }
+                Value::Address(base, 0)
             }
             _ => Value::Unknown,
         }

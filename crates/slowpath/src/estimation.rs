@@ -10,7 +10,7 @@ use crate::frontend::Lifted;
 use crate::job::{Job, SearchContext, detailed_path_count, replayed_witness};
 use crate::options::Options;
 use crate::report::{self, Estimated, Estimator};
-use crate::result::{Detail, Estimate, PathResult, ProgramResult, RatedTime};
+use crate::result::{Detail, DriverTime, Estimate, PathResult, ProgramResult, RatedTime};
 use crate::{Error, stages};
 use slowpath_estimate::{Occupancy, picoseconds};
 use slowpath_exec::ArcId;
@@ -122,6 +122,11 @@ impl Estimation<'_> {
             warm: RatedTime::new(best.warm, Occupancy::Few),
             cold: RatedTime::new(best.cold, cold),
             loop_ns: slowest.estimated.loop_picoseconds as f64 / 1000.0,
+            driver: timing.driver.as_ref().map(|driver| DriverTime {
+                ns: driver.picoseconds as f64 / 1000.0,
+                name: driver.driver.clone(),
+                source: driver.source.clone(),
+            }),
             machine: timing.machine.clone(),
             date: timing.date.clone(),
             doubt,

@@ -180,6 +180,10 @@ pub(crate) struct Estimate {
     /// Nanoseconds that the kernel's loop for test runs adds to each run in `slowpath measure`. It
     /// is not a part of the other numbers.
     pub loop_ns: f64,
+    /// Published time of receiving and dropping a packet. It is not a part of the other numbers.
+    /// Null if the target has none.
+    #[cfg_attr(test, schemars(extend("default" = null)))]
+    pub driver: Option<DriverTime>,
     /// Machine whose experiments calibrate the estimate.
     pub machine: String,
     /// Date on which the experiments that calibrate the estimate were made.
@@ -198,6 +202,19 @@ pub(crate) struct Estimate {
     /// Reason why the search for more paths ended early; null if no more exist or enough were
     /// found.
     pub stopped: Option<String>,
+}
+
+/// Published time of receiving and dropping a packet on one core of another machine, with a program
+/// that does nothing else.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct DriverTime {
+    /// Time per packet in nanoseconds.
+    pub ns: f64,
+    /// Name of the driver.
+    pub name: String,
+    /// Address of the publication.
+    pub source: String,
 }
 
 /// Estimated time of a path on one core. It is the program's own time: receiving, redirecting and

@@ -50,6 +50,7 @@ builtin! {
     "agilio-cx-2x40" = "agilio-cx-2x40",
     "ebpf" = "ebpf",
     "linux-xdp" = "linux-xdp-zen4",
+    "linux-xdp-golden-cove" = "linux-xdp-golden-cove",
     "linux-xdp-zen3" = "linux-xdp-zen3",
     "linux-xdp-zen4" = "linux-xdp-zen4",
 }

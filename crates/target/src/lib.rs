@@ -37,6 +37,6 @@ pub use target::{
     Component, ComponentKind, InstructionSet, Limit, LimitKind, ResourceRate, Target, TargetKind,
 };
 pub use timing::{
-    Calibration, CallTiming, CoreTiming, ErrorTiming, OverlapTiming, PipelineTiming, Timing, Unit,
-    UnitTiming,
+    Calibration, CallTiming, CoreTiming, DriverTiming, ErrorTiming, OverlapTiming, PipelineTiming,
+    Timing, Unit, UnitTiming,
 };

@@ -203,6 +203,19 @@ pub struct Calibration {
     pub compiler: Option<String>,
     /// Reason not to use the calibration by default on its machine. `None` if it is good enough.
     pub doubt: Option<String>,
+    /// Shipped target that a quick calibration scaled. `None` for a full calibration.
+    pub base: Option<String>,
+}
+
+/// Published time to receive and drop a packet, on another machine than the calibrated one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriverTiming {
+    /// Time per packet on one core, with a program that does nothing else, in picoseconds.
+    pub picoseconds: u64,
+    /// Name of the driver.
+    pub driver: String,
+    /// Address of the publication.
+    pub source: String,
 }
 
 /// The measurements of a machine from which time estimates are computed.
@@ -229,6 +242,8 @@ pub struct Timing {
     pub error: ErrorTiming,
     /// Quality of the calibration; `None` if the description does not state it.
     pub calibration: Option<Calibration>,
+    /// Published time of a driver, which estimates do not include.
+    pub driver: Option<DriverTiming>,
     /// Models of times that depend on one parameter, by the name of the experiment.
     pub models: BTreeMap<String, Fitted>,
 }

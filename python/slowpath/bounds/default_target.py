@@ -96,6 +96,7 @@ class Cpu(NamedTuple):
     family: int
     model: int
     name: str
+    flags: frozenset[str] = frozenset()  # features; empty if they are not known
 
 
 class Measured(NamedTuple):
@@ -105,6 +106,7 @@ class Measured(NamedTuple):
     family: int
     models: tuple[range, ...]
     target: str
+    flag: str | None = None  # feature that only these CPUs of the family have
 
 
 MEASURED = (
@@ -115,9 +117,17 @@ MEASURED = (
         (range(0x10, 0x20), range(0x60, 0x80), range(0xA0, 0xB0)),
         "linux-xdp-zen4",
     ),
+    # Hypervisors mask model numbers. Only these cores and their successors have matrix extensions.
+    Measured(
+        "GenuineIntel",
+        6,
+        (range(0x8F, 0x90), range(0xCF, 0xD0), range(0xAD, 0xAF)),
+        "linux-xdp-golden-cove",
+        flag="amx_tile",
+    ),
 )
 """Microarchitectures with shipped targets. Model numbers are those of the Linux kernel
-(arch/x86/kernel/cpu/amd.c, `bsp_init_amd`)."""
+(arch/x86/kernel/cpu/amd.c, `bsp_init_amd`, and arch/x86/include/asm/intel-family.h)."""
 _USUAL = "linux-xdp-zen4"
 """The shipped target that stands for CPUs of all other families."""
 CPU_VARIABLE = "SLOWPATH_CPU"
@@ -142,7 +152,7 @@ def nearest_target() -> Nearest:
         return Nearest(_USUAL, "unknown")
     alike = [one for one in MEASURED if (one.vendor, one.family) == (cpu.vendor, cpu.family)]
     for one in alike:
-        if any(cpu.model in models for models in one.models):
+        if one.flag in cpu.flags or any(cpu.model in models for models in one.models):
             return Nearest(one.target, None)
     return Nearest(alike[0].target if alike else _USUAL, cpu.name)
 
@@ -171,6 +181,7 @@ def _own_cpu() -> Cpu | None:
                     break
                 found[key.strip()] = value.strip()
         family, model = int(found["cpu family"]), int(found["model"])
-        return Cpu(found["vendor_id"], family, model, found["model name"])
+        flags = frozenset(found.get("flags", "").split())
+        return Cpu(found["vendor_id"], family, model, found["model name"], flags)
     except (OSError, KeyError, ValueError):
         return None

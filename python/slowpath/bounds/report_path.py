@@ -20,6 +20,7 @@ from slowpath.core.schema.rates import format_packetrate
 from slowpath.core.schema.results import (
     Bound,
     Detail,
+    DriverTime,
     Estimate,
     MapContent,
     Named,
@@ -397,12 +398,23 @@ def estimate_lines(result: Result) -> Iterator[Line]:
         yield labelled("", f"{_rated(cold)}; {entries_words(cold)}, cold caches", "bold")
     loop = f"loop of test runs ({format_ns(estimate['loop_ns'])})"
     yield labelled("", f"without receiving, redirecting, sending, and without the {loop}")
+    driver = estimate["driver"]
+    if driver is not None:
+        yield labelled(
+            "", f"receiving and dropping: {format_ns(driver['ns'])} more {_published(driver)}"
+        )
     yield labelled("", one_line(f"on {estimate['machine']}, measured {estimate['date']}"))
     if estimate["foreign_cpu"] is not None:
         yield labelled("", one_line(f"wider intervals: this CPU is {estimate['foreign_cpu']}"))
     elif is_wide(estimate):
         yield labelled("", "wide intervals: check programs of the calibration took other times")
     yield labelled("", _looked_at(estimate["candidates"], estimate["stopped"]))
+
+
+def _published(driver: DriverTime) -> str:
+    """Return the driver of a published time, with the publication."""
+    source = driver["source"].removeprefix("https://")
+    return one_line(f"with {driver['name']} (published, {source})")
 
 
 def _rated(time: RatedTime) -> str:

@@ -8,14 +8,17 @@ fn with_segments(segments: &str) -> Timing {
 }
 
 fn with_segments_on(target: &str, segments: &str) -> Timing {
+    Target::parse(&text_with_segments(target, segments), "x.toml").unwrap().timing.unwrap()
+}
+
+fn text_with_segments(target: &str, segments: &str) -> String {
     let text = Target::builtin_text(target).unwrap();
-    let text = text.split("[timing.model").next().unwrap().to_owned()
+    text.split("[timing.model").next().unwrap().to_owned()
         + "[timing.model.m]\ndescription = \"d\"\nparameter = \"entries\"\n\
            calls = [\"map_lookup_elem.hash\", \"map_update_elem.hash\"]\nsmape = 0\n\
            data_sha256 = \"0\"\nsegments = "
         + segments
-        + "\n";
-    Target::parse(&text, "x.toml").unwrap().timing.unwrap()
+        + "\n"
 }
 
 /// Returns a timing in which look-ups in hash maps take 10 ns more for every 100 entries, up to
@@ -207,4 +210,22 @@ fn what_a_model_says_far_away_does_not_overflow() {
         let price = crate::picoseconds("call.map_lookup_elem.hash", &timing, &maps, occupancy);
         assert!(price < u64::MAX / 1_000_000, "many of them can be added up");
     }
+}
+
+#[test]
+fn tables_grow_with_their_memory() {
+    let model = "[{ from = 0, to = 100000, template = \"polynomial-1\", parameters = [5, 0.001] }]\n\
+                 entry_bytes = 8";
+    let text = text_with_segments("linux-xdp-zen4", model)
+        .replace("calls = [\"map_lookup_elem.hash\"", "calls = [\"map_lookup_elem.array\"");
+    let timing = Target::parse(&text, "x.toml").unwrap().timing.unwrap();
+    let room = Room { map: 0, entries: 1, element_bytes: 80_000 };
+    let growth = |occupancy| room.growth(&timing, occupancy, 80_000);
+    assert_eq!(growth(Occupancy::Few), Growth::None);
+    assert_eq!(growth(Occupancy::Full), growth(entries(1)));
+    let Growth::Known { cycles, outside } = growth(Occupancy::Full) else { panic!("has a model") };
+    assert_eq!(outside, None);
+    assert!(cycles.abs_diff(timing.cycles(9.999)) <= 1, "{cycles}");
+    let word = Room { element_bytes: 8, ..room };
+    assert_eq!(word.growth(&timing, Occupancy::Full, 8), Growth::None);
 }

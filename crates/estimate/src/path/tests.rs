@@ -161,3 +161,31 @@ fn addresses_at_the_ends_of_the_numbers_are_addresses() {
         assert_eq!(path.steps[4].forwarded, Some(Forwarded { store: 3, pieces: false }));
     }
 }
+
+#[test]
+fn offsets_that_a_program_computes_lead_into_tables() {
+    // r1 = value of map 0; r2 = *(u32 *)(r10 - 4); r1 += r2; r3 = *(u64 *)(r1 + 0);
+    // r4 = *(u64 *)(r1 + 8); r5 = *(u64 *)(r1 + 72); then r1 = value of map 0; r3 = *(u64 *)(r1 + 0)
+    let hex = "1821000000000000 0000000000000000 61a2fcff00000000 0f21000000000000 \
+               7913000000000000 7914080000000000 7915480000000000 \
+               1821000000000000 0000000000000000 7913000000000000";
+    let digits: String = hex.split_whitespace().collect();
+    let bytes: Vec<u8> = (0..digits.len() / 2)
+        .map(|at| u8::from_str_radix(&digits[2 * at..][..2], 16).unwrap())
+        .collect();
+    let mut code = crate::code::with_maps(&[("array", 1, 65536)]);
+    code.insns = decode(&bytes).unwrap();
+    for insn in &mut code.insns {
+        if let Insn::LoadImm64 { value, .. } = insn {
+            *value = slowpath_bpf::insn::Imm64::MapValue { map: 0, offset: 0 };
+        }
+    }
+    let numbers = [0, 2, 3, 4, 5, 6, 7, 9];
+    let path = Path::new(&code, numbers.map(|at| (at, "insn")));
+    let elements: Vec<_> = path.steps.iter().map(|step| step.element).collect();
+    let inside = Some(Element::Inside(0));
+    // The second load is on the line of the first one, and the last one has a fixed offset.
+    assert_eq!(elements, [None, None, None, inside, None, inside, None, None]);
+    assert_eq!(path.tables, code.rooms);
+    assert_eq!(Path::from_json(&path.to_json()).unwrap().tables, path.tables);
+}

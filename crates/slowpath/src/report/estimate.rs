@@ -15,6 +15,9 @@ const WARM_NS: &str = "warm_ns";
 /// Column name of the estimated time in cold caches, in tables of costs.
 const COLD_NS: &str = "cold_ns";
 
+/// Description of accesses whose offset in a map's value the program computes, for messages.
+const IN_TABLES: &str = "access inside map values";
+
 pub(crate) struct Estimator<'a> {
     pub timing: &'a Timing,
     pub code: &'a Code,
@@ -68,13 +71,17 @@ impl Estimated {
         let footprint = path.footprint(occupancy);
         let mut flat = BTreeSet::new();
         let mut outside = BTreeSet::new();
-        for call in path.calls() {
-            match call.growth(timing, occupancy, footprint) {
+        let calls = path.calls().iter();
+        let calls = calls.map(|call| (of_helper(call), call.growth(timing, occupancy, footprint)));
+        let tables = path.table_growth(timing, occupancy, footprint);
+        let tables = tables.map(|growth| (IN_TABLES.to_owned(), growth));
+        for (name, growth) in calls.chain(tables) {
+            match growth {
                 Growth::Unknown => {
-                    flat.insert(of_helper(call));
+                    flat.insert(name);
                 }
                 Growth::Known { outside: Some(measured), .. } => {
-                    outside.insert((of_helper(call), measured));
+                    outside.insert((name, measured));
                 }
                 Growth::None | Growth::Known { .. } => {}
             }

@@ -6,8 +6,8 @@ use super::prices::optional_string;
 use super::problem::Problems;
 use super::table::{Table, as_table, scaled};
 use crate::timing::{
-    Calibration, CallTiming, CoreTiming, ErrorTiming, OverlapTiming, PipelineTiming, Timing, Unit,
-    UnitTiming,
+    Calibration, CallTiming, CoreTiming, DriverTiming, ErrorTiming, OverlapTiming, PipelineTiming,
+    Timing, Unit, UnitTiming,
 };
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -44,6 +44,8 @@ pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<
     let calibration = table
         .optional_table("calibration", problems)
         .and_then(|calibration| read_calibration(calibration, problems));
+    let driver =
+        table.optional_table("driver", problems).map(|driver| read_driver(driver, problems));
     let models = table.optional_table("model", problems).map(|table| models::read(table, problems));
     table.finish(problems);
     Some(Timing {
@@ -57,6 +59,7 @@ pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<
         unknown_call: unknown_call?,
         error: error?,
         calibration,
+        driver: driver.map_or(Some(None), |read| read.map(Some))?,
         models: models.unwrap_or_default(),
     })
 }
@@ -192,6 +195,16 @@ fn read_error(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Error
     Some(ErrorTiming { low, high, cold_low, cold_high, cold_offset, foreign_low, foreign_high })
 }
 
+fn read_driver(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<DriverTiming> {
+    let path = table.key("ns");
+    let value = table.required("ns", problems)?;
+    let picoseconds = scaled(&path, value, DIGITS, problems);
+    let driver = table.string("driver", problems).map(str::to_owned);
+    let source = table.string("source", problems).map(str::to_owned);
+    table.finish(problems);
+    Some(DriverTiming { picoseconds: picoseconds?, driver: driver?, source: source? })
+}
+
 fn read_calibration(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Calibration> {
     let experiments = table.integer("experiments", PROGRAMS, problems);
     let precise = table.integer("precise", PROGRAMS, problems);
@@ -199,6 +212,7 @@ fn read_calibration(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option
     let check_error = cycles(&mut table, "check_error", problems);
     let compiler = optional_string(&mut table, "compiler", problems).map(str::to_owned);
     let doubt = optional_string(&mut table, "doubt", problems).map(str::to_owned);
+    let base = optional_string(&mut table, "base", problems).map(str::to_owned);
     let at = table.span();
     table.finish(problems);
     let (experiments, precise) = (experiments?, precise?);
@@ -208,7 +222,7 @@ fn read_calibration(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option
         return None;
     }
     let (checks, check_error) = (checks?, check_error?);
-    Some(Calibration { experiments, precise, checks, check_error, compiler, doubt })
+    Some(Calibration { experiments, precise, checks, check_error, compiler, doubt, base })
 }
 
 #[cfg(test)]

@@ -72,6 +72,18 @@ class RatedTime(TypedDict):
     """Part of receiving, redirecting and sending in the time: `excluded`."""
 
 
+class DriverTime(TypedDict):
+    """Published time of receiving and dropping a packet on one core of another machine, with a
+    program that does nothing else."""
+
+    ns: float
+    """Time per packet in nanoseconds."""
+    name: str
+    """Name of the driver."""
+    source: str
+    """Address of the publication."""
+
+
 class Estimate(TypedDict):
     """Estimated time of the slowest path on one core of a machine. Each end is that of the path
     that is slowest there."""
@@ -83,6 +95,9 @@ class Estimate(TypedDict):
     loop_ns: float
     """Nanoseconds that the kernel's loop for test runs adds to each run in `slowpath measure`. It
     is not a part of the other numbers."""
+    driver: DriverTime | None
+    """Published time of receiving and dropping a packet. It is not a part of the other numbers.
+    Null if the target has none."""
     machine: str
     """Machine whose experiments calibrate the estimate."""
     date: str
