@@ -36,11 +36,11 @@ def text_of(found: Quality, machine: str = "a machine at 2 GHz, Linux 6.18") -> 
         (GOOD, None),
         (GOOD._replace(check_error=0.10), None),
         (GOOD._replace(check_error=0.101), "half of the check programs are off by more than 10.1%"),
-        (BAD, "off by more than 36.0%; 10% is good enough"),
+        (BAD, "off by more than 36.0%; the limit is 10%"),
         (GOOD._replace(precise=67, check_error=0.08), None),
         (GOOD._replace(precise=66, check_error=0.08), "68 of 134 experiments missed"),
         (GOOD._replace(precise=1, check_error=0.05), None),
-        (GOOD._replace(checks=19), "19 check programs were measured"),
+        (GOOD._replace(checks=19), "only 19 of at least 20 check programs were measured"),
     ],
 )
 def test_doubts(found: Quality, words: str | None) -> None:

@@ -57,6 +57,12 @@ CALIBRATE = Command(
             common=False,
             type=within(int, 1, 1000),
         ),
+        _SELECTION.flag(
+            "--quick",
+            "Scale the nearest shipped target by a few experiments, in 30 s",
+            "A full calibration is more accurate. --seconds and --precision apply to each of the "
+            "experiments.",
+        ),
         _SELECTION.flag("--list", "List test beds, components and experiments; run none"),
         _MEASUREMENT.option(
             "--testbed NAME",
@@ -79,7 +85,7 @@ CALIBRATE = Command(
         cpu_option(_MEASUREMENT),
         OUTPUT.option(
             "-o, --output DIR",
-            "Write the run to DIR [default: calibration-TESTBED]",
+            "Write the run to DIR [default: calibration-TESTBED, or calibration-quick]",
             type=output_folder,
         ),
         OUTPUT.option("--rerun DIR", "Resume a stopped run, or repeat a complete one"),
@@ -98,6 +104,7 @@ CALIBRATE = Command(
     _calibrate,
     (
         Example("slowpath calibrate", "Run all experiments; bound then uses the measured costs"),
+        Example("slowpath calibrate --quick", "Adapt a shipped target to this machine in 30 s"),
         Example("slowpath calibrate --list", "List the experiments"),
         Example(
             "slowpath calibrate --component hash-lookup --range 100..2e6", "Run one experiment"

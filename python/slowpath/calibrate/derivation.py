@@ -1,15 +1,23 @@
 """Derives this machine's target file from the measurements in a folder of experiments."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from slowpath.calibrate.description import NAME, Machine, Quality, quality, quoted
 from slowpath.calibrate.experiments.documents import ModelDocument
 from slowpath.calibrate.experiments.folder import ExperimentFolder, RunFolder, write
-from slowpath.calibrate.fitting import Fitted, fit
+from slowpath.calibrate.fitting import fit
 from slowpath.calibrate.observations import Observation, observations
+from slowpath.calibrate.quick import (
+    GROWTH,
+    Base,
+    GrowthSample,
+    fit_quickly,
+    growth_ratio,
+    models_of,
+)
 from slowpath.core.engine import targets
 from slowpath.models.documents import Segment
 
@@ -125,6 +133,8 @@ def _hits(document: ModelDocument) -> bool:
 
 _FEWEST = 200
 """Minimum number of programs for a fit; fewer programs do not determine the parameters."""
+_FEWEST_QUICK = 30
+"""Minimum number of programs for a fit that scales another target."""
 _CHECKS = (
     "checksum-update",
     "copy-many-bytes",
@@ -154,11 +164,14 @@ def derive(
     documents: Sequence[ModelDocument],
     go_on: Callable[[float], bool],
     progress: Callable[[float], None] = lambda _: None,
+    *,
+    base: Base | None = None,
 ) -> Derived | None:
     """Fit this machine's target and write its file; return None if too little was measured.
 
     `go_on` gets the current loss of the fit, and returns false to stop. `progress` gets the
-    finished share of the fit.
+    finished share of the fit. `base` is the shipped target that a quick calibration scales; None
+    for a full calibration.
 
     Raises:
         InputError: when a file is damaged or cannot be written.
@@ -175,21 +188,28 @@ def derive(
             dates.append(experiment.measurement()["date"])
         if experiment.experiment()["traffic"]["vary"]:
             varied.add(name)
-    machine = _machine(environments, dates)
+    machine = _machine(environments, dates, base)
     all_programs = list(observations(folders))
     programs = [one for one in all_programs if one.experiment not in _CHECKS]
     checks = [one for one in all_programs if one.experiment in _CHECKS]
-    if len(programs) < _FEWEST or machine is None:
+    if len(programs) < (_FEWEST if base is None else _FEWEST_QUICK) or machine is None:
         return None
-    fitted: Fitted = fit(programs, machine, go_on, checks, progress)
+    if base is None:
+        fitted = fit(programs, machine, go_on, checks, progress)
+        models = models_text(documents, frozenset(varied))
+    else:
+        fitted = fit_quickly(base, programs, machine, (go_on, progress), checks)
+        ratio = growth_ratio(fitted.text + models_of(base, 1.0), _growth_samples(folders))
+        models = models_of(base, ratio)
     file = folder.path / "linux-xdp.toml"
     measurements = [folder.of(document["experiment"]).measurement() for document in documents]
     found = quality(
         [one["notes"] for one in measurements],
         [one.get("compiler") for one in measurements],
         _errors(fitted.text, checks),
+        None if base is None else base.name,
     )
-    text = fitted.text + found.text() + models_text(documents, frozenset(varied))
+    text = fitted.text + found.text() + models
     write(file, text)
     error = median(abs(one) for one in fitted.errors)
     return Derived(text, str(file), len(programs), error, found)
@@ -202,7 +222,26 @@ def _errors(text: str, checks: Sequence[Observation]) -> list[float]:
     return [ns / one.ns - 1 for one, ns in zip(checks, estimated, strict=True)]
 
 
-def _machine(environments: Sequence["Environment"], dates: Sequence[str]) -> Machine | None:
+def _growth_samples(folders: Mapping[str, ExperimentFolder]) -> list[GrowthSample]:
+    """Return the programs of a quick calibration that look up random entries of a map."""
+    found = []
+    for name in GROWTH:
+        if name not in folders:
+            continue
+        flows, times = folders[name].flows(), dict[int, list[float]]()
+        for sample in folders[name].samples():
+            times.setdefault(sample.value, []).append(sample.component)
+        found += [
+            GrowthSample(targets.flow_of(flows[f"component-{value}"]), value, median(ns))
+            for value, ns in times.items()
+            if f"component-{value}" in flows
+        ]
+    return found
+
+
+def _machine(
+    environments: Sequence["Environment"], dates: Sequence[str], base: Base | None
+) -> Machine | None:
     """Describe the machine; return None if its clock is unknown."""
     clocks = [one["pace"]["clock_hz"] for one in environments if one["pace"] is not None]
     if not clocks:
@@ -211,4 +250,6 @@ def _machine(environments: Sequence["Environment"], dates: Sequence[str]) -> Mac
     processor = environments[0]["processor"]["model"] or "an unknown processor"
     release = environments[0]["kernel"]["release"] or "of unknown version"
     words = f"{processor} at {clock / 1e9:.2f} GHz, Linux {release}"
+    if base is not None:
+        words += f", quick calibration from {base.name}"
     return {"machine": words, "date": min(dates)[:10], "clock_hz": int(clock)}

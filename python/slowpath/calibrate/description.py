@@ -1,9 +1,11 @@
 """Writes the target file of a calibrated machine, and a record of the calibration's quality."""
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from statistics import median
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from slowpath.calibrate.experiments.documents import IMPRECISE
 from slowpath.core.engine import targets
@@ -196,19 +198,33 @@ def timing_text(
         lines.append(f"{quoted(name)} = {{ {cells} }}")
     low, high = error
     lines += ["", "[timing.error]", f"low = {low:.3f}", f"high = {high:.3f}", ""]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_driver_lines(), ""])
+
+
+@cache
+def _driver_lines() -> Sequence[str]:
+    """Return the table `[timing.driver]`, which is published and so the same on each machine."""
+    driver = tomllib.loads(targets.target_text(NAME) or "")["timing"]["driver"]
+    return ["[timing.driver]", *(f"{key} = {json.dumps(value)}" for key, value in driver.items())]
 
 
 def documented() -> Parameters:
     """Return the core parameters of the built-in target; missing parameters have default values."""
-    timing = tomllib.loads(targets.target_text(NAME) or "")["timing"]
+    return parameters_of(tomllib.loads(targets.target_text(NAME) or "")["timing"])
+
+
+def parameters_of(timing: Mapping[str, Any]) -> Parameters:
+    """Return the core parameters in the table `[timing]` of a target, or default values."""
     found = start_values() | {name: float(timing["core"][name]) for name in (*CORE, *COUNTS)}
     for unit in UNITS:
         known = timing["unit"][unit]
         found[latency(unit)] = float(known["latency_cycles"])
         found[interval(unit)] = float(known["interval_cycles"])
         found[queue(unit)] = float(known["queue"])
-    return found
+    stages = timing.get("pipeline", {})
+    found |= {pipeline(name): float(stages[name]) for name in PIPELINE if name in stages}
+    calls = stages.get("calls", {})
+    return found | {overlap(name): float(calls[name]) for name in OVERLAP if name in calls}
 
 
 def target_text(timing: str) -> str:
@@ -237,6 +253,10 @@ Only the check programs then vouch for the result.
 """
 FEWEST_CHECKS = 20
 """Minimum number of check programs; each point of a check experiment is one."""
+FEWEST_QUICK_CHECKS = 8
+"""Minimum number of check programs of a quick calibration."""
+LARGEST_QUICK_ERROR = 0.15
+"""Maximum median error of a quick calibration on the check programs."""
 _MOST = 0.5
 
 
@@ -248,15 +268,21 @@ class Quality(NamedTuple):
     checks: int  # number of check programs
     check_error: float  # median error on the check programs, as a share of their time
     compiler: str | None  # version of clang; None: not recorded, or several versions
+    base: str | None = None  # shipped target that a quick calibration scaled
 
     @property
     def doubt(self) -> str | None:
         """Reason not to use the target as the machine's default; None if it is good enough."""
-        if self.checks < FEWEST_CHECKS:
-            return f"{self.checks} check programs were measured; {FEWEST_CHECKS} tell something"
+        fewest, largest = FEWEST_CHECKS, LARGEST_ERROR
+        if self.base is not None:
+            fewest, largest = FEWEST_QUICK_CHECKS, LARGEST_QUICK_ERROR
+        if self.checks < fewest:
+            return f"only {self.checks} of at least {fewest} check programs were measured"
         error = f"half of the check programs are off by more than {self.check_error:.1%}"
-        if self.check_error > LARGEST_ERROR:
-            return f"{error}; {LARGEST_ERROR:.0%} is good enough"
+        if self.check_error > largest:
+            return f"{error}; the limit is {largest:.0%}"
+        if self.base is not None:
+            return None
         missed = self.experiments - self.precise
         if missed > _MOST * self.experiments and self.check_error > LARGEST_IMPRECISE_ERROR:
             experiments = f"{missed} of {self.experiments} experiments missed their precision"
@@ -274,13 +300,27 @@ class Quality(NamedTuple):
         ]
         if self.compiler is not None:
             lines.append(f"compiler = {quoted(self.compiler)}")
+        if self.base is not None:
+            lines.append(f"base = {quoted(self.base)}")
         if self.doubt is not None:
             lines.append(f"doubt = {quoted(self.doubt)}")
         return "\n".join([*lines, "", ""])
 
 
+def is_quick(text: str) -> bool:
+    """Return true if the text of a target file is the result of a quick calibration."""
+    try:
+        timing = tomllib.loads(text).get("timing", {})
+    except tomllib.TOMLDecodeError:
+        return False
+    return "base" in timing.get("calibration", {})
+
+
 def quality(
-    notes: Sequence[Sequence[str]], compilers: Sequence[str | None], errors: Sequence[float]
+    notes: Sequence[Sequence[str]],
+    compilers: Sequence[str | None],
+    errors: Sequence[float],
+    base: str | None = None,
 ) -> Quality:
     """Return the quality of a calibration.
 
@@ -288,9 +328,10 @@ def quality(
         notes: notes of each experiment.
         compilers: version of the compiler for each experiment.
         errors: error on each check program, as a share of its time.
+        base: shipped target that a quick calibration scaled.
     """
     precise = sum(IMPRECISE not in one for one in notes)
     known = {*compilers}
     compiler = known.pop() if len(known) == 1 else None
     off = median(map(abs, errors)) if errors else 0.0
-    return Quality(len(notes), precise, len(errors), off, compiler)
+    return Quality(len(notes), precise, len(errors), off, compiler, base)

@@ -46,6 +46,8 @@ _LEAP, _LEAST_LEAP, _MOST_LEAP = 0.25, 0.01, 0.4
 _LEAPS = 6  # maximum number of joint moves from a start
 _DAMPING = 0.01
 """A change of a parameter by 100 % costs as much as an error of this size."""
+_ANCHORING = 0.004
+"""Like `_DAMPING`, for the distance of a parameter from its value in the base target."""
 _BETTER = 1e-6  # minimum decrease of the loss for a move
 _RESTARTS = 2  # number of random starts
 _SHAKE = 0.25  # maximum relative change of a parameter at a random start
@@ -64,11 +66,25 @@ class Fitted(NamedTuple):
     errors: list[float]  # error on each observation, as a share of its time
 
 
+Calls = dict[str, CallPrice]
+"""Costs of calls of the kernel, by name."""
+
+
+class Prior(NamedTuple):
+    """Knowledge from another machine, for a fit to few programs."""
+
+    parameters: Parameters  # the result stays near them as far as the programs allow
+    with_others: Callable[[Calls], Calls]  # adds the costs of calls that no program has
+
+
 class _Fit:
-    def __init__(self, programs: Sequence[Observation], machine: Machine) -> None:
+    def __init__(
+        self, programs: Sequence[Observation], machine: Machine, prior: Prior | None = None
+    ) -> None:
         import numpy as np
 
         self._machine = machine
+        self._prior = prior
         self._flows = [one.flow for one in programs]
         self._prices = PriceModel(programs)
         self._matrix = self._prices.matrix()
@@ -85,8 +101,12 @@ class _Fit:
 
     def text(self, parameters: Parameters, prices: "np.ndarray", error: tuple[float, float]) -> str:
         """Return the description of a target with these core parameters and costs of calls."""
-        calls = self._prices.named(prices.tolist())
+        calls = self._calls(prices)
         return target_text(timing_text(self._machine, parameters, calls, error))
+
+    def _calls(self, prices: "np.ndarray") -> Calls:
+        calls = self._prices.named(prices.tolist())
+        return calls if self._prior is None else self._prior.with_others(calls)
 
     def _predicted(self, parameters: Parameters, prices: "np.ndarray") -> "np.ndarray":
         text = self.text(parameters, prices, USUAL_ENDS)
@@ -201,10 +221,12 @@ class _Fit:
         weights = _damped(errors)
         calls = self._matrix / self._cycles[:, None]
         moving = np.array(list(slopes.values())).T
-        damping = _DAMPING * len(errors) ** 0.5 * np.eye(len(slopes))
+        strength = _DAMPING if self._prior is None else _ANCHORING
+        damping = strength * len(errors) ** 0.5 * np.eye(len(slopes))
         still = np.zeros((len(slopes), calls.shape[1]))
         matrix = np.block([[np.hstack([moving, calls]) * weights[:, None]], [damping, still]])
-        left = np.concatenate([(calls @ best.prices - errors) * weights, np.zeros(len(slopes))])
+        home = np.array([self._way_home(name, best.parameters[name]) for name in slopes])
+        left = np.concatenate([(calls @ best.prices - errors) * weights, damping @ home])
         most = np.concatenate([np.full(len(slopes), reach), np.full(calls.shape[1], np.inf)])
         least = np.concatenate([np.full(len(slopes), -reach), np.zeros(calls.shape[1])])
         found = lsq_linear(matrix, left, (least, most)).x
@@ -214,6 +236,11 @@ class _Fit:
         }
         prices, loss = self.settled(tried, np.maximum(found[len(slopes) :], 0))
         return _Found(tried, prices, loss) if loss < best.loss - _BETTER else None
+
+    def _way_home(self, name: str, value: float) -> float:
+        """Return the relative change from a parameter's value to that of the prior, or 0."""
+        prior = self._prior
+        return 0.0 if prior is None else clipped(name, prior.parameters[name]) / value - 1
 
     def descend(
         self, best: "_Found", go_on: Callable[[float], bool], progress: Callable[[float], None]
@@ -251,7 +278,7 @@ class _Fit:
     def described(self, found: "_Found", error: tuple[float, float]) -> Fitted:
         """Return the fitted target with these parameters, the interval `error`, and its errors."""
         errors = self.errors(found.parameters, found.prices).tolist()
-        calls = self._prices.named(found.prices.tolist())
+        calls = self._calls(found.prices)
         text = self.text(found.parameters, found.prices, error)
         return Fitted(text, found.parameters, calls, errors)
 
@@ -322,6 +349,33 @@ def fit(
         }
         best = min(best, leap(shaken), key=lambda found: found.loss)
     best = search.descend(best, go_on, _part(progress, next(stages)))
+    return _described(search, best, checks)
+
+
+def fit_near(
+    prior: Prior,
+    programs: Sequence[Observation],
+    machine: Machine,
+    callbacks: tuple[Callable[[float], bool], Callable[[float], None]],
+    checks: Sequence[Observation],
+) -> Fitted:
+    """Return parameters that fit a few observations, near those of another machine.
+
+    Args:
+        prior: Parameters and costs of the other machine.
+        programs: Programs with measured times.
+        machine: Description of the machine.
+        callbacks: `go_on` and `progress`, as in `fit`.
+        checks: Programs that the fit does not use, as in `fit`.
+    """
+    go_on, progress = callbacks
+    start = _nearest(prior.parameters)
+    search = _Fit(programs, machine, prior)
+    return _described(search, search.leap(start, go_on, progress), checks)
+
+
+def _described(search: _Fit, best: _Found, checks: Sequence[Observation]) -> Fitted:
+    """Return the fitted target, with an interval that covers the times of the check programs."""
     fitted = search.described(best, USUAL_ENDS)
     if not checks:
         return fitted

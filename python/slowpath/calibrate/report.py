@@ -17,13 +17,18 @@ _LARGE = 100.0  # minimum of costs without decimals
 def text_report(document: CalibrateDocument, derived: Derived | None) -> Iterator[Line | str]:
     """Yield the table of experiments, the directory of the run, and the target with its errors."""
     found = document["results"]
+    # A quick calibration has too few values for models of its own.
+    base = None if derived is None else derived.quality.base
+    columns = _COLUMNS if base is None else _COLUMNS[: _COLUMNS.index("error")]
     if found:
-        yield from grid(_COLUMNS, [_row(each) for each in found], right=_RIGHT, margin="")
+        rows = [_row(each)[: len(columns)] for each in found]
+        yield from grid(columns, rows, right=[one for one in _RIGHT if one in columns], margin="")
         yield ""
     yield f"Programs, samples, models and pictures: {document['directory']}"
     if derived is None:
         return
-    yield f"Target of this machine: {derived.file}"
+    scaled = "" if base is None else f", scaled from {base}"
+    yield f"Target of this machine: {derived.file}{scaled}"
     error = f"half of them to {derived.error:.1%} of their time"
     yield f"It explains {derived.programs} programs, {error}."
     good = derived.quality

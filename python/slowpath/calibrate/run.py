@@ -1,7 +1,7 @@
 """Runs the command `slowpath calibrate`."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,10 +14,12 @@ from slowpath.bounds.default_target import (
 )
 from slowpath.bounds.options import check_valid
 from slowpath.calibrate.derivation import Derived, derive
-from slowpath.calibrate.experiments.documents import CalibratedExperiment
+from slowpath.calibrate.description import is_quick
+from slowpath.calibrate.experiments.documents import IMPRECISE, CalibratedExperiment
 from slowpath.calibrate.experiments.evaluation import evaluate_all
 from slowpath.calibrate.experiments.folder import write
 from slowpath.calibrate.experiments.running import RunCallbacks, blocks_left, run, run_settings
+from slowpath.calibrate.quick import nearest_base
 from slowpath.calibrate.settings import Settings
 from slowpath.core import engine, terminal
 from slowpath.core.engine import targets
@@ -126,11 +128,18 @@ def _keep(derived: Derived) -> None:
     """Save the target as this machine's default if it is good enough; otherwise print a warning."""
     check_valid(targets.described_target(CALIBRATED, derived.text), derived.file)
     doubt = derived.quality.doubt
+    kept = calibration()
+    if derived.quality.base is not None and kept is not None and not is_quick(kept):
+        note(
+            f"not kept as this machine's target {CALIBRATED}: {calibration_file()} has a full "
+            f"calibration; delete it, or use the quick one with --target {derived.file}"
+        )
+        return
     if doubt is None:
         # Commands without --target use this file from now on.
         note(f"kept as this machine's target {CALIBRATED}: {keep_calibration(derived.text)}")
         return
-    stays = f"the one before stays, {calibration_file()}" if calibration() else "there is no other"
+    stays = f"the one before stays, {calibration_file()}" if kept else "there is no other"
     note(
         f"warning: not kept as this machine's target {CALIBRATED} ({stays}): {doubt}; calibrate "
         f"while nothing else runs, with more --seconds, or use it with --target {derived.file}"
@@ -146,7 +155,7 @@ def _measure(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
     stopped = False
     if bed is not None:
         limits = settings.limits
-        known = run_settings(bed.name, limits, settings.names)
+        known = run_settings(bed.name, limits, settings.names, quick=settings.quick)
         folder.begin(known, settings.experiments)
         left = blocks_left(folder, bed, settings.experiments)
         with heeding_signals() as stopping, LiveLine(left, "models are fitted") as line:
@@ -175,7 +184,10 @@ def _derive(settings: Settings, found: Sequence[CalibratedExperiment]) -> Derive
         return None
     with heeding_signals() as stopping, StageLine("fitting the model of the core") as line:
         documents = [each["result"] for each in found]
-        derived = derive(settings.folder, documents, lambda _: not stopping.asked, line.show)
+        base = nearest_base() if settings.quick else None
+        derived = derive(
+            settings.folder, documents, lambda _: not stopping.asked, line.show, base=base
+        )
         return None if stopping.asked else derived
 
 
@@ -208,15 +220,18 @@ def _report(
             points = f"{each['result']['parameter']} = {', '.join(f'{one:,}' for one in values)}"
             error(name, f"{points}: {reason}")
             code = ExitCode.INPUT
-    _print_notes(found)
+    # A quick calibration trades precision for time, and the report counts the experiments.
+    _print_notes(found, {IMPRECISE} if settings.quick else set())
     return code
 
 
-def _print_notes(found: Sequence[CalibratedExperiment]) -> None:
+def _print_notes(found: Sequence[CalibratedExperiment], hidden: Collection[str]) -> None:
     """Print each note on the results once, with the experiments that it concerns."""
     experiments = dict[str, list[str]]()
     for each in found:
         for text in each["measurement"]["notes"]:
+            if text in hidden:
+                continue
             experiments.setdefault(text, []).append(each["name"])
     for text, names in experiments.items():
         subject = ", ".join(names) if len(names) <= _FEW else f"{len(names)} experiments"

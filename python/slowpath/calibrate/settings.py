@@ -16,7 +16,8 @@ from slowpath.calibrate.experiments.specification import (
     shipped_names,
     with_range,
 )
-from slowpath.calibrate.testbeds import TESTBEDS
+from slowpath.calibrate.quick import PRECISION, SECONDS, quick_experiments
+from slowpath.calibrate.testbeds import QUICK, TESTBEDS
 from slowpath.core.command import load
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.inputs import check_page
@@ -37,6 +38,7 @@ class Settings(NamedTuple):
     limits: Limits
     experiments: Sequence[Experiment]  # experiments to measure
     names: Sequence[str]  # names of all experiments of the run, in order
+    quick: bool = False  # true: the experiments scale the nearest shipped target
     html: str | None = None  # file for the report page
 
 
@@ -58,25 +60,45 @@ def _settings(options: Namespace) -> Settings:
             _check_others(options, name)
     if options.evaluate is not None:
         folder = RunFolder(Path(options.evaluate))
-        names = [name for name in folder.settings()["experiments"] if folder.of(name).measured]
-        return Settings(folder, None, Limits(0, 0, None), [], names)
+        known = folder.settings()
+        names = [name for name in known["experiments"] if folder.of(name).measured]
+        quick = known.get("quick", False)
+        return Settings(folder, None, Limits(0, 0, None), [], names, quick)
     if options.rerun is not None:
         return _resume(RunFolder(Path(options.rerun)))
-    bed = _bed(options.testbed or _TESTBED)
-    experiments = _experiments(options, bed)
-    folder = RunFolder(Path(options.output or f"calibration-{bed.name}"))
+    bed = _bed(options.testbed or _TESTBED, quick=options.quick)
+    if options.quick:
+        _check_quick(options)
+    experiments = quick_experiments() if options.quick else _experiments(options, bed)
+    name = f"calibration-{'quick' if options.quick else bed.name}"
+    folder = RunFolder(Path(options.output or name))
     if folder.begun:
         reason = "has a run; go on with it by --rerun, or name another directory by -o"
         raise InputError(str(folder.path), reason)
-    precision, seconds = options.precision or _PRECISION, options.seconds or _SECONDS
+    usual = (PRECISION, SECONDS) if options.quick else (_PRECISION, _SECONDS)
+    precision, seconds = options.precision or usual[0], options.seconds or usual[1]
     limits = Limits(precision / 100, seconds, options.cpu)
     names = [experiment["name"] for experiment in experiments]
-    return Settings(folder, bed, limits, experiments, names)
+    return Settings(folder, bed, limits, experiments, names, options.quick)
+
+
+def _check_quick(options: Namespace) -> None:
+    """Raise an error for options that select experiments, which `--quick` does itself."""
+    for name, value in (
+        ("SPEC.yaml", options.spec),
+        ("--component", options.component),
+        ("--range", options.range),
+        ("--points", options.points),
+        ("--testbed", options.testbed),
+    ):
+        if value is not None and value != []:
+            raise OptionError("--quick", f"selects the experiments itself; leave out {name}")
 
 
 def _check_others(options: Namespace, option: str) -> None:
     """Raise an error for options that contradict `option`, which names an existing run."""
     others = {
+        "--quick": options.quick or None,
         "SPEC.yaml": options.spec,
         "--component": options.component,
         "--range": options.range,
@@ -100,17 +122,19 @@ def _resume(folder: RunFolder) -> Settings:
     left = [name for name in names if not _is_complete(folder.of(name))]
     experiments = [folder.of(name).experiment() for name in left or names]
     limits = Limits(known["precision"], known["seconds"], known["cpu"])
-    return Settings(folder, _bed(known["testbed"]), limits, experiments, names)
+    quick = known.get("quick", False)
+    bed = _bed(known["testbed"], quick=quick)
+    return Settings(folder, bed, limits, experiments, names, quick)
 
 
 def _is_complete(experiment: ExperimentFolder) -> bool:
     return experiment.measured and experiment.measurement()["state"] != "partial"
 
 
-def _bed(name: str) -> TestBed:
+def _bed(name: str, *, quick: bool = False) -> TestBed:
     if name not in TESTBEDS:
         raise OptionError("--testbed", f"{name!r} is none of {', '.join(TESTBEDS)}")
-    bed: TestBed = load(TESTBEDS[name])
+    bed: TestBed = load(QUICK if quick else TESTBEDS[name])
     return bed
 
 

@@ -32,11 +32,21 @@ take longer."""
 class KernelBench:
     """A bench that loads the programs of paths into the running kernel and times them."""
 
-    def __init__(self, station: kernel.Station, cases: Sequence[kernel.Case]) -> None:
-        """Create the bench; of all programs, only the busy loop is loaded now."""
+    def __init__(
+        self, station: kernel.Station, cases: Sequence[kernel.Case], untimed: Sequence[int] = ()
+    ) -> None:
+        """Create the bench; of all programs, only the busy loop is loaded now.
+
+        Args:
+            station: Thread that loads and runs programs.
+            cases: Prepared paths.
+            untimed: For each path, number of runs before each sample, without a time. They bring
+                map elements into the caches that hold them between packets. Empty: none.
+        """
         self._station = station
         self._busy = kernel.load_busy(station)
         self._cases = list(cases)
+        self._untimed = list(untimed) or [0] * len(self._cases)
         self._order = random.Random(0)  # noqa: S311 - no secret
         self.wrapped = [case.arrangement == "restored" for case in self._cases]
         self.most = [case.repetitions for case in self._cases]
@@ -55,14 +65,15 @@ class KernelBench:
         order = list(part)
         self._order.shuffle(order)
         load = kernel.load_cases(self._station, [self._cases[subject] for subject in order])
-        return _KernelLoad(self._station, load, self._busy, order)
+        return _KernelLoad(self._station, load, self._busy, order, self._untimed)
 
 
 class ColdBench:
     """A bench that times paths with the packets of many flows.
 
     Two programs are timed for each path n: subject 2n is the path's program, and subject 2n + 1 an
-    empty program with the same packets.
+    empty program with the same packets. The kernel's loop calls both through a program that writes
+    the next packet, so that the difference of their times is that of the path's program.
     """
 
     def __init__(self, station: kernel.Station, cases: Sequence[kernel.Cold]) -> None:
@@ -70,7 +81,8 @@ class ColdBench:
         self._station = station
         self._busy = kernel.load_busy(station)
         self._cases = list(cases)
-        self.wrapped = self.net = [True] * (2 * len(self._cases))
+        self.wrapped = self.net = [False] * (2 * len(self._cases))
+        self._untimed = [runs for case in self._cases for runs in (_untimed_runs(case), 0)]
         self.most = [sys.maxsize] * len(self.wrapped)
         self.parts = _parts(len(self.wrapped))
 
@@ -82,16 +94,42 @@ class ColdBench:
         """
         cases = [self._cases[subject // 2] for subject in part[::2]]
         load = kernel.load_cold(self._station, cases)
-        return _KernelLoad(self._station, load, self._busy, list(part))
+        return _KernelLoad(self._station, load, self._busy, list(part), self._untimed)
+
+
+_FILLING = 3
+"""Number of random accesses for each map entry after which most entries are in the caches."""
+_MOST_UNTIMED = 1 << 17
+"""Maximum number of untimed runs before a sample, about 20 ms. Maps with more entries exceed all
+caches but the last one, which other programs use, too."""
+
+
+def _untimed_runs(case: kernel.Cold) -> int:
+    """Return the number of runs after which the caches hold the map elements of a path.
+
+    Return 0 if they exceed the caches, because each packet then finds its elements evicted.
+    """
+    return 0 if case.limited is None else min(case.flows, _MOST_UNTIMED)
+
+
+def random_runs(entries: int) -> int:
+    """Return the number of runs with random map entries after which the caches are filled."""
+    return min(_FILLING * entries, _MOST_UNTIMED)
 
 
 class _KernelLoad:
     def __init__(
-        self, station: kernel.Station, load: kernel.Load, busy: kernel.Busy, order: list[int]
+        self,
+        station: kernel.Station,
+        load: kernel.Load,
+        busy: kernel.Busy,
+        order: list[int],
+        untimed: list[int],
     ) -> None:
         self._station = station
         self._load = load
         self._busy = busy
+        self._untimed = untimed
         self._numbers = {subject: number for number, subject in enumerate(order)}
 
     def sample(self, subject: int, repeat: int) -> Sample:
@@ -99,6 +137,8 @@ class _KernelLoad:
         try:
             if subject == Reference.BUSY:
                 return Sample(*kernel.sample_busy(self._station, self._busy, repeat))
+            if subject >= 0 and self._untimed[subject]:
+                kernel.sample(self._station, self._load, number, self._untimed[subject])
             return Sample(*kernel.sample(self._station, self._load, number, repeat))
         except StoppedError:
             raise

@@ -14,7 +14,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypedDict, cast
+from typing import NamedTuple, NotRequired, TypedDict, cast
 
 from slowpath.calibrate.experiments.documents import Measurement, Sample
 from slowpath.calibrate.experiments.samples import read_samples, samples_csv
@@ -32,6 +32,7 @@ class RunSettings(TypedDict):
     """Settings of a run: `run.json`."""
 
     testbed: str
+    quick: NotRequired[bool]  # true: scales the nearest shipped target; missing in older runs
     precision: float
     seconds: float
     cpu: int | None

@@ -35,10 +35,13 @@ class RunCallbacks(NamedTuple):
     say: Callable[[str, str], None]  # gets the name of an experiment and the current step
 
 
-def run_settings(bed: str, limits: Limits, names: Sequence[str]) -> RunSettings:
+def run_settings(
+    bed: str, limits: Limits, names: Sequence[str], *, quick: bool = False
+) -> RunSettings:
     """Return the settings of a run in the form of `run.json`."""
     return {
         "testbed": bed,
+        "quick": quick,
         "precision": limits.precision,
         "seconds": limits.seconds,
         "cpu": limits.cpu,

@@ -11,3 +11,5 @@ TESTBEDS: Mapping[str, str] = {
     "p4": "slowpath.calibrate.testbeds.p4:BED",
 }
 """Test beds by name, as `module:CONSTANT`; a run imports only the test bed that it needs."""
+QUICK = "slowpath.calibrate.testbeds.linux_xdp:QUICK"
+"""The test bed of a quick calibration, in the same form."""

@@ -16,14 +16,19 @@ from typing import NamedTuple
 
 from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits, TestBed
 from slowpath.calibrate.experiments.documents import IMPRECISE, Sample
-from slowpath.calibrate.experiments.specification import Experiment, swept_values
+from slowpath.calibrate.experiments.specification import (
+    Experiment,
+    numeric_value,
+    settings_at,
+    swept_values,
+)
 from slowpath.calibrate.programs.xdp import ENDING, FOLDER, xdp_program
 from slowpath.calibrate.testbeds.xdp_files import Compiler, Pair, Written, XdpFiles
 from slowpath.core.engine import kernel, objects, targets
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure import environment
-from slowpath.measure.bench import KernelBench, PaceMeter
+from slowpath.measure.bench import KernelBench, PaceMeter, random_runs
 from slowpath.measure.processor import chosen_cpu
 from slowpath.measure.sampling import Outcome, Progress, StopCriteria, measure
 
@@ -66,12 +71,15 @@ class Cases:
     ) -> None:
         self._station, self._compiler, self._room = station, compiler, room
         self._points = job.points
+        self._experiment = job.experiment
         self._parameter = job.experiment["component"]["sweep"]["parameter"]
         self._files = XdpFiles(job.experiment, job.folder)
         self._origins: list[_Origin] = []
         self._known: list[kernel.Case | None] = []
         self._complete = False
         self.flows: list[targets.Flow | None] = []
+        self.entries: list[int] = []
+        """For each case, the number of map entries among which packets choose at random; else 0."""
         self.pairs = dict[int, tuple[int, int]]()
         """For each point, the numbers of the case with the component and of the case without it."""
         self.errors = dict[int, str]()
@@ -102,7 +110,14 @@ class Cases:
                 self._known[number] = None
 
     def _prepare_all(self, say: Callable[[str], None], stopped: Callable[[], bool]) -> bool:
-        for known in (self._origins, self._known, self.flows, self.pairs, self.errors):
+        for known in (
+            self._origins,
+            self._known,
+            self.flows,
+            self.entries,
+            self.pairs,
+            self.errors,
+        ):
             known.clear()
         numbers = dict[str, int]()
         for value, pair in self._written(stopped):
@@ -156,6 +171,7 @@ class Cases:
             self._origins.append(_Origin(value, component, kept))
             self._known.append(case)
             self.flows.append(targets.flow(case))
+            self.entries.append(random_entries(self._experiment, value) if component else 0)
         return numbers[written.file]
 
     def _prepared(self, written: Written) -> kernel.Case:
@@ -165,6 +181,13 @@ class Cases:
 
     def _tell(self, say: Callable[[str], None], value: int) -> None:
         say(f"preparing {self._parameter} = {value:,}")
+
+
+def random_entries(experiment: Experiment, value: int) -> int:
+    """Return the number of map entries among which packets choose at random; 0 if they do not."""
+    if not experiment["traffic"]["vary"]:
+        return 0
+    return numeric_value(settings_at(experiment, value), "entries")
 
 
 def _witness(written: Written) -> str:
@@ -183,9 +206,10 @@ class LinuxXdp(TestBed):
     says = "XDP programs in the running kernel, timed in its loop for test runs"
     templates, ending = FOLDER, ENDING
     metrics = ("ns",)
-    blocks = 3
-    """Blocks of an experiment, minutes apart: they expose slow drift and spread it over all
-    experiments."""
+
+    def __init__(self, blocks: int) -> None:
+        """Create the test bed; `blocks` is the number of blocks of an experiment."""
+        self.blocks = blocks
 
     def check(self, experiment: Experiment) -> None:
         """Reject experiments that the test bed does not support, see `TestBed.check`."""
@@ -195,16 +219,25 @@ class LinuxXdp(TestBed):
     def open(self, limits: Limits, stopping: Stopping) -> "Iterator[_Station]":
         """Open the test bed, see `TestBed.open`."""
         cpu = chosen_cpu(limits.cpu)
-        compiler = Compiler(BED.name)
+        compiler = Compiler(self.name)
         station = kernel.open_station(kernel.open_kernel(), cpu)
         try:
             with stopping.calling(station.stop):
-                yield _Station(station, compiler, cpu, limits, stopping)
+                of_block = limits._replace(
+                    # Averaging over all blocks narrows the interval to the requested precision.
+                    precision=limits.precision * self.blocks**0.5,
+                    seconds=limits.seconds / self.blocks,
+                )
+                yield _Station(station, compiler, cpu, of_block, stopping)
         finally:
             compiler.stop()
 
 
-BED = LinuxXdp()
+BED = LinuxXdp(blocks=3)
+"""The test bed of a calibration. Blocks of an experiment are minutes apart: they expose slow drift
+and spread it over all experiments."""
+QUICK = LinuxXdp(blocks=1)
+"""The test bed of a quick calibration."""
 _FEWEST_LOADS = 3  # minimum number of loads per block
 
 
@@ -240,10 +273,9 @@ class _Station:
             return not self._stopping.asked
 
         watch = environment.begin(self._cpu, thread=self._station.thread)
-        bench = KernelBench(self._station, cases.ready())
-        # Averaging over all blocks narrows the interval to the requested precision.
-        precision = self._limits.precision * BED.blocks**0.5
-        quota = StopCriteria(precision, self._limits.seconds / BED.blocks, _FEWEST_LOADS)
+        untimed = [random_runs(entries) for entries in cases.entries]
+        bench = KernelBench(self._station, cases.ready(), untimed)
+        quota = StopCriteria(self._limits.precision, self._limits.seconds, _FEWEST_LOADS)
         outcome = measure(bench, quota, go_on)
         record = watch.end(pace.speed())
         cases.release()
