@@ -13,6 +13,8 @@ use std::collections::HashMap;
 /// Helpers that search a map for an entry.
 const SEEKING: [&str; 4] =
     ["map_lookup_elem", "map_update_elem", "map_delete_elem", "redirect_map"];
+/// Map type whose look-ups go down a tree of prefixes.
+const TRIE: &str = "lpm_trie";
 /// Map types whose look-ups read a bucket and an element, like those of the first one.
 const HASHED: [&str; 4] = ["hash", "lru_hash", "percpu_hash", "lru_percpu_hash"];
 
@@ -77,8 +79,10 @@ fn growth(name: &str, zero: Option<bool>, elements: &Elements, timing: &Timing) 
     if entries <= 1 || !SEEKING.contains(&helper) {
         return Growth::None;
     }
-    // The result of updates and deletions does not tell whether they found an entry.
-    let found = helper != "map_lookup_elem" || zero != Some(true);
+    // The result of updates and deletions does not tell whether they found an entry. A look-up in a
+    // trie that finds nothing can go as deep as one that finds a prefix.
+    let is_trie = name.split('.').any(|part| part == TRIE);
+    let found = helper != "map_lookup_elem" || zero != Some(true) || is_trie;
     let Some(own) = timing.by_entries(name, found) else { return Growth::Unknown };
     let scaled = |model: &Fitted| match (model.entry_bytes, elements.bytes) {
         (Some(model), Some(bytes)) => f64::from(bytes) / model,

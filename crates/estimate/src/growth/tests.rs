@@ -213,6 +213,24 @@ fn what_a_model_says_far_away_does_not_overflow() {
 }
 
 #[test]
+fn look_ups_in_tries_grow_whether_they_find_something_or_not() {
+    let model = "[{ from = 0, to = 1000, template = \"polynomial-1\", parameters = [5, 0.1] }]";
+    let found = text_with_segments("linux-xdp-zen4", model)
+        .replace("calls = [\"map_lookup_elem.hash\"", "calls = [\"map_lookup_elem.lpm_trie\"");
+    let flat = "[timing.model.n]\ndescription = \"d\"\nparameter = \"entries\"\n\
+                calls = [\"map_lookup_elem.lpm_trie\"]\nfound = false\nsmape = 0\n\
+                data_sha256 = \"0\"\nsegments = \
+                [{ from = 0, to = 1000, template = \"polynomial-0\", parameters = [5] }]\n";
+    let timing = Target::parse(&(found + flat), "x.toml").unwrap().timing.unwrap();
+    let growth = |zero| {
+        let call = Call { zero: Some(zero), ..call("map_lookup_elem.lpm_trie", None) };
+        alone(&call, &timing, entries(101))
+    };
+    assert!(growth(false).cycles() > 0);
+    assert_eq!(growth(true), growth(false));
+}
+
+#[test]
 fn tables_grow_with_their_memory() {
     let model = "[{ from = 0, to = 100000, template = \"polynomial-1\", parameters = [5, 0.001] }]\n\
                  entry_bytes = 8";
