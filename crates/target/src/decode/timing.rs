@@ -45,7 +45,7 @@ pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<
         .optional_table("calibration", problems)
         .and_then(|calibration| read_calibration(calibration, problems));
     let driver =
-        table.optional_table("driver", problems).map(|driver| read_driver(driver, problems));
+        table.optional_table("driver", problems).and_then(|driver| read_driver(driver, problems));
     let models = table.optional_table("model", problems).map(|table| models::read(table, problems));
     table.finish(problems);
     Some(Timing {
@@ -59,7 +59,7 @@ pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<
         unknown_call: unknown_call?,
         error: error?,
         calibration,
-        driver: driver.map_or(Some(None), |read| read.map(Some))?,
+        driver,
         models: models.unwrap_or_default(),
     })
 }
@@ -200,7 +200,7 @@ fn read_driver(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Driv
     let value = table.required("ns", problems)?;
     let picoseconds = scaled(&path, value, DIGITS, problems);
     let driver = table.string("driver", problems).map(str::to_owned);
-    let source = table.string("source", problems).map(str::to_owned);
+    let source = table.string("publication", problems).map(str::to_owned);
     table.finish(problems);
     Some(DriverTiming { picoseconds: picoseconds?, driver: driver?, source: source? })
 }
