@@ -59,7 +59,7 @@ CALIBRATE = Command(
         ),
         _SELECTION.flag(
             "--quick",
-            "Scale the nearest shipped target by a few experiments, in 30 s",
+            "Calibrate in 30 s: a few experiments scale the nearest shipped target",
             "A full calibration is more accurate. --seconds and --precision apply to each of the "
             "experiments.",
         ),
@@ -104,7 +104,7 @@ CALIBRATE = Command(
     _calibrate,
     (
         Example("slowpath calibrate", "Run all experiments; bound then uses the measured costs"),
-        Example("slowpath calibrate --quick", "Adapt a shipped target to this machine in 30 s"),
+        Example("slowpath calibrate --quick", "Calibrate this machine in 30 s"),
         Example("slowpath calibrate --list", "List the experiments"),
         Example(
             "slowpath calibrate --component hash-lookup --range 100..2e6", "Run one experiment"
