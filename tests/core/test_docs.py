@@ -112,6 +112,22 @@ def assert_shows(command: str, excerpt: str) -> None:
     assert excerpt in run.stdout, command
 
 
+def test_the_script_for_code_review_annotates_dearer_lines(tmp_path: Path) -> None:
+    page = CI_PAGE.read_text()
+    (script,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (shown,) = re.findall(r"^```\n(::warning .*)\n```", page, re.MULTILINE)
+    old, new = (ROOT / "examples" / name for name in (PLAIN, OPTIMISED))
+    card = ("--target", "agilio-cx-2x40", "--format", "json", "-o", tmp_path / "diff.json")
+    compared = slowpath("diff", old, new, *card)
+    assert compared.returncode == 0, compared.stderr
+    run = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    printed = run.stdout.splitlines()
+    assert shown in printed
+    assert all(re.fullmatch(r"::warning file=[^,]+,line=\d+::.+", line) for line in printed)
+
+
 def workflow() -> tuple[dict[str, str], dict[str, str]]:
     """Return the variables of the workflow in `docs/how-to/ci.md`, and the script of each step."""
     (text,) = re.findall(r"^```yaml\n(.*?)^```", CI_PAGE.read_text(), re.MULTILINE | re.DOTALL)

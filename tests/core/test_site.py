@@ -84,7 +84,14 @@ def test_pages_fit_a_phone_and_are_legible(site: Path, tmp_path: Path, *, dark: 
 
 
 @pytest.mark.parametrize(
-    ("word", "page"), [("P4", "how-to/calibrate"), ("DPDK", "how-to/port"), ("witness", "GLOSSARY")]
+    ("word", "page"),
+    [
+        ("P4", "how-to/calibrate"),
+        ("SARIF", "how-to/ci"),
+        ("DPDK", "how-to/port"),
+        ("aarch64", "reference/support"),
+        ("witness", "GLOSSARY"),
+    ],
 )
 def test_the_search_finds_pages_without_a_server(
     site: Path, tmp_path: Path, word: str, page: str
