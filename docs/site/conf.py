@@ -19,7 +19,10 @@ DOCS = ROOT / "docs"
 NAVIGATION = {
     "Tutorials": ["tutorials/xdp", "tutorials/*"],
     "How-to": [
-        *(f"how-to/{name}" for name in ("bound", "compare", "ci", "sweep", "many-programs")),
+        *(
+            f"how-to/{name}"
+            for name in ("bound", "compare", "cookbook", "ci", "sweep", "many-programs")
+        ),
         "how-to/*",
     ],
     "Reference": ["reference/cli", "reference/exit-codes", "reference/json", "reference/*"],
