@@ -1,5 +1,6 @@
 """Tests required rates and counts: the decision, the sentence that states it, and the exit code."""
 
+import re
 import shlex
 
 import pytest
@@ -9,7 +10,7 @@ from slowpath.core.errors import ExitCode, worst
 from slowpath.core.schema.derived import metric_rate
 from slowpath.core.schema.rates import CountLimit, Rate, Requirement
 from slowpath.core.schema.results import Result
-from support import make_bound, make_path, make_result
+from support import ROOT, make_bound, make_path, make_result
 
 LOWER = make_bound(exact=False, stopped="deadline")
 SLOW = make_path(bitrate_bps=25e9, packetrate_pps=51e6)
@@ -123,6 +124,22 @@ def test_reproduction_survives_the_shell(file: str) -> None:
     assert words[:2] == ["slowpath", "bound"]
     assert words[2].removeprefix("./") == file
     assert words[3:] == ["--require", "40 Gbit/s"]
+
+
+def test_every_exit_code_has_a_severity() -> None:
+    """Check that `worst` keeps each code beside a fine one, and has one order for all codes."""
+    for code in ExitCode:
+        assert worst([ExitCode.FINE, code, ExitCode.FINE]) is code
+    codes = [*ExitCode]
+    while codes:
+        most = worst(codes)
+        assert all(worst([one, most]) is worst([most, one]) is most for one in codes)
+        codes.remove(most)
+    text = (ROOT / "docs/reference/exit-codes.md").read_text()
+    (order,) = re.findall(r"the worst code counts, in the order ([\d, ]+)\.", text)
+    documented = [ExitCode(int(one)) for one in order.split(", ")]
+    assert {*documented} == {*ExitCode}
+    assert [worst(documented[at:]) for at in range(len(documented))] == documented
 
 
 def test_worst_exit_code() -> None:

@@ -56,6 +56,9 @@ class ExitCode(IntEnum):
 
 
 _WORST_FIRST = (
+    ExitCode.DEFECT,
+    ExitCode.INTERRUPTED,
+    ExitCode.BROKEN_PIPE,
     ExitCode.USAGE,
     ExitCode.INPUT,
     ExitCode.FAILED,
