@@ -1,6 +1,7 @@
 """Compares counts of functions over traces with independent counts of the same accesses."""
 
 import json
+import re
 import shutil
 import struct
 import subprocess
@@ -29,7 +30,7 @@ from oracles import missing
 from slowpath.insights.accelerators.harness.bench import noise_of
 from slowpath.insights.trace import execution
 from slowpath.insights.trace.running import run
-from support import GOLDEN, check_golden, slowpath
+from support import GOLDEN, ROOT, check_golden, slowpath
 
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
@@ -134,6 +135,26 @@ def test_reports_are_inputs_of_placement_and_coalescing(name: str) -> None:
     run = slowpath("insights", "coalescing", coalescing, "--format", "json")
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["results"]
+
+
+CONFIGURED = re.findall(
+    r"^\| `(\w+)\.cc` \| [^|`]+ \| `([^`]+)` \|$",
+    (ROOT / "examples/README.md").read_text(),
+    re.MULTILINE,
+)
+
+
+def test_the_examples_name_the_configuration_of_each_element() -> None:
+    assert {name for name, _ in CONFIGURED} == {file.stem for file in EXAMPLES.glob("*.cc")}
+    tutorial = (ROOT / "docs/tutorials/smartnic.md").read_text()
+    assert f"udp_counter.cc --config '{dict(CONFIGURED)['udp_counter']}'" in tutorial
+
+
+@pytest.mark.parametrize(("name", "config"), CONFIGURED)
+def test_each_element_takes_its_named_configuration(name: str, config: str) -> None:
+    report = counted(EXAMPLES / f"{name}.cc", EXAMPLES / f"{name}.pcap", "--config", config)
+    assert report["traffic"]["packets"] > 0
+    assert "is not" not in str(report["notes"])
 
 
 def test_advised_layouts_have_the_announced_accesses(tmp_path: Path) -> None:
