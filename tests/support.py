@@ -40,13 +40,16 @@ CAMPAIGN = int(os.environ.get("SLOWPATH_CAMPAIGN", "1"))
 def slowpath(
     *arguments: str | os.PathLike[str], cwd: Path = ROOT, timeout: float = 180
 ) -> subprocess.CompletedProcess[str]:
-    """Run `slowpath` as a user would, with a fixed width and without a terminal."""
+    """Run `slowpath` as a user would, with a fixed width and without a terminal.
+
+    Standard error lacks reports of progress, which only slow machines print.
+    """
     environment = os.environ | {"COLUMNS": "80", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
     words = [os.fspath(one) for one in arguments]
     # A memory limit counts imported modules.
     if "--memory" not in words and not _forks_itself(words):
-        return run_forked(words, cwd, environment, MEMORY, timeout)
-    return subprocess.run(
+        return _quiet(run_forked(words, cwd, environment, MEMORY, timeout))
+    run = subprocess.run(
         [sys.executable, "-m", "slowpath", *words],
         cwd=cwd,
         env=environment,
@@ -57,6 +60,13 @@ def slowpath(
         check=False,
         preexec_fn=_limit_memory,
     )
+    return _quiet(run)
+
+
+def _quiet(run: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    """Remove reports of progress from the standard error of a run."""
+    run.stderr = without_progress(run.stderr)
+    return run
 
 
 def commands(member: Command | Group = COMMANDS, path: str = "") -> Iterator[tuple[str, Command]]:
@@ -157,7 +167,13 @@ def rows(value: Any, indent: str = "\n") -> str:
 
 def without_progress(text: str) -> str:
     """Return the lines of standard error without reports of progress."""
-    return re.sub(r"(?m)^note: [^\n]*: \d+ s so far, [^\n]*\n", "", text)
+    return _PROGRESS.sub("", text)
+
+
+_PROGRESS = re.compile(
+    r"^(?:note: [^\n]*: \d+ s so far, |(?:training|evaluating): \d+%)[^\n]*\n", re.MULTILINE
+)
+"""Lines on the progress of an analysis after 10 s, and of a training every 30 s."""
 
 
 def make_bound(**changes: Any) -> Bound:

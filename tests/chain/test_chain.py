@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support import ROOT, slowpath, without_progress
+from support import ROOT, slowpath
 from test_schema import check
 
 OBJECTS = ROOT / "crates/slowpath/tests/objects"
@@ -39,7 +39,7 @@ def counted(*words: str | Path) -> dict[str, Any]:
     Fail if the guarantee is not exact, except under the assumption that other CPUs change no maps.
     """
     run = slowpath(*words, "--target", "ebpf", "--format", "json")
-    assert (run.returncode, without_progress(run.stderr)) == (0, "")
+    assert (run.returncode, run.stderr) == (0, "")
     check("bound", run.stdout)
     (result,) = json.loads(run.stdout)["results"]
     allowed = [text for text in result["assumptions"] if text.startswith("no other CPU changes ")]
@@ -204,7 +204,7 @@ def on_each_device(chain: Path, text: str) -> dict[str, int]:
     """Return the maximum number of instructions per packet, for each device of a chain."""
     chain.write_text(text)
     run = slowpath("chain", "bound", chain, "--target", "ebpf", "--format", "json")
-    assert (run.returncode, without_progress(run.stderr)) == (0, "")
+    assert (run.returncode, run.stderr) == (0, "")
     check("bound", run.stdout)
     return {one["program"]: instructions(one) for one in json.loads(run.stdout)["results"]}
 

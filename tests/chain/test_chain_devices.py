@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support import ROOT, slowpath, without_progress
+from support import ROOT, slowpath
 from test_chain import failure
 from test_schema import check
 
@@ -37,7 +37,7 @@ def described(devices: dict[str, str], *, behind: str = "load_balancer_card", **
 
 def results(*words: str | Path) -> list[dict[str, Any]]:
     run = slowpath(*words, "--format", "json")
-    assert (run.returncode, without_progress(run.stderr)) == (0, "")
+    assert (run.returncode, run.stderr) == (0, "")
     check("bound", run.stdout)
     found: list[dict[str, Any]] = json.loads(run.stdout)["results"]
     return found

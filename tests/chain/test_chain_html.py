@@ -13,7 +13,7 @@ from slowpath.chain.documents import ChainProgram, ChainReport
 from slowpath.chain.page import WrittenFiles, chain_page
 from slowpath.chain.page_graphs import Reasons
 from slowpath.chain.report_types import Block, Dropped, Graph, Graphs, Pair, SourceLine
-from support import ROOT, slowpath, without_progress
+from support import ROOT, slowpath
 from test_chain_rewriting import CHAIN, chain, program
 from test_html import HOSTILE, parsed, texts
 
@@ -26,7 +26,7 @@ def made(folder: Path, *words: str | Path) -> tuple[dict[str, Any], Element]:
     """Run a command that writes an HTML page; return its JSON report and the parsed page."""
     page = folder / "page.html"
     run = slowpath("chain", *words, "--html", page, "--format", "json")
-    assert (run.returncode, without_progress(run.stderr)) == (0, "")
+    assert (run.returncode, run.stderr) == (0, "")
     return json.loads(run.stdout), parsed(page.read_text())
 
 

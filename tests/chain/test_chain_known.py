@@ -11,7 +11,7 @@ import pytest
 from oracles import compared, missing
 from running_kernel import needs_kernel
 from slowpath.chain.facts import fact_text
-from support import ROOT, slowpath, without_progress
+from support import ROOT, slowpath
 
 EXAMPLES = ROOT / "examples/chain"
 QUICK = ("--packets", "0")
@@ -20,7 +20,7 @@ QUICK = ("--packets", "0")
 def optimized(name: str, *words: str | Path) -> dict[str, Any]:
     """Rewrite an example program without a chain, and return the report on it."""
     run = slowpath("chain", "optimize", EXAMPLES / f"{name}.bpf.o", *words, "--format", "json")
-    assert (run.returncode, without_progress(run.stderr)) == (0, "")
+    assert (run.returncode, run.stderr) == (0, "")
     (program,) = json.loads(run.stdout)["programs"]
     return dict(program)
 
@@ -214,7 +214,7 @@ def of_first(tmp_path: Path, action: str = "03000000") -> Path:
 def of_chain(*words: str | Path) -> dict[str, Any]:
     """Run `chain optimize` on a chain of two programs, and return the report on the second one."""
     run = slowpath("chain", *words, "--format", "json")
-    assert (run.returncode, without_progress(run.stderr)) == (0, "")
+    assert (run.returncode, run.stderr) == (0, "")
     (_, second) = json.loads(run.stdout)["programs"]
     return dict(second)
 

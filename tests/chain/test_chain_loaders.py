@@ -9,7 +9,7 @@ import pytest
 from compiler import needs_clang
 from oracles import compared
 from running_kernel import needs_kernel
-from support import slowpath, without_progress
+from support import slowpath
 from test_schema import check
 
 HEAD = """
@@ -85,7 +85,7 @@ def _licensed(folder: Path, first: str, second: str, body: str = NEEDS_GPL) -> P
 
 def _optimized(file: Path, *words: str | Path) -> dict[str, Any]:
     run = slowpath("chain", "optimize", file, *words, "--format", "json")
-    assert (run.returncode, without_progress(run.stderr)) == (0, "")
+    assert (run.returncode, run.stderr) == (0, "")
     check("chain", run.stdout)
     found: dict[str, Any] = json.loads(run.stdout)
     return found

@@ -14,7 +14,7 @@ from slowpath.chain.report import fused_lines
 from slowpath.core.engine import rehearsals
 from slowpath.core.engine.kernel import RewrittenRefusedError
 from slowpath.core.engine.report_types import RehearsalReport
-from support import CAMPAIGN, ROOT, slowpath, without_progress
+from support import CAMPAIGN, ROOT, slowpath
 from test_schema import check
 
 EXAMPLES = ROOT / "examples/chain"
@@ -28,7 +28,7 @@ def report(*words: str | Path) -> dict[str, Any]:
     """
     quick = () if words[0] == "facts" or "--packets" in words else ("--packets", "0")
     run = slowpath("chain", *words, *quick, "--format", "json")
-    assert (run.returncode, without_progress(run.stderr)) == (0, "")
+    assert (run.returncode, run.stderr) == (0, "")
     check("chain", run.stdout)
     found: dict[str, Any] = json.loads(run.stdout)
     return found

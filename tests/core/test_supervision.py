@@ -3,11 +3,13 @@
 import faulthandler
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 
 import pytest
 
+import support
 from slowpath.bounds import progress
 from slowpath.bounds.progress import Watch
 from slowpath.core.engine.analyses import Run
@@ -17,7 +19,7 @@ from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.jobs.supervision import EarlyEnd, ProcessWorker, await_job
 from slowpath.core.jobs.thread_worker import ThreadWorker
-from support import heed_interrupts
+from support import heed_interrupts, without_progress
 
 
 def talk(_seconds: float | None, send: Send, _stopping: Stopping) -> None:
@@ -230,11 +232,24 @@ def test_long_work_prints_one_line(
     watch.look(run)
     watch.look(run)
     watch.close()
-    assert capsys.readouterr().err == (
+    line = capsys.readouterr().err
+    assert line == (
         "note: a.bpf.o:f: 0 s so far, searching for the slowest path, at most 2914 instructions; "
         "--deadline ends it after 60 s, Ctrl-C ends it now with the bound by then, "
         "--unroll N@LOCATION limits a loop\n"
     )
+    assert without_progress(f"warning: a\n{line}error: b\n") == "warning: a\nerror: b\n"
+
+
+def test_slow_machines_change_no_expected_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check that `support.slowpath` hides the line about long work, which depends on the clock."""
+
+    def slow(words: list[str], *_: object) -> subprocess.CompletedProcess[str]:
+        errors = "note: a.asm: 11 s so far, searching; nothing ends it by itself\nwarning: a: b\n"
+        return subprocess.CompletedProcess(words, 0, "", errors)
+
+    monkeypatch.setattr(support, "run_forked", slow)
+    assert support.slowpath("bound", "a.asm").stderr == "warning: a: b\n"
 
 
 def test_the_line_before_the_first_bound(
