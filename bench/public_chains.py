@@ -95,7 +95,7 @@ def rewritten(slowpath: str, file: Path, options: list[str], deadline: float) ->
     if not run.stdout:
         return {"error": (run.stderr.strip().splitlines() or ["nothing was said"])[-1]}
     report = json.loads(run.stdout)
-    return dict(report["programs"][1]) | {"all": report["seconds"]}
+    return dict(report["programs"][1]) | {"all": report["engine_seconds"]}
 
 
 def row(chain: dict[str, Any], table: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:

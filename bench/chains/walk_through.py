@@ -88,7 +88,7 @@ def _optimized(done: list[dict[str, Any]]) -> Row:
         "before": before,
         "after": after,
         "left": 100 * after / before,
-        "seconds": median(report["seconds"] for report in done),
+        "seconds": median(report["engine_seconds"] for report in done),
         "queries": first["queries"] + first["proof"]["queries"],
         "restored": str(rehearsed[0]["restored"]),
     }

@@ -231,7 +231,7 @@ def hostile() -> tuple[ChainReport, Graphs]:
     }  # fmt: skip
     report: ChainReport = {
         "slowpath": HOSTILE, "command": "", "schema": "",
-        "seconds": 0.0, "stopped": HOSTILE, "programs": [one], "fused": None,
+        "seconds": 0.0, "engine_seconds": 0.0, "stopped": HOSTILE, "programs": [one], "fused": None,
         "not_fused": HOSTILE,
     }  # fmt: skip
     return report, {"programs": [pair], "fused": None}

@@ -196,7 +196,7 @@ def _facts(found: CalibratedExperiment) -> Html:
         ("component", result["kind"]),
         ("swept", result["parameter"]),
         ("points", points),
-        ("took", took),
+        ("measured for", took),
         ("baseline", against),
         ("fixed", fixed or None),
     )
@@ -325,7 +325,7 @@ def _head(title: str, directory: str, found: Sequence[CalibratedExperiment]) -> 
     known = facts(
         ("begun", begun),
         ("experiments", f"{len(found)}" + (f", {len(unfinished)} not whole" if unfinished else "")),
-        ("took", f"{took / 60:.0f} min" if took >= 90 else f"{took:.0f} s"),  # noqa: PLR2004 - seconds
+        ("measured for", f"{took / 60:.0f} min" if took >= 90 else f"{took:.0f} s"),  # noqa: PLR2004 - seconds
         ("data", directory),
     )
     return element("header", element("h1", title), known)

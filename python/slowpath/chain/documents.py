@@ -254,6 +254,9 @@ class ChainReport(Document):
     """Version of clang, as clang prints it; absent if nothing was compiled."""
     seconds: float
     """Wall-clock time of the whole command, in seconds."""
+    engine_seconds: float
+    """Part of `seconds` for facts, rewriting and proofs, without reading, tests in the kernel and
+    guarantees."""
     stopped: str | None
     """Reason why the command ended early, if it did."""
     programs: list[ChainProgram]

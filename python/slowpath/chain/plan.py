@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from time import monotonic
 from typing import Literal, NamedTuple
 
 from slowpath.bounds.flags import written_options
@@ -161,6 +162,7 @@ def plan(options: Namespace, reporter: Reporter) -> ExitCode:
         OptionError: if an option is invalid.
         InputError: if the description or an object cannot be read, or a variant cannot be written.
     """
+    started = monotonic()
     request = make_plan_options(options)
     check_folder(request.output)
     found = _find_variants(request)
@@ -172,6 +174,7 @@ def plan(options: Namespace, reporter: Reporter) -> ExitCode:
         if request.output is not None:
             name = f"{spot['node']}.{spot['variant']}"
             spot["file"] = write_object(request.output, name, data)
+    report["seconds"] = monotonic() - started
     reporter.write(report)
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
 

@@ -94,6 +94,12 @@ def _ending(report: ChainReport) -> Iterator[str]:
         yield f"stopped: {one_line(report['stopped'])}"
 
 
+def duration_line(report: ChainReport) -> str:
+    """Return the duration of the whole command, and of the part in the engine."""
+    part = f"{report['engine_seconds']:.2f} s for facts, rewriting and proofs"
+    return f"{report['seconds']:.2f} s in all ({part})"
+
+
 def optimized_report(
     report: ChainReport, files: list[str | None], fused_file: str | None
 ) -> Iterator[Line | str]:
@@ -121,7 +127,7 @@ def optimized_report(
     for program in report["programs"]:
         yield from rehearsal_lines(program["name"], program["rehearsal"])
     yield from fused_lines(report, fused_file)
-    yield f"{report['seconds']:.2f} s in all"
+    yield duration_line(report)
     yield from _ending(report)
     yield from provenance_lines(report)
 

@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from time import monotonic
 from typing import Literal, NamedTuple
 
 from slowpath.bounds.analyst import Session
@@ -111,11 +112,13 @@ def find_facts(options: Namespace, reporter: Reporter) -> ExitCode:
         OptionError: if an option is invalid.
         InputError: if the chain cannot be read.
     """
+    started = monotonic()
     request = _read_options(options)
     loaded = _load(request)
     found = _rewrite(request, loaded)
     if found is None:
         return ExitCode.UNDECIDED
+    found.report["seconds"] = monotonic() - started
     # Write the page first: the reader of stdout may close the pipe early.
     _write_page(request, loaded, found, None)
     reporter.write(found.report)
@@ -129,6 +132,7 @@ def optimize(options: Namespace, reporter: Reporter) -> ExitCode:
         OptionError: if an option is invalid.
         InputError: if the chain cannot be read, or an object cannot be written.
     """
+    started = monotonic()
     request = _read_options(options)._replace(
         mode="trust" if options.trust or options.fuse else "guard",
         fuse=options.fuse,
@@ -154,6 +158,7 @@ def optimize(options: Namespace, reporter: Reporter) -> ExitCode:
     members = zip(loaded.chain.members, found.objects, strict=True)
     files = [written(name, data) for (name, _, _), data in members]
     fused_file = written(loaded.label, found.fused)
+    found.report["seconds"] = monotonic() - started
     _write_page(request, loaded, found, (files, fused_file))
     reporter.write(found.report, files, fused_file)
     return ExitCode.UNDECIDED if found.report["stopped"] else ExitCode.FINE
@@ -231,6 +236,7 @@ def _rewrite(options: ChainOptions, loaded: LoadedChain) -> _Rewritten | None:
         command = "chain facts" if options.mode is None else "chain optimize"
         head = {**engine.head(command, "chain"), **provenance(compiled=loaded.compiled)}
         report: ChainReport = head | json.loads(text)
+        report["engine_seconds"] = report["seconds"]
         # A killed job reports nothing more; keep the report that it sent before.
         report["stopped"] = report["stopped"] or stopped
         for member, conditions in enumerate(conditions_of(loaded)):

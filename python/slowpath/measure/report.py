@@ -310,7 +310,7 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
             f"  An empty program takes {record['baseline_ns']:.1f} ns in the kernel's loop; "
             f"{_plural(record['loads'], 'load')}, {_plural(record['samples'], 'sample')}, "
             f"{record['discarded'] / max(record['samples'], 1):.0%} of them left out as disturbed, "
-            f"{record['seconds']:.1f} s."
+            f"measured for {record['seconds']:.1f} s."
         )
     if record["predicted_for"] is not None:
         yield f"  Predicted by the model of {one_line(record['predicted_for'])}."

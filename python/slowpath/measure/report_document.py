@@ -74,7 +74,7 @@ def _live_program(record: MeasuredProgram, *, verbose: bool) -> Iterator[Line | 
     yield (
         f"  {record['loads']:,} loads, {record['samples']:,} samples, "
         f"{record['discarded'] / max(record['samples'], 1):.0%} of them disturbed, "
-        f"{record['seconds']:.1f} s."
+        f"measured for {record['seconds']:.1f} s."
     )
     if record["conclusion"] is not None:
         yield Line(f"  {record['conclusion']}", "bold")
