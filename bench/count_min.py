@@ -77,7 +77,7 @@ def of_example(given: argparse.Namespace) -> list[Row]:
     """Return the guaranteed rates of `examples/count_min.bpf.c` by number of hash functions."""
     words = ["-D", f"HASHES={HASHES[0]}..{HASHES[-1]}", "--target", "agilio-cx-2x40,ebpf"]
     if given.measure is not None:
-        words += ["--measure", "--seconds", str(given.measure)]
+        words += ["--measure", "--total-seconds", str(given.measure)]
         words += [] if given.cpu is None else ["--cpu", str(given.cpu)]
     command = [str(given.slowpath), "sweep", SOURCE, *words, "--format", "json"]
     run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)

@@ -68,5 +68,5 @@ def test_the_table_tells_both_durations(output: Output) -> None:
 
 
 def test_seconds_of_a_plan_include_reading(output: Output) -> None:
-    words = ("chain", "plan", TOPOLOGY, "--no-cache", "--format", "json")
+    words = ("chain", "plan", TOPOLOGY, "--no-cache-dir", "--format", "json")
     assert json.loads(output(slowpath.chain.plan, "load_members", *words))["seconds"] >= READING

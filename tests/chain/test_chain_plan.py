@@ -22,7 +22,7 @@ PASSED: Hop = {"on": ["XDP_PASS"]}
 
 def plan(file: Path, cache: Path | None, *words: str | Path, code: int = 0) -> dict[str, Any]:
     """Return the plan for a topology. If `cache` is None, the command uses no cache."""
-    kept = ("--no-cache",) if cache is None else ("--cache-dir", cache)
+    kept = ("--no-cache-dir",) if cache is None else ("--cache-dir", cache)
     run = slowpath("chain", "plan", file, *kept, *words, "--format", "json")
     assert (run.returncode, run.stderr) == (code, "")
     check("plan", run.stdout)
@@ -103,7 +103,7 @@ def test_the_example_pays_where_the_firewall_is_in_front() -> None:
 
 
 def test_the_report_is_a_table(tmp_path: Path) -> None:
-    run = slowpath("chain", "plan", TOPOLOGY, "--no-cache", "-o", tmp_path)
+    run = slowpath("chain", "plan", TOPOLOGY, "--no-cache-dir", "-o", tmp_path)
     assert run.returncode == 0
     header, first, second, *rest = run.stdout.splitlines()
     assert header.split()[:4] == ["node", "program", "variant", "traffic"]
@@ -343,7 +343,7 @@ def test_errors_name_file_and_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (["--cache-dir", "x", "--no-cache"], "--no-cache"),
+        (["--cache-dir", "x", "--no-cache-dir"], "--no-cache-dir"),
         (["--variants", "0"], "--variants"),
         (["--deadline", "-1"], "--deadline"),
     ],
@@ -357,6 +357,6 @@ def test_wrong_options_are_named(words: list[str], part: str) -> None:
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
-    run = slowpath("chain", "plan", TOPOLOGY, "--no-cache", "-o", file)
+    run = slowpath("chain", "plan", TOPOLOGY, "--no-cache-dir", "-o", file)
     assert run.returncode == 2
     assert "is no folder" in run.stderr

@@ -8,7 +8,7 @@ from compiler import needs_clang
 from support import ROOT, slowpath
 
 EXAMPLES = ROOT / "examples/chain"
-COMMANDS = {"chain": ("chain", "facts"), "topology": ("chain", "plan", "--no-cache")}
+COMMANDS = {"chain": ("chain", "facts"), "topology": ("chain", "plan", "--no-cache-dir")}
 
 
 def described(kind: str) -> str:
@@ -150,7 +150,7 @@ def test_flags_are_for_c_sources_that_a_description_names(command: str, tmp_path
     with_source = with_source.replace("/load_balancer.bpf.o", "/counter.bpf.o")  # faster to analyse
     file = tmp_path / "described.yaml"
     file.write_text(with_source)
-    more = {"plan": ["--no-cache"], "optimize": ["--packets", "0"]}.get(command, [])
+    more = {"plan": ["--no-cache-dir"], "optimize": ["--packets", "0"]}.get(command, [])
     flags = f"-DNAME=called_so -I{EXAMPLES}"
     run = slowpath("chain", command, file, "--cflags", flags, *more, "--format", "json")
     assert run.returncode == 0, run.stderr

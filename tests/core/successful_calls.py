@@ -41,7 +41,7 @@ def every_command() -> Iterator[tuple[str, ...]]:
         "chain bound": [CHAIN],
         "chain facts": [CHAIN],
         "chain optimize": [CHAIN, "--packets", "0"],
-        "chain plan": ["examples/chain/topology.yaml", "--no-cache"],
+        "chain plan": ["examples/chain/topology.yaml", "--no-cache-dir"],
         "chain verify": [OBJECT, OBJECT],
         "contention profile": [LEAST, "-o", FRESH],
         "contention train": [MEMORY, "--recipe", "ridge-pressure"],

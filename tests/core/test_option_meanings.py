@@ -50,8 +50,6 @@ def test_all_options_of_a_name_are_read_alike(name: str) -> None:
     options = DECLARED[name]
     assert len({one.names for one in options}) == 1
     readers = {getattr(one.settings.get("type"), "__name__", "str") for one in options}
-    if name == "--paths":  # `bound` also accepts `all`
-        readers -= {"str"}
     if name == "--output":  # some commands write a file, others a folder
         readers -= {"str", "output_folder"}
     assert len(readers) == 1
@@ -59,6 +57,28 @@ def test_all_options_of_a_name_are_read_alike(name: str) -> None:
         assert len({one.settings.get("metavar") for one in options}) == 1
     takes_value = {one.settings.get("action") != "store_true" for one in options}
     assert len(takes_value) == 1
+
+
+def _default(option: Option) -> str | None:
+    shown = re.search(r"\[default: ([^\]]*)\]", option.summary)
+    return None if shown is None else shown[1]
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name, options in DECLARED.items() if options[0].settings.get("choices"))
+)
+def test_different_defaults_of_a_choice_have_a_rule(name: str) -> None:
+    options = DECLARED[name]
+    if len({tuple(one.settings["choices"]) for one in options}) == 1:
+        several = len(set(map(_default, options))) > 1
+        assert several == bool(name in MEANINGS and MEANINGS[name].default)
+
+
+def test_no_flag_seems_to_negate_an_option_with_a_value() -> None:
+    """Check that `--no-NAME` is not beside a `--NAME` that takes a value, in any command."""
+    for name, (option, *_) in DECLARED.items():
+        if name.startswith("--no-") and option.is_flag:
+            assert f"--{name.removeprefix('--no-')}" not in DECLARED or name == "--no-cache-dir"
 
 
 # --- deprecated spellings ------------------------------------------------------------------------
@@ -85,6 +105,15 @@ def test_an_old_name_works_with_one_warning(capsys: pytest.CaptureFixture[str]) 
         "warning: --pcap is deprecated; write --pcap-out (version 0.3 removes the old spelling)\n"
     )
     assert _parsed("measure", "a.bpf.o", "--pcap", "a.pcap").pcap == "a.pcap"
+    assert not capsys.readouterr().err
+
+
+def test_an_old_flag_works_with_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _parsed("chain plan", "a.yaml", "--no-cache", "--trust").no_cache_dir
+    assert "--no-cache is deprecated; write --no-cache-dir (" in capsys.readouterr().err
+    assert _parsed("sweep", "a.bpf.c", "-D", "N=1", "--seconds", "2m").total_seconds == 120
+    assert "--seconds is deprecated; write --total-seconds (" in capsys.readouterr().err
+    assert _parsed("measure", "a.bpf.o", "--paths", "all", "--seconds", "2m").paths == "all"
     assert not capsys.readouterr().err
 
 

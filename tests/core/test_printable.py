@@ -246,12 +246,12 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [folder / "chain.yaml", "--packets", "0", "--html", folder / "written" / "page.html"],
         ],
         "chain plan": [
-            [folder / "topology.yaml", "--no-cache"],
+            [folder / "topology.yaml", "--no-cache-dir"],
             [folder / "topology.yaml", "--cache-dir", folder / "written", "--trust"],
-            [folder / "unknown.yaml", "--no-cache"],
-            [folder / "broken.yaml", "--no-cache"],
-            [folder / "missing", "--no-cache"],
-            [thing, "--no-cache"],
+            [folder / "unknown.yaml", "--no-cache-dir"],
+            [folder / "broken.yaml", "--no-cache-dir"],
+            [folder / "missing", "--no-cache-dir"],
+            [thing, "--no-cache-dir"],
         ],
         "chain verify": [
             [thing, thing],

@@ -232,7 +232,11 @@ def test_unused_definitions_are_noted(source: Path) -> None:
         ([COUNT_MIN, "-D", "N=1", *CARD, "--metric", "x"], 2, "they have bitrate, packetrate"),
         ([COUNT_MIN, "-D", "N=1", "--target", "ebpf", "--cores", "2"], 2, "there are no cores"),
         ([COUNT_MIN, "-D", "N=1", "--plot", "x.pdf"], 2, "the file has to end in .svg or .png"),
-        ([COUNT_MIN, "-D", "N=1", "--seconds", "2"], 2, "nothing is measured without --measure"),
+        (
+            [COUNT_MIN, "-D", "N=1", "--total-seconds", "2"],
+            2,
+            "nothing is measured without --measure",
+        ),
     ],
 )
 @pytest.mark.usefixtures("source")
@@ -325,7 +329,7 @@ def test_the_time_for_all_values_is_counted_from_the_start(source: Path) -> None
 @pytest.mark.usefixtures("source")
 def test_the_slowest_path_of_each_value_is_measured() -> None:
     needs_kernel()
-    words = [COUNT_MIN, "-D", "HASHES=1,nix,8", *BOTH, "--measure", "--seconds", "0.1"]
+    words = [COUNT_MIN, "-D", "HASHES=1,nix,8", *BOTH, "--measure", "--total-seconds", "0.1"]
     document = swept(*words, code=3)
     small, none, large = (one["measured"] for one in document["results"])
     assert none["ns"] is None

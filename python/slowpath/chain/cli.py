@@ -249,7 +249,7 @@ PLAN = Command(
             "If $XDG_CACHE_HOME is set, the default is slowpath/plan in it.",
             common=False,
         ),
-        _PLANNING.flag("--no-cache", "Neither read nor write cached results", common=False),
+        _PLANNING.flag("--no-cache-dir", "Neither read nor write cached results", common=False),
         OUTPUT.option(
             "-o, --output DIR",
             "Write the objects of variants to DIR [default: none]",

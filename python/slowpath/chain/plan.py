@@ -236,8 +236,8 @@ def make_plan_options(options: Namespace) -> PlanOptions:
     Raises:
         OptionError: if an option is invalid.
     """
-    if options.cache_dir is not None and options.no_cache:
-        raise OptionError("--no-cache", "--cache-dir says where results are kept")
+    if options.cache_dir is not None and options.no_cache_dir:
+        raise OptionError("--no-cache-dir", "--cache-dir says where results are kept")
     written = written_options(options, [options.topology])
     return PlanOptions(
         file=options.topology,
@@ -245,7 +245,7 @@ def make_plan_options(options: Namespace) -> PlanOptions:
         neighbours=options.neighbours,
         variants=options.variants,
         budget_seconds=_DEADLINE if options.deadline is None else options.deadline or _UNLIMITED,
-        cache=None if options.no_cache else options.cache_dir or _cache_folder(),
+        cache=None if options.no_cache_dir else options.cache_dir or _cache_folder(),
         btf=written.btf,
         cflags=written.cflags,
         memory_bytes=memory_or_share(written.memory),

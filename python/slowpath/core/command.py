@@ -125,7 +125,7 @@ class Heading(str):
         return Option(self, (*short, name), {**value, **settings}, help_text, more, common)
 
     def flag(self, usage: str, help_text: str, more: str = "", *, common: bool = True) -> Option:
-        """Return an option that is given without a value, such as `--no-cache`."""
+        """Return an option that is given without a value, such as `--no-reference`."""
         return self.option(usage, help_text, more, common=common, action="store_true")
 
 

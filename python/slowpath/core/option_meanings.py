@@ -13,6 +13,8 @@ class Meaning(NamedTuple):
     text: str
     values: tuple[str, ...] = ()
     """Names of the value in help texts, the most general one last; empty for flags and choices."""
+    default: str = ""
+    """Rule for the default, if commands have different ones."""
 
 
 MEANINGS = {
@@ -31,7 +33,10 @@ MEANINGS = {
     "--format": Meaning("Format of the report on standard output.", ("FORMAT",)),
     "--html": Meaning("File for the report as a web page.", ("FILE",)),
     "--jobs": Meaning("Number of processes on this machine.", ("N",)),
-    "--map-abi": Meaning("Interface of compiled programs to maps."),
+    "--map-abi": Meaning(
+        "Interface of compiled programs to maps.",
+        default="The firmware with published costs; that with maps of all types to count blocks.",
+    ),
     "--maps": Meaning("File with content of maps.", ("FILE",)),
     "--memory": Meaning(
         "Memory for the work on one input (program, chain, network, source).", ("SIZE",)
@@ -51,7 +56,7 @@ MEANINGS = {
     "--recipe": Meaning("Memory model.", ("NAME",)),
     "--scheduler": Meaning("Dask scheduler whose cluster computes.", ("ADDRESS",)),
     "--seconds": Meaning(
-        "Time for measurements that take turns: of a program, an experiment or a sweep.",
+        "Time for the measurement of one program or experiment.",
         ("TIME",),
     ),
     "--seed": Meaning("Seed of random numbers.", ("N",)),

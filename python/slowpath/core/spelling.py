@@ -42,6 +42,8 @@ RENAMED = (
     Renamed("--assume", "--fact", ("chain facts", "chain optimize", "chain verify")),
     Renamed("--budget", "--deadline", ("chain plan",), _budget),
     Renamed("--cache", "--cache-dir", ("chain plan",)),
+    Renamed("--no-cache", "--no-cache-dir", ("chain plan",)),
+    Renamed("--seconds", "--total-seconds", ("sweep",)),
     Renamed("--memory", "--memory-table", ("contention predict",)),
     Renamed("--accelerator", "--accelerator-table", ("contention predict",)),
     Renamed(

@@ -5,6 +5,7 @@ import time
 from argparse import Namespace
 from typing import TYPE_CHECKING, NamedTuple
 
+from slowpath.bounds.flags import MAP_ABI as COMPILED_MAP_ABI
 from slowpath.core.command import Heading, argument, within
 from slowpath.core.errors import OptionError
 from slowpath.core.quantities import duration
@@ -143,6 +144,12 @@ CFLAGS = _ANALYSIS.option(
     "Pass FLAGS to clang: '-Iinclude -DNDEBUG'",
     "clang is $CLANG, else the one in PATH.",
 )
+MAP_ABI = COMPILED_MAP_ABI.with_help(
+    "Select the interface of compiled programs to maps [default: call]",
+    "call is that of the stock firmware, with maps of all types. array-pointer is that of the "
+    "firmware of the published measurements, with one array.",
+)
+MAP_ABI = MAP_ABI._replace(settings={**MAP_ABI.settings, "default": "call"})
 ENTRY = _ANALYSIS.option(
     "--entry FUNCTION",
     "Examine only FUNCTION and its callees [default: all]",

@@ -89,10 +89,9 @@ MEASURE = Command(
         PROG_NAME,
         CFLAGS,
         _MEASUREMENT.option(
-            "--paths K",
+            "--paths K|all",
             "Measure the K slowest paths, by instructions",
             "By default, measures the slowest, the fastest and some between.",
-            type=within(int, 1, 100_000),
         ),
         _MEASUREMENT.option(
             "--precision PERCENT",

@@ -51,7 +51,7 @@ SWEEP = Command(
             "same requirements as slowpath measure.",
         ),
         _MEASURE.option(
-            "--seconds TIME",
+            "--total-seconds TIME",
             "Measure all programs for at most TIME in total [default: 20s]",
             common=False,
             type=within(duration, 0.1, 86_400),

@@ -43,7 +43,7 @@ def sweep(args: Namespace, reporter: Reporter) -> ExitCode:
     if args.plot is not None:
         _check_picture(args.plot, request.file)
     with heeding_signals() as stopping, _opened(args, stopping) as (measured, unavailable):
-        run = _Run(args.seconds, request, stopping, measured, unavailable)
+        run = _Run(args.total_seconds, request, stopping, measured, unavailable)
         run.sweep()
     reporter.write(run.document)
     if reporter.format == "table":
@@ -170,7 +170,7 @@ def _without_effect(document: Sweep) -> Iterator[str]:
 def _opened(args: Namespace, stopping: Stopping) -> Iterator[tuple[Measuring | None, str | None]]:
     """Open the measurement if it is requested; yield it, or the reason why it is unavailable."""
     if not args.measure:
-        for name, value in (("--cpu", args.cpu), ("--seconds", args.seconds)):
+        for name, value in (("--cpu", args.cpu), ("--total-seconds", args.total_seconds)):
             if value is not None:
                 raise OptionError(name, "nothing is measured without --measure")
         yield None, None
