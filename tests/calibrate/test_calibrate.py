@@ -171,7 +171,7 @@ def test_a_point_that_cannot_be_is_an_error(tmp_path: Path) -> None:
     ("words", "code", "message"),
     [
         (["--testbed", "fpga"], 2, "'fpga' is none of linux-xdp, dpdk, dpdk-swx, ebpf"),
-        (["--component", "x"], 2, "'x' is no experiment; slowpath calibrate --list has them"),
+        (["--component", "x"], 2, "'x' is not an experiment; slowpath calibrate --list has all"),
         (["--component", "calls", "--range", "5"], 2, "'5' is not a range; write FIRST..LAST"),
         (
             ["--component", "calls", "--range", "1..9/2", "--points", "3"],

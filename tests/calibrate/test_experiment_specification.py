@@ -184,7 +184,7 @@ def test_every_component_has_a_shipped_experiment() -> None:
 
 
 def test_others_are_not_there() -> None:
-    with pytest.raises(OptionError, match="'nothing' is no experiment"):
+    with pytest.raises(OptionError, match="'nothing' is not an experiment"):
         shipped_experiment("nothing")
 
 

@@ -218,9 +218,12 @@ def test_run_to_completion_adds_times(tables: Tables) -> None:
         (["predict", "MODEL", "--query", "QUERY", "--recipe", "ridge"], "--recipe"),
         (["predict", "--memory-table", "MEMORY", "--query", "QUERY", "--with", "MODEL"], "--with"),
         (["predict", "MODEL", "--query", "QUERY", "-o", "out.txt"], ".csv, .json or .parquet"),
-        (["train", "MEMORY", "--recipe", "oracle"], "'oracle' is not one of constant"),
+        (["train", "MEMORY", "--recipe", "oracle"], "no memory model 'oracle'; known are constant"),
         (["train", "MEMORY", "REGEX", "--pattern", "run-to-completion"], "`# mtbr: N`"),
-        (["evaluate", "MEMORY", "--recipe", "oracle"], "'oracle' is not one of constant"),
+        (
+            ["evaluate", "MEMORY", "--recipe", "oracle"],
+            "no memory model 'oracle'; known are constant",
+        ),
         (["evaluate", "MEMORY", "--confidence", "20"], "--confidence"),
     ],
 )

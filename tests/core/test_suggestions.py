@@ -6,6 +6,7 @@ from slowpath.core.suggestions import did_you_mean, nearest, unknown
 from support import slowpath
 
 OBJECT = "examples/firewall.bpf.o"
+TABLE = "examples/contention.csv"
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,20 @@ OBJECT = "examples/firewall.bpf.o"
         (
             ["targets", "show", "ebfp"],
             "invalid value for 'NAME': 'ebfp' is not a target; did you mean 'ebpf'?",
+        ),
+        (
+            ["calibrate", "--component", "table-exact-entires"],
+            "invalid value for '--component': 'table-exact-entires' is not an experiment"
+            "; did you mean 'table-exact-entries'?",
+        ),
+        (
+            ["contention", "evaluate", TABLE, "--recipe", "ridge-presure"],
+            "invalid value for '--recipe': no memory model 'ridge-presure'"
+            "; did you mean 'ridge-pressure'?",
+        ),
+        (
+            ["contention", "train", TABLE, "--recipe", "averag"],
+            "invalid value for '--recipe': no memory model 'averag'; did you mean 'average'?",
         ),
         (
             ["schema", "mesure"],

@@ -75,9 +75,10 @@ def read_recipe(name: str) -> str:
         OptionError: if no memory model has this name.
     """
     from slowpath.contention.memory.recipes import RECIPES
+    from slowpath.core.suggestions import unknown
 
     if name not in RECIPES:
-        raise OptionError("--recipe", f"{name!r} is not one of {', '.join(RECIPES)}")
+        raise OptionError("--recipe", unknown("memory model", name, RECIPES))
     return name
 
 

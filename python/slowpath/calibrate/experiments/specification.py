@@ -332,7 +332,9 @@ def shipped_experiment(name: str) -> Experiment:
     Raises:
         OptionError: when no experiment has this name.
     """
-    if name not in shipped_names():
-        reason = f"{name!r} is no experiment; slowpath calibrate --list has them"
-        raise OptionError("--component", reason)
+    if name not in (names := shipped_names()):
+        from slowpath.core.suggestions import did_you_mean
+
+        hint = did_you_mean(name, names) or "; slowpath calibrate --list has all"
+        raise OptionError("--component", f"{name!r} is not an experiment{hint}")
     return load_experiment(str(_FOLDER / f"{name}.yaml"))
