@@ -127,7 +127,7 @@ def _no_command(path: str, group: Group, words: Sequence[str]) -> int:
 
 def _use_settings(name: str, command: Command, args: Namespace) -> None:
     """Set options that the command line lacks, from variables and the project's settings file."""
-    from slowpath.core.settings.keys import SINGLE, USED
+    from slowpath.core.settings.keys import USED
 
     if name not in USED:
         return
@@ -137,7 +137,7 @@ def _use_settings(name: str, command: Command, args: Namespace) -> None:
     if origins.keys() & {"target", "entries", "jobs"}:
         from slowpath.bounds.configured import fit
 
-        fit(args, origins, [subject(args)], single=name in SINGLE)
+        fit(args, origins, [subject(args)])
 
 
 def _run(path: str, command: Command, words: Sequence[str]) -> int:

@@ -15,6 +15,7 @@ from slowpath.bounds.analyst import Analyst
 from slowpath.bounds.options import WrittenOptions
 from slowpath.core.engine import analyses
 from slowpath.core.errors import ExitCode
+from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.schema.failed import NO_DETAIL
 from slowpath.diff.machine_readable import CSV_COLUMNS
 from slowpath.diff.pairs import DiffInputs, load_sides
@@ -290,7 +291,9 @@ def test_an_interrupt_ends_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     heed_interrupts()
     monkeypatch.setattr(Analyst, "analyse", interrupted)
     files = [str(ROOT / file) for file in (PLAIN, OPTIMISED)]
-    old, new = load_sides(DiffInputs(files[0], files[1], WrittenOptions(target="ebpf")))
+    inputs = DiffInputs(files[0], files[1], WrittenOptions(target="ebpf"))
+    with heeding_signals() as stopping:
+        old, new = load_sides(inputs, stopping)
     assert analysed == files[:1]
     assert [result["error"] for result in old.results] == [None]
     assert [result["error"] for result in new.results] == ["interrupted before it was analysed"]
@@ -320,3 +323,106 @@ def test_an_analysis_that_was_stopped_is_undecided() -> None:
     run = slowpath("diff", PLAIN, OPTIMISED, *COUNT, "--deadline", "1e-9", *gate)
     assert run.returncode == 4
     assert "instructions_pct is N/A" in run.stderr
+
+
+# --- folders --------------------------------------------------------------------------------------
+
+
+def folders_of(tmp_path: Path, files: dict[str, list[str]]) -> list[Path]:
+    """Write folders of results; `files` has the names of programs in each file, such as `a/x`."""
+    for name, programs in files.items():
+        file = tmp_path / f"{name}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        results = [make_result(program=program) for program in programs]
+        file.write_text(json.dumps({"results": results}))
+    return [tmp_path / "old", tmp_path / "new"]
+
+
+def test_folders_of_results_are_compared_by_file_name(tmp_path: Path) -> None:
+    """Check that files with the same path are a pair, even if their programs have equal names."""
+    files = {
+        "old/first": ["main"],
+        "old/more/second": ["main", "lost"],
+        "old/third": ["alone"],
+        "new/first": ["main"],
+        "new/more/second": ["main"],
+        "new/fourth": ["other"],
+    }
+    old, new = folders_of(tmp_path, files)
+    (new / "first.json").write_text(
+        json.dumps(
+            {"results": [make_result(program="main", guarantee=make_bound(bitrate_bps=1e9))]}
+        )
+    )
+    (new / "notes.txt").write_text("not a result")
+    rows = list(csv.DictReader(diff(old, new, "--format", "csv").splitlines()))
+    assert [(row["program"], row["change"]) for row in rows] == [
+        ("main", "worse"),
+        ("other", "new"),
+        ("main", "same"),
+        ("lost", "gone"),
+        ("alone", "gone"),
+    ]
+    text = diff(old, new)
+    assert text.startswith(f"{old} -> {new}: 1 worse, 1 same, 1 new, 2 gone")
+
+
+def test_a_gate_names_the_files_of_a_folder(tmp_path: Path) -> None:
+    old, new = folders_of(tmp_path, {"old/a": ["main"], "new/a": ["main"], "new/b": ["more"]})
+    slow = make_result(program="main", guarantee=make_bound(bitrate_bps=1e9))
+    (new / "a.json").write_text(json.dumps({"results": [slow]}))
+    run = slowpath("diff", old, new, "--fail-on", "bitrate_pct < -5")
+    assert run.returncode == 1
+    _, first, _, second = run.stderr.splitlines()
+    assert first.startswith(f"reproduce: slowpath diff {old / 'a.json'} {new / 'a.json'} ")
+    assert second.startswith(f"reproduce: slowpath diff {old} {new} ")
+    for line in (first, second):
+        again = slowpath(*shlex.split(line.removeprefix("reproduce: slowpath ")))
+        assert again.returncode == 1
+    unknown = slowpath("diff", old, new, "-n", "mor")
+    assert unknown.returncode == 2
+    assert "no program matches --prog-name 'mor'" in unknown.stderr
+    passed = slowpath("diff", old, new, "--fail-on", "bitrate_pct < -99", "--allow-new")
+    assert (passed.returncode, passed.stderr) == (0, "")
+
+
+def test_folders_of_programs_are_analysed(tmp_path: Path) -> None:
+    for folder, file in (("old", PLAIN), ("new", OPTIMISED)):
+        (tmp_path / folder).mkdir()
+        shutil.copy(ROOT / file, tmp_path / folder / "audio.bpf.o")
+    found = diff(tmp_path / "old", tmp_path / "new", *COUNT, "--format", "csv")
+    (row,) = csv.DictReader(found.splitlines())
+    assert (row["change"], row["instructions_diff"]) == ("better", str(6464 - 8544))
+
+
+def test_folders_that_cannot_be_compared(tmp_path: Path, saved: list[str]) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for old, new, reason in (
+        (empty, saved[0], "is a directory; name two directories or two files"),
+        (saved[0], empty, "is a directory; name two directories or two files"),
+        (empty, empty, "has neither results (*.json) nor programs"),
+    ):
+        run = slowpath("diff", old, new)
+        assert (run.returncode, run.stdout) == (3, "")
+        assert f"error: {empty}: {reason}" in run.stderr
+
+
+def test_results_for_several_targets_are_compared_by_target(tmp_path: Path) -> None:
+    both = ("--target", "ebpf,agilio-cx-2x40")
+    saved = tmp_path / "saved.json"
+    saved.write_text(slowpath("bound", PLAIN, *both, "--format", "json").stdout)
+    analysed = diff(PLAIN, OPTIMISED, *both, "--format", "csv")
+    rows = list(csv.DictReader(analysed.splitlines()))
+    assert [(row["target"], row["change"]) for row in rows] == [
+        ("ebpf", "better"),
+        ("agilio-cx-2x40", "better"),
+    ]
+    # Without --target, NEW is analysed for all targets of the saved results.
+    again = list(csv.DictReader(diff(saved, OPTIMISED, "--format", "csv").splitlines()))
+    assert [row["bitrate_pct"] for row in again] == [row["bitrate_pct"] for row in rows]
+    gate = ("--fail-on", "instructions_pct > -99")
+    run = slowpath("diff", PLAIN, OPTIMISED, *both, *gate)
+    assert run.returncode == 1
+    lines = [line for line in run.stderr.splitlines() if line.startswith("reproduce: ")]
+    assert ["--target ebpf" in line for line in lines] == [True, False]

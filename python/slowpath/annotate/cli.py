@@ -11,10 +11,10 @@ _FORMATS = Formats("slowpath.annotate.run", table="annotations_text", json="anno
 
 def _annotate(args: Namespace) -> int:
     from slowpath.annotate.run import annotate
-    from slowpath.bounds.options import read_request
+    from slowpath.bounds.multi_target import read_requests
 
-    request = read_request(args.file, written_options(args, args.file))
-    return annotate(request, _FORMATS.reporter(args.format), instructions=args.instructions)
+    requests = read_requests(args.file, written_options(args, args.file))
+    return annotate(requests, _FORMATS.reporter(args.format), instructions=args.instructions)
 
 
 ANNOTATE = Command(

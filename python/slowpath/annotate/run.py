@@ -1,12 +1,12 @@
 """Runs the command `slowpath annotate`."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from slowpath.annotate.documents import Annotation
 from slowpath.annotate.report import annotation_report, headline
 from slowpath.annotate.rows import annotation, find_sources
-from slowpath.bounds.analyst import RunContext, Session
-from slowpath.bounds.outcomes import Complaints, Unmatched, note_remarks
+from slowpath.bounds.analyst import RunContext, sessions_of
+from slowpath.bounds.outcomes import ComplaintsByTarget, Unmatched, note_remarks
 from slowpath.bounds.plan import Request
 from slowpath.core import engine
 from slowpath.core.errors import ExitCode, worst
@@ -19,28 +19,30 @@ from slowpath.core.terminal import Line, note
 _Annotated = Iterable[tuple[Result, Annotation]]
 
 
-def annotate(request: Request, reporter: Reporter, *, instructions: bool) -> ExitCode:
-    """Annotate every program; an error in one does not end the work.
+def annotate(requests: Sequence[Request], reporter: Reporter, *, instructions: bool) -> ExitCode:
+    """Annotate every program for each request; an error in one does not end the work.
 
-    With `instructions`, text reports show the instructions below each source line.
+    The requests have the same files, which are read once. With `instructions`, text reports show
+    the instructions below each source line.
 
     Raises:
         OptionError: if an option does not fit the files.
         InputError: if the kernel's types cannot be read.
     """
-    session = Session(request)
-    note_remarks(session.plan)
+    sessions = sessions_of(requests)
+    note_remarks(*(session.plan for session in sessions))
     with heeding_signals() as stopping:
-        analyses = session.analyse(RunContext(stopping), request.options._replace(code=True))
         codes, unmatched = list[ExitCode](), Unmatched()
-        complaints = Complaints(request, unmatched)
+        complaints = ComplaintsByTarget(requests, unmatched, several=len(requests) > 1)
 
         def annotated() -> _Annotated:
-            for each in analyses:
-                yield each.result, annotation(each.result, each.detail)
-                codes.append(complaints.add(each))
+            for at, (request, session) in enumerate(zip(requests, sessions, strict=True)):
+                options = request.options._replace(code=True)
+                for each in session.analyse(RunContext(stopping), options):
+                    yield each.result, annotation(each.result, each.detail)
+                    codes.append(complaints.add(at, each))
 
-        compiled = any(is_c(file) for file in request.files)
+        compiled = any(is_c(file) for file in requests[0].files)
         head = {**engine.head("annotate", "annotate"), **provenance(compiled=compiled)}
         stream_lines(reporter(head, annotated(), instructions=instructions))
         return worst([*codes, unmatched.complain()])

@@ -236,6 +236,19 @@ class Session:
                 yield Analysed(task, outcome.result, outcome.text, outcome.detail)
 
 
+def sessions_of(requests: Sequence[Request]) -> list[Session]:
+    """Return a session for each request; the requests have the same files, which are read once.
+
+    Raises:
+        OptionError: if an option does not fit the kind of a file.
+        InputError: if the types of a kernel cannot be read.
+    """
+    sessions = list[Session]()
+    for request in requests:
+        sessions.append(Session(request, sessions[0].plan if sessions else None))
+    return sessions
+
+
 def _outcome(
     analyst: Analyst, number: int, task: Task, left: float | None, stopping: Stopping
 ) -> analyses.Outcome:

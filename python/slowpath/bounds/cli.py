@@ -6,9 +6,7 @@ from slowpath.bounds.flags import (
     ANALYSIS,
     FILES,
     GUARANTEE,
-    METRICS,
     SEARCH,
-    TARGETS,
     WHERE,
     written_options,
 )
@@ -44,9 +42,6 @@ REPORTING = (
     OUTPUT.flag("-v, --verbose", "Add the path's instructions and statistics"),
 )
 """Options for requirements and reports."""
-
-_REPLACED = {"--target": TARGETS, "--metric": METRICS}
-"""Options that replace options of the same name, because `bound` accepts several targets."""
 
 
 def _bound(args: Namespace) -> int:
@@ -86,7 +81,7 @@ BOUND = Command(
     ),
     (
         FILES,
-        *(_REPLACED.get(one.names[-1], one) for one in ANALYSIS),
+        *ANALYSIS,
         *REPORTING,
         WHERE.option(
             "--jobs N",

@@ -19,20 +19,18 @@ from slowpath.core.settings.files import Setting
 from slowpath.core.settings.values import Origin
 
 
-def fit(
-    args: Namespace, origins: Mapping[str, Origin], files: Sequence[str], *, single: bool
-) -> None:
+def fit(args: Namespace, origins: Mapping[str, Origin], files: Sequence[str]) -> None:
     """Remove settings that do not apply: `origins` has those that are not from the command line.
 
     A target for objects does not apply to listings, and entries apply only where times are
-    estimated. With `single`, only the first target is used.
+    estimated.
 
     Raises:
         InputError: if a target in a settings file is unknown, or a target file is invalid.
         OptionError: if a target in a variable is unknown.
     """
     if "target" in origins:
-        names = named_targets(args.target)[: 1 if single else None]
+        names = named_targets(args.target)
         if default_target(files) == CARD:
             names = [one for one in names if _chosen(one, origins["target"]).counters is None]
         args.target = ",".join(names) or None

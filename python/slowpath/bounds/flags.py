@@ -52,16 +52,14 @@ _DEVICES = (
     "agilio-cx-2x40 (the default if a file is a listing) guarantees rates on a SmartNIC, for which "
     "objects are compiled."
 )
-TARGET = GUARANTEE.option("--target NAME|FILE.toml", _DEVICE, _DEVICES)
+TARGET = GUARANTEE.option(
+    "--target NAME|FILE.toml,...", _DEVICE, f"{_DEVICES} Commas separate several targets."
+)
 _METRIC = "Guarantee this metric [default: instructions]"
 _METRICS = (
     "instructions or memory-accesses; on a SmartNIC bitrate [default: bitrate] or packetrate."
 )
-METRIC = GUARANTEE.option("--metric NAME", _METRIC, _METRICS)
-TARGETS = GUARANTEE.option(
-    "--target NAME|FILE.toml,...", _DEVICE, f"{_DEVICES} Commas separate several targets."
-)
-METRICS = GUARANTEE.option(
+METRIC = GUARANTEE.option(
     "--metric NAME", _METRIC, f"{_METRICS} With several targets, it applies to those that have it."
 )
 CORES = GUARANTEE.option(

@@ -28,6 +28,36 @@ def named_targets(text: str) -> list[str]:
     return names
 
 
+def one_target(text: str, reason: str) -> str:
+    """Return the only target that an option names; `reason` tells why there is only one.
+
+    Raises:
+        OptionError: if it names several.
+    """
+    names = named_targets(text)
+    if len(names) > 1:
+        raise OptionError("--target", f"{reason}; name one of {', '.join(names)}")
+    return names[0]
+
+
+def by_target(written: WrittenOptions) -> list[WrittenOptions]:
+    """Return the options for each named target, without those that only other targets support.
+
+    Raises:
+        OptionError: if a target is unknown or named twice.
+    """
+    if written.target is None:
+        return [written]
+    names = named_targets(written.target)
+    if len(names) == 1:
+        return [written._replace(target=names[0])]
+    known = [read_option("--target", choose_target, name) for name in names]
+    return [
+        applicable(written._replace(target=name), target, known)
+        for name, target in zip(names, known, strict=True)
+    ]
+
+
 def read_requests(files: Sequence[str], written: WrittenOptions) -> list[Request]:
     """Turn options into one request per named target.
 
@@ -35,16 +65,7 @@ def read_requests(files: Sequence[str], written: WrittenOptions) -> list[Request
         OptionError: if an option is invalid.
         InputError: if a file that an option names cannot be read.
     """
-    if written.target is None:
-        return [read_request(files, written)]
-    names = named_targets(written.target)
-    if len(names) == 1:
-        return [read_request(files, written._replace(target=names[0]))]
-    known = [read_option("--target", choose_target, name) for name in names]
-    requests = [
-        read_request(files, applicable(written._replace(target=name), target, known))
-        for name, target in zip(names, known, strict=True)
-    ]
+    requests = [read_request(files, one) for one in by_target(written)]
     # The total deadline of all targets starts at the same moment.
     until = requests[0].until
     return [one._replace(until=until, clang=requests[0].clang) for one in requests]

@@ -1,6 +1,6 @@
 """Chooses the exit code after analyses, and prints failures on standard error."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from slowpath.bounds.plan import Plan, Request, Task
@@ -19,9 +19,12 @@ class Analysed(NamedTuple):
     detail: Detail
 
 
-def note_remarks(plan: Plan) -> None:
-    """Print remarks on programs that are skipped, or analysed as XDP, to standard error."""
-    for file, remark in plan.remarks:
+def note_remarks(*plans: Plan) -> None:
+    """Print remarks on programs that are skipped, or analysed as XDP, to standard error.
+
+    Remarks that are equal in several plans, for different targets, are printed once.
+    """
+    for file, remark in dict.fromkeys(one for plan in plans for one in plan.remarks):
         note(f"note: {file}: {remark}")
 
 
@@ -100,3 +103,53 @@ class Complaints:
         if task.program is None:
             return task.file, failure["what"]
         return task.file, f"{task.program.name}: {failure['what']}"
+
+
+class ComplaintsByTarget:
+    """Prints messages about programs that are analysed for one or several targets."""
+
+    def __init__(
+        self,
+        requests: Sequence[Request],
+        unmatched: Unmatched,
+        say: Callable[[str, str], None] = error,
+        *,
+        several: bool,
+    ) -> None:
+        """Create an instance; with `several`, messages about programs name the target.
+
+        The requests are those of the targets; `unmatched` and `say` are those of `Complaints`.
+        """
+        reported = set[str]()
+        self._of_files = Complaints(requests[0], unmatched, say)
+        self._of_programs = [
+            Complaints(one, unmatched, _sayer(one.target.name, reported, say) if several else say)
+            for one in requests
+        ]
+
+    def add(self, at: int, analysed: Analysed) -> ExitCode:
+        """Report the failure of a program, if any, and return the exit code of its analysis.
+
+        `at` is the index of the request. Errors about reading a file are the same on all targets,
+        and are reported once.
+        """
+        complaints = self._of_programs[at] if analysed.task.error is None else self._of_files
+        return complaints.add(analysed)
+
+
+def _sayer(
+    target: str, reported: set[str], say: Callable[[str, str], None]
+) -> Callable[[str, str], None]:
+    """Return a function that prints failures for one of several targets.
+
+    Errors in files of options are the same on all targets; `reported` has those printed before.
+    """
+
+    def say_on(file: str, what: str) -> None:
+        if not what.startswith(f"{file}:"):
+            say(file, f"on {target}: {what}")
+        elif what not in reported:
+            reported.add(what)
+            say(file, what)
+
+    return say_on

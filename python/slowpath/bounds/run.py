@@ -3,14 +3,14 @@
 The Python function in `bounds/api.py` returns the same results.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowpath.bounds.analyst import RunContext, Session
+from slowpath.bounds.analyst import RunContext, Session, sessions_of
 from slowpath.bounds.options import check_not_a_program, read_option
-from slowpath.bounds.outcomes import Analysed, Complaints, Unmatched, note_remarks
-from slowpath.bounds.plan import Plan, Request
+from slowpath.bounds.outcomes import Analysed, ComplaintsByTarget, Unmatched, note_remarks
+from slowpath.bounds.plan import Request
 from slowpath.bounds.report import MakeReporter, Reporter
 from slowpath.core.errors import ExitCode, worst
 from slowpath.core.inputs import check_writable, write_error
@@ -59,12 +59,7 @@ def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> Exi
     files = requests[0].files
     if output.pcap is not None:
         read_option("--pcap-out", lambda path: check_not_a_program(path, files), output.pcap)
-    plan: Plan | None = None
-    parts = []
-    for request in requests:
-        session = Session(request, plan)
-        plan = session.plan
-        parts.append((request, session))
+    parts = list(zip(requests, sessions_of(requests), strict=True))
     count = sum(len(session.plan.tasks) for _, session in parts)
     if place.scheduler is None and min(place.jobs or 1, count) <= 1:
         return report(parts, output)
@@ -84,15 +79,9 @@ def report(parts: Parts, output: Output, pool: "Pool | None" = None) -> ExitCode
     """
     if output.pcap is not None:
         check_writable(output.pcap)
-    _note_remarks(parts)
+    note_remarks(*(session.plan for _, session in parts))
     with heeding_signals() as stopping:
         return _run(parts, output, stopping, pool)
-
-
-def _note_remarks(parts: Parts) -> None:
-    """Print remarks about programs; remarks that are equal for several targets are printed once."""
-    remarks = [remark for _, session in parts for remark in session.plan.remarks]
-    note_remarks(Plan([], list(dict.fromkeys(remarks))))
 
 
 def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") -> ExitCode:
@@ -103,17 +92,14 @@ def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") 
     reporter.provenance = provenance(compiled=compiled)
     unmatched = Unmatched()
     several = len(set(labels)) < len(labels)  # with several targets, labels repeat
-    say = _sayer if several else lambda _target, _said: error
-    of_files, reported = Complaints(parts[0][0], unmatched), set[str]()
-    of_programs = [Complaints(one, unmatched, say(one.target.name, reported)) for one, _ in parts]
+    complaints = ComplaintsByTarget([one for one, _ in parts], unmatched, several=several)
     codes, packets = list[ExitCode](), list[bytes]()
     out_lines(reporter.start())
     for at, analysed in _analysed(parts, reporter, stopping, pool):
         if output.pcap is not None:
             packets += _packets(analysed.result)
         out_lines(reporter.add(analysed.result, analysed.detail, analysed.text))
-        # Errors about reading a file are the same on all targets, and are reported once.
-        code = (of_programs[at] if analysed.task.error is None else of_files).add(analysed)
+        code = complaints.add(at, analysed)
         if code is ExitCode.FINE:
             where = f" on {analysed.task.target}" if several else ""
             label = f"{analysed.task.label}{where}"
@@ -141,22 +127,6 @@ def _analysed(
         meanwhile = partial(reporter.prepare, request.metric)
         for each in session.analyse(RunContext(stopping, meanwhile=meanwhile), options):
             yield at, each
-
-
-def _sayer(target: str, reported: set[str]) -> Callable[[str, str], None]:
-    """Return a function that prints failures for one of several targets.
-
-    Errors in files of options are the same on all targets; `reported` has those printed before.
-    """
-
-    def say(file: str, what: str) -> None:
-        if not what.startswith(f"{file}:"):
-            error(file, f"on {target}: {what}")
-        elif what not in reported:
-            reported.add(what)
-            error(file, what)
-
-    return say
 
 
 def _check_requirement(request: Request, analysed: Analysed, label: str, command: str) -> ExitCode:

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from slowpath.bounds.analyst import Session
 from slowpath.bounds.flags import written_options
+from slowpath.bounds.multi_target import by_target, named_targets
 from slowpath.bounds.options import (
     WrittenOptions,
     check_valid,
@@ -20,6 +21,7 @@ from slowpath.bounds.options import (
     read_options,
     read_request,
 )
+from slowpath.bounds.plan import Plan, Request
 from slowpath.bounds.progress import WorkWatch, ending
 from slowpath.bounds.run import Output, report
 from slowpath.chain.documents import ChainReport, Fused, must_not_load
@@ -97,12 +99,10 @@ def _read_targets(names: str | None) -> tuple[str, ...]:
     """
     if names is None:
         return ()
-    targets = tuple(name.strip() for name in names.split(","))
+    targets = named_targets(names)
     for name in targets:
         check_valid(read_option("--target", choose_target, name), name)
-        if targets.count(name) > 1:
-            raise OptionError("--target", f"{name} is named twice")
-    return targets
+    return tuple(targets)
 
 
 def find_facts(options: Namespace, reporter: Reporter) -> ExitCode:
@@ -341,11 +341,22 @@ def _write_page(
 
 
 def bound(file: str, written: WrittenOptions, output: Output) -> ExitCode:
-    """Analyse a chain as one program; each device uses its own target.
+    """Analyse a chain as one program for each target; devices may have their own target.
 
     Raises:
         OptionError: if an option is invalid for the target.
         InputError: if the description or an object cannot be read.
     """
-    plans = plans_of(file, written, read_request([file], written))
+    plans = list[tuple[Request, Plan]]()
+    known = set[tuple[str, str]]()
+    until = None
+    for options in by_target(written):
+        request = read_request([file], options)
+        until = until or request.until  # all targets share one deadline
+        for one, plan in plans_of(file, options, request._replace(until=until)):
+            # The target of a device in the description does not depend on --target.
+            names = {(task.label, task.target) for task in plan.tasks}
+            if not names <= known:
+                known |= names
+                plans.append((one, plan))
     return report([(request, Session(request, plan)) for request, plan in plans], output)

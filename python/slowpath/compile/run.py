@@ -6,6 +6,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from slowpath.bounds.default_target import CARD
+from slowpath.bounds.multi_target import one_target
 from slowpath.bounds.options import (
     WrittenOptions,
     check_not_a_program,
@@ -195,6 +196,10 @@ class Output(NamedTuple):
     verify: bool
 
 
+def _card(named: str | None) -> str:
+    return CARD if named is None else one_target(named, "a listing is for one card")
+
+
 def make_job(file: str, written: WrittenOptions, output: Output) -> Job:
     """Turn the options of `slowpath compile` into a request.
 
@@ -210,7 +215,7 @@ def make_job(file: str, written: WrittenOptions, output: Output) -> Job:
     return Job(
         file=file,
         selection=written.selection,
-        target=read_option("--target", choose_target, written.target or CARD),
+        target=read_option("--target", choose_target, _card(written.target)),
         btf=written.btf,
         output=None if output.file is None else str(PurePath(output.file)),
         report=output.report,

@@ -1,4 +1,4 @@
-"""Finds program files in folders, without files that Git ignores."""
+"""Finds program files and results in folders, without files that Git ignores."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 _NAMES = (".bpf.o", ".bpf.c", ".asm")
 """Ends of names of program files."""
+_RESULTS = ".json"
+"""End of names of saved results."""
 _OBJECT = ".o"
 """End of names of objects, which may be for any machine."""
 _ELF = b"\x7fELF"
@@ -21,6 +23,11 @@ _BPF = (b"\xf7\x00", b"\x00\xf7")
 def program_files(folder: str) -> list[str]:
     """Return the program files below a folder in order: objects, C sources, and listings."""
     return sorted(file for file in _files(folder) if _is_program(file))
+
+
+def result_files(folder: str) -> list[str]:
+    """Return the JSON files below a folder in order: output of commands with `--format json`."""
+    return sorted(file for file in _files(folder) if file.endswith(_RESULTS))
 
 
 def expanded(files: Sequence[str]) -> list[str]:

@@ -40,7 +40,13 @@ DIFF = Command(
         "program of NEW cannot be analysed, 4 stopped before any bound was known.",
     ),
     (
-        argument("OLD", "Object, C source, listing, or output of bound --format json"),
+        argument(
+            "OLD",
+            "Object, C source, listing, or output of bound --format json",
+            None,
+            "Two folders mean the results (*.json) below them, else the programs. Files with the "
+            "same path below OLD and NEW are compared.",
+        ),
         argument("NEW", "The same kinds of file, to compare with OLD"),
         *ANALYSIS,
         OUTPUT.option(
@@ -95,5 +101,6 @@ DIFF = Command(
             "slowpath diff old.json new.bpf.o --fail-on 'instructions_pct > 5'",
             "Fail if a program takes 5 % more instructions than in saved results",
         ),
+        Example("slowpath diff old new", "Compare the saved results of two folders by name"),
     ),
 )

@@ -2,19 +2,20 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from slowpath.bounds.analyst import RunContext, Session
+from slowpath.bounds.analyst import RunContext, Session, sessions_of
 from slowpath.bounds.default_target import default_target
-from slowpath.bounds.options import WrittenOptions, read_request
-from slowpath.bounds.outcomes import Complaints, Unmatched, note_remarks
+from slowpath.bounds.multi_target import by_target, read_requests
+from slowpath.bounds.options import WrittenOptions
+from slowpath.bounds.outcomes import ComplaintsByTarget, Unmatched, note_remarks
 from slowpath.bounds.plan import Request
 from slowpath.core.engine import targets
 from slowpath.core.errors import ExitCode, InputError, OptionError
 from slowpath.core.inputs import NO_SUCH_FILE, read_program
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.selection import no_match
 from slowpath.core.schema.derived import program_label
 from slowpath.core.schema.results import Result, Verdict
@@ -167,10 +168,23 @@ def match_programs(old: Sequence[Result], new: Sequence[Result]) -> list[Pair]:
 
     If OLD and NEW have one program each, these are a pair whatever their names. Programs without a
     partner form a pair with None. Pairs are in the order of `old`; programs only in `new` follow.
+    If OLD or NEW has results for several targets, each target has its own pairs.
 
     Raises:
         InputError: if the results of a pair are for different targets, metrics or numbers of cores.
     """
+    names = [dict.fromkeys(result["target"] for result in side) for side in (old, new)]
+    if max(map(len, names)) <= 1:
+        return _match_programs(old, new)
+    sides = [
+        [[result for result in side if result["target"] == name] for side in (old, new)]
+        for name in dict.fromkeys((*names[0], *names[1]))
+    ]
+    return [pair for one, other in sides for pair in _match_programs(one, other)]
+
+
+def _match_programs(old: Sequence[Result], new: Sequence[Result]) -> list[Pair]:
+    """Pair the programs of one target."""
     partners = dict[int, int]()
     if len(old) == len(new) == 1:
         partners[0] = 0
@@ -224,20 +238,24 @@ def _setting(result: Result) -> str:
     return f"target {result['target']}, metric {result['metric']}{cores}"
 
 
+SELECTING = frozenset({"--section", "--prog-name"})
+"""Options that select programs."""
+
+
 class DiffInputs(NamedTuple):
     """The files to compare, and the analysis options as the user typed them."""
 
-    old: str
-    new: str
+    old: str | None  # None: NEW has no counterpart in the folder OLD
+    new: str | None
     written: WrittenOptions
 
 
 class Side(NamedTuple):
     """The results of one of the two compared files, OLD or NEW."""
 
-    file: str
+    file: str | None  # None: missing
     saved: bool  # read from a file, not analysed now
-    target: targets.Target  # for programs that are analysed now
+    targets: Mapping[str, tuple[str, targets.Target]]  # by name, as the user named it; analysed now
     results: list[Result]
     codes: list[ExitCode]  # exit code of each analysis
     undecided: list[Result]  # programs whose analysis stopped before any bound was known
@@ -249,33 +267,32 @@ class _Opened(NamedTuple):
 
     file: str
     results: list[Result] | None  # saved results; None: to be analysed
-    request: Request
-    session: Session | None  # for programs to analyse
+    names: list[str]  # the targets as the user named them
+    requests: list[Request]  # one for each target
+    sessions: list[Session]  # for programs to analyse, one for each target
     problem: OptionError | None  # reason why no program was selected
 
 
-def load_sides(sides: DiffInputs) -> tuple[Side, Side]:
+def load_sides(sides: DiffInputs, stopping: Stopping) -> tuple[Side, Side]:
     """Get the results of OLD and of NEW: read saved results, or analyse programs.
 
     Raises:
         OptionError: if an option makes no sense for the files.
         InputError: if a file, or a file that an option names, cannot be read.
     """
-    files = (sides.old, sides.new)
-    contents = [_read(file) for file in files]
-    if all(map(looks_saved, contents)):
+    contents = {file: _read(file) for file in (sides.old, sides.new) if file is not None}
+    if all(map(looks_saved, contents.values())):
         _refuse_options(sides.written)
     written = sides.written
     if written.target is None:
-        written = written._replace(target=_target(files, contents))
-    opened = [_open(*side, written) for side in zip(files, contents, strict=True)]
-    problems = [side.problem for side in opened if side.problem is not None]
+        written = written._replace(target=_target(contents))
+    opened = {file: _open(file, data, written) for file, data in contents.items()}
+    problems = [side.problem for side in opened.values() if side.problem is not None]
     if len(problems) == len(opened):
         raise problems[0]
     unmatched = Unmatched()
-    with heeding_signals() as stopping:
-        old = _load(opened[0], _remark, unmatched, stopping)
-        new = _load(opened[1], error, unmatched, stopping)
+    old = _load(opened.get(sides.old or ""), _remark, unmatched, stopping)
+    new = _load(opened.get(sides.new or ""), error, unmatched, stopping)
     if unmatched.complain() is not ExitCode.FINE:
         new.codes.append(ExitCode.USAGE)
     # Programs of OLD that cannot be analysed must not fail the check of the change.
@@ -283,13 +300,13 @@ def load_sides(sides: DiffInputs) -> tuple[Side, Side]:
     return old._replace(codes=forgiven), new
 
 
-def _target(files: Sequence[str], contents: Sequence[bytes]) -> str:
-    """Return the default target: the built-in target of saved results, else that of the files."""
-    saved = [pair for pair in zip(files, contents, strict=True) if looks_saved(pair[1])]
-    names = {result["target"] for pair in saved for result in read_saved(*pair)}
-    if len(names) == 1 and names <= set(targets.target_names()):
-        return names.pop()
-    return default_target(files)
+def _target(contents: Mapping[str, bytes]) -> str:
+    """Return the default targets: built-in targets of saved results, else that of the files."""
+    saved = [pair for pair in contents.items() if looks_saved(pair[1])]
+    names = dict.fromkeys(result["target"] for pair in saved for result in read_saved(*pair))
+    if names and names.keys() <= set(targets.target_names()):
+        return ",".join(names)
+    return default_target(list(contents))
 
 
 def _read(file: str) -> bytes:
@@ -306,7 +323,8 @@ def _read(file: str) -> bytes:
 
 
 def _open(file: str, data: bytes, written: WrittenOptions) -> _Opened:
-    request = read_request([file], written)
+    requests = read_requests([file], written)
+    names = [one.target or "" for one in by_target(written)]
     if looks_saved(data):
         chosen = [
             result
@@ -314,26 +332,32 @@ def _open(file: str, data: bytes, written: WrittenOptions) -> _Opened:
             if written.selection.matches(result["section"] or "", result["program"])
         ]
         problem = no_match(written.selection) if written.selection and not chosen else None
-        return _Opened(file, chosen, request, None, problem)
+        return _Opened(file, chosen, names, requests, [], problem)
     try:
-        session = Session(request)
+        sessions = sessions_of(requests)
     except OptionError as problem:
-        if problem.option not in {"--section", "--prog-name"}:
+        if problem.option not in SELECTING:
             raise
-        return _Opened(file, None, request, None, problem)
-    for task in session.plan.tasks:
+        return _Opened(file, None, names, requests, [], problem)
+    for task in sessions[0].plan.tasks:
         if task.error is not None:
             raise InputError(task.file, task.error)
-    return _Opened(file, None, request, session, None)
+    return _Opened(file, None, names, requests, sessions, None)
 
 
 Say = Callable[[str, str], None]
 """Function that reports a file and the reason for a missing guarantee of one of its programs."""
 
 
-def _load(opened: _Opened, say: Say, unmatched: Unmatched, stopping: Stopping) -> Side:
+def _load(opened: _Opened | None, say: Say, unmatched: Unmatched, stopping: Stopping) -> Side:
     """Return the results of OLD or NEW: saved ones, or those of an analysis that runs now."""
-    side = Side(opened.file, opened.results is not None, opened.request.target, [], [], [])
+    if opened is None:
+        return Side(None, True, {}, [], [], [])
+    targets_now = {
+        request.target.name: (name, request.target)
+        for name, request in zip(opened.names, opened.requests, strict=True)
+    }
+    side = Side(opened.file, opened.results is not None, targets_now, [], [], [])
     for result in opened.results or []:
         if result["error"] is not None:
             say(opened.file, f"{program_label(result)}: {result['error']}")
@@ -342,15 +366,15 @@ def _load(opened: _Opened, say: Say, unmatched: Unmatched, stopping: Stopping) -
         elif result["error"] != NO_SUCH_FILE:  # a missing file has no programs
             side = side._replace(unread=result["file"])
         side.codes.append(ExitCode.FINE if result["error"] is None else ExitCode.INPUT)
-    if opened.session is None:
-        return side
-    note_remarks(opened.session.plan)
-    complaints = Complaints(opened.request, unmatched, say)
-    for analysed in opened.session.analyse(RunContext(stopping)):
-        side.codes.append(complaints.add(analysed))
-        side.results.append(analysed.result)
-        if side.codes[-1] is ExitCode.UNDECIDED:
-            side.undecided.append(analysed.result)
+    note_remarks(*(session.plan for session in opened.sessions))
+    several = len(opened.requests) > 1
+    complaints = ComplaintsByTarget(opened.requests, unmatched, say, several=several)
+    for at, session in enumerate(opened.sessions):
+        for analysed in session.analyse(RunContext(stopping)):
+            side.codes.append(complaints.add(at, analysed))
+            side.results.append(analysed.result)
+            if side.codes[-1] is ExitCode.UNDECIDED:
+                side.undecided.append(analysed.result)
     return side
 
 

@@ -1,12 +1,13 @@
 """Runs the command `slowpath diff`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from slowpath.bounds.options import repeat
 from slowpath.bounds.requirement import reproduce
 from slowpath.core.errors import ExitCode, OptionError, worst
 from slowpath.core.formats import Reporter
+from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.selection import Selection
 from slowpath.core.terminal import complain, error
 from slowpath.diff.columns import Row, change_of, make_row
@@ -25,8 +26,16 @@ from slowpath.diff.filters import (
     parse_sort,
     sort_rows,
 )
+from slowpath.diff.folders import file_pairs
 from slowpath.diff.lines import changed_lines
-from slowpath.diff.pairs import DiffInputs, Pair, Side, load_sides, match_programs
+from slowpath.diff.pairs import (
+    SELECTING,
+    DiffInputs,
+    Pair,
+    Side,
+    load_sides,
+    match_programs,
+)
 from slowpath.diff.report import Report
 
 T = TypeVar("T")
@@ -65,32 +74,83 @@ def _read(option: str, read: Callable[[str], T], text: str) -> T:
 
 
 def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
-    """Compare two files and print the differences.
+    """Compare two files, or the files of two folders by name, and print the differences.
 
     Raises:
         OptionError: if an option is invalid, or does not fit the files.
         InputError: if a file cannot be read, or the results cannot be compared.
     """
-    old, new = load_sides(sides)
-    rows = [make_row(pair) for pair in match_programs(old.results, new.results)]
+    with heeding_signals() as stopping:
+        compared = [*_compare(sides, stopping)]
+    rows = [row for one in compared for row in one.rows]
     _check_columns(options, rows)
-    allowed = options.allowed._replace(unread=old.unread)
+    unread = next((one.old.unread for one in compared if one.old.unread is not None), None)
+    allowed = options.allowed._replace(unread=unread)
     stopped = failures(rows, options.gates, allowed)
     flags = allowed.words()
-    commands = [_reproduce(sides, old, new, failure, flags) for failure in stopped]
+    commands = [
+        _reproduce(sides, _files_of(failure, compared), failure, flags) for failure in stopped
+    ]
     shown = sort_rows(keep_rows(rows, options.filters), options.orders)
     changes = [changed_lines(row.pair) for row in shown]
     report = Report(
-        old.file, new.file, shown, changes, stopped, commands, options.lines, _compared(rows)
+        str(sides.old),
+        str(sides.new),
+        shown,
+        changes,
+        stopped,
+        commands,
+        options.lines,
+        _compared(rows),
     )
     options.report.write(report)
     for failure, command in zip(stopped, commands, strict=True):
         error(failure.row.pair.label, failure.reason)
         complain(f"reproduce: {command}")
-    undecided = old.undecided + new.undecided
+    both = [side for one in compared for side in (one.old, one.new)]
+    undecided = [result for side in both for result in side.undecided]
     failed = [f for f in stopped if not (f.unknown and any(r in undecided for r in f.row.pair))]
-    codes = [*old.codes, *new.codes, ExitCode.FAILED if failed else ExitCode.FINE]
-    return worst(codes)
+    codes = [code for side in both for code in side.codes]
+    return worst([*codes, ExitCode.FAILED if failed else ExitCode.FINE])
+
+
+class _Files(NamedTuple):
+    """A compared pair of files, and the rows of its programs."""
+
+    inputs: DiffInputs
+    old: Side
+    new: Side
+    rows: list[Row]
+
+
+def _compare(sides: DiffInputs, stopping: Stopping) -> Iterator[_Files]:
+    """Yield each compared pair of files, without those in which no program is selected.
+
+    Raises:
+        OptionError: if an option makes no sense for the files, or selects no program of any file.
+        InputError: if a file cannot be read, or the results cannot be compared.
+    """
+    problem: OptionError | None = None
+    count = 0
+    for files in file_pairs(sides):
+        inputs = sides._replace(old=files[0], new=files[1])
+        try:
+            old, new = load_sides(inputs, stopping)
+        except OptionError as found:
+            if found.option not in SELECTING:
+                raise
+            problem = found
+            continue
+        rows = [make_row(pair) for pair in match_programs(old.results, new.results)]
+        count += 1
+        yield _Files(inputs, old, new, rows)
+    if problem is not None and not count:
+        raise problem
+
+
+def _files_of(failure: Failure, compared: Sequence[_Files]) -> _Files:
+    """Return the files with the program of a failure."""
+    return next(one for one in compared if any(row is failure.row for row in one.rows))
 
 
 def _compared(rows: Sequence[Row]) -> bool:
@@ -115,22 +175,26 @@ def _check_columns(options: DiffOptions, rows: Sequence[Row]) -> None:
             raise OptionError(option, str(problem)) from None
 
 
-def _reproduce(
-    sides: DiffInputs, old: Side, new: Side, failure: Failure, flags: Sequence[str]
-) -> str:
-    """Return the shell command that reproduces a failure."""
+def _reproduce(sides: DiffInputs, files: _Files, failure: Failure, flags: Sequence[str]) -> str:
+    """Return the shell command that reproduces a failure.
+
+    It compares the two files with the program, or the folders if one of them lacks the file.
+    """
     pair, options = failure.row.pair, list[str]()
     written = sides.written
     written = written._replace(selection=_only(pair, written.selection))
-    if old.saved and new.saved:
+    inputs = sides if None in files.inputs[:2] else files.inputs
+    if files.old.saved and files.new.saved:
         options += written.selection.words()
     else:
-        target = pair.measured["target"] if written.target is None else written.target
-        repeated = repeat(written, new.target)
-        options += ["--target", target, "--metric", pair.measured["metric"], *repeated]
-    return reproduce(
-        "diff", [old.file, new.file], [*options, "--fail-on", failure.gate.text, *flags]
-    )
+        name = pair.measured["target"]
+        known = files.new.targets or files.old.targets
+        target_name, target = known.get(name) or next(iter(known.values()))
+        target_name = name if written.target is None else target_name
+        repeated = repeat(written, target)
+        options += ["--target", target_name, "--metric", pair.measured["metric"], *repeated]
+    compared = [str(inputs.old), str(inputs.new)]
+    return reproduce("diff", compared, [*options, "--fail-on", failure.gate.text, *flags])
 
 
 def _only(pair: Pair, selection: Selection) -> Selection:

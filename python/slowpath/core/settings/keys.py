@@ -22,8 +22,6 @@ USED = {
 }
 """Keys that each command uses. The deadline of `measure` has a default of its own, and `chain
 optimize` guarantees costs only for targets that are named."""
-SINGLE = frozenset({"annotate", "diff", "chain bound"})
-"""Commands that use only the first of several targets."""
 
 
 def variable(key: str) -> str | None:
