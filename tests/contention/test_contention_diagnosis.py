@@ -29,6 +29,7 @@ from slowpath.contention.bottleneck import (
 from slowpath.contention.diagnose import read_sweep
 from slowpath.contention.mixes import predict_mixes
 from slowpath.core.errors import OptionError
+from slowpath.core.quantities import significant
 from slowpath.core.schema.validation import schema
 from support import ROOT, slowpath
 from test_html import parsed, texts
@@ -236,11 +237,11 @@ def test_formats_say_the_same(tmp_path: Path) -> None:
     text = slowpath(*WORDS, *more).stdout
     (crossing,) = document["sweep"]["crossings"]
     assert f"{now['bottleneck']} is the bottleneck" in text
-    assert f"{crossing['at']:.7g}" in text
+    assert significant(crossing["at"], 4) in text
     root = parsed(page.read_text())
     colours = {one.attrib["style"] for one in root.iter("polyline")}
     assert colours == {"stroke: var(--c0)", "stroke: var(--c1)"}
-    assert f"{crossing['at']:.7g}" in texts(root)
+    assert significant(crossing["at"], 4) in texts(root)
 
 
 @pytest.mark.parametrize(

@@ -294,10 +294,10 @@ def test_a_wrong_throughput_alone(folder: Path, text: str, message: str) -> None
         assert message in error_of(f"predict nf.json --query told.csv --method {method}", 3)
 
 
-def test_what_speaks_against_a_throughput_alone_is_noted(folder: Path) -> None:
+def test_what_speaks_against_a_throughput_alone_is_a_warning(folder: Path) -> None:
     words = f"predict nf.json {TRAFFIC} --alone"
     assert "another unit, or another machine?" in run_command(f"{words} 812000")[2]
-    assert "note:" not in run_command(f"{words} 800")[2]
+    assert "warning:" not in run_command(f"{words} 800")[2]
     tables = "predict --memory-table busy.csv --query told.csv --recipe ridge-pressure"
     assert "no row without competitors" in run_command(tables)[2]
     assert "another unit" not in run_command(tables)[2]

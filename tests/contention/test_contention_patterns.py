@@ -127,6 +127,9 @@ def test_a_record_that_mixes_contradict_is_a_warning(tmp_path: Path) -> None:
         "12 mixes say run-to-completion (100 % sure), which is taken; --pattern says which it is"
     )
     assert notes == f"warning: p/profile.json: declares pipeline, and {message}\n"
+    assert text.endswith(f"\n\n{notes}")
+    _, text, notes = run_command(f"train p {FAST} --format json")
+    assert [f"warning: {one}\n" for one in json.loads(text)["warnings"]] == [notes]
     _, text, notes = run_command(f"train p {FAST} --pattern pipeline")
     assert "Pattern: pipeline, as given" in text
     message = "12 mixes say run-to-completion (100 % sure), which is not what is given"

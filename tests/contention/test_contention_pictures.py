@@ -13,6 +13,7 @@ from slowpath.contention.model import rows_of
 from slowpath.contention.reading import read_memory
 from slowpath.contention.report_diagnosis import COLOURS
 from slowpath.contention.report_evaluation import Evaluation, draw_evaluation
+from slowpath.core.quantities import significant, with_interval
 from support import ROOT, refuses_pictures, slowpath
 from test_html import parsed, texts
 
@@ -100,8 +101,9 @@ def test_a_page_has_the_table_and_every_row(memory: Path, tmp_path: Path) -> Non
     assert f"{100 * one['errors']['mape']:.2f} %" in texts(root)
     says = [title.text or "" for title in root.iter("title")]
     for row in one["predictions"]:
-        wanted = f"{row['row']}: measured {row['measured']:.4g}, predicted {row['predicted']:.4g}"
-        assert any(message.startswith(wanted) for message in says)
+        value, *ends = with_interval(row["predicted"], row["low"], row["high"])
+        predicted = f"predicted {value} ({' to '.join(ends)})"
+        assert f"{row['row']}: measured {significant(row['measured'], 4)}, {predicted}" in says
     assert len([*root.iter("circle")]) == 24
 
 

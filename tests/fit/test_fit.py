@@ -68,7 +68,7 @@ def test_predictions(tmp_path: Path, few: str) -> None:
     assert [float(row["bytes"]) for row in rows] == [100, 4096, 36000, 5e6, 1e12]
     for row in rows:
         assert float(row["low"]) <= float(row["y_pred"]) <= float(row["high"])
-    assert "2 of 5 lines are beyond what was measured (bytes: 100; 1e+12)" in run.stderr
+    assert "2 of 5 lines are outside the measured range (bytes: 100; 1e+12)" in run.stderr
 
 
 def test_the_same_data_give_the_same_bytes(tmp_path: Path, few: str) -> None:

@@ -160,7 +160,7 @@ def test_groups_unlike_those_that_were_measured_are_named(tmp_path: Path) -> Non
     file = write_lines(tmp_path / "groups.jsonl", group_rows(functions))
     run = slowpath("insights", "colocation", "--query", file)
     assert run.returncode == 0
-    assert "1 of 2 groups have functions unlike those" in run.stderr
+    assert "1 of 2 groups have functions outside the measured range" in run.stderr
     assert "0 (webgen_slots)" in run.stderr
 
 

@@ -6,6 +6,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from slowpath.core.printable import one_line
 from slowpath.core.programs.packet import hex_dump, memory_dump, witness_bytes
+from slowpath.core.quantities import significant, with_interval
 from slowpath.core.schema.derived import (
     COLD_NS,
     DESCRIBED_PATHS,
@@ -16,7 +17,7 @@ from slowpath.core.schema.derived import (
     is_found,
     verdict_of,
 )
-from slowpath.core.schema.rates import format_packetrate
+from slowpath.core.schema.rates import format_estimated_rate
 from slowpath.core.schema.results import (
     Bound,
     Detail,
@@ -391,7 +392,7 @@ def estimate_lines(result: Result) -> Iterator[Line]:
     if estimate is None:
         return
     warm, cold = estimate["warm"], estimate["cold"]
-    if format_time(warm) == format_time(cold):
+    if _same(warm, cold):
         yield labelled("estimated", f"{_rated(warm)}; no look-up depends on map entries", "bold")
     else:
         yield labelled("estimated", f"{_rated(warm)}; few map entries, warm caches", "bold")
@@ -417,9 +418,18 @@ def _published(driver: DriverTime) -> str:
     return one_line(f"with {driver['name']} (published, {source})")
 
 
+def _same(one: RatedTime, other: RatedTime) -> bool:
+    """Return true if two times and their intervals are equal, to more digits than are printed."""
+
+    def digits(time: RatedTime) -> list[str]:
+        return [significant(value) for value in (time["ns"], time["low_ns"], time["high_ns"])]
+
+    return digits(one) == digits(other)
+
+
 def _rated(time: RatedTime) -> str:
-    """Format a time with its interval and rate: `38 ns (34 to 47), 26.0 Mpps on one core`."""
-    return f"{format_time(time)}, {format_packetrate(time['packetrate_pps'])} on one core"
+    """Format a time with its interval and rate: `38 ns (34 to 47), 26 Mpps on one core`."""
+    return f"{format_time(time)}, {format_estimated_rate(time)} on one core"
 
 
 def is_wide(estimate: Estimate) -> bool:
@@ -445,8 +455,8 @@ def _looked_at(candidates: int, stopped: str | None) -> str:
 
 def format_time(time: Time) -> str:
     """Format an estimated time with its interval: `61 ns (54 to 69)`."""
-    low, high = _number(time["low_ns"]), _number(time["high_ns"])
-    return f"{format_ns(time['ns'])} ({low} to {high})"
+    value, low, high = with_interval(time["ns"], time["low_ns"], time["high_ns"])
+    return f"{value} ns ({low} to {high})"
 
 
 def format_ns(nanoseconds: float) -> str:

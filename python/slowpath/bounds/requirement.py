@@ -22,6 +22,7 @@ from slowpath.core.schema.rates import (
     Rate,
     Requirement,
     format_apart,
+    format_estimated_rate,
     format_rate,
     parse_rate,
 )
@@ -183,7 +184,7 @@ def _explain_estimate(estimate: Estimate | None, required: Rate, decision: Decis
         return f"undecided: {_wanted(required)} required, nothing estimated"
     least, needed = format_apart(_least_rate(estimate), required.value, required.metric)
     cold = estimate["cold"]
-    middle = format_rate(cold["packetrate_pps"], required.metric)
+    middle = format_estimated_rate(cold)
     only = "only " if decision is Decision.FAILED else ""
     text = (
         f"{only}{least} at the pessimistic end of the estimate of {middle} ({_assumed(cold)}), "

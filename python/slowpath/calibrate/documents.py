@@ -4,7 +4,7 @@ from typing import TypedDict
 
 from slowpath.calibrate.experiments.documents import CalibratedExperiment
 from slowpath.calibrate.experiments.specification import Experiment, Metric
-from slowpath.core.schema.document import Document
+from slowpath.core.schema.document import Document, Warned
 
 
 class ListedBed(TypedDict):
@@ -42,7 +42,7 @@ class Catalogue(Document):
     """Experiments that come with slowpath, by name."""
 
 
-class CalibrateDocument(Document):
+class CalibrateDocument(Warned):
     """Output of `slowpath calibrate --format json`."""
 
     directory: str

@@ -11,7 +11,7 @@ from slowpath.core import engine
 from slowpath.core.errors import InputError
 from slowpath.core.html.chart import colour
 from slowpath.core.html.elements import Column, Content, Html, element, join, prose, table
-from slowpath.core.html.page import facts, page
+from slowpath.core.html.page import facts, page, warning_boxes
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
 from slowpath.measure import disturbances
 from slowpath.measure.disturbances import Disturbance
@@ -301,11 +301,12 @@ def run_page(
     directory: str,
     found: Sequence[CalibratedExperiment],
     where: Sequence[Sequence[Environment]],
+    warnings: Sequence[str] = (),
 ) -> str:
     """Return the HTML page; `where` has the machine's state by experiment and block."""
     beds = ", ".join(dict.fromkeys(one["measurement"]["testbed"] for one in found)) or "nothing"
     title = f"Calibration: {beds}"
-    parts: list[Content] = [_head(title, directory, found)]
+    parts: list[Content] = [_head(title, directory, found), warning_boxes(warnings)]
     if found:
         rows = [_row(number, one) for number, one in enumerate(found, 1)]
         overview = element("h2", "Overview"), table(_OVERVIEW_COLUMNS, rows)

@@ -114,36 +114,36 @@ def calibrate(settings: Settings, reporter: Reporter) -> ExitCode:
     need(_PACKAGES)
     found, stopped = _measure(settings)
     derived = None if stopped else _derive(settings, found)
+    # A run that is only evaluated may come from another machine.
+    warnings = [] if derived is None or settings.bed is None else _keep(derived)
     # The reader may close the report's pipe early, so the page comes first.
     if settings.html is not None:
-        _write_page(settings.html, settings, found)
-    code = _report(settings, found, derived, reporter)
-    # A run that is only evaluated may come from another machine.
-    if derived is not None and settings.bed is not None:
-        _keep(derived)
+        _write_page(settings.html, settings, found, warnings)
+    code = _report(settings, found, derived, reporter, warnings)
     return worst([code, ExitCode.UNDECIDED if stopped else ExitCode.FINE])
 
 
-def _keep(derived: Derived) -> None:
-    """Save the target as this machine's default if it is good enough; otherwise print a warning."""
+def _keep(derived: Derived) -> list[str]:
+    """Save the target as this machine's default if it is good enough, else return a warning."""
     check_valid(targets.described_target(CALIBRATED, derived.text), derived.file)
     doubt = derived.quality.doubt
     kept = calibration()
     if derived.quality.base is not None and kept is not None and not is_quick(kept):
-        note(
-            f"not kept as this machine's target {CALIBRATED}: {calibration_file()} has a full "
-            f"calibration; delete it, or use the quick one with --target {derived.file}"
-        )
-        return
+        return [
+            f"{derived.file}: not kept as this machine's target {CALIBRATED}: {calibration_file()} "
+            "has a full calibration; delete it, or use the quick one with --target "
+            f"{derived.file}"
+        ]
     if doubt is None:
         # Commands without --target use this file from now on.
         note(f"kept as this machine's target {CALIBRATED}: {keep_calibration(derived.text)}")
-        return
+        return []
     stays = f"the one before stays, {calibration_file()}" if kept else "there is no other"
-    note(
-        f"warning: not kept as this machine's target {CALIBRATED} ({stays}): {doubt}; calibrate "
-        f"while nothing else runs, with more --seconds, or use it with --target {derived.file}"
-    )
+    return [
+        f"{derived.file}: not kept as this machine's target {CALIBRATED} ({stays}): {doubt}; "
+        "calibrate while nothing else runs, with more --seconds, or use it with --target "
+        f"{derived.file}"
+    ]
 
 
 def _measure(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
@@ -191,11 +191,13 @@ def _derive(settings: Settings, found: Sequence[CalibratedExperiment]) -> Derive
         return None if stopping.asked else derived
 
 
-def _write_page(file: str, settings: Settings, found: list[CalibratedExperiment]) -> None:
+def _write_page(
+    file: str, settings: Settings, found: list[CalibratedExperiment], warnings: list[str]
+) -> None:
     from slowpath.calibrate.page import environments_of, run_page
 
     where = [environments_of(settings.folder.of(one["name"])) for one in found]
-    write(Path(file), run_page(str(settings.folder.path), found, where))
+    write(Path(file), run_page(str(settings.folder.path), found, where, warnings))
 
 
 def _report(
@@ -203,14 +205,16 @@ def _report(
     found: list[CalibratedExperiment],
     derived: Derived | None,
     reporter: Reporter,
+    warnings: list[str],
 ) -> ExitCode:
     document: CalibrateDocument = {
         **engine.head("calibrate", "calibrate"),
+        "warnings": warnings,
         "directory": str(settings.folder.path),
         "target_file": None if derived is None else derived.file,
         "results": found,
     }
-    reporter.write(document, derived)
+    reporter.write(document, derived, warnings=warnings)
     code = ExitCode.FINE
     for each in found:
         name, measurement = each["name"], each["measurement"]

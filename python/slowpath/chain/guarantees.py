@@ -15,6 +15,7 @@ from slowpath.bounds.analyst import Analyst, RunContext
 from slowpath.bounds.options import WrittenOptions, choose_target, read_request
 from slowpath.bounds.plan import Task
 from slowpath.bounds.progress import PartWatcher, WorkWatch
+from slowpath.bounds.report_path import format_ns
 from slowpath.chain.documents import ChainProgram, Guarantee
 from slowpath.chain.facts import maps_text
 from slowpath.chain.loading import LoadedChain, compiled_of, targets_of
@@ -334,4 +335,4 @@ def value_text(one: Guarantee, value: float | None, bottleneck: str | None) -> s
     if unit in _RATES:
         limit = f" ({bottleneck})" if bottleneck else ""
         return f"{format_rate(value, _RATES[unit])}{limit}"
-    return f"{value:.1f} ns" if unit == "ns" else f"{value:.0f}"
+    return format_ns(value) if unit == "ns" else f"{value:.0f}"

@@ -1,6 +1,7 @@
 """Runs the command `slowpath contention diagnose`."""
 
 from argparse import Namespace
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from slowpath.contention.columns import ATTRIBUTES as COLUMNS
@@ -11,12 +12,11 @@ from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_error, write_text
 from slowpath.core.pictures import check_picture
-from slowpath.core.terminal import note
 from slowpath.core.values import parse_range
 
 if TYPE_CHECKING:
     from slowpath.contention.bottleneck import Setting, Swept
-    from slowpath.contention.documents import DiagnosisReport, WhatIf
+    from slowpath.contention.documents import Diagnosed, DiagnosedSweep, DiagnosisReport, WhatIf
 
 
 _POINTS, _MOST_POINTS = 101, 10_000
@@ -53,8 +53,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
             draw_diagnosis(given.plot, report, report["sweep"])
         except OSError as problem:
             raise write_error(given.plot, problem) from None
-    reporter.write(report)
-    _warn(given.model, report)
+    reporter.write(report, warnings=report["warnings"])
     return ExitCode.FINE
 
 
@@ -99,8 +98,10 @@ def _diagnosed(given: Namespace, traffic: Traffic, swept: "Swept | None") -> "Di
     (now,) = diagnose([setting], confidence)
     model = setting.target.model
     origin = model.memory.origin
+    swept_points = None if swept is None else sweep(setting, swept, confidence)
     return {
         **engine.head("contention diagnose", "diagnosis"),
+        "warnings": [*_warnings(given.model, now, swept_points)],
         "function": origin.function,
         "device": origin.device,
         "unit": origin.unit,
@@ -110,7 +111,7 @@ def _diagnosed(given: Namespace, traffic: Traffic, swept: "Swept | None") -> "Di
         "confidence": confidence,
         "now": now,
         "what_if": _changes(given.what_if or [], setting, now["throughput"], confidence),
-        "sweep": None if swept is None else sweep(setting, swept, confidence),
+        "sweep": swept_points,
     }
 
 
@@ -148,18 +149,15 @@ def _changes(
     ]
 
 
-def _warn(file: str, report: "DiagnosisReport") -> None:
-    """Print warnings about traffic or contention outside the range of the training rows."""
-    points = [] if report["sweep"] is None else report["sweep"]["points"]
-    names = report["now"]["outside"]
-    if names:
-        note(
-            f"warning: {file}: the setting is unlike those that were measured "
-            f"({', '.join(names)}); what is said of it is a guess"
-        )
+def _warnings(file: str, now: "Diagnosed", sweep: "DiagnosedSweep | None") -> Iterator[str]:
+    """Yield warnings about traffic or contention outside the range of the training rows."""
+    if now["outside"]:
+        names = ", ".join(now["outside"])
+        yield f"{file}: the setting is outside the measured range ({names}); its result is a guess"
+    points = [] if sweep is None else sweep["points"]
     outside = sum(bool(one["diagnosis"]["outside"]) for one in points)
     if outside:
-        note(
-            f"warning: {file}: {outside} of {len(points)} values of the sweep are unlike those "
-            "that were measured; what is said of them is a guess"
+        yield (
+            f"{file}: {outside} of {len(points)} values of the sweep are outside the measured "
+            "range; their results are guesses"
         )

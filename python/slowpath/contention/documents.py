@@ -2,7 +2,7 @@
 
 from typing import Literal, NotRequired, TypedDict
 
-from slowpath.core.schema.document import Document
+from slowpath.core.schema.document import Document, Warned
 
 
 class SavedOrigin(TypedDict):
@@ -124,6 +124,8 @@ class SavedModel(Document):
     older versions, whose parameters are searched again."""
     checks: list[Checked]
     """Reference predictions that the retrained model has to reproduce."""
+    warnings: NotRequired[list[str]]
+    """Warnings about the execution pattern; missing in files of older versions."""
 
 
 class ResourcePart(TypedDict):
@@ -218,7 +220,7 @@ class DiagnosedSweep(TypedDict):
     """Values where the bottleneck changes."""
 
 
-class DiagnosisReport(Document):
+class DiagnosisReport(Warned):
     """Output of `slowpath contention diagnose --format json`."""
 
     function: str | None

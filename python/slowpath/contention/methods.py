@@ -158,18 +158,18 @@ def scale_to_solo(
     )
 
 
-def solo_notes(
+def solo_warnings(
     model: FunctionModel, query: Query, found: Predictions, confidence: float
 ) -> list[str]:
-    """Return notes if the given solo throughput contradicts the profile, or cannot be checked.
+    """Return warnings if the given solo throughput contradicts the profile, or cannot be checked.
 
     `found` has the predictions for the query.
     """
     if query.alone is None:
         return []
-    notes = []
+    warnings = []
     if solo_throughput(model.memory) is None:
-        notes.append(
+        warnings.append(
             "the profile has no row without competitors, so the least contention that it has "
             "counts as none, and predictions from a throughput alone may be too high"
         )
@@ -178,11 +178,11 @@ def solo_notes(
         profiled = predict(model, _without_competitors(model, query), confidence).throughput
     ratio = query.alone / profiled
     if ((ratio > _MOST_RATIO) | (ratio < 1 / _MOST_RATIO)).any():
-        notes.append(
+        warnings.append(
             f"the throughput alone is more than {_MOST_RATIO:g} times off what the profile has: "
             "another unit, or another machine?"
         )
-    return notes
+    return warnings
 
 
 def _without_competitors(model: FunctionModel, query: Query) -> Query:

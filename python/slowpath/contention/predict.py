@@ -1,7 +1,7 @@
 """Runs the commands `slowpath contention predict` and `evaluate`."""
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from slowpath.contention.cells import SUFFIX
@@ -11,7 +11,7 @@ from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_error, write_text
 from slowpath.core.pictures import check_picture
-from slowpath.core.terminal import note
+from slowpath.core.result_warnings import warn
 
 if TYPE_CHECKING:
     from slowpath.contention.columns import Query
@@ -143,37 +143,37 @@ def _report(
 ) -> None:
     from slowpath.contention.report import PredictionReport, predictions_parquet
 
-    answer = PredictionReport(model, given.method, query, found, given.confidence)
+    warnings = (*_warnings(query, found), *_about_alone(given, model, query, found))
+    answer = PredictionReport(model, given.method, query, found, given.confidence, warnings)
     if given.output is not None and given.output.endswith(SUFFIX):
         predictions_parquet(given.output, answer)
+        warn(warnings)
     else:
-        reporter.write_to(given.output, answer)
-    _warn(query, found)
-    _note_alone(given, model, query, found)
+        reporter.write_to(given.output, answer, warnings=warnings)
 
 
-def _note_alone(
+def _about_alone(
     given: Namespace, model: "FunctionModel", query: "Query", found: "Predictions"
-) -> None:
-    """Note that solo throughput is missing, or differs from that in the profile of the function."""
-    from slowpath.contention.methods import solo_notes
+) -> Iterator[str]:
+    """Yield warnings if solo throughput is missing, or differs from that of the profile."""
+    from slowpath.contention.methods import solo_warnings
 
     if given.method != _SLOMO:
-        for text in solo_notes(model, query, found, given.confidence / 100):
-            note(f"note: {query.file}: {text}")
-    if given.method == _SLOMO and query.alone is None:
-        note(
-            f"note: {query.file}: the throughput alone is not given, so SLOMO predicts as under "
-            "the traffic of its rows (--alone, or a column `alone`)"
+        for text in solo_warnings(model, query, found, given.confidence / 100):
+            yield f"{query.file}: {text}"
+    elif query.alone is None:
+        yield (
+            f"{query.file}: the throughput alone is not given, so SLOMO predicts as under the "
+            "traffic of its rows (--alone, or a column `alone`)"
         )
 
 
-def _warn(query: "Query", found: "Predictions") -> None:
-    """Warn about ignored columns of a query, and about rows outside the model's training range."""
+def _warnings(query: "Query", found: "Predictions") -> Iterator[str]:
+    """Yield warnings about ignored columns of a query, and rows outside the training range."""
     for name in query.left_out:
-        note(
-            f"warning: {query.file}: column {name} is left out, as the model knows no accelerator: "
-            "the function may be slower"
+        yield (
+            f"{query.file}: column {name} is left out, as the model knows no accelerator: the "
+            "function may be slower"
         )
     outside = [
         f"{row} ({', '.join(names)})"
@@ -183,9 +183,9 @@ def _warn(query: "Query", found: "Predictions") -> None:
     if outside:
         shown = "; ".join(outside[:_SHOWN]) + ("; ..." if len(outside) > _SHOWN else "")
         count = f"{len(outside)} of {len(query.rows)} rows"
-        note(
-            f"warning: {query.file}: {count} are unlike those that were measured: {shown}; what "
-            "is said of them is a guess"
+        yield (
+            f"{query.file}: {count} are outside the measured range: {shown}; their predictions "
+            "are guesses"
         )
 
 

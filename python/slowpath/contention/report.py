@@ -1,6 +1,6 @@
 """Prints models and predictions as text, CSV, JSON and Parquet."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from slowpath.contention.cells import write_columns
@@ -13,6 +13,7 @@ from slowpath.contention.prediction import Predictions
 from slowpath.contention.saved import written
 from slowpath.core import engine
 from slowpath.core.printable import csv_line, json_line, one_line
+from slowpath.core.quantities import significant, with_interval
 from slowpath.core.terminal import Line, grid
 
 COLUMNS = ("row", "throughput", "low", "high", "bottleneck", "outside")
@@ -28,6 +29,7 @@ class PredictionReport(NamedTuple):
     query: Query
     found: Predictions
     confidence: float  # coverage of intervals, in percent
+    warnings: Sequence[str] = ()
 
     @property
     def recipe(self) -> Recipe:
@@ -54,7 +56,8 @@ def predictions_csv(answer: PredictionReport) -> Iterator[str]:
 def predictions_json(answer: PredictionReport) -> Iterator[str]:
     """Yield the predictions as one JSON document."""
     confidence = answer.confidence / 100 if answer.intervals else None
-    yield json_line({**_shared(answer), "confidence": confidence, "results": _rows(answer)})
+    rest = {"confidence": confidence, "warnings": [*answer.warnings], "results": _rows(answer)}
+    yield json_line({**_shared(answer), **rest})
 
 
 def predictions_parquet(file: str, answer: PredictionReport) -> None:
@@ -66,7 +69,8 @@ def predictions_parquet(file: str, answer: PredictionReport) -> None:
     rows = _rows(answer)
     columns = {name: [row[name] for row in rows] for name in (*COLUMNS, *RESOURCES)}
     confidence = f"{answer.confidence / 100:g}" if answer.intervals else None
-    metadata = {**_shared(answer), "confidence": confidence}
+    warnings = "\n".join(answer.warnings) or None
+    metadata = {**_shared(answer), "confidence": confidence, "warnings": warnings}
     write_columns(file, columns, {name: one for name, one in metadata.items() if one is not None})
 
 
@@ -112,7 +116,7 @@ def predictions_text(answer: PredictionReport) -> Iterator[Line]:
     rows = [
         (
             row["row"],
-            *("" if row[name] is None else f"{row[name]:.4g}" for name in COLUMNS[1:4]),
+            *_numbers(row),
             row["bottleneck"],
             ", ".join(row["outside"]),
         )
@@ -126,7 +130,14 @@ def predictions_text(answer: PredictionReport) -> Iterator[Line]:
     yield Line(one_line(f"Throughput {unit_text}; {intervals}."))
 
 
-def model_text(model: FunctionModel) -> Iterator[Line]:
+def _numbers(row: dict[str, Any]) -> tuple[str, ...]:
+    """Format a throughput and its interval; the ends are empty if there is no interval."""
+    if row["low"] is None:
+        return significant(row["throughput"]), "", ""
+    return with_interval(row["throughput"], row["low"], row["high"])
+
+
+def model_text(model: FunctionModel, _warnings: Sequence[str]) -> Iterator[Line]:
     """Yield a summary of the model, with errors of memory models on held-out rows."""
     yield from _head(model, model.choice.recipe)
     if model.request_time is not None:
@@ -183,12 +194,12 @@ def _pattern(model: FunctionModel, reason: Reason) -> Iterator[Line]:
         )
 
 
-def model_json(model: FunctionModel) -> Iterator[str]:
+def model_json(model: FunctionModel, warnings: Sequence[str]) -> Iterator[str]:
     """Yield the model as JSON, in the format of saved models."""
-    yield written(model)
+    yield written(model, warnings)
 
 
-def model_csv(model: FunctionModel) -> Iterator[str]:
+def model_csv(model: FunctionModel, _warnings: Sequence[str]) -> Iterator[str]:
     """Yield a CSV line for each candidate memory model, with its errors on held-out rows."""
     yield csv_line(("recipe", "among", "beyond", "taken"))
     for one in model.choice.scores:

@@ -8,13 +8,16 @@ from slowpath.contention.documents import (
     Diagnosed,
     DiagnosedSweep,
     DiagnosisReport,
+    ResourcePart,
     SweptPoint,
+    WhatIf,
 )
 from slowpath.core.html.chart import Chart, Curve, Points, colour, draw
 from slowpath.core.html.elements import Column, Html, element, join, table
-from slowpath.core.html.page import download, page
+from slowpath.core.html.page import download, page, warning_boxes
 from slowpath.core.pictures import picture, plain
 from slowpath.core.printable import csv_line, one_line
+from slowpath.core.quantities import about_percent, significant, with_interval
 from slowpath.core.terminal import Line, grid
 
 COLUMNS = (
@@ -33,6 +36,8 @@ COLUMNS = (
 )
 ATTRIBUTES = {"flows": "flows", "size": "bytes of a packet", "mtbr": "matches per MB"}
 """Axis labels of swept attributes."""
+_TRAFFIC = 4
+"""Digits of the value at which the bottleneck changes; JSON has all."""
 CHANGE = ("throughput", "gain", "low", "high", "bottleneck", "margin")
 """Columns of the table of changes."""
 
@@ -90,45 +95,40 @@ def heading(report: DiagnosisReport) -> str:
 def sentence(report: DiagnosisReport) -> str:
     """Return a sentence with the bottleneck, and the margin to the next one."""
     now = report["now"]
-    throughput = f"{now['throughput']:.4g} ({now['low']:.4g} to {now['high']:.4g})"
-    start = f"{now['bottleneck']} is the bottleneck, at {throughput}"
+    value, low, high = numbers(now)
+    start = f"{now['bottleneck']} is the bottleneck, at {value} ({low} to {high})"
     if now["next"] is None or now["margin"] is None:
         return f"{start}; it is the only resource that is known."
     sure = "" if now["sure"] else "; intervals of both overlap, so it may be the other way round"
-    return f"{start}; {now['next']} would allow {100 * now['margin']:.3g} % more{sure}."
+    return f"{start}; {now['next']} would allow {about_percent(now['margin'])} more{sure}."
 
 
-def numbers(*values: float) -> tuple[str, ...]:
-    """Format each value with four significant digits."""
-    return tuple(f"{value:.4g}" for value in values)
+def numbers(one: Diagnosed | ResourcePart) -> tuple[str, str, str]:
+    """Format a throughput and the ends of its interval, with the digits that are known."""
+    return with_interval(one["throughput"], one["low"], one["high"])
 
 
 def resources(report: DiagnosisReport) -> list[tuple[str, ...]]:
     """Return a table row for each resource: its name, and the throughput that it allows."""
-    return [
-        (part["resource"], *numbers(part["throughput"], part["low"], part["high"]))
-        for part in report["now"]["resources"]
-    ]
+    return [(part["resource"], *numbers(part)) for part in report["now"]["resources"]]
 
 
 def changes(report: DiagnosisReport) -> list[tuple[str, ...]]:
     """Return a table row for each change: the change, then the columns in `CHANGE`."""
-    return [
-        (
-            one["change"],
-            f"{one['diagnosis']['throughput']:.4g}",
-            f"{100 * one['gain']:+.1f} %",
-            *numbers(one["diagnosis"]["low"], one["diagnosis"]["high"]),
-            one["diagnosis"]["bottleneck"],
-            margin(one["diagnosis"]),
-        )
-        for one in report["what_if"]
-    ]
+    return [_change(one) for one in report["what_if"]]
+
+
+def _change(one: WhatIf) -> tuple[str, ...]:
+    value, *ends = numbers(one["diagnosis"])
+    sign = "+" if one["gain"] >= 0 else ""
+    gain = f"{sign}{about_percent(one['gain'])}"
+    bottleneck = one["diagnosis"]["bottleneck"]
+    return (one["change"], value, gain, *ends, bottleneck, margin(one["diagnosis"]))
 
 
 def margin(one: Diagnosed) -> str:
     """Return the margin to the next bottleneck in percent, as text; empty if there is none."""
-    return "" if one["margin"] is None else f"{100 * one['margin']:.1f} %"
+    return "" if one["margin"] is None else about_percent(one["margin"])
 
 
 def pieces(sweep: DiagnosedSweep) -> list[list[SweptPoint]]:
@@ -149,11 +149,11 @@ def stretches(sweep: DiagnosedSweep) -> list[tuple[str, str, str, str, str]]:
     """
     return [
         (
-            f"{piece[0]['value']:.7g}",
-            f"{piece[-1]['value']:.7g}",
+            significant(piece[0]["value"], _TRAFFIC),
+            significant(piece[-1]["value"], _TRAFFIC),
             piece[0]["diagnosis"]["bottleneck"],
-            f"{piece[0]['diagnosis']['throughput']:.4g}",
-            f"{piece[-1]['diagnosis']['throughput']:.4g}",
+            numbers(piece[0]["diagnosis"])[0],
+            numbers(piece[-1]["diagnosis"])[0],
         )
         for piece in pieces(sweep)
     ]
@@ -168,6 +168,7 @@ def diagnosis_page(report: DiagnosisReport) -> str:
     parts = [
         element("h1", f"{name}: what holds it back"),
         element("p", heading(report)),
+        warning_boxes(report["warnings"]),
         element("section", element("h2", "Now"), element("p", sentence(report)), _now(report)),
     ]
     if report["what_if"]:

@@ -12,6 +12,7 @@ from slowpath.core.html.elements import Column, Html, element, table
 from slowpath.core.html.page import download, page
 from slowpath.core.pictures import picture, plain
 from slowpath.core.printable import csv_line
+from slowpath.core.quantities import significant, with_interval
 from slowpath.core.terminal import Line, grid
 
 if TYPE_CHECKING:
@@ -153,13 +154,15 @@ def evaluation_page(report: Evaluation) -> str:
     )
 
 
+def _label(row: str, measured: float, predicted: float, low: float, high: float) -> str:
+    value, *ends = with_interval(predicted, low, high)
+    return f"{row}: measured {significant(measured, 4)}, predicted {value} ({' to '.join(ends)})"
+
+
 def _section(report: Evaluation, one: Evaluated) -> Html:
     rows = [*report.rows(one)]
     names, measured, predicted, low, high = zip(*rows, strict=True)
-    labels = [
-        f"{row}: measured {at:.4g}, predicted {y:.4g} ({start:.4g} to {end:.4g})"
-        for row, at, y, start, end in rows
-    ]
+    labels = [_label(*row) for row in rows]
     ends = (min(measured), max(measured))
     exact = Curve(
         ends, ends, [at * (1 - _NEAR) for at in ends], [at * (1 + _NEAR) for at in ends], 0

@@ -165,8 +165,8 @@ _LARGEST = 100.0
 """Largest absolute value of a kernel parameter's logarithm."""
 
 
-def written(model: FunctionModel) -> str:
-    """Return the model as a JSON document on one line."""
+def written(model: FunctionModel, warnings: Sequence[str] = ()) -> str:
+    """Return the model as a JSON document on one line, with warnings about its training."""
     head = engine.head("contention train", "contention")
     document: SavedModel = {
         "slowpath": head["slowpath"],
@@ -193,6 +193,7 @@ def written(model: FunctionModel) -> str:
         "co_runs": None if model.co_runs is None else _saved_co_runs(model.co_runs),
         "widening": model.widening,
         "checks": _checks(model),
+        "warnings": [*warnings],
     }
     kernels = [stage.kernels() for stage in (model.stage, *model.intervals.stages)]
     if any(one is not None for stage in kernels for one in stage):

@@ -1,7 +1,7 @@
 """Runs the command `slowpath contention train`."""
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,8 @@ from slowpath.core.command import STANDARD_OUTPUT
 from slowpath.core.errors import ExitCode, InputError, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, write_text
-from slowpath.core.terminal import note, out
+from slowpath.core.result_warnings import warn
+from slowpath.core.terminal import out
 
 if TYPE_CHECKING:
     from slowpath.contention.columns import MemoryProfile, Mixes
@@ -43,31 +44,32 @@ def train(given: Namespace, reporter: Reporter) -> ExitCode:
     declared = declared_by(given.table)
     with quiet_libraries():
         model = learned(tables, given, declared)
+    warnings = [*_warnings(model, declared)]
     if given.output == STANDARD_OUTPUT:
-        out(written(model))
+        out(written(model, warnings))
+        warn(warnings)
     else:
         if given.output is not None:
-            write_text(given.output, written(model) + "\n")
-        reporter.write(model)
-    _warn(model, declared)
+            write_text(given.output, written(model, warnings) + "\n")
+        reporter.write(model, warnings, warnings=warnings)
     return ExitCode.FINE
 
 
-def _warn(model: "FunctionModel", declared: "Declared | None") -> None:
-    """Warn about contradictory or missing evidence for the execution pattern."""
+def _warnings(model: "FunctionModel", declared: "Declared | None") -> Iterator[str]:
+    """Yield warnings about contradictory or missing evidence for the execution pattern."""
     reason = model.pattern_reason
     if reason is None:
         return
     found = None if reason.detected is None else reason.detected.pattern
     if reason.source == "given":
         if found not in (None, model.pattern):
-            note(f"warning: --pattern: {_detection(reason)}, which is not what is given")
+            yield f"--pattern: {_detection(reason)}, which is not what is given"
     elif found is not None and declared is not None and found != declared.pattern:
         text = f"declares {declared.pattern}, and {_detection(reason)}, which is taken"
-        note(f"warning: {declared.file}: {text}; --pattern says which it is")
+        yield f"{declared.file}: {text}; --pattern says which it is"
     elif reason.source == "assumed" and model.request_time is not None:
-        note(
-            f"warning: {model.memory.origin.files[0]}: nothing tells the execution pattern: "
+        yield (
+            f"{model.memory.origin.files[0]}: nothing tells the execution pattern: "
             f"{model.pattern} is assumed; --pattern says which it is"
         )
 

@@ -4,17 +4,21 @@ Every command line imports this module, so it imports only fast modules.
 """
 
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from slowpath.core.command import Heading, Option, load
 from slowpath.core.printable import aligned_line, json_line
+from slowpath.core.result_warnings import warn, warning_lines
 from slowpath.core.terminal import Line, out, out_lines
 
 OUTPUT = Heading("Output")
 """Heading in help texts above the options that control the output."""
 JSON = f"{__name__}:json_report"
 """Reference to the reporter of commands whose reports are already JSON documents."""
+_FOR_PEOPLE = frozenset({"table", "text"})
+"""Formats for people, which show warnings."""
 STABLE = "json is stable."
 BOTH_STABLE = "json and csv are stable."
 Lines = Iterable[Line | str]
@@ -26,22 +30,32 @@ class Reporter(NamedTuple):
     format: str  # value of `--format`
     references: Mapping[str, str]  # reporting function of each format, `module:NAME`
 
+    @property
+    def for_people(self) -> bool:
+        """Return true if people read the format, and false if programs do."""
+        return self.format in _FOR_PEOPLE
+
     def __call__(self, *report: object, **options: object) -> Any:  # noqa: ANN401 - see `load`
         """Return a report in the chosen format."""
         return load(self.references[self.format])(*report, **options)
 
-    def write(self, *report: object) -> None:
-        """Write a report to standard output."""
-        out_lines(self(*report))
+    def write(self, *report: object, warnings: Sequence[str] = ()) -> None:
+        """Write a report to standard output, and warnings about it to standard error.
 
-    def write_to(self, file: str | None, *report: object) -> None:
+        A table ends with the warnings. A JSON document must have them already.
+        """
+        self.write_to(None, *report, warnings=warnings)
+
+    def write_to(self, file: str | None, *report: object, warnings: Sequence[str] = ()) -> None:
         """Write a report to a file, in the format of the file's suffix; for None, call `write`.
 
         Raises:
             InputError: if the file cannot be written.
         """
         reporter = self if file is None else self._replace(format=file.rpartition(".")[2])
-        write_lines(reporter(*report), file)
+        shown = warnings if reporter.for_people else ()
+        write_lines(chain(reporter(*report), warning_lines(shown)), file)
+        warn(warnings, in_table=reporter.for_people)
 
 
 class Formats:

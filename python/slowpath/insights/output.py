@@ -1,15 +1,16 @@
 """Output that the insights commands share: checks of files, warnings, and formatted numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from slowpath.core import inputs
 from slowpath.core.errors import OptionError
-from slowpath.core.terminal import first_few, note
+from slowpath.core.quantities import number
+from slowpath.core.terminal import first_few
 
 _WRITTEN = (".csv", ".json")
 SHOWN = 3
 """Number of items that a sentence lists before it abbreviates the rest."""
-GUESS = "what is said of them is a guess"
+GUESS = "their predictions are guesses"
 
 
 def check_output(output: str | None, read: Sequence[str]) -> None:
@@ -27,10 +28,10 @@ def check_output(output: str | None, read: Sequence[str]) -> None:
     inputs.check_output("--output", output, read)
 
 
-def warn_of_extrapolation(
+def extrapolation_warnings(
     file: str, what: str, unusual: Sequence[tuple[str, Sequence[str]]]
-) -> None:
-    """Warn about items, such as functions, whose values lie outside of all measurements.
+) -> Iterator[str]:
+    """Yield a warning about items, such as functions, whose values lie outside of measurements.
 
     Args:
         file: name of the file with the items.
@@ -39,18 +40,13 @@ def warn_of_extrapolation(
     """
     odd = [f"{name} ({', '.join(columns)})" for name, columns in unusual if columns]
     if odd:
-        text = f"{len(odd)} of {len(unusual)} {what} unlike those that were measured"
-        warn(file, f"{text}: {first_few(odd, SHOWN)}; {GUESS}")
+        text = f"{len(odd)} of {len(unusual)} {what} outside the measured range"
+        yield f"{file}: {text}: {first_few(odd, SHOWN)}; {GUESS}"
 
 
-def warn(file: str, text: str) -> None:
-    """Write a warning about a file to standard error."""
-    note(f"warning: {file}: {text}")
-
-
-def number(value: float) -> str:
-    """Format a number: without decimals if it is whole, else with six significant digits."""
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
+def stop_warnings(file: str, reason: str | None) -> list[str]:
+    """Return the warning about an incomplete report that stopped for this reason, if any."""
+    return [] if reason is None else [f"{file}: stopped ({reason}); the report is incomplete"]
 
 
 def rounded(number: float, digits: int = 6) -> float:
@@ -65,5 +61,4 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 def quantity(count: float, unit: str) -> str:
     """Format a count with its unit, such as 1 byte, 4,096 bytes or 2.5 reads."""
-    digits = f"{count:,}" if isinstance(count, int) else f"{count:,g}"
-    return f"{digits} {unit}{'' if count == 1 else 's'}"
+    return f"{number(count)} {unit}{'' if count == 1 else 's'}"

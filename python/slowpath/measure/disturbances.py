@@ -54,11 +54,16 @@ def of(record: Environment) -> list[Disturbance]:
     return sorted(found, key=lambda each: each["severity"] == "note")
 
 
-def complain(found: Sequence[Disturbance], *, verbose: bool = False) -> None:
-    """Print warnings to standard error; with `verbose`, also notes."""
+def warnings(found: Sequence[Disturbance]) -> list[str]:
+    """Return the warnings, without notes, as texts for `slowpath.core.result_warnings`."""
+    return [f"{each['what']} {each['advice']}" for each in found if each["severity"] == "warning"]
+
+
+def print_notes(found: Sequence[Disturbance]) -> None:
+    """Print notes, without warnings, to standard error."""
     for each in found:
-        if verbose or each["severity"] == "warning":
-            note(f"{each['severity']}: {each['what']} {each['advice']}")
+        if each["severity"] == "note":
+            note(f"note: {each['what']} {each['advice']}")
 
 
 def _warning(code: str, what: str, advice: str) -> Disturbance:

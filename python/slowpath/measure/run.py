@@ -283,9 +283,12 @@ class _Run:
             "results": records,
             "comparison": comparison,
         }
-        settings.report.write(document, settings, files[0])
-        if settings.report.format == "table":
-            disturbances.complain(document["disturbances"], verbose=settings.verbose)
+        # The JSON document has disturbances with their code.
+        json = settings.report.format == "json"
+        found = () if json else disturbances.warnings(document["disturbances"])
+        settings.report.write(document, settings, files[0], warnings=found)
+        if settings.verbose and settings.report.for_people:
+            disturbances.print_notes(document["disturbances"])
         measuring.codes.append(measuring.unmatched.complain())
         return worst(measuring.codes)
 

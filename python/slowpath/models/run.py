@@ -9,7 +9,7 @@ from slowpath.core.errors import ExitCode, InputError, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import write_error
 from slowpath.core.pictures import check_picture
-from slowpath.core.terminal import note
+from slowpath.core.result_warnings import warn
 from slowpath.models.documents import FittedModel, Predicted
 from slowpath.models.files import Table, document_of, read_table
 from slowpath.models.fitting import need
@@ -86,7 +86,8 @@ def _derive(
     rows = None if query is None else _predicted(model, columns, query)
     reporter.write(document_of(given.file, model, rows))
     if rows is not None:
-        _warn(given.query, columns, [list(row["x"]) for row in rows if row["outside"]], len(rows))
+        outside = [list(row["x"]) for row in rows if row["outside"]]
+        warn(_warnings(given.query, columns, outside, len(rows)))
     return ExitCode.FINE
 
 
@@ -127,14 +128,19 @@ def _predicted(model: FittedModel, columns: Sequence[str], query: Table) -> list
     return list(prediction_rows(columns, query.columns, found))
 
 
-def _warn(file: str, columns: Sequence[str], outside: Sequence[Sequence[float]], all_: int) -> None:
-    """Warn of predictions for rows beyond the measured range of x."""
+def _warnings(
+    file: str, columns: Sequence[str], outside: Sequence[Sequence[float]], all_: int
+) -> list[str]:
+    """Return a warning about predictions for rows beyond the measured range of x, if any.
+
+    The JSON document marks these rows; the other formats are CSV.
+    """
     if not outside:
-        return
+        return []
     names = ", ".join(columns)
     shown = "; ".join(", ".join(f"{value:g}" for value in row) for row in outside[:_SHOWN])
     more = "; ..." if len(outside) > _SHOWN else ""
-    note(
-        f"warning: {file}: {len(outside)} of {all_} lines are beyond what was measured ({names}: "
-        f"{shown}{more}); what the model says there is a guess, and its interval too narrow"
-    )
+    return [
+        f"{file}: {len(outside)} of {all_} lines are outside the measured range ({names}: "
+        f"{shown}{more}); their predictions are guesses, with intervals that are too narrow"
+    ]

@@ -45,9 +45,10 @@ def sweep(args: Namespace, reporter: Reporter) -> ExitCode:
     with heeding_signals() as stopping, _opened(args, stopping) as (measured, unavailable):
         run = _Run(args.total_seconds, request, stopping, measured, unavailable)
         run.sweep()
-    reporter.write(run.document)
-    if reporter.format == "table":
-        disturbances.complain(run.document["disturbances"])
+    # The JSON document has disturbances with their code.
+    json = reporter.format == "json"
+    found = () if json else disturbances.warnings(run.document["disturbances"])
+    reporter.write(run.document, warnings=found)
     code = run.code()
     if args.plot is not None:
         _draw(args.plot, request, run.document["results"])

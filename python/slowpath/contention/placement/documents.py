@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from slowpath.core.schema.document import Document
+from slowpath.core.schema.document import Warned
 
 
 class Placed(TypedDict):
@@ -84,7 +84,7 @@ class PolicySummary(TypedDict):
     """Arrivals that found no NIC."""
 
 
-class PlacementReport(Document):
+class PlacementReport(Warned):
     """Output of `slowpath contention place --format json`."""
 
     fleet: str
@@ -129,7 +129,7 @@ class SuggestedMix(TypedDict):
     """Functions of the mix, each once."""
 
 
-class SuggestionReport(Document):
+class SuggestionReport(Warned):
     """Output of `slowpath contention suggest --format json`."""
 
     fleet: str

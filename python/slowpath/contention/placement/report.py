@@ -11,6 +11,7 @@ from slowpath.contention.placement.documents import (
     SuggestionReport,
 )
 from slowpath.core.printable import csv_line, one_line
+from slowpath.core.quantities import number
 from slowpath.core.terminal import Line, grid
 
 _ARRIVALS = ("policy", "row", "function", "sla", "nic", "throughput", "kept", "broken")
@@ -37,12 +38,12 @@ def placement_csv(report: PlacementReport) -> Iterator[str]:
             yield from (_arrival(one["policy"], placed) for placed in one["placed"] or ())
         return
     yield csv_line(_SEQUENCES)
-    for number, sequence in enumerate(report["sequences"], 1):
+    for at, sequence in enumerate(report["sequences"], 1):
         reference = sequence["reference"]
         ends = (None, None) if reference is None else (reference["nics"], reference["least"])
         for one in sequence["policies"]:
             shares = (one["wastage"], one["violations"], one["unjudged"], one["turned_away"])
-            yield csv_line((number, one["policy"], one["nics"], *shares, *ends))
+            yield csv_line((at, one["policy"], one["nics"], *shares, *ends))
 
 
 def _arrival(policy: str, one: Placed) -> str:
@@ -62,11 +63,11 @@ def placement_text(report: PlacementReport) -> Iterator[Line]:
     rows = [
         (
             one["policy"],
-            f"{one['nics']:.6g}",
+            number(one["nics"]),
             _percent(one["wastage"]),
             _percent(one["violations"]),
-            f"{one['unjudged']:.4g}",
-            f"{one['turned_away']:.4g}",
+            number(one["unjudged"]),
+            number(one["turned_away"]),
         )
         for one in report["summary"]
     ]
@@ -130,10 +131,11 @@ def _reference(report: PlacementReport) -> str:
     proven = sum(one["nics"] == one["least"] for one in known)
     mean = sum(one["nics"] for one in known) / len(known)
     if proven == len(known):
-        return f"Wastage is by the best plan, {mean:.6g} NICs, proved to be the best."
+        return f"Wastage is by the best plan, {number(mean)} NICs, proved to be the best."
     least = sum(one["least"] for one in known) / len(known)
     return (
-        f"Wastage is by the best plan found, {mean:.6g} NICs; no plan has fewer than {least:.6g} "
+        f"Wastage is by the best plan found, {number(mean)} NICs; no plan has fewer than "
+        f"{number(least)} "
         f"({proven} of {len(known)} proved to be the best)."
     )
 
@@ -165,7 +167,7 @@ def suggestion_text(report: SuggestionReport) -> Iterator[Line]:
     yield Line("")
     if report["mixes"]:
         columns = ("mix", f"NICs of {report['arrivals']} arrivals", "predicted to keep, %")
-        rows = [(one["mix"], f"{one['nics']:.2f}", _promises_kept(one)) for one in report["mixes"]]
+        rows = [(one["mix"], number(one["nics"]), _promises_kept(one)) for one in report["mixes"]]
         yield from grid(columns, rows, right=columns[1:2])
         yield Line("")
     now, then, best = report["nics_now"], report["nics_then"], report["nics_best"]

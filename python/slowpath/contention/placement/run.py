@@ -9,7 +9,6 @@ from slowpath.core import engine
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.pool import check_place
-from slowpath.core.terminal import note
 
 if TYPE_CHECKING:
     from slowpath.contention.placement.documents import (
@@ -35,12 +34,7 @@ def run_place(given: Namespace, reporter: Reporter) -> ExitCode:
         need_solver()
     with quiet_libraries():
         report = _placed(given, policies)
-    reporter.write(report)
-    if report["guesses"]:
-        note(
-            f"warning: {given.fleet}: {report['guesses']} predictions for functions in mixes are "
-            "of settings unlike those that were measured: guesses"
-        )
+    reporter.write(report, warnings=report["warnings"])
     return ExitCode.FINE
 
 
@@ -76,18 +70,28 @@ def _placed(given: Namespace, policies: tuple[str, ...]) -> "PlacementReport":
     predicted = PredictedShares(fleet, sure, measured)
     fleets = SequenceInputs(fleet, predicted, truth, policies, not given.no_reference, given.expect)
     found = _drawn(given, fleets) if arrivals is None else [run(fleets, arrivals)]
+    guesses = fleets.predicted.shares.guesses
     return {
         **engine.head("contention place", "placement"),
+        "warnings": _warnings(given.fleet, guesses),
         "fleet": given.fleet,
         "device": fleet.device,
         "measured": given.measured,
         "noise": None if measured is None else measured.noise,
         "judged_by": "models" if given.truth is None else given.truth,
         "expected": given.expect,
-        "guesses": fleets.predicted.shares.guesses,
+        "guesses": guesses,
         "summary": summary(found),
         "sequences": found,
     }
+
+
+def _warnings(fleet: str, guesses: int) -> list[str]:
+    """Return the warning about predictions outside the range of the training rows, if any."""
+    if not guesses:
+        return []
+    subject = "1 prediction" if guesses == 1 else f"{guesses} predictions"
+    return [f"{fleet}: outside the measured range, {subject} for functions in mixes: guesses"]
 
 
 def _drawn(given: Namespace, fleets: "SequenceInputs") -> "list[SequenceOutcome]":
@@ -112,7 +116,7 @@ def run_suggest(given: Namespace, reporter: Reporter) -> ExitCode:
     need()
     with quiet_libraries():
         report = _suggested(given)
-    reporter.write(report)
+    reporter.write(report, warnings=report["warnings"])
     return ExitCode.FINE
 
 
@@ -128,6 +132,7 @@ def _suggested(given: Namespace) -> "SuggestionReport":
     found = suggest(fleet, given.mixes, sure, measured)
     return {
         **engine.head("contention suggest", "suggestion"),
+        "warnings": _warnings(given.fleet, found.guesses),
         "fleet": given.fleet,
         "device": fleet.device,
         "measured": given.measured,

@@ -42,6 +42,7 @@ class Plan(NamedTuple):
     now: float  # NICs for 100 arrivals with current knowledge
     then: float  # NICs with these mixes measured, if predictions are true
     best: float  # NICs with all mixes measured, if predictions are true
+    guesses: int  # number of functions in mixes outside the training range
 
 
 def suggest(fleet: Fleet, count: int, sure: float, measured: Measured | None = None) -> Plan:
@@ -64,6 +65,7 @@ def suggest(fleet: Fleet, count: int, sure: float, measured: Measured | None = N
         known.plan([]).cover.total,
         then.cover.total,
         known.plan(known.unmeasured).cover.total,
+        known.guesses,
     )
 
 
@@ -81,7 +83,9 @@ class _Known:
         self._mixes = possible_mixes(fleet)
         self._wanted = Demand(fleet).expected(ARRIVALS)
         self._counts = counts_of(self._mixes, len(fleet.functions))
-        self._sure = self._shares(PredictedShares(fleet, sure, measured))
+        predicted = PredictedShares(fleet, sure, measured)
+        self._sure = self._shares(predicted)
+        self.guesses = predicted.shares.guesses
         self._likely = self._shares(PredictedShares(fleet, None, measured))
         known = set() if measured is None else set(measured.known)
         self.unmeasured = [

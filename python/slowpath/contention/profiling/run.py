@@ -26,7 +26,7 @@ from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.printable import one_line
-from slowpath.core.terminal import Line, LiveLine, grid, note
+from slowpath.core.terminal import Line, LiveLine, grid
 from slowpath.measure import disturbances, environment
 
 _OFTEN = 0.01  # share of observations above which a report mentions misplaced CPUs
@@ -111,12 +111,11 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
         audience = Audience(stopping, line.draw, until)
         found = Profiling(setup, machine, audience).run(partial(planner, setup, kinds))
     where = watch.end()
-    record = _record(setup, machine, found, left_out)
+    warnings = [f"{given.file}: not measured: {reason}" for reason in left_out]
+    warnings += disturbances.warnings(disturbances.of(where))
+    record = _record(setup, machine, found, left_out, warnings)
     files = write_profile(given.output, setup, machine, found, (record, where))
-    reporter.write(record, files)
-    for reason in left_out:
-        note(f"not measured: {reason}")
-    disturbances.complain(disturbances.of(where))
+    reporter.write(record, files, warnings=warnings)
     return ExitCode.UNDECIDED if found.stopped else ExitCode.FINE
 
 
@@ -133,10 +132,13 @@ def _setup(given: Namespace) -> Setup:
     return setup._replace(effort=effort)
 
 
-def _record(setup: Setup, machine: Machine, found: Found, left_out: list[str]) -> ProfileRecord:
+def _record(
+    setup: Setup, machine: Machine, found: Found, left_out: list[str], warnings: list[str]
+) -> ProfileRecord:
     probed, noise = found.probed, found.noise
     return {
         **engine.head("contention profile", "profile"),
+        "warnings": warnings,
         "function": setup.function.name,
         "pattern": setup.function.pattern,
         "device": machine.name,

@@ -6,7 +6,7 @@ The folder's `environment.json` describes the machine (`measure/environment.py`)
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, get_args
 
-from slowpath.core.schema.document import Document
+from slowpath.core.schema.document import Warned
 
 if TYPE_CHECKING:
     from slowpath.core.engine.neighbours import Object
@@ -153,7 +153,7 @@ class PlanRecord(TypedDict):
     They are left out of `memory.csv`, so that predictions mark other values of it as `outside`."""
 
 
-class ProfileRecord(Document):
+class ProfileRecord(Warned):
     """Record of how a profile was measured: setup, machine, plan and noise."""
 
     function: str

@@ -1,5 +1,7 @@
 """Writes self-contained HTML pages with their style sheet."""
 
+from collections.abc import Sequence
+
 from slowpath.core.html.elements import Content, Html, element, join
 
 STYLE = """
@@ -167,6 +169,11 @@ def facts(*pairs: tuple[str, str | None]) -> Html:
     known = [(name, value) for name, value in pairs if value is not None]
     rows = (element("div", element("dt", name), element("dd", value)) for name, value in known)
     return element("dl", *rows, class_="facts")
+
+
+def warning_boxes(warnings: Sequence[str]) -> Html:
+    """Return warnings about the result, for the start of a page."""
+    return join(*(element("p", f"Warning: {text}", class_="warn") for text in warnings))
 
 
 def download(text: str, file: str, words: str) -> Html:

@@ -18,6 +18,16 @@ class Document(TypedDict):
     ]
 
 
+class Warned(Document):
+    """Head of a JSON document with warnings."""
+
+    warnings: Annotated[
+        list[str],
+        "Warnings about the result: a file or option, a colon, and a sentence. Standard error has "
+        "them too.",
+    ]
+
+
 def schema_id(name: str) -> str:
     """Return the value of the key `schema` for documents with this schema."""
     return f"{name}/{VERSION}"

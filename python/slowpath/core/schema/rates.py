@@ -6,6 +6,9 @@ Printed rates are truncated, not rounded, so that they never exceed the guarante
 import re
 from typing import Literal, NamedTuple, get_args
 
+from slowpath.core.quantities import digits_known, significant
+from slowpath.core.schema.results import RatedTime
+
 Metric = Literal["bitrate", "packetrate"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 
@@ -93,6 +96,16 @@ def format_apart(low: float, high: float, metric: Metric) -> tuple[str, str]:
 def format_packetrate(value: float) -> str:
     """Format a packet rate given in packets/s."""
     return format_rate(value, "packetrate")
+
+
+def format_estimated_rate(time: RatedTime) -> str:
+    """Format the packet rate of an estimated time, rounded to the digits that the time has."""
+    digits = digits_known(time["ns"], time["low_ns"], time["high_ns"])
+    value, step = time["packetrate_pps"], 0
+    while value >= _STEP and step + 1 < len(_STEPS):
+        value /= _STEP
+        step += 1
+    return f"{significant(value, digits)} {_STEPS[step]}pps"
 
 
 def format_improvement(better: float, base: float) -> str:

@@ -20,7 +20,7 @@ from slowpath.insights.accelerators.documents import (
     Unexamined,
 )
 from slowpath.insights.options import read_work
-from slowpath.insights.output import warn
+from slowpath.insights.output import stop_warnings
 from slowpath.insights.source.sources import Source, is_source
 from slowpath.insights.source.unit import CompiledUnit, UnitWorker, require_llvmlite
 
@@ -43,9 +43,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
     ):
         worker.start(examine, work.seconds)
         report = examined(work.source, worker, work.seconds)
-    reporter.write(report)
-    if report["stopped"] is not None:
-        warn(given.file, f"stopped ({report['stopped']}) before all was examined")
+    reporter.write(report, warnings=stop_warnings(given.file, report["stopped"]))
     return ExitCode.FINE
 
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
+from slowpath.core.quantities import with_interval
 from slowpath.insights.advice.advice import Advice, Evidence, Findings, Gap, Placed, Traced
 from slowpath.insights.demands.documents import CardCores, CardNeighbour, CardPart, CardWork
 from slowpath.insights.output import percent
@@ -150,11 +151,12 @@ def scaling(evidence: Evidence) -> Findings:
 
 
 def _reason(cores: CardCores) -> str:
-    rate, low, high = (cores[end] / _MEGA for end in ("throughput_pps", "low_pps", "high_pps"))
+    ends = (cores["throughput_pps"], cores["low_pps"], cores["high_pps"])
+    rate, low, high = with_interval(*(one / _MEGA for one in ends))
     first = cores["limits"][0]
     return (
-        f"they reach {percent(cores['share'], 0)} of what all reach, {rate:.3g} million "
-        f"packets a second ({low:.3g} to {high:.3g}); what holds it back on all is most likely "
+        f"they reach {percent(cores['share'], 0)} of the throughput of all cores, {rate} million "
+        f"packets a second ({low} to {high}); the likely bottleneck of all cores is "
         f"{_LIMIT_NAMES.get(first['limit'], first['limit'])} ({percent(first['share'], 0)})"
     )
 

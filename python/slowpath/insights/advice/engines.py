@@ -10,6 +10,7 @@ size of the remaining code on the SmartNIC is unknown until it is compiled.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from slowpath.core.quantities import significant
 from slowpath.core.terminal import first_few
 from slowpath.insights.accelerators.documents import Accelerated, Alike, Called
 from slowpath.insights.accelerators.library_calls import LibraryUse, credited_function
@@ -373,7 +374,7 @@ def _on_card(evidence: Evidence, part: Part | None) -> str:
         return ""
     if not part.cycles:
         return "; none of its instructions on the card are counted"
-    return f"; {rounded(part.cycles, 3):,g} of the card's instructions are for it"
+    return f"; {significant(part.cycles)} of the card's instructions are for it"
 
 
 def _alike(evidence: Evidence, one: Alike) -> Advice:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from slowpath.annotate.rows import find_source
 from slowpath.core.html.elements import Column, Content, Html, element, join, table
 from slowpath.core.html.page import download, facts, page
+from slowpath.core.quantities import number
 from slowpath.insights.advice.documents import AdviceGiven, AdviceReport
 from slowpath.insights.advice.report import (
     CYCLES,
@@ -59,8 +60,8 @@ def _numbers(report: AdviceReport) -> Html | None:
     return facts(
         ("packets", f"{traffic['packets']:,}"),
         ("function", traffic["entry"]),
-        (f"{traffic['unit']} for each packet", f"{traffic['instructions']:,.6g}"),
-        ("cycles for each packet, assumed", f"{traffic['cycles']:,.6g}"),
+        (f"{traffic['unit']} for each packet", number(traffic["instructions"])),
+        ("cycles for each packet, assumed", number(traffic["cycles"])),
     )
 
 
@@ -149,18 +150,18 @@ def _annotated(report: AdviceReport, file: str, lines: Sequence[str]) -> Html:
         if one["file"] == file:
             advice[one["line"]].append(rank)
     rows = list[list[Content]]()
-    for number, text in enumerate(lines, 1):
-        count = counts.get(number)
+    for at, text in enumerate(lines, 1):
+        count = counts.get(at)
         links = join(
-            *(element("a", f"advice {rank} ", href=f"#advice-{rank}") for rank in advice[number])
+            *(element("a", f"advice {rank} ", href=f"#advice-{rank}") for rank in advice[at])
         )
-        marks = f"loop, depth {loops[number]}" if number in loops else ""
-        memory = "; ".join(one for one in (accesses.get(number, ""), marks) if one)
+        marks = f"loop, depth {loops[at]}" if at in loops else ""
+        memory = "; ".join(one for one in (accesses.get(at, ""), marks) if one)
         rows.append(
             [
-                element("span", str(number), id=_anchor(file, number)),
-                "" if count is None else f"{count['runs_per_packet']:g}",
-                "" if count is None else f"{count['instructions_per_packet']:,.4g}",
+                element("span", str(at), id=_anchor(file, at)),
+                "" if count is None else number(count["runs_per_packet"]),
+                "" if count is None else number(count["instructions_per_packet"]),
                 _line(text),
                 memory,
                 links,

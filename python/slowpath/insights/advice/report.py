@@ -2,10 +2,12 @@
 
 import textwrap
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.programs.sources import provenance_lines
+from slowpath.core.quantities import about_percent, number, significant, with_interval
 from slowpath.core.terminal import Line, grid
 from slowpath.insights.advice.documents import AdviceGiven, AdviceReport
 from slowpath.insights.advice.statics import StaticLoop, StaticStructure
@@ -22,6 +24,8 @@ _SHARES = {"cores": "a packet's time on cores", "neighbour": "the time between p
 _CORE_STEP = 6
 """Rows are shown for multiples of this number of cores, and for the recommended number."""
 _MEGA = 1e6
+_DIGITS, _SHARE_DIGITS = 3, 2
+"""Significant digits of estimates, and of estimated percentages."""
 _WIDTH = 96
 CYCLES = "cycles for each packet"
 NOTES = "Notes on what was counted, which cores and neighbours rest on, too"
@@ -106,7 +110,9 @@ def _curve_rows(card: CardUse) -> list[tuple[str, ...]]:
         (
             f"{one['cores']}{' (advised)' if one['cores'] == card['cores']['knee_cores'] else ''}"
             f"{' (not measured)' if one['outside'] else ''}",
-            *(f"{one[end] / _MEGA:.3g}" for end in ("throughput_pps", "low_pps", "high_pps")),
+            *with_interval(
+                *(one[end] / _MEGA for end in ("throughput_pps", "low_pps", "high_pps"))
+            ),
         )
         for one in card["cores"]["points"]
         if one["cores"] % _CORE_STEP == 0 or one["cores"] == card["cores"]["knee_cores"]
@@ -143,8 +149,8 @@ def effect(one: AdviceGiven) -> str:
         return "saves nothing on this trace"
     share = _SHARES.get(one["kind"], _CYCLES)
     if one["effect"] < 0:
-        return f"costs about {percent(-one['effect'])} of {share}"
-    return f"saves about {percent(one['effect'])} of {share}"
+        return f"costs about {about_percent(-one['effect'])} of {share}"
+    return f"saves about {about_percent(one['effect'])} of {share}"
 
 
 def numbers(one: AdviceGiven) -> str:
@@ -155,7 +161,9 @@ def numbers(one: AdviceGiven) -> str:
     if not one["before"] or one["after"] is None:
         return ""
     each = "" if one["kind"] == "neighbour" else " for each packet"
-    return f"{one['before']:,.6g} -> {one['after']:,.6g} {one['unit']}{each}"
+    digits = _SHARE_DIGITS if one["unit"].startswith("%") else _DIGITS
+    write = partial(significant, digits=digits) if one["certainty"] == "estimated" else number
+    return f"{write(one['before'])} -> {write(one['after'])} {one['unit']}{each}"
 
 
 def place(one: AdviceGiven | StaticStructure | StaticLoop) -> str:
@@ -175,7 +183,7 @@ def state(report: AdviceReport) -> tuple[tuple[str, ...], list[tuple[str, ...]]]
     if report["present"] is None:
         return titles, rows
     present = {
-        one["structure"]: (one["level"], f"{one['cycles']:,.6g}")
+        one["structure"]: (one["level"], number(one["cycles"]))
         for one in report["present"]["structures"]
     }
     return (*titles, "now in", CYCLES), [(*row, *present.get(row[0], ("", ""))) for row in rows]

@@ -6,8 +6,8 @@ from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_text
 from slowpath.core.jobs.stopping import heeding_signals
+from slowpath.core.result_warnings import warn
 from slowpath.insights.options import read_maps, read_work, require_trace, run_settings
-from slowpath.insights.output import warn
 from slowpath.insights.source.unit import require_llvmlite, require_numpy
 
 
@@ -47,8 +47,9 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
 
         write_text(given.html, advice_page(report))
     reporter.write(report)
-    for note in [] if report["traffic"] is None else report["traffic"]["notes"]:
-        warn(given.file, note)
+    # All formats except CSV have these notes as a part of the report.
+    notes = [] if report["traffic"] is None else report["traffic"]["notes"]
+    warn([f"{given.file}: {note}" for note in notes], in_table=reporter.for_people)
     return ExitCode.FINE
 
 

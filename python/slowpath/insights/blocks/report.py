@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.programs.sources import provenance_lines
+from slowpath.core.quantities import number
 from slowpath.core.terminal import Line, grid
 from slowpath.insights.blocks.documents import (
     BlocksReport,
@@ -12,7 +13,6 @@ from slowpath.insights.blocks.documents import (
     PredictedProgram,
     Times,
 )
-from slowpath.insights.output import number
 
 _COLUMNS = (
     *("program", "model", "function", "block", "file", "line", "llvm", "bpf"),

@@ -30,7 +30,7 @@ from slowpath.insights.blocks.predicted import (
     predicted_programs,
 )
 from slowpath.insights.options import read_limits
-from slowpath.insights.output import warn
+from slowpath.insights.output import stop_warnings
 from slowpath.insights.source.bpf_steps import compile_to_ir, programs
 from slowpath.insights.source.sources import CPLUSPLUS, is_source, may_have_programs
 from slowpath.insights.source.unit import UnitWorker, require_llvmlite
@@ -50,9 +50,7 @@ def run(options: Namespace, reporter: Reporter) -> ExitCode:
     question = Question(options.file, options.entry, options.map_abi, limits.clang, options.model)
     with heeding_signals() as stopping:
         report = examine(question, limits.seconds, limits.memory, stopping)
-    reporter.write(report)
-    if report["stopped"] is not None:
-        warn(options.file, f"stopped ({report['stopped']}) before all was predicted")
+    reporter.write(report, warnings=stop_warnings(options.file, report["stopped"]))
     return ExitCode.FINE
 
 

@@ -4,7 +4,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from slowpath.core.schema.document import Document
+from slowpath.core.schema.document import Warned
 from slowpath.insights.cores.curves import Query
 from slowpath.insights.cores.groups import FUNCTIONS, PAIRS, Groups
 from slowpath.insights.cores.knee import CORES
@@ -38,7 +38,7 @@ class Knee(TypedDict):
     unusual: list[str]  # columns whose values are outside the measured range
 
 
-class CoresReport(Document):
+class CoresReport(Warned):
     """The JSON document that `slowpath insights cores --format json` prints."""
 
     query: str
@@ -111,7 +111,7 @@ class Group(TypedDict):
     pairs: list[Pair]
 
 
-class ColocationReport(Document):
+class ColocationReport(Warned):
     """The JSON document that `slowpath insights colocation --format json` prints."""
 
     query: str

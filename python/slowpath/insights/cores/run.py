@@ -7,6 +7,7 @@ from slowpath.core import engine
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.printable import csv_line, one_line
+from slowpath.core.quantities import significant
 from slowpath.core.terminal import Line, first_few, grid
 from slowpath.insights.cores import model as curve_model
 from slowpath.insights.cores import pairs
@@ -26,9 +27,8 @@ from slowpath.insights.output import (
     GUESS,
     SHOWN,
     check_output,
+    extrapolation_warnings,
     percent,
-    warn,
-    warn_of_extrapolation,
 )
 from slowpath.insights.source.unit import require_numpy
 
@@ -55,6 +55,7 @@ def run_cores(given: Namespace, reporter: Reporter) -> ExitCode:
     confidence = given.confidence / 100
     report: CoresReport = {
         **engine.head("insights cores", "cores"),
+        "warnings": [],
         "query": given.query,
         "train": given.train,
         "traffic": traffic,
@@ -63,20 +64,19 @@ def run_cores(given: Namespace, reporter: Reporter) -> ExitCode:
         "functions": functions_of(model, query, confidence),
         "points": points_of(model, query),
     }
-    reporter.write_to(given.output, report)
-    _warn(query, report)
+    report["warnings"] = [*_warnings(query, report)]
+    reporter.write_to(given.output, report, warnings=report["warnings"])
     return ExitCode.FINE
 
 
-def _warn(query: Query, report: CoresReport) -> None:
-    """Warn about core counts and functions outside of the range of the published measurements."""
+def _warnings(query: Query, report: CoresReport) -> Iterator[str]:
+    """Yield warnings about core counts and functions outside of the published measurements."""
     extrapolated = sorted({one["cores"] for one in report["points"] if one["outside"]})
     if extrapolated:
         cores = first_few([str(one) for one in extrapolated], SHOWN)
-        text = f"{cores} cores are outside of the 24 to 60 that were measured; {GUESS}"
-        warn(query.file, text)
+        yield f"{query.file}: {cores} cores are outside of the 24 to 60 that were measured; {GUESS}"
     unusual = [(one["function"], one["unusual"]) for one in report["functions"]]
-    warn_of_extrapolation(query.file, "functions are", unusual)
+    yield from extrapolation_warnings(query.file, "functions are", unusual)
 
 
 COLUMNS = ("function", "cores", "throughput_pps", "latency_cycles", "knee_cores")
@@ -102,9 +102,9 @@ def cores_text(report: CoresReport) -> Iterator[Line | str]:
             one["function"],
             str(one["knee_cores"]),
             f"{one['knee_low']} to {one['knee_high']}",
-            f"{one['throughput_pps'] / _MEGA:.2f}",
+            significant(one["throughput_pps"] / _MEGA),
             percent(one["share"]),
-            f"{one['latency_cycles']:.0f}",
+            significant(one["latency_cycles"]),
             ", ".join(one["unusual"]),
         )
         for one in report["functions"]
@@ -138,16 +138,18 @@ def run_colocation(given: Namespace, reporter: Reporter) -> ExitCode:
     groups = read_groups(given.query)
     train = given.train
     model = pairs.shipped() if train is None else pairs.learn(*read_measured(train))
+    results = groups_of(model, groups)
+    unusual = [(one["group"], one["unusual"]) for one in results]
+    warnings = [*extrapolation_warnings(given.query, "groups have functions", unusual)]
     report: ColocationReport = {
         **engine.head("insights colocation", "colocation"),
+        "warnings": warnings,
         "query": given.query,
         "train": given.train,
         "learnt_from": model.groups,
-        "results": groups_of(model, groups),
+        "results": results,
     }
-    reporter.write_to(given.output, report)
-    unusual = [(one["group"], one["unusual"]) for one in report["results"]]
-    warn_of_extrapolation(given.query, "groups have functions", unusual)
+    reporter.write_to(given.output, report, warnings=warnings)
     return ExitCode.FINE
 
 

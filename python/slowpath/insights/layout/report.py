@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from slowpath.core.printable import csv_line, one_line
+from slowpath.core.quantities import number
 from slowpath.core.terminal import Line, grid
 from slowpath.insights.layout.documents import CoalescingReport, ElementLayout, Pack, TouchedBlock
 from slowpath.insights.layout.problem import Element, Variable, natural_alignment, offsets, size_of
-from slowpath.insights.output import number, percent
+from slowpath.insights.output import percent
 
 _WORDS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}
 
@@ -31,7 +32,7 @@ def c_struct(
     word = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name)
     word = f"_{word}" if word[:1].isdigit() else word
     saved = sum((one["before"] - one["accesses"]) * one["weight"] for one in blocks)
-    fewer = f"{saved:.6g} fewer for each packet than in the source's order"
+    fewer = f"{number(saved)} fewer for each packet than in the source's order"
     lines = [f"/* Accesses of {width} bytes; {fewer}. */", f"struct {word} {{"]
     window = -1
     for one, at in zip(variables, offsets(variables), strict=True):

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from slowpath.core.printable import csv_line, one_line
+from slowpath.core.quantities import number, significant
 from slowpath.core.terminal import Line, grid
-from slowpath.insights.output import number, percent
+from slowpath.insights.output import percent
 from slowpath.insights.placement.documents import (
     ComparedPlacement,
     PlacedPart,
@@ -79,12 +80,16 @@ def _headline(case: PlacementCase) -> str:
         return f"{found}; no placement {best}"
     if bound is None:
         return f"{found}; the search was stopped, nothing is known of others"
-    limit = number(bound) if case["objective"] == "cost" else f"{bound / _MILLION:,.4g} Mpkt/s"
+    limit = (
+        number(bound) if case["objective"] == "cost" else f"{significant(bound / _MILLION)} Mpkt/s"
+    )
     return f"{found}; the search was stopped, none {best} than {limit}"
 
 
 def _rate(through: Through | None) -> str:
-    return "any rate" if through is None else f"{through['packetrate_pps'] / _MILLION:,.4g} Mpkt/s"
+    if through is None:
+        return "any rate"
+    return f"{significant(through['packetrate_pps'] / _MILLION)} Mpkt/s"
 
 
 def _limit(through: Through | None) -> str:
@@ -148,7 +153,7 @@ def _remarks(one: ComparedPlacement) -> Iterator[str]:
 def _unpriced(found: Unpriced) -> Iterator[Line]:
     levels = "; ".join(f"{one['level']}: {', '.join(one['operations'])}" for one in found["levels"])
     rate = found["packetrate_pps"]
-    through = "" if rate is None else f", {rate / _MILLION:,.4g} Mpkt/s"
+    through = "" if rate is None else f", {significant(rate / _MILLION)} Mpkt/s"
     yield Line(one_line(f"Levels were left out that have no price for something ({levels})."))
     names = ", ".join(found["structures"])
     yield Line(one_line(f"If that were free, these would be there: {names};"))

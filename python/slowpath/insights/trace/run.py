@@ -10,9 +10,9 @@ from slowpath.core.inputs import check_output, write_text
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.programs.sources import provenance_lines
+from slowpath.core.quantities import number
 from slowpath.core.terminal import Line, grid
 from slowpath.insights.options import read_maps, read_work, run_settings
-from slowpath.insights.output import number, warn
 from slowpath.insights.source.unit import require_llvmlite, require_numpy
 from slowpath.insights.trace.documents import CountsReport
 
@@ -40,17 +40,15 @@ def run(options: Namespace, reporter: Reporter) -> ExitCode:
         found = run_source(work.source, options.pcap, setting, allowed, stopping)
     if options.placement_out is not None:
         _write(options.placement_out, found.placement)
+    unwritten = list[str]()
     if options.coalescing_out is not None:
         if found.coalescing is None:
-            warn(
-                options.file, f"no two variables to order; {options.coalescing_out} is not written"
-            )
+            unwritten = [f"no two variables to order; {options.coalescing_out} is not written"]
         else:
             _write(options.coalescing_out, found.coalescing)
     report = found.report
-    reporter.write(report)
-    for note in report["notes"]:
-        warn(options.file, note)
+    texts = (*unwritten, *report["notes"])
+    reporter.write(report, warnings=[f"{options.file}: {text}" for text in texts])
     return ExitCode.FINE
 
 

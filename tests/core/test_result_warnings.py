@@ -1,0 +1,157 @@
+"""Tests that warnings about a result stand in all of its reports."""
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from slowpath.core import result_warnings, terminal
+from slowpath.core.result_warnings import warn, warning_lines
+from support import ROOT, slowpath
+from test_html import parsed, texts
+
+PACKAGE = ROOT / "python/slowpath"
+ALLOWED = {
+    "core/result_warnings.py": "writes them",
+    "core/spelling.py": "warns of spellings, not of results",
+    "diff/filters.py": "warns of spellings, not of results",
+    "measure/report.py": "a part of the table",
+    "measure/report_document.py": "a part of the table",
+}
+"""Files with texts that begin with `warning:`, and the reason."""
+
+
+def literals(file: Path) -> Iterator[str]:
+    """Yield the text constants of a source, also those within f-strings."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def test_one_module_writes_warnings() -> None:
+    found = {
+        str(file.relative_to(PACKAGE))
+        for file in PACKAGE.rglob("*.py")
+        if any(text.lstrip().startswith("warning: ") for text in literals(file))
+    }
+    assert found == {*ALLOWED}
+
+
+@pytest.mark.parametrize(
+    ("terminals", "in_table", "shown"),
+    [(2, True, False), (2, False, True), (1, True, True), (0, True, True)],
+)
+def test_a_terminal_shows_a_warning_once(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    terminals: int,
+    *,
+    in_table: bool,
+    shown: bool,
+) -> None:
+    """Check that standard error lacks warnings only if the table is on the same terminal."""
+    left = iter([True] * terminals + [False] * 2)
+    monkeypatch.setattr(result_warnings, "is_terminal", lambda _: next(left))
+    warn(["a.csv: a guess"], in_table=in_table)
+    assert capsys.readouterr().err == ("warning: a.csv: a guess\n" if shown else "")
+
+
+def test_tables_without_warnings_end_as_before() -> None:
+    assert [*warning_lines([])] == []
+    assert [line.text for line in warning_lines(["a: b", "c: \x1b"])] == [
+        "",
+        "warning: a: b",
+        "warning: c: \\x1b",
+    ]
+    assert {line.style for line in warning_lines(["a: b"])} == {"", "yellow"}
+
+
+def test_quiet_keeps_warnings(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(terminal._Settings, "quiet", True)
+    warn(["a: b"])
+    assert capsys.readouterr().err == "warning: a: b\n"
+
+
+FLEET = ROOT / "examples/fleet"
+GUESS = (
+    *("contention", "diagnose", FLEET / "ids.model.json"),
+    *("--traffic", "flows=900000,size=1500,mtbr=9000", "--sweep", "mtbr=0..9000/7"),
+)
+MODELS = ("--with", f"{FLEET / 'nat.model.json'},{FLEET / 'scanner.model.json'}")
+
+
+def warnings_of(stderr: str) -> list[str]:
+    return [
+        line.removeprefix("warning: ")
+        for line in stderr.splitlines()
+        if line.startswith("warning: ")
+    ]
+
+
+def test_a_diagnosis_has_its_warnings_in_all_formats(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    run = slowpath(*GUESS, *MODELS, "--format", "json", "--html", page)
+    assert run.returncode == 0, run.stderr
+    found = warnings_of(run.stderr)
+    assert len(found) == 2
+    assert json.loads(run.stdout)["warnings"] == found
+    shown = texts(parsed(page.read_text()))
+    assert all(f"Warning: {text}" in shown for text in found)
+    table = slowpath(*GUESS, *MODELS)
+    assert warnings_of(table.stderr) == found
+    assert table.stdout.splitlines()[-2:] == [f"warning: {text}" for text in found]
+    assert warnings_of(slowpath(*GUESS, *MODELS, "--format", "csv").stderr) == found
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (
+            *("predict", FLEET / "ids.model.json", *MODELS),
+            *("--traffic", "flows=900000,size=1500,mtbr=9000"),
+        ),
+        (
+            *("predict", FLEET / "ids.model.json", *MODELS),
+            *("--traffic", "flows=16000,size=1500,mtbr=200", "--alone", "1e12"),
+        ),
+    ],
+)
+def test_predictions_have_their_warnings(words: tuple[str | Path, ...]) -> None:
+    table = slowpath("contention", *words)
+    found = warnings_of(table.stderr)
+    assert found
+    assert table.stdout.splitlines()[-len(found) :] == [f"warning: {text}" for text in found]
+    run = slowpath("contention", *words, "--format", "json")
+    assert json.loads(run.stdout)["warnings"] == found == warnings_of(run.stderr)
+
+
+@pytest.mark.parametrize("words", [("place", "--sequences", "1", "--length", "3"), ("suggest",)])
+def test_placements_have_their_warnings(tmp_path: Path, words: tuple[str, ...]) -> None:
+    command, *options = words
+    for model in FLEET.glob("*.json"):
+        (tmp_path / model.name).symlink_to(model)
+    fleet = tmp_path / "fleet.yaml"
+    fleet.write_text((FLEET / "fleet.yaml").read_text().replace("flows: 100000", "flows: 9000000"))
+    table = slowpath("contention", command, fleet, *options)
+    (found,) = warnings_of(table.stderr)
+    assert table.stdout.splitlines()[-1] == f"warning: {found}"
+    run = slowpath("contention", command, fleet, *options, "--format", "json")
+    assert json.loads(run.stdout)["warnings"] == [found] == warnings_of(run.stderr)
+
+
+def test_functions_outside_the_measured_range_are_named_in_all_formats(tmp_path: Path) -> None:
+    query = tmp_path / "query.csv"
+    example = ROOT / "examples/insights/functions.csv"
+    header, row, *_ = example.read_text().splitlines()
+    cells = dict(zip(header.split(","), row.split(","), strict=True)) | {"cores": "12"}
+    query.write_text(",".join(cells) + "\n" + ",".join(cells.values()) + "\n")
+    table = slowpath("insights", "cores", "--query", query)
+    found = warnings_of(table.stderr)
+    assert "12 cores are outside of the 24 to 60" in found[0]
+    assert table.stdout.splitlines()[-len(found) :] == [f"warning: {text}" for text in found]
+    run = slowpath("insights", "cores", "--query", query, "--format", "json")
+    assert json.loads(run.stdout)["warnings"] == found
