@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +23,7 @@ from contention_tables import (
 )
 from slowpath.contention import saved
 from slowpath.contention.columns import MemoryProfile, Query
-from slowpath.contention.memory.evaluation import Protocol, evaluate
+from slowpath.contention.memory.evaluation import Protocol, evaluate, evaluate_all
 from slowpath.contention.memory.features import Rows
 from slowpath.contention.memory.folds import FOLDS, grouped_folds, groups
 from slowpath.contention.memory.recipes import RECIPES, Recipe, fit_stage
@@ -37,9 +38,10 @@ from slowpath.contention.reading import (
     read_query,
 )
 from slowpath.core.errors import InputError, OptionError
+from slowpath.core.jobs.local_pool import LocalPool
 from slowpath.core.quantities import with_interval
 from slowpath.core.schema.validation import schema
-from support import slowpath
+from support import CAMPAIGN, ROOT, slowpath
 
 FAST = ("--recipe", "ridge-pressure")
 
@@ -428,6 +430,26 @@ def test_published_rows_are_predicted_from_the_others(published: MemoryProfile) 
     assert ours.errors.mape == pytest.approx(held_out_error(RECIPES["average"], rows))
     assert ours.errors.mape < held_out_error(RECIPES["published"], rows)
     assert 0.85 <= ours.coverage <= 1
+    oracles.compared("bluefield-2", len(published.rows), "throughputs beside competitors")
+
+
+DOCUMENTED = re.compile(r"^\| (?:`average`|(chosen)[^|]*) \| \**([\d.]+) ± ([\d.]+)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("chosen", ["", *(["chosen"] if CAMPAIGN > 1 else [])])
+def test_the_documented_errors_of_published_rows_are_current(
+    published: MemoryProfile, chosen: str
+) -> None:
+    page = (ROOT / "docs/explanation/contention-accuracy.md").read_text()
+    shown = {one: (mape, error) for one, mape, error in DOCUMENTED.findall(page)}
+    assert {*shown} == {"", "chosen"}
+    rows = memory_rows(published)
+    if chosen:
+        (found,) = evaluate_all([None], rows, Protocol(), LocalPool())
+    else:
+        found = evaluate(RECIPES["average"], rows, Protocol())
+    errors = (found.errors.mape, found.errors.standard_error)
+    assert tuple(f"{100 * one:.2f}" for one in errors) == shown[chosen]
     oracles.compared("bluefield-2", len(published.rows), "throughputs beside competitors")
 
 
