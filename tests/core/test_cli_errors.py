@@ -5,9 +5,11 @@ For invalid input, there is one line on standard error, and the other files are 
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -174,9 +176,29 @@ def test_broken_option_files(tmp_path: Path, option: str, content: bytes | None)
 
 
 def test_version() -> None:
+    """The engine, the manifest and the newest release of the changelog have the same version."""
     run = slowpath("--version")
     assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout.split()[0] == "slowpath"
+    manifest = tomllib.loads((ROOT / "Cargo.toml").read_text())
+    version = manifest["workspace"]["package"]["version"]
+    assert run.stdout == f"slowpath {version}\n"
+    releases = re.findall(r"^## \[(\d\S*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert releases[0] == version
+
+
+@pytest.mark.parametrize(
+    "lock",
+    ["Cargo.lock", "bench/loaders/Cargo.lock", "bench/solvers/Cargo.lock", "fuzz/Cargo.lock"],
+)
+def test_lock_files_have_the_version(lock: str) -> None:
+    manifest = tomllib.loads((ROOT / "Cargo.toml").read_text())
+    packages = tomllib.loads((ROOT / lock).read_text())["package"]
+    own = [
+        package
+        for package in packages
+        if package["name"].startswith("slowpath") and package["name"] != "slowpath-fuzz"
+    ]
+    assert {package["version"] for package in own} == {manifest["workspace"]["package"]["version"]}
 
 
 @pytest.mark.parametrize(
