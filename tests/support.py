@@ -18,6 +18,7 @@ import pytest
 
 from slowpath.app import ROOT as COMMANDS
 from slowpath.core.command import Command, Group, load
+from slowpath.core.extras import not_installed
 from slowpath.core.schema.results import (
     Bound,
     PathResult,
@@ -123,7 +124,7 @@ def refuses_pictures(*words: str | Path) -> bool:
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
     )
-    error = "error: this machine: matplotlib is not installed; pip install slowpath[models]\n"
+    error = f"error: this machine: {not_installed(['matplotlib'], 'plots')}\n"
     return (run.returncode, run.stdout, run.stderr) == (3, "", error)
 
 

@@ -27,7 +27,6 @@ from pathlib import Path
 IMPORTED = (
     "matplotlib.backends.backend_agg",
     "matplotlib.figure",
-    "ortools.sat.python.cp_model",
     "scipy.optimize",
     "scipy.stats",
     "sklearn.ensemble",

@@ -21,7 +21,7 @@ NAVIGATION = {
     "How-to": [
         *(
             f"how-to/{name}"
-            for name in ("bound", "compare", "cookbook", "ci", "sweep", "many-programs")
+            for name in ("install", "bound", "compare", "cookbook", "ci", "sweep", "many-programs")
         ),
         "how-to/*",
     ],

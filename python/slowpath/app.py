@@ -163,7 +163,7 @@ def _run(path: str, command: Command, words: Sequence[str]) -> int:
             complain(f"note: {failure.file}: also {reason}")
         return ExitCode.INPUT
     except ModuleNotFoundError as missing:
-        from slowpath.core.errors import missing_package
+        from slowpath.core.extras import missing_package
 
         unavailable = missing_package(missing.name, path)
         if unavailable is None:

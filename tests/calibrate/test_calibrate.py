@@ -12,6 +12,7 @@ import pytest
 
 from slowpath.calibrate.experiments.specification import shipped_names
 from slowpath.calibrate.testbeds import TESTBEDS
+from slowpath.core.extras import not_installed
 from support import ROOT, heed_interrupts, slowpath
 from test_schema import check
 
@@ -206,7 +207,7 @@ def test_what_the_extra_lacks_is_said_in_one_line(tmp_path: Path, module: str, n
     )
     words = [sys.executable, "-c", program]
     run = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    message = f"error: this machine: {name} is not installed; pip install slowpath[models]\n"
+    message = f"error: this machine: {not_installed([name], 'models')}\n"
     assert (run.returncode, run.stdout, run.stderr) == (3, "", message)
 
 

@@ -59,3 +59,13 @@ def test_an_error_passes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (folders[1].path / "samples.csv").write_text("other")
     with pytest.raises(InputError, match="is not what was measured"):
         evaluate_all(folders)
+
+
+def test_there_are_models_without_plots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check that only plots need matplotlib, which no extra but `plots` installs."""
+    monkeypatch.setattr(evaluation, "can_draw", lambda: False)
+    folder = measured(tmp_path / "experiment", 1.5)
+    (experiment,) = evaluate_all([folder])
+    assert experiment["result"]["model"] is not None
+    written = {path.name for path in folder.path.iterdir()}
+    assert {*FILES} - written == {"plot.svg"}

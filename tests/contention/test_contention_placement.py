@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from jsonschema import Draft202012Validator
 from contention_fleets import EXAMPLE, FLEET, SLAS, fleet_of
 from slowpath.contention.options import POLICIES
 from slowpath.contention.placement import fleet as fleets
+from slowpath.contention.placement import running
 from slowpath.contention.placement.fleet import (
     Arrivals,
     Fleet,
@@ -111,10 +113,11 @@ def test_the_optimum_is_that_of_all_placements(arrivals: Arrivals) -> None:
     assert not found.broken.any()
 
 
+@pytest.mark.parametrize("nearest", [1, 3, 1_000])
 @settings(max_examples=30)
 @given(ARRIVALS, st.randoms(use_true_random=False))
 def test_the_optimum_of_any_shares_is_that_of_all_placements(
-    arrivals: Arrivals, dice: object
+    nearest: int, arrivals: Arrivals, dice: object
 ) -> None:
     """Compare the minimum number of NICs with the enumeration of all placements, for random shares.
 
@@ -127,7 +130,8 @@ def test_the_optimum_of_any_shares_is_that_of_all_placements(
             mixes.append(mix)
             kept = np.array([draw.uniform(0.6, 1) if at in mix else np.inf for at in range(3)])
             shares.add(mix, kept, kept)
-    plan = fewest(shares, mixes, arrivals)
+    with mock.patch.object(running, "_NEAREST", nearest):
+        plan = fewest(shares, mixes, arrivals)
     expected = by_enumeration(arrivals, FLEET, shares)
     assert (None if plan is None else plan.total) == expected
 

@@ -13,6 +13,7 @@ import pytest
 from fit_tables import thinned
 from slowpath.app import app
 from slowpath.bounds import progress
+from slowpath.core.extras import not_installed
 from support import GOLDEN, ROOT, check_golden, slowpath
 from test_schema import check
 
@@ -177,9 +178,7 @@ def test_without_the_packages_one_line_says_what_to_install() -> None:
     command = [sys.executable, "-c", hide]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 3
-    assert run.stderr == (
-        "error: this machine: scipy is not installed; pip install slowpath[models]\n"
-    )
+    assert run.stderr == f"error: this machine: {not_installed(['scipy'], 'models')}\n"
 
 
 def test_cells_may_have_what_ends_lines_elsewhere(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from insights_tables import curve_rows, drawn, group_rows, plain, query_rows, write_csv, write_lines
 from slowpath.core.errors import InputError
+from slowpath.core.extras import not_installed
 from slowpath.insights.cores.curves import read_curves, read_query
 from slowpath.insights.cores.groups import read_groups, read_measured
 from support import slowpath
@@ -256,5 +257,5 @@ def test_packages_that_are_missing_are_named(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
     )
-    wanted = "error: this machine: numpy is not installed; pip install slowpath[insights]\n"
+    wanted = f"error: this machine: {not_installed(['numpy'], 'insights')}\n"
     assert (run.returncode, run.stdout, run.stderr) == (3, "", wanted)

@@ -100,7 +100,7 @@ class StageLine(terminal.LiveLine):
 
 
 _FEW = 3  # maximum number of experiments that a note names
-_PACKAGES = ("numpy", "scipy", "matplotlib")
+_PACKAGES = ("numpy", "scipy")
 
 
 def calibrate(settings: Settings, reporter: Reporter) -> ExitCode:

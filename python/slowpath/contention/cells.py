@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from slowpath.core.errors import InputError, UnavailableError
+from slowpath.core.extras import not_installed
 from slowpath.core.inputs import read_program, text_of, write_bytes
 from slowpath.core.tables import csv_lines, parse_json
 
@@ -94,8 +95,7 @@ def packages() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        reason = "pyarrow is not installed; pip install slowpath[parquet]"
-        raise UnavailableError(reason) from None
+        raise UnavailableError(not_installed(["pyarrow"], "parquet")) from None
     return pyarrow, pyarrow.parquet
 
 

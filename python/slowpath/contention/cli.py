@@ -1,6 +1,7 @@
 """Declares the commands `slowpath contention train`, `predict`, `diagnose` and `evaluate`."""
 
 from slowpath.core.command import Command, Example, Group, Heading, argument, output_file, within
+from slowpath.core.extras import needs
 from slowpath.core.formats import JSON, OUTPUT, Formats
 from slowpath.core.values import percentage
 
@@ -25,7 +26,7 @@ _EVALUATE = Formats(
     csv="evaluation_csv",
 )
 CODES = "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, used or written."
-NEEDS = "Needs the extra `contention`: pip install slowpath[contention]."
+NEEDS = needs("contention")
 
 
 _MEMORY = PROFILES.option(
@@ -232,6 +233,7 @@ DIAGNOSE = Command(
         OUTPUT.option(
             "--plot FILE",
             "Plot the sweep, coloured by bottleneck (.svg, .png)",
+            needs("plots"),
         ),
         OUTPUT.option("--html FILE", "Write an HTML page with the curve of the sweep"),
         _DIAGNOSE.option(),
@@ -271,7 +273,7 @@ EVALUATE = Command(
         OUTPUT.option(
             "--plot FILE",
             "Plot predicted against measured throughput (.svg, .png)",
-            "Shows intervals, of the chosen model or of those named by --recipe.",
+            f"Shows intervals, of the chosen model or of those named by --recipe. {needs('plots')}",
         ),
         OUTPUT.option("--html FILE", "Write an HTML page with the table and the figures"),
         _EVALUATE.option(),

@@ -50,6 +50,7 @@ from slowpath.contention.model import FunctionModel, ModelChoice, Profiles, lear
 from slowpath.contention.reading import FEWEST, FEWEST_REQUESTS, SAME
 from slowpath.core import engine
 from slowpath.core.errors import InputError, UnavailableError
+from slowpath.core.extras import not_installed
 from slowpath.core.inputs import read_text
 from slowpath.core.printable import json_line
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
@@ -360,15 +361,6 @@ def need() -> None:
         os.environ.setdefault(name, "1")
 
 
-def need_solver() -> None:
-    """Check that the integer solver for placements (OR-tools) is installed.
-
-    Raises:
-        UnavailableError: if it is not installed.
-    """
-    _find({"ortools": "ortools"})
-
-
 def need_parquet() -> None:
     """Check that the Parquet library is installed (extra `parquet`).
 
@@ -383,6 +375,4 @@ def _find(packages: Mapping[str, str], extra: str = "contention") -> None:
         name for module, name in packages.items() if importlib.util.find_spec(module) is None
     ]
     if missing:
-        are = "are" if len(missing) > 1 else "is"
-        reason = f"{' and '.join(missing)} {are} not installed; pip install slowpath[{extra}]"
-        raise UnavailableError(reason)
+        raise UnavailableError(not_installed(missing, extra))

@@ -70,34 +70,3 @@ _WORST_FIRST = (
 def worst(codes: list[ExitCode]) -> ExitCode:
     """Return one exit code for several files: the most severe of their codes."""
     return next((code for code in _WORST_FIRST if code in codes), ExitCode.FINE)
-
-
-_PACKAGES = {
-    "distributed": ("distributed", "fleet"),
-    "llvmlite": ("llvmlite", "insights"),
-    "matplotlib": ("matplotlib", "models"),
-    "numpy": ("numpy", "models"),
-    "ortools": ("ortools", "contention"),
-    "pyarrow": ("pyarrow", "parquet"),
-    "scipy": ("scipy", "models"),
-    "sklearn": ("scikit-learn", "contention"),
-    "yaml": ("PyYAML", "models"),
-}
-"""For each optional module, its package and the smallest extra that contains the package."""
-_LARGER = frozenset({"contention", "insights"})
-"""Extras that include `models`, named like the commands that need them."""
-
-
-def missing_package(module: str | None, command: str) -> str | None:
-    """Return an error that says how to install a missing module.
-
-    The error names the optional dependency group (extra) with this module; without one, return
-    None. `command` is the command with its groups, such as `slowpath insights blocks`.
-    """
-    package, extra = _PACKAGES.get((module or "").partition(".")[0], (None, ""))
-    if package is None:
-        return None
-    group = command.split()[1]
-    if extra == "models" and group in _LARGER:
-        extra = group
-    return f"{package} is not installed; pip install slowpath[{extra}]"

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from slowpath.core.errors import OptionError, UnavailableError
+from slowpath.core.extras import not_installed
 from slowpath.core.inputs import replace_file
 from slowpath.core.printable import one_line
 
@@ -21,6 +22,11 @@ _DOTS = 150
 """Resolution of a PNG, in dots per inch."""
 
 
+def can_draw() -> bool:
+    """Return true if matplotlib is installed."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
 def check_picture(file: str | None) -> None:
     """Check before long work that the file of `--plot`, if given, can be drawn.
 
@@ -32,8 +38,8 @@ def check_picture(file: str | None) -> None:
         return
     if not file.endswith(PICTURES):
         raise OptionError("--plot", "the file has to end in .svg or .png")
-    if importlib.util.find_spec("matplotlib") is None:
-        raise UnavailableError("matplotlib is not installed; pip install slowpath[models]")
+    if not can_draw():
+        raise UnavailableError(not_installed(["matplotlib"], "plots"))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from slowpath.core.errors import InputError, UnavailableError
+from slowpath.core.extras import not_installed
 from slowpath.core.tables import parse_json
 
 
@@ -83,8 +84,7 @@ def _yaml() -> Any:  # noqa: ANN401 - a module
     try:
         import yaml
     except ImportError:
-        reason = "PyYAML is not installed; pip install slowpath[models]"
-        raise UnavailableError(reason) from None
+        raise UnavailableError(not_installed(["PyYAML"], "models")) from None
     return yaml
 
 

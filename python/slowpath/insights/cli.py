@@ -1,6 +1,7 @@
 """Declares the arguments and options of `slowpath insights`."""
 
 from slowpath.core.command import Command, Example, Group, Heading, argument
+from slowpath.core.extras import needs
 from slowpath.core.formats import JSON, OUTPUT, Formats
 from slowpath.insights.options import (
     BLOCK_LIMIT,
@@ -20,7 +21,7 @@ from slowpath.insights.options import (
 )
 
 CODES = "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, used or written."
-NEEDS = "Needs the extra `insights`: pip install slowpath[insights]."
+NEEDS = needs("insights")
 _ACCELERATORS = Formats(
     "slowpath.insights.accelerators.report",
     table="accelerators_text",

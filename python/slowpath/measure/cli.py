@@ -20,6 +20,7 @@ from slowpath.bounds.flags import (
     written_options,
 )
 from slowpath.core.command import Command, Example, Heading, within
+from slowpath.core.extras import needs
 from slowpath.core.formats import JSON, OUTPUT, Formats
 from slowpath.core.quantities import duration
 from slowpath.core.values import percentage
@@ -159,7 +160,7 @@ MEASURE = Command(
         _TRACE.option(
             "--plot FILE",
             "Plot the distribution of the times of these packets (.svg, .png)",
-            "Needs the extra `models`.",
+            needs("plots"),
             common=False,
         ),
         MTU,

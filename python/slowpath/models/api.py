@@ -97,15 +97,13 @@ class Model:
         Raises:
             OptionError: when the name of the file has another ending.
             InputError: when the model was read from JSON and thus lacks the measurements, or the
-                extra `models` is not installed.
+                extra `plots` is not installed.
             OSError: when the file cannot be written.
         """
-        need(["numpy", "scipy", "matplotlib"])
-        from slowpath.core.pictures import PICTURES
+        from slowpath.core.pictures import check_picture
         from slowpath.models.report import draw
 
-        if not os.fspath(file).endswith(PICTURES):
-            raise OptionError("--plot", "the file has to end in .svg or .png")
+        check_picture(os.fspath(file))
         if self._points is None:
             raise InputError("model", "has no measurements that could be drawn; fit them again")
         draw(os.fspath(file), self.document, self._points)

@@ -1,6 +1,7 @@
 """Declares the arguments and options of `slowpath fit`."""
 
 from slowpath.core.command import Command, Example, Heading, argument, within
+from slowpath.core.extras import needs
 from slowpath.core.formats import JSON, OUTPUT, Formats
 from slowpath.core.values import percentage
 from slowpath.models.metrics import METRICS
@@ -16,12 +17,11 @@ FIT = Command(
     (
         "Fit a model to measurements: how a number grows with another",
         "The curve is cut into segments, each with the function that fits it best. The data "
-        "determine number and functions. Needs the extra `models`.",
+        f"determine number and functions. {needs('models')}",
         "Functions are constant, line, polynomial, logarithm, hyperbola, exponential, or one of "
         "these inverted; or the whole curve is a function that runs into a limit. Relative errors "
         "count; single outliers have little effect.",
         "With --query, print predictions for the rows of a file as CSV.",
-        "The extra: pip install slowpath[models].",
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, or a model cannot "
         "be derived from it.",
     ),
@@ -121,7 +121,7 @@ FIT = Command(
             "Prints the x columns, y_pred, low, high. The interval is that of a single "
             "measurement.",
         ),
-        OUTPUT.option("--plot FILE", "Plot measurements and model (.svg, .png)"),
+        OUTPUT.option("--plot FILE", "Plot measurements and model (.svg, .png)", needs("plots")),
         _FORMATS.option(),
     ),
     _FORMATS.call("slowpath.models.run:fit"),

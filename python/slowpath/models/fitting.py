@@ -10,6 +10,7 @@ import numpy as np
 
 from slowpath.core.arrays import Floats
 from slowpath.core.errors import UnavailableError
+from slowpath.core.extras import not_installed
 from slowpath.models.derivation import Derived, derive
 from slowpath.models.documents import Errors, FittedModel, Parameter, Residuals, Segment
 from slowpath.models.evaluation import evaluate
@@ -299,6 +300,4 @@ def need(names: Sequence[str]) -> None:
     """
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing:
-        are = "are" if len(missing) > 1 else "is"
-        reason = f"{' and '.join(missing)} {are} not installed; pip install slowpath[models]"
-        raise UnavailableError(reason)
+        raise UnavailableError(not_installed(missing, "models"))

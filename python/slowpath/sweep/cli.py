@@ -2,6 +2,7 @@
 
 from slowpath.bounds.flags import ANALYSIS, GUARANTEE, cpu_option
 from slowpath.core.command import Command, Example, Heading, argument, within
+from slowpath.core.extras import needs
 from slowpath.core.formats import JSON, OUTPUT, Formats
 from slowpath.core.quantities import duration
 
@@ -60,7 +61,7 @@ SWEEP = Command(
         OUTPUT.option(
             "--plot FILE",
             "Plot the results over the first definition (.svg, .png)",
-            "Needs the extra `models`: pip install slowpath[models].",
+            needs("plots"),
         ),
         _FORMATS.option(),
     ),

@@ -29,6 +29,7 @@ from slowpath.calibrate.experiments.samples import (
 )
 from slowpath.calibrate.experiments.specification import Experiment, settings_at
 from slowpath.core.inputs import write_error
+from slowpath.core.pictures import can_draw
 from slowpath.models.documents import FittedModel
 
 if TYPE_CHECKING:
@@ -88,13 +89,13 @@ def _document(
 
 
 def plot(folder: ExperimentFolder, document: ModelDocument) -> None:
-    """Plot points and model into the directory, if there is a model.
+    """Plot points and model into the directory, if there is a model and matplotlib is installed.
 
     Raises:
         InputError: when the plot cannot be written.
     """
     model = document["model"]
-    if model is None:
+    if model is None or not can_draw():
         return
     from slowpath.models.report import draw
 
@@ -161,7 +162,8 @@ def evaluate_all(
     processes = len(os.sched_getaffinity(0))
     if processes > 1 and len(folders) > _FEW:
         # Import packages before the fork, so that the processes need not.
-        import matplotlib.backends.backend_agg  # noqa: F401 - for the processes
+        if can_draw():
+            import matplotlib.backends.backend_agg  # noqa: F401 - for the processes
         import scipy.optimize  # noqa: F401 - for the processes
 
         context = multiprocessing.get_context("fork")

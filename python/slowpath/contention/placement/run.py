@@ -4,7 +4,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from slowpath.contention.options import LENGTH, POLICY, check_noise, quiet_libraries
-from slowpath.contention.saved import need, need_solver
+from slowpath.contention.saved import need
 from slowpath.core import engine
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
@@ -30,8 +30,6 @@ def run_place(given: Namespace, reporter: Reporter) -> ExitCode:
     _check(given)
     need()
     policies = tuple(dict.fromkeys(given.policy or (POLICY,)))
-    if "optimal" in policies or not given.no_reference:
-        need_solver()
     with quiet_libraries():
         report = _placed(given, policies)
     reporter.write(report, warnings=report["warnings"])

@@ -12,15 +12,18 @@ place that keeps a large promise also keeps smaller ones, so promises of a funct
 places of a function suffice under two conditions (Hall's theorem for nested sets). Their total
 equals the number of its arrivals. For each promise, at least as many places keep it as there are
 arrivals with that or a larger promise. So the integer program has a variable for each mix, and a
-constraint for each function and promise, for any number of arrivals. OR-tools' CP-SAT solves it.
-The linear relaxation, solved by HiGHS, gives a lower bound for early termination. The limit counts
-work instead of time, so the same fleet always has the same plan.
+constraint for each function and promise, for any number of arrivals. HiGHS solves it.
+
+The linear relaxation gives a lower bound. The first searches use only mixes with low reduced costs
+in the relaxation. If a plan has as many NICs as the lower bound, no plan has fewer, and the search
+over all mixes, which takes longer, is left out. The limit of a search is a number of nodes instead
+of a time, so the same fleet always has the same plan.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,7 +49,12 @@ from slowpath.core.arrays import Floats, Indices, Mask
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.pool import Pool
 
-_WORK = 20.0  # limit, in CP-SAT's deterministic seconds
+_NEAREST = 1_000
+"""Number of mixes in the first searches."""
+_DRAWS = 4
+"""Number of first searches."""
+_WORK = 1_000_000
+"""Limit of a search: its number of nodes times its number of mixes."""
 _ROUNDING = 1e-6
 
 
@@ -85,10 +93,20 @@ def fewest(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> Plan | N
     promises.
     """
     problem = _problem(shares, mixes, arrivals)
-    least = _relaxed(problem)
-    if least is None:
+    relaxed = _relaxed(problem)
+    if relaxed is None:
         return None
-    return _solved(problem, least)
+    plan = None
+    for draw in range(_DRAWS if len(problem.mixes) > _NEAREST else 0):
+        found = _solved(_part(problem, relaxed.nearest(draw)), relaxed.least)
+        if found is not None and (plan is None or found.total < plan.total):
+            plan = found._replace(least=relaxed.least)  # other mixes may make a better plan
+            if plan.proven:
+                return plan
+    whole = _solved(problem, relaxed.least)
+    if plan is None or whole is None:
+        return whole if plan is None else plan
+    return whole if whole.total <= plan.total else plan._replace(least=whole.least)
 
 
 def _problem(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> _Problem:
@@ -116,11 +134,21 @@ def _problem(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> _Probl
     )
 
 
-def _relaxed(problem: _Problem) -> int | None:
-    """Return a lower bound on the number of NICs, from the linear relaxation.
+class _Relaxed(NamedTuple):
+    """The solution of the linear relaxation."""
 
-    Return None if the relaxation has no solution.
-    """
+    least: int  # lower bound on the number of NICs
+    costs: Floats  # reduced cost of each variable; negative for those that every search uses
+
+    def nearest(self, draw: int) -> Indices:
+        """Return the variables with the lowest costs, drawn among those of equal costs."""
+        dice = np.random.default_rng(draw)
+        order = np.lexsort((dice.permutation(len(self.costs)), self.costs.round(9)))
+        return np.sort(order[: max(_NEAREST, int((self.costs < 0).sum()))])
+
+
+def _relaxed(problem: _Problem) -> _Relaxed | None:
+    """Solve the linear relaxation; return None if it has no solution."""
     from scipy.optimize import linprog
 
     if not len(problem.mixes):
@@ -133,39 +161,48 @@ def _relaxed(problem: _Problem) -> int | None:
         b_eq=problem.wanted,
         method="highs",
     )
-    return math.ceil(found.fun - _ROUNDING) if found.success else None
+    if not found.success:
+        return None
+    # With functions alone on a NIC, some plan serves all arrivals.
+    alone = problem.equal.sum(axis=0) == 1
+    costs = np.where(alone | (found.x > _ROUNDING), -1.0, found.lower.marginals.clip(0.0))
+    return _Relaxed(math.ceil(found.fun - _ROUNDING), costs)
+
+
+def _part(problem: _Problem, variables: Indices) -> _Problem:
+    """Return the problem with some of its variables."""
+    return problem._replace(
+        mixes=problem.mixes[variables],
+        equal=problem.equal[:, variables],
+        places=problem.places[:, variables],
+    )
 
 
 def _solved(problem: _Problem, least: int) -> Plan | None:
-    from ortools.sat.python import cp_model
+    from scipy.optimize import Bounds, LinearConstraint, milp
 
-    model = cp_model.CpModel()
-    x = []
-    for at in range(len(problem.mixes)):
-        needs = problem.equal[:, at]
-        most = min(problem.wanted[f] // int(needs[f]) for f in np.flatnonzero(needs))
-        x.append(model.new_int_var(0, int(most), f"x{at}"))
-    for weights, wanted in zip(problem.equal, problem.wanted, strict=True):
-        model.add(_total(x, weights) == int(wanted))
-    for weights, needed in zip(problem.places, problem.needed, strict=True):
-        model.add(_total(x, weights) >= int(needed))
-    model.add(sum(x) >= least)
-    model.minimize(sum(x))
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.random_seed = 0
-    solver.parameters.max_deterministic_time = _WORK
-    status = solver.solve(model)
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    mixes = len(problem.mixes)
+    needs = np.maximum(problem.equal, 1)  # mixes without a function are not limited by it
+    limits = np.where(problem.equal > 0, problem.wanted[:, None] // needs, np.inf)
+    constraints = [
+        LinearConstraint(problem.equal, problem.wanted, problem.wanted),
+        LinearConstraint(np.ones((1, mixes)), least, np.inf),
+    ]
+    if len(problem.places):
+        constraints.append(LinearConstraint(problem.places, problem.needed, np.inf))
+    found = milp(
+        np.ones(mixes),
+        integrality=np.ones(mixes),
+        bounds=Bounds(0, limits.min(axis=0)),
+        constraints=constraints,
+        options={"mip_rel_gap": 0.0, "node_limit": max(_WORK // mixes, 1)},
+    )
+    if found.x is None:
         return None
-    nics = np.array([solver.value(one) for one in x], dtype=np.intp)
+    nics = np.rint(found.x).astype(np.intp)
     used = np.flatnonzero(nics)
-    bound = max(least, math.ceil(solver.best_objective_bound - _ROUNDING))
+    bound = max(least, math.ceil(found.mip_dual_bound - _ROUNDING))
     return Plan(problem.mixes[used], nics[used], bound)
-
-
-def _total(x: Sequence[Any], weights: Floats) -> Any:  # noqa: ANN401 - OR-tools' expressions
-    return sum(int(weights[at]) * x[at] for at in map(int, np.flatnonzero(weights)))
 
 
 def assign(plan: Plan, shares: Shares, arrivals: Arrivals) -> Placement:

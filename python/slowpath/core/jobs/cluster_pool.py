@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from slowpath.core.errors import OptionError, UnavailableError
+from slowpath.core.extras import not_installed
 from slowpath.core.jobs.pool import (
     NO_OBSERVER,
     Common,
@@ -173,8 +174,7 @@ def connected(scheduler: str) -> Iterator[ClusterPool]:
     try:
         from distributed import Client
     except ImportError:
-        reason = "distributed is not installed; pip install slowpath[fleet]"
-        raise UnavailableError(reason) from None
+        raise UnavailableError(not_installed(["distributed"], "fleet")) from None
     try:
         _await_listener(scheduler)
         client: Any = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]

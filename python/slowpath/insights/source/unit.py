@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from slowpath.core.errors import InputError, UnavailableError
+from slowpath.core.extras import not_installed
 from slowpath.core.jobs import Message
 from slowpath.core.jobs.isolated_job import IsolatedJob, Work
 from slowpath.core.jobs.stopping import Stopping
@@ -190,6 +191,4 @@ def require_llvmlite() -> None:
 def _require(*packages: str) -> None:
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
-        are = "are" if len(missing) > 1 else "is"
-        reason = f"{' and '.join(missing)} {are} not installed; pip install slowpath[insights]"
-        raise UnavailableError(reason)
+        raise UnavailableError(not_installed(missing, "insights"))
