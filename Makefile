@@ -7,7 +7,9 @@
 #   make lint    formatters, linters and rustdoc, changing nothing
 #   make fmt     format everything
 #   make deny    licences and sources of dependencies (builds cargo-deny where it is missing)
-#   make wheel   build the package that users install, in target/package
+#   make extras  install the optional packages for .venv/bin/slowpath (EXTRA=models: of one extra)
+#   make wheel   build the packages that users install, in target/package
+#   make sdist   the same for the package of the sources
 #   make campaign   random programs against the kernel, thousands of them, and all examples of
 #                   slow tests: an hour, as root
 #   make bench   how long our examples take, and how that grows (see bench/)
@@ -39,6 +41,12 @@ BENCH_FLAGS ?=
 # Prints the command of clang, if there is one that is new enough.
 COMPILER := python/slowpath/core/programs/compilers.py
 CARGO_DENY := 0.20.2
+# The compiler that links wheels, because it has the symbols of old versions of glibc.
+ZIG := 0.17.0
+# What wheels run on: processors, and the oldest glibc.
+ARCHITECTURES ?= x86_64 aarch64
+GLIBC := manylinux_2_28
+EXTRA ?= all
 
 # A toolchain of rustup that is not in the PATH yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -52,11 +60,13 @@ MODULES := $(shell find python -type f -not -name '*.so' -not -name '*.pyc') REA
 # Not target/wheels: there, pip leaves that of the editable installation, too.
 WHEELS := target/package
 TEST_WHEELS := target/test-package
+# Manual pages and completions; maturin takes them from the folder of this name.
+SHARED_FILES := slowpath._core.data
 SITE := target/docs
 # Bytes of the installed package, without debug information.
 LARGEST_PACKAGE := 20971520
 
-.PHONY: demo wheel test research campaign lint lint-rust rustdoc lint-python ready tests-of-rust test-rust test-python fmt bench performance published bless docs setup system oracle linters fresh-oracles deny clean
+.PHONY: demo extras wheel sdist test research campaign lint lint-rust rustdoc lint-python ready tests-of-rust test-rust test-python fmt bench performance published bless docs setup system oracle linters fresh-oracles deny clean
 
 demo: setup
 	$(BIN)/slowpath bound examples/firewall.bpf.o
@@ -172,19 +182,49 @@ $(DONE)/extension: $(SOURCES) $(DONE)/maturin | system
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
-wheel: $(DONE)/wheel
+# slowpath itself is installed already, so pip takes only other packages from the index.
+extras: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint requirements-dev.lock 'slowpath[$(EXTRA)]'
 
-$(DONE)/wheel: $(SOURCES) $(MODULES) $(DONE)/maturin | system
-	@rm -rf $(WHEELS)
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --quiet --release --locked --out $(WHEELS)
-	size=$$($(BIN)/python -c 'import sys, zipfile; print(sum(one.file_size for one in zipfile.ZipFile(sys.argv[1]).infolist()))' $(WHEELS)/*.whl)
+wheel: $(ARCHITECTURES:%=$(DONE)/wheel-%)
+
+sdist: $(DONE)/sdist
+
+$(DONE)/zig: $(DONE)/maturin Makefile
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile ziglang==$(ZIG)
+	touch $@
+
+$(DONE)/shared-files: $(MODULES) release/shared_files.py | $(BIN)/python
+	@rm -rf $(SHARED_FILES)
+	PYTHONPATH=python $(BIN)/python release/shared_files.py $(SHARED_FILES)/data/share
+	mkdir -p $(DONE)
+	touch $@
+
+# An architecture is left out where Rust has no standard library for it.
+$(DONE)/wheel-%: export ZIG_GLOBAL_CACHE_DIR := $(CURDIR)/target/zig
+$(DONE)/wheel-%: export CARGO_ZIGBUILD_CACHE_DIR := $(CURDIR)/target/zig
+$(DONE)/wheel-%: $(SOURCES) $(MODULES) $(DONE)/zig $(DONE)/shared-files | system
+	@rm -f $(WHEELS)/*_$*.whl
+	target=$*-unknown-linux-gnu
+	if command -v rustup >/dev/null; then
+		rustup --quiet target add $$target
+	elif [[ ! -d $$(rustc --print sysroot)/lib/rustlib/$$target/lib ]]; then
+		echo "note: no wheel for $*: this Rust has no standard library for it; rustup target add $$target" >&2; exit
+	fi
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --quiet --release --locked --zig --compatibility $(GLIBC) --target $$target --out $(WHEELS)
+	size=$$($(BIN)/python -c 'import sys, zipfile; print(sum(one.file_size for one in zipfile.ZipFile(sys.argv[1]).infolist()))' $(WHEELS)/*_$*.whl)
 	if (( size > $(LARGEST_PACKAGE) )); then
 		echo "error: the installed package has $$size bytes, more than $(LARGEST_PACKAGE)" >&2; exit 1
 	fi
 	touch $@
 
+$(DONE)/sdist: $(SOURCES) $(MODULES) $(DONE)/maturin $(DONE)/shared-files
+	@rm -f $(WHEELS)/*.tar.gz
+	$(BIN)/maturin sdist --out $(WHEELS)
+	touch $@
+
 # The package of the editable build, so that tests need no build of its own.
-$(DONE)/test-wheel: $(DONE)/extension $(MODULES)
+$(DONE)/test-wheel: $(DONE)/extension $(MODULES) $(DONE)/shared-files
 	@rm -rf $(TEST_WHEELS)
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --quiet --profile quick --locked --out $(TEST_WHEELS)
 	touch $@
@@ -281,5 +321,5 @@ docs: $(DONE)/docs
 	echo "$(SITE)/index.html"
 
 clean:
-	rm -rf $(VENV) python/slowpath/_core*.so
+	rm -rf $(VENV) python/slowpath/_core*.so $(SHARED_FILES)
 	cargo clean

@@ -35,7 +35,7 @@ settings.load_profile("slowpath")
 # Tests of one slice may import helpers of another one. Their folders come last, because some names,
 # such as `trace`, are also modules of the standard library.
 sys.path += [str(folder) for folder in sorted((ROOT / "tests").iterdir()) if folder.is_dir()]
-sys.path.append(str(ROOT / "bench"))
+sys.path += [str(ROOT / "bench"), str(ROOT / "release")]
 
 
 @pytest.fixture(autouse=True, scope="session")

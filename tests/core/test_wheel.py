@@ -12,6 +12,8 @@ from zipfile import ZipFile
 
 import pytest
 
+from shared_files import COMPLETIONS
+from slowpath.shell.manual import manual_pages
 from support import ROOT
 
 LARGEST = 30_000_000
@@ -92,9 +94,12 @@ def test_the_wheel_is_complete(wheel: Path) -> None:
     }
     with ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
+        shared = {name.partition(".data/data/share/")[2] for name in names} - {""}
+        names = {name for name in names if ".data/" not in name}
         about = {name.partition(".dist-info/")[2] for name in archive.namelist()} - {""}
         size = sum(entry.file_size for entry in archive.infolist())
     assert names == sources | {"slowpath/_core.abi3.so"}
+    assert shared == {*(f"man/man1/{name}" for name in manual_pages()), *COMPLETIONS}
     licences = {"licenses/LICENSE-APACHE", "licenses/LICENSE-MIT"}
     assert about == {"METADATA", "RECORD", "WHEEL", "entry_points.txt"} | licences
     assert size < LARGEST
@@ -151,7 +156,10 @@ def test_missing_extras_are_named(
     installed: Path, empty: Path, words: str, package: str, extra: str
 ) -> None:
     done = start(installed, empty, "slowpath", *words.split())
-    error = f"error: this machine: {package} is not installed; pip install slowpath[{extra}]\n"
+    error = (
+        f"error: this machine: {package} is not installed; run make extras in a checkout, "
+        f"or pip install 'FILE[{extra}]' with the wheel as FILE\n"
+    )
     assert (done.returncode, done.stdout, done.stderr) == (3, "", error)
 
 

@@ -1,0 +1,30 @@
+"""Writes the manual pages and completions that packages contain, into FOLDER (`share`)."""
+
+import sys
+from pathlib import Path
+
+from slowpath.shell.manual import manual_pages
+from slowpath.shell.scripts import bash, fish, zsh
+from slowpath.shell.words import places
+
+COMPLETIONS = {
+    "bash-completion/completions/slowpath": bash,
+    "zsh/site-functions/_slowpath": zsh,
+    "fish/vendor_completions.d/slowpath.fish": fish,
+}
+"""The function that writes the completions of a shell, by the place where the shell finds them."""
+
+
+def main(folder: Path) -> None:
+    """Write all files; needs neither the engine nor other packages."""
+    files = {f"man/man1/{name}": lines for name, lines in manual_pages().items()}
+    known = places()
+    files |= {name: list(script(known)) for name, script in COMPLETIONS.items()}
+    for name, lines in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join([*lines, ""]))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
