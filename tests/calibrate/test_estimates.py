@@ -172,6 +172,7 @@ ESTIMATE: Estimate = {
         "receiving": "excluded",
     },
     "loop_ns": 25.0,
+    "driver": None,
     "machine": "a machine",
     "date": "2026-01-01",
     "doubt": None,

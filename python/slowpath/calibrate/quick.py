@@ -147,14 +147,15 @@ def scaled_calls(
         if base.get(name, {}).get("cycles", 0.0) > 0 and price["cycles"] > 0:
             ratios.setdefault(group(name), []).append(price["cycles"] / base[name]["cycles"])
     scales = {at: median(found) for at, found in ratios.items()}
-    return {
-        name: measured.get(name)
-        or cast(
-            "CallPrice",
-            {key: cycles * scales.get(group(name), clock_ratio) for key, cycles in price.items()},
-        )
-        for name, price in {**base, **measured}.items()
+    scaled = {
+        name: _scaled(price, scales.get(group(name), clock_ratio)) for name, price in base.items()
     }
+    return {**scaled, **measured}
+
+
+def _scaled(price: CallPrice, factor: float) -> CallPrice:
+    cycles = cast("Mapping[str, float]", price)
+    return cast("CallPrice", {key: value * factor for key, value in cycles.items()})
 
 
 class GrowthSample(NamedTuple):
