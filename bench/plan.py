@@ -114,7 +114,7 @@ def draw(rows: list[Row], file: Path) -> None:
         calls.plot(nodes, [row["queries"] for row in rows], "o-", linewidth=0.8)
         times.set_title("seconds")
         times.legend()
-        calls.set_title("questions to the solver")
+        calls.set_title("solver queries")
         for panel in (times, calls):
             panel.set_xscale("log")
             panel.set_yscale("log")

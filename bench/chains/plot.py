@@ -7,7 +7,7 @@ from plots import plt
 
 from chains.growth import CHAINS, COMMANDS
 
-PANELS = (("seconds", "seconds of the process"), ("queries", "questions to the solver"))
+PANELS = (("seconds", "seconds of the process"), ("queries", "solver queries"))
 LINES = ("-", "--")
 
 

@@ -95,7 +95,7 @@ def test_progress_is_reported() -> None:
 
 
 def test_invalid_arguments_are_errors() -> None:
-    with pytest.raises(slowpath.OptionError, match=r"--accept-assumptions: there is no --require"):
+    with pytest.raises(slowpath.OptionError, match=r"--accept-assumptions: needs --require"):
         slowpath.bound(OBJECT, accept_assumptions=True)
     with pytest.raises(slowpath.OptionError, match=r"--require: .* is not a rate"):
         slowpath.bound(OBJECT, require="fast")

@@ -87,7 +87,7 @@ def test_packet_file_never_replaces_a_program(tmp_path: Path) -> None:
     program.write_text(text)
     run = slowpath("bound", program, "--pcap-out", tmp_path / "." / "program.asm")
     assert run.returncode == 2
-    assert "would be overwritten" in run.stderr
+    assert "would overwrite" in run.stderr
     assert program.read_text() == text
 
 

@@ -332,7 +332,7 @@ def analysed(answers: Sequence[Answer | Unfinished]) -> list[Any]:
 def test_only_programs_that_kill_workers_fail() -> None:
     died, fine = analysed([Unfinished(died=True), answer(engine.version())])
     assert died.result["program"] == "count_min"
-    assert died.result["error"].startswith("the processes that analysed it died, each time")
+    assert died.result["error"].startswith("the processes that analysed it died repeatedly")
     assert died.detail["failure"]["kind"] == "stopped"
     assert json.loads(died.text) == died.result
     assert fine.result == json.loads(json.dumps(make_result()))
@@ -340,7 +340,7 @@ def test_only_programs_that_kill_workers_fail() -> None:
 
 def test_workers_with_another_slowpath_are_refused() -> None:
     with pytest.raises(
-        UnavailableError, match=r"the cluster's workers have slowpath 0\.0, this is"
+        UnavailableError, match=r"the cluster's workers run slowpath 0\.0, but this is"
     ):
         analysed([answer("0.0")])
 

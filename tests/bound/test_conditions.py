@@ -238,7 +238,7 @@ def test_counts_can_be_required() -> None:
     ("options", "words"),
     [
         ((*CARD, "--require", "<=9 instructions"), "--target ebpf"),
-        ((*COUNTED, "10Gbit/s"), "there is no rate to require"),
+        ((*COUNTED, "10Gbit/s"), "not rates"),
         ((*COUNTED, "<=9 cycles"), "not cycles"),
         ((*COUNTED, "<9 instructions"), "'<=4000 instructions'"),
         ((*COUNTED, "<=9 instructions", "--metric", "memory-accesses"), "memory accesses"),

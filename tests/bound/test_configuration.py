@@ -64,9 +64,9 @@ def rounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_variable_that_a_loader_sets_is_a_condition(rounds: Path) -> None:
     result = bound(rounds)
     assert result["guarantee"]["verdict"] == "conditional"
-    assert result["assumptions"] == ["rounds in .rodata is as the object has it"]
+    assert result["assumptions"] == ["rounds in .rodata has the value from the object"]
     run = slowpath("bound", rounds, "--target", "ebpf")
-    assert "rounds in .rodata is as the object has it" in " ".join(run.stdout.split())
+    assert "rounds in .rodata has the value from the object" in " ".join(run.stdout.split())
 
 
 def test_set_values_act_like_compiled_values(rounds: Path, tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_any_value_is_no_condition(rounds: Path) -> None:
 @pytest.mark.parametrize(
     ("stated", "reason"),
     [
-        ("round=2", "there is no such variable; the object has "),
+        ("round=2", "unknown variable; the object has "),
         ("rounds", "write NAME=VALUE"),
         ("rounds=-1", "-1 is not from 0 to 4294967295"),
         ("rounds=4294967296", "4294967296 is not from 0 to 4294967295"),
@@ -157,7 +157,7 @@ def test_conditions_name_what_matters(tmp_path: Path) -> None:
         assert count(result) >= count(plain) + more, stated
     partly = bound(object_, "--set", "config.ports[1]=29")["assumptions"]
     assert "config.ports[1] in .rodata is 29" in partly
-    assert "config in .rodata is otherwise as the object has it" in partly
+    assert "config in .rodata otherwise has the value from the object" in partly
     stated = bound(object_, "--set", "table[1]=3")
     assert "table[1] in .data is 3 when a packet arrives" in stated["assumptions"] or (
         "table[1] in .bss is 3 when a packet arrives" in stated["assumptions"]
@@ -236,7 +236,7 @@ def test_random_configurations(tmp_path: Path, seed: int) -> None:
     ]
     stated, other = bound(first, *words), bound(second)
     assert count(stated) == count(other)
-    assert not any("as the object has it" in one for one in stated["assumptions"])
+    assert not any("from the object" in one for one in stated["assumptions"])
     everything = [word for name, _, _ in known for word in ("--set", f"{name}=any")]
     anything = bound(first, *everything)
     assert anything["guarantee"]["verdict"] == "exact"

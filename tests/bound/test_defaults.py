@@ -147,7 +147,7 @@ def test_pipes_count_as_objects(tmp_path: Path, file: str) -> None:
         assert (run.returncode, run.stderr) == (0, "")
         return
     assert (run.returncode, run.stdout) == (3, "")
-    assert run.stderr.startswith(f"error: {pipe}: this is no BPF object, and target linux-xdp ")
+    assert run.stderr.startswith(f"error: {pipe}: this is not a BPF object, and target linux-xdp ")
     assert run.stderr.endswith("; listings are analysed with --target agilio-cx-2x40\n")
 
 
@@ -155,7 +155,7 @@ def test_invalid_files_are_named(tmp_path: Path) -> None:
     bad = tmp_path / "bad.bpf.o"
     for content, reason in (
         ("", "the file is empty"),
-        ("hello\n", "this is no BPF object, and no NFP listing: line 1"),
+        ("hello\n", "this is neither a BPF object nor an NFP listing: line 1"),
     ):
         bad.write_text(content)
         run = command("bound", OBJECT, bad)
@@ -201,6 +201,6 @@ def test_options_of_the_card_name_it(words: tuple[str, str]) -> None:
     assert (run.returncode, run.stdout) == (2, "")
     assert f"'{words[0]}'" in run.stderr
     assert "target linux-xdp" in run.stderr
-    assert "--target agilio-cx-2x40 " in run.stderr
+    assert "--target agilio-cx-2x40" in run.stderr
     assert command("bound", OBJECT, *words, "--target", CARD).returncode == 0
     assert command("bound", LISTING, *words).returncode == 0

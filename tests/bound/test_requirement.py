@@ -52,7 +52,7 @@ MET, FAILED, UNDECIDED = Decision.MET, Decision.FAILED, Decision.UNDECIDED
             SLOW_PATH,
             "40Gbit/s",
             FAILED,
-            "a packet is known that allows only 25.0 Gbit/s, 40.0 Gbit/s required",
+            "a known packet allows only 25.0 Gbit/s, 40.0 Gbit/s required",
         ),
         (
             make_result(),
@@ -84,7 +84,7 @@ MET, FAILED, UNDECIDED = Decision.MET, Decision.FAILED, Decision.UNDECIDED
             WITNESSED,
             "<=99 instructions",
             FAILED,
-            "a packet is known that causes 100 instructions, at most 99 instructions required",
+            "a known packet causes 100 instructions, at most 99 instructions required",
         ),
     ],
 )

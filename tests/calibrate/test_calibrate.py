@@ -112,7 +112,7 @@ def test_a_run_is_not_overwritten(copied: Path) -> None:
     before = (copied / "run.json").read_bytes()
     run = run_in(copied.parent, "--testbed", "ebpf", "--component", "calls", "-o", "run")
     assert (run.returncode, run.stdout) == (3, "")
-    assert "run: has a run; go on with it by --rerun" in run.stderr
+    assert "run: has a run; resume it with --rerun" in run.stderr
     assert (copied / "run.json").read_bytes() == before
 
 
@@ -165,28 +165,40 @@ def test_a_point_that_cannot_be_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(text.replace("size: 576", "size: 100"))
     run = run_in(tmp_path, "mine.yaml", "--testbed", "ebpf")
     assert run.returncode == 3
-    assert "bytes = 512: packets of 100 bytes are too short, 554 are needed" in run.stderr
+    assert "bytes = 512: packets of 100 bytes are too short; 554 are needed" in run.stderr
 
 
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["--testbed", "fpga"], 2, "'fpga' is none of linux-xdp, dpdk, dpdk-swx, ebpf"),
-        (["--component", "x"], 2, "'x' is not an experiment; slowpath calibrate --list has all"),
+        (["--testbed", "fpga"], 2, "'fpga' is not one of linux-xdp, dpdk, dpdk-swx, ebpf"),
+        (["--component", "x"], 2, "'x' is not an experiment; slowpath calibrate --list shows them"),
         (["--component", "calls", "--range", "5"], 2, "'5' is not a range; write FIRST..LAST"),
         (
             ["--component", "calls", "--range", "1..9/2", "--points", "3"],
             2,
-            "has the number of values",
+            "already sets the number of values",
         ),
-        (["--component", "calls", "--range", "1..1e9"], 3, "calls cannot be 1,000,000,000; it is"),
+        (
+            ["--component", "calls", "--range", "1..1e9"],
+            3,
+            "calls cannot be 1,000,000,000; it must be",
+        ),
         (["--range", "1..2"], 2, "is for one experiment; name it with --component"),
         (["--component", "calls", "--component", "calls"], 3, "is the name of two experiments"),
         (["--component", "loops", "--testbed", "dpdk"], 3, "is for linux-xdp"),
         (["nowhere.yaml"], 3, "nowhere.yaml: no such file"),
         (["--evaluate", "nowhere"], 3, "nowhere/run.json: no such file"),
-        (["--rerun", "x", "--points", "3"], 2, "the directory says what is run; leave out --poi"),
-        (["--evaluate", "x", "--rerun", "x"], 2, "the directory says what is run; leave out --re"),
+        (
+            ["--rerun", "x", "--points", "3"],
+            2,
+            "the directory already contains this setting; omit --poi",
+        ),
+        (
+            ["--evaluate", "x", "--rerun", "x"],
+            2,
+            "the directory already contains this setting; omit --re",
+        ),
         (["--component", "calls", "-o", "/proc/nothing"], 3, "/proc/nothing: cannot be written"),
     ],
     ids=lambda it: " ".join(it) if isinstance(it, list) else "",
@@ -216,7 +228,7 @@ def test_a_missing_compiler_is_one_error(tmp_path: Path, monkeypatch: pytest.Mon
     run = run_in(tmp_path, "--testbed", "linux-xdp", "-o", "run")
     assert (run.returncode, run.stdout) == (3, "")
     reason = f"{tmp_path}/none cannot be started: no such file or directory"
-    assert run.stderr == f"error: linux-xdp: compiles its programs, and {reason}\n"
+    assert run.stderr == f"error: linux-xdp: needs a compiler: {reason}\n"
 
 
 def test_everything_is_listed(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_measurements_come_with_intervals_and_the_machine(run: Path, tmp_path: P
     assert "was interrupted" in words
     assert "Something <b>disturbed</b> it." in words
     assert "count = 99: did not <i>fit</i>" in words
-    assert "The machine meanwhile" in words
+    assert "Machine during this experiment" in words
     release = Path("/proc/sys/kernel/osrelease").read_text().strip()
     assert f"Linux {release}" in texts(parts["Machine"])
     first, _ = parts["arithmetic-add"].findall(".//svg")
@@ -168,7 +168,7 @@ def test_a_bed_that_only_writes_has_a_page_too(tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_an_error(run: Path) -> None:
     made = slowpath("calibrate", *ADD, "--html", "page.txt", cwd=run)
     assert (made.returncode, made.stdout) == (2, "")
-    assert "'--html': the file has to end in .html" in made.stderr
+    assert "'--html': the file name must end in .html" in made.stderr
     made = slowpath("calibrate", "--evaluate", "run", "--html", "no/such/a.html", cwd=run)
     assert made.returncode == 3
     assert "no/such/a.html: cannot be written: no such file or directory" in made.stderr

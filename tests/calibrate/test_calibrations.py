@@ -85,7 +85,7 @@ def test_only_a_good_calibration_becomes_the_default(
     assert kept(GOOD) == []
     assert calibration() == text_of(GOOD)
     (text,) = kept(BAD)
-    assert "the one before stays" in text
+    assert "the previous one stays" in text
     assert calibration() == text_of(GOOD)
 
 
@@ -156,10 +156,14 @@ def test_the_shipped_calibration_is_used_until_a_machine_has_its_own(
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["targets/ebpf.toml"], 3, "describes a target that estimates no times"),
+        (
+            ["targets/ebpf.toml"],
+            3,
+            "describes a target without [timing], which does not estimate times",
+        ),
         (["no.toml"], 3, "no such file"),
         (["pyproject.toml"], 3, "pyproject.toml"),
-        (["targets/linux-xdp-zen4.toml", OBJECT], 2, "name objects by themselves"),
+        (["targets/linux-xdp-zen4.toml", OBJECT], 2, "name targets and objects in separate calls"),
     ],
 )
 def test_other_files_are_no_calibrations(words: list[str], code: int, message: str) -> None:

@@ -69,7 +69,7 @@ def test_text_never_calls_it_guaranteed() -> None:
 
 
 def test_wide_intervals_are_told() -> None:
-    warning = "check programs of the calibration took other times"
+    warning = "check programs poorly"
     assert warning not in slowpath("bound", FIREWALL, *TARGET).stdout
     text = targets.target_text("linux-xdp") or ""
     keep_calibration(re.sub(r"(?m)^high = .*$", "high = 1.4", text))
@@ -122,7 +122,7 @@ def test_old_names_and_results_of_estimates_are_read(tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text(json.dumps(document))
     run = slowpath("diff", str(tmp_path / "old.json"), FIREWALL, "--fail-on", "cold_ns_pct > 5")
     assert run.returncode == 1
-    assert "there is no estimate of OLD" in run.stderr
+    assert "no estimate for OLD" in run.stderr
     run = slowpath("diff", str(tmp_path / "old.json"), FIREWALL)
     assert run.returncode == 0, run.stderr
 
@@ -205,9 +205,9 @@ ESTIMATE: Estimate = {
             7e6,
             {**ESTIMATE, "stopped": "deadline"},
             Decision.UNDECIDED,
-            "undecided: 8.00 Mpps at the pessimistic end of the estimate of 10.0 Mpps (full maps, "
-            "cold caches, receiving and sending excluded), 7.00 Mpps required; estimates are not "
-            "guarantees; not all paths were looked at (deadline)",
+            "undecided: 8.00 Mpps at the pessimistic end of the estimate of 10.0 Mpps (full "
+            "maps, cold caches, receiving and sending excluded), 7.00 Mpps required; estimates "
+            "are not guarantees; the search stopped before all paths (deadline)",
         ),
         (
             9e6,
@@ -282,7 +282,12 @@ def _row(**changes: Any) -> Result:
 
 def test_tables_say_what_has_no_estimate_and_why() -> None:
     table = CountTable(["sample.asm"])
-    without = _row(notes=["estimates: there is none; the search ended", "the card is slow"])
+    without = _row(
+        notes=[
+            "estimates: none, because the search ended before the first estimate",
+            "the card is slow",
+        ]
+    )
     assert table.header(without).text.endswith("est. warm  est. cold")
     assert table.row(without).text.endswith("none       [1]")
     stopped = _row(estimate={**ESTIMATE, "stopped": "deadline"})
@@ -300,8 +305,10 @@ def test_tables_say_what_has_no_estimate_and_why() -> None:
 
 
 def test_sweeps_say_what_estimates_lack() -> None:
-    none = swept_result(_row(notes=["estimates: there is none; the search ended"]))
-    assert none["stopped"] == "estimates: there is none; the search ended"
+    none = swept_result(
+        _row(notes=["estimates: none, because the search ended before the first estimate"])
+    )
+    assert none["stopped"] == "estimates: none, because the search ended before the first estimate"
     assert none["assumptions"] == []
     notes = ["estimates: nobody has measured it", "the card is slow"]
     stopped = swept_result(_row(notes=notes, estimate={**ESTIMATE, "stopped": "deadline"}))
@@ -318,7 +325,7 @@ def test_requirements_on_the_command_line() -> None:
     assert "estimates are not guarantees" in failed.stderr
     bits = slowpath("bound", FIREWALL, *TARGET, "--require", "10Gbit/s")
     assert bits.returncode == 2
-    assert "estimates packets a second; write for example 5Mpps" in bits.stderr
+    assert "estimates only packets a second; write for example 5Mpps" in bits.stderr
     counted = slowpath("bound", FIREWALL, *TARGET, "--require", "<=95 instructions")
     assert counted.returncode == 0, counted.stderr
 
@@ -357,7 +364,7 @@ def test_a_broken_calibration_is_named_and_not_passed_over(
         run = slowpath(*words)
         assert run.returncode == 3, run.stdout
         assert run.stderr.startswith(f"error: {file}: {what}"), run.stderr
-        assert "slowpath calibrate makes it anew" in run.stderr or not what.startswith("line")
+        assert "slowpath calibrate again" in run.stderr or not what.startswith("line")
     assert slowpath("bound", FIREWALL, "--target", "ebpf").returncode == 0
 
 
@@ -465,7 +472,7 @@ def test_a_cpu_that_is_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None
 def test_entries_are_for_targets_that_estimate() -> None:
     run = slowpath("bound", FIREWALL, "--target", "ebpf", "--entries", "5")
     assert run.returncode == 2
-    assert "target ebpf estimates no times; --target linux-xdp does" in run.stderr
+    assert "target ebpf does not estimate times; use --target linux-xdp" in run.stderr
     assert slowpath("bound", FIREWALL, *TARGET, "--entries", "0").returncode == 2
 
 
@@ -475,7 +482,7 @@ def test_what_entries_do_to_calls_without_a_model_is_said(tmp_path: Path) -> Non
     file.write_text(text)
     run = slowpath("bound", FIREWALL, "--target", str(file), "--entries", "100")
     assert run.returncode == 0, run.stderr
-    assert "no model has the effect of map entries on bpf_map_lookup_elem on maps" in run.stdout
+    assert "the effect of map entries on bpf_map_lookup_elem on maps" in run.stdout
 
 
 def test_models_of_a_target_are_listed() -> None:

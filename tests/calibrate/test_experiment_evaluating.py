@@ -57,7 +57,7 @@ def test_an_error_passes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(evaluation, "_FEW", 1)
     folders = [measured(tmp_path / f"{number}", 2.0) for number in range(2)]
     (folders[1].path / "samples.csv").write_text("other")
-    with pytest.raises(InputError, match="is not what was measured"):
+    with pytest.raises(InputError, match="changed since the measurement"):
         evaluate_all(folders)
 
 

@@ -122,7 +122,7 @@ component: {kind: KIND, sweep: SWEEP}
         (
             "table-lpm",
             "prefix_bits, first: 33, last: 33",
-            "addresses of 32 bits have no prefixes of 33 bits",
+            "addresses of 32 bits cannot have prefixes of 33 bits",
         ),
         ("table-ternary", "key_bytes, first: 64, last: 64", "too short, 106 are needed"),
     ],

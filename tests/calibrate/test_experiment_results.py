@@ -36,11 +36,11 @@ def test_samples_are_read_as_they_were(samples: list[Sample]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "line 1: the columns are not value,block,number"),
-        ("value,block,number,component,baseline\n1,1,1,2.0\n", "line 2: is no sample"),
+        ("", "line 1: the columns must be value,block,number"),
+        ("value,block,number,component,baseline\n1,1,1,2.0\n", "line 2: is not a sample"),
         (
             "value,block,number,component,baseline\n1,1,1,2.0,1.0\n1,1,1,2.0,x\n",
-            "line 3: is no sample",
+            "line 3: is not a sample",
         ),
     ],
 )
@@ -199,7 +199,7 @@ def test_samples_that_were_changed_are_refused(tmp_path: Path) -> None:
     folder = measured(tmp_path)
     file = folder.path / "samples.csv"
     file.write_text(file.read_text().replace("20.0", "21.0", 1))
-    with pytest.raises(InputError, match="its hash is not the one in measurement"):
+    with pytest.raises(InputError, match=r"its hash differs from measurement\.json"):
         evaluate(folder)
 
 

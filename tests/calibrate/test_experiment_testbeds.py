@@ -270,7 +270,7 @@ def test_p4_is_written_and_checked_by_the_compiler(
     assert {one["reason"] for one in found["errors"]} == (
         {"p4c: x.p4(1): error"} if refused else set()
     )
-    word = "p4c takes them" if compiler else "there is no p4c here"
+    word = "p4c accepts them" if compiler else "p4c is not installed"
     assert refused or found["notes"] == [f"Programs were written; {word}."]
     written = tmp_path / "recirculation/programs"
     assert (written / "passes-3.p4").exists()
@@ -294,8 +294,11 @@ def test_a_test_bed_says_why_it_is_none_for_an_experiment() -> None:
     with pytest.raises(InputError, match=r"is for linux-xdp, ebpf.*, not for dpdk"):
         metric_on(bed, shipped_experiment("loops"))
     for change, message in (
-        ({"metrics": ["instructions"]}, "asks for instructions, and dpdk tells ns, cycles"),
-        ({"component": shipped_experiment("loops")["component"]}, "dpdk has no component loops"),
+        ({"metrics": ["instructions"]}, "asks for instructions, but dpdk provides ns, cycles"),
+        (
+            {"component": shipped_experiment("loops")["component"]},
+            "dpdk does not have the component loops",
+        ),
     ):
         experiment = {**shipped_experiment("table-exact-entries"), **change}
         del experiment["testbeds"]
@@ -305,7 +308,7 @@ def test_a_test_bed_says_why_it_is_none_for_an_experiment() -> None:
         xdp.FOLDER.parent.parent.parent / "experiments/catalogue/table-lru-entries.yaml"
     ).read_text()
     other = read_experiment("x", text.replace("testbeds: [linux-xdp", "testbeds: [dpdk"))
-    with pytest.raises(InputError, match="dpdk has map: hash only"):
+    with pytest.raises(InputError, match="dpdk supports only map: hash"):
         metric_on(bed, other)
 
 
@@ -317,27 +320,57 @@ def test_a_test_bed_says_why_it_is_none_for_an_experiment() -> None:
             "table-lpm-key-bytes",
             "schema: 1",
             "schema: 1",
-            "dpdk has other tables for other key_bytes; it cannot sweep them",
+            "dpdk has a separate table for each value of key_bytes, and cannot sweep it",
         ),
         (
             "dpdk",
             "table-lpm-repeats",
             "entries: 100",
             "entries: 100, key_bytes: 8",
-            "dpdk has key_bytes: 4 or 16 only, not 8",
+            "dpdk supports only key_bytes: 4 or 16, not 8",
         ),
-        ("dpdk", "table-ternary-tuples-tables", "schema", "schema", "dpdk has method: acl only"),
+        (
+            "dpdk",
+            "table-ternary-tuples-tables",
+            "schema",
+            "schema",
+            "dpdk supports only method: acl",
+        ),
         (
             "linux-xdp",
             "table-ternary-acl-tables",
             "schema",
             "schema",
-            "method: acl is for dpdk; XDP programs have linear and tuples",
+            "method: acl is for dpdk; XDP programs support linear and tuples",
         ),
-        ("p4", "table-ternary-linear-repeats", "first: 1, ", "first: 2, ", "applies a table once"),
-        ("p4", "table-lpm-repeats", "first: 1, ", "first: 2, ", "v1model applies a table once"),
-        ("dpdk-swx", "table-lpm-fib-ipv6-entries", "schema", "schema", "method: lpm only, not fib"),
-        ("dpdk-swx", "table-ternary-linear-tables", "schema", "schema", "acl only, not linear"),
+        (
+            "p4",
+            "table-ternary-linear-repeats",
+            "first: 1, ",
+            "first: 2, ",
+            "applies a table only once",
+        ),
+        (
+            "p4",
+            "table-lpm-repeats",
+            "first: 1, ",
+            "first: 2, ",
+            "v1model applies a table only once",
+        ),
+        (
+            "dpdk-swx",
+            "table-lpm-fib-ipv6-entries",
+            "schema",
+            "schema",
+            "supports only method: lpm, not fib",
+        ),
+        (
+            "dpdk-swx",
+            "table-ternary-linear-tables",
+            "schema",
+            "schema",
+            "supports only method: acl, not linear",
+        ),
     ],
 )
 def test_what_a_test_bed_lacks_of_tables_is_said(

@@ -133,20 +133,24 @@ def test_packets_of_witnesses_are_written(tmp_path: Path) -> None:
     [
         (
             described(*PASS, ("second", ["XDP_TX"], "first")),
-            "line 1: an edge leads to first, and to each other program, so that packets ",
+            "line 1: edges lead to first and to every other program, so the chain is ",
         ),
         (
             described(("first", ["XDP_SKIP"], "second")),
-            'line 1: "XDP_SKIP" is no action: XDP_ABORTED, XDP_DROP, XDP_PASS, ',
+            'line 1: "XDP_SKIP" is not an action: XDP_ABORTED, XDP_DROP, XDP_PASS, ',
         ),
         (
             described(("first", ["XDP_PASS"], "third")),
-            'line 1: there is no program "third"; there are first, second',
+            'line 1: unknown program "third"; known are first, second',
         ),
-        (described(), "line 1: no edge leads to second, nor to first: packets arrive at one"),
+        (
+            described(),
+            "line 1: no edge leads to second or to first, but packets must arrive at a single "
+            "program of a chain",
+        ),
         (
             described(*PASS, shared_maps=[["first:seen", "second:unseen"]]),
-            "line 1: there is no map second:unseen; there are seen",
+            "line 1: unknown map second:unseen; known are seen",
         ),
         ("schema: 2\nprograms: []\n", "line 1: schema 2: known is 1"),
         ("", "line 1: "),
@@ -162,12 +166,12 @@ def test_objects_without_the_program_are_errors(chain: Path) -> None:
     listing = str(ROOT / "examples/two_protocols.asm")
     many = str(ROOT / "crates/kernel/tests/objects/helpers.bpf.o")
     for old, new, message in (
-        (first, listing, f"{listing} is no BPF object"),
-        (first, many, f"{many} has several programs; say `program:`, of "),
+        (first, listing, f"{listing} is not a BPF object"),
+        (first, many, f"{many} has several programs; name one with `program:`: "),
         (
             '"name": "first"',
             '"program": "lost", "name": "first"',
-            f"{first} has no program lost; there are xdp: ",
+            f"{first} does not have a program lost; it has xdp: ",
         ),
     ):
         text = described(*PASS).replace(old, new)
@@ -184,7 +188,7 @@ def test_an_object_that_cannot_be_read(chain: Path) -> None:
 def test_chains_run_on_targets_with_bpf_instructions() -> None:
     run = slowpath("chain", "bound", CHAIN, "--target", "agilio-cx-2x40")
     assert run.returncode == 3
-    assert "target agilio-cx-2x40 runs one program, and no chain of several" in run.stderr
+    assert "target agilio-cx-2x40 runs a single program, not a chain of several" in run.stderr
 
 
 def on_devices(**network: Any) -> str:
@@ -230,9 +234,9 @@ def test_a_table_has_a_row_for_each_device(chain: Path) -> None:
 
 
 def test_invalid_networks_are_errors(chain: Path) -> None:
-    assert failure(chain, on_devices(changes=["mac"])).startswith('line 1: "mac" is no field: ')
+    assert failure(chain, on_devices(changes=["mac"])).startswith('line 1: "mac" is not a field: ')
     drops = on_devices().replace("XDP_PASS", "XDP_DROP")
-    assert failure(chain, drops).startswith("line 1: XDP_DROP sends nothing: ")
+    assert failure(chain, drops).startswith("line 1: XDP_DROP does not send packets")
 
 
 def test_a_dispatcher_runs_programs_as_their_objects_say(chain: Path) -> None:

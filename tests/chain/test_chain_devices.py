@@ -95,7 +95,7 @@ def test_a_program_that_no_packet_reaches_has_no_guarantee(chain: Path) -> None:
     chain.write_text(text)
     run = slowpath("chain", "bound", chain, "--format", "json")
     assert run.returncode == 3
-    assert "no packet gets here through the programs in front" in run.stderr
+    assert "earlier programs pass no packets here" in run.stderr
     (_, behind) = json.loads(run.stdout)["results"]
     assert behind["guarantee"] is None
 
@@ -143,14 +143,14 @@ def test_a_card_runs_one_program_and_no_listing(chain: Path) -> None:
     del text["edges"][0]["network"]
     message = failure(chain, json.dumps(text))
     assert message.startswith("line 1: device front: ")
-    assert "target agilio-cx-2x40 runs one program, and no chain of several" in message
+    assert "target agilio-cx-2x40 runs a single program, not a chain of several" in message
     for command in ("facts", "optimize"):
         run = slowpath("chain", command, chain)
         assert (run.returncode, run.stdout) == (3, "")
         assert run.stderr == f"error: {chain}: {message}\n"
     text["programs"][1]["object"] = str(ROOT / "examples/counter_loop.asm")
     message = failure(chain, json.dumps(text))
-    assert message.endswith("counter_loop.asm is no BPF object; chains are of these")
+    assert message.endswith("counter_loop.asm is not a BPF object; a chain consists of BPF objects")
 
 
 def test_facts_and_rewriting_are_about_the_programs_wherever_they_run(chain: Path) -> None:

@@ -23,7 +23,7 @@ def guarantees(*words: str | Path, targets: str) -> dict[tuple[str, str], dict[s
     assert (run.returncode, run.stderr) == (0, "")
     check("chain", run.stdout)
     firewall, balancer = json.loads(run.stdout)["programs"]
-    assert firewall["guarantees"] == []  # it stays as it was
+    assert firewall["guarantees"] == []  # it stays unchanged
     return {(one["target"], one["unit"]): one for one in balancer["guarantees"]}
 
 
@@ -180,7 +180,7 @@ def test_maps_as_given_are_what_guarantees_are_about(name: str, counts: dict[str
         assert (found["before"], found["after"]) == (counts["given"], counts[mode])
         frozen = ", ".join(one["map"] for one in program["frozen"])
         generation = ["generation zero"] if mode == "guard" else []
-        assert found["about"] == [f"maps {frozen} as given", *generation]
+        assert found["about"] == [f"the given content of maps {frozen}", *generation]
 
 
 def test_what_a_program_writes_may_hold_anything(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_packets_as_assumed_are_what_guarantees_are_about(mode: list[str]) -> No
     assert (run.returncode, run.stderr) == (0, "")
     (program,) = json.loads(run.stdout)["programs"]
     found = program["guarantees"][0]
-    assert found["about"] == ["packets as assumed"]
+    assert found["about"] == ["the assumed facts about packets"]
     assert found["exact"]
     assert found["after"] <= found["before"] < most(example) / 3
 

@@ -131,7 +131,7 @@ def test_a_decided_check_that_stays_is_not_struck_out(tmp_path: Path) -> None:
     first, second, *_ = blocks(section(root, "load_balancer"), "before")
     ends = [one.find("summary/span[@class='end']") for one in (first, second)]
     struck = [end is not None and end.find(".//s") is not None for end in ends]
-    still = [end is not None and "but still there" in texts(end) for end in ends]
+    still = [end is not None and "but kept for the verifier" in texts(end) for end in ends]
     # The kernel's verifier needs the check of the length, although all packets pass it.
     assert (struck, still) == ([False, True], [True, False])
 
@@ -159,7 +159,7 @@ def test_programs_as_one_have_graphs_too(tmp_path: Path) -> None:
     names = ("blocklist", "firewall", "counter")
     words = ("--fuse", "--packets", "0")
     report, root = made(tmp_path, "optimize", chain(tmp_path, *names), *words)
-    part = section(root, "All as one")
+    part = section(root, "Fused program")
     fused = report["fused"]
     assert sum(map(size, blocks(part, "before"))) == fused["instructions_fused"]
     assert sum(map(size, blocks(part, "after"))) == fused["instructions_after"]
@@ -277,7 +277,7 @@ def test_reasons_are_the_facts_that_something_rests_on() -> None:
         "byte 14 = 60; bytes 30-31 = 4500 (assumed); bytes 50-51 in {0050, 01bb}"
     )
     assert reasons.of({**plain, "bytes": [71], "maps": ["rules"]}) == (
-        "bytes 60-63 = bytes 70-73 (assumed); map rules as given"
+        "bytes 60-63 = bytes 70-73 (assumed); given content of map rules"
     )
 
 
@@ -285,7 +285,7 @@ def test_what_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     words = ("chain", "optimize", CHAIN, "--packets", "0", "--html")
     run = slowpath(*words, "page.txt", cwd=tmp_path)
     assert (run.returncode, run.stdout) == (2, "")
-    assert "'--html': the file has to end in .html" in run.stderr
+    assert "'--html': the file name must end in .html" in run.stderr
     run = slowpath(*words, "no/such/a.html", cwd=tmp_path)
     assert run.returncode == 3
     assert "no/such/a.html: cannot be written: no such file or directory" in run.stderr
@@ -307,11 +307,11 @@ def test_the_page_says_what_is_relied_on_and_what_is_guaranteed(configured: Made
     part = section(root, "rules")
     text = texts(part)
     assert "Known content of maps" in text
-    assert "Right for as long as map .data.slowpath is zero" in text
-    assert "Both are for packets as assumed; maps blocked, rules as given; generation zero." in text
+    assert "alid while map .data.slowpath is zero" in text
+    assert "Both values assume: the assumed facts about packets; " in text
     rows = [[texts(cell) for cell in row.iter("td")] for row in part.iter("tr")]
     assert ["rules", "3", "relies on it"] in rows
-    assert ["byte 14 = 45, where there are such bytes", "assumed"] in rows
+    assert ["byte 14 = 45, if the packet has these bytes", "assumed"] in rows
     counts = one["guarantees"][0]
     before, after = (f"{counts[when]:.0f}" for when in ("before", "after"))
     assert ["ebpf", "instructions", before, after, "at most, exact"] in rows
@@ -320,7 +320,7 @@ def test_the_page_says_what_is_relied_on_and_what_is_guaranteed(configured: Made
     assert ["agilio-cx-2x40", "bit/s", "unknown", "unknown", "unknown"] in rows
     assert "map blocked is of type lpm_trie" in text
     # The reason for a replaced look-up is the given map content.
-    assert "map rules as given" in text
+    assert "given content of map rules" in text
 
 
 LOOK = """

@@ -118,7 +118,7 @@ def test_indices_have_to_be_in_range(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("nowhere = []", "there is no map of this name"),
+        ("nowhere = []", "unknown map"),
         ("rules = [{ key = 'zz', value = 1 }]", "rules"),
         ("rules = [{ key = 1, value = 1, other = 2 }]", "unknown key `other`"),
         ("rules = [", "maps.toml: line 1: "),
@@ -169,12 +169,12 @@ def test_what_a_chain_establishes_can_be_assumed() -> None:
     ("facts", "why"),
     [
         (["length > 64"], "write `length >= N`"),
-        (["bytes 12-13 = 86d"], "two digits for each byte"),
-        (["byte 12 = 08", "byte 12 = 86"], "no packet is like that"),
-        (["byte 12 = 08", "byte 12 in {86, 88}"], "no packet is like that"),
-        (["byte 12 = 08", "byte 13 = 09", "byte 12 = byte 13"], "no packet is like that"),
-        (["byte 100 = 01", "length <= 60"], "none has a byte 100"),
-        (["byte 65535 = 01"], "is no number from 0 to 65534"),
+        (["bytes 12-13 = 86d"], "two hexadecimal digits for each"),
+        (["byte 12 = 08", "byte 12 = 86"], "contradicts the facts"),
+        (["byte 12 = 08", "byte 12 in {86, 88}"], "contradicts the facts"),
+        (["byte 12 = 08", "byte 13 = 09", "byte 12 = byte 13"], "contradicts the facts"),
+        (["byte 100 = 01", "length <= 60"], "so byte 100 does not exist"),
+        (["byte 65535 = 01"], "is not a number from 0 to 65534"),
     ],
 )
 def test_what_is_no_fact_is_refused(facts: list[str], why: str) -> None:
@@ -256,12 +256,15 @@ def test_what_rests_on_maps_in_front_is_checked_or_said(tmp_path: Path) -> None:
     assert guarded["guard"]["generation"] is None
     assert guarded["guard"]["comparisons"] > 0
     text = slowpath("chain", *words).stdout
-    assert "second: right with any content of maps first:blocked, first:rules: it checks" in text
+    assert (
+        "second: valid with any content of maps first:blocked, first:rules, because it checks "
+        "packets itself" in text
+    )
     trusting = of_chain(*words, "--trust")
     assert trusting["proved"]
     assert trusting["facts_with"] == FIRST
     text = slowpath("chain", *words, "--trust").stdout
-    assert "second: right for as long as maps first:blocked, first:rules stay as given" in text
+    assert "second: valid while maps first:blocked, first:rules keep their given content" in text
 
 
 def test_the_kernel_agrees_behind_frozen_maps(tmp_path: Path) -> None:

@@ -190,7 +190,7 @@ def test_only_what_depends_on_a_program_is_computed_anew(tmp_path: Path) -> None
     shutil.copy(EXAMPLES / "load_balancer.bpf.o", programs["load_balancer"])
     run = slowpath("chain", "plan", file, "--cache-dir", cache)
     results = first["computed"]
-    assert f"load_balancer changed since the last plan: 0 of {results} results computed anew" in (
+    assert f"load_balancer changed since the last plan: 0 of {results} results recomputed" in (
         run.stdout
     )
 
@@ -263,8 +263,7 @@ def test_a_program_that_nothing_reaches_says_why(tmp_path: Path) -> None:
     found = plan(file, None)
     never, fine = found["paths"]
     assert never["never"].startswith(
-        "tor is never reached on path 1: firewall at edge returns XDP_TX for no packet: "
-        "firewall.bpf.c:"
+        "tor is never reached on path 1: firewall at edge never returns XDP_TX: firewall.bpf.c:"
     )
     assert fine["never"] is None
     assert found["unused"] == ["spare"]
@@ -359,4 +358,4 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     file.write_text("")
     run = slowpath("chain", "plan", TOPOLOGY, "--no-cache-dir", "-o", file)
     assert run.returncode == 2
-    assert "is no folder" in run.stderr
+    assert "is not a folder" in run.stderr

@@ -45,7 +45,7 @@ def test_after_a_while_one_line_says_what_goes_on(
     watch.close()
     assert capsys.readouterr().err == (
         "note: chain.yaml: 0 s so far, balancer: proving that it does the same, 12 pairs of paths; "
-        "--deadline ends it after 60 s, Ctrl-C ends it now with what is known by then\n"
+        "time limit 60 s (--deadline), Ctrl-C stops with the results so far\n"
     )
 
 
@@ -70,7 +70,7 @@ def test_what_is_not_known_is_not_said() -> None:
     assert describe_work(StageProgress("", "", 0, "")) == "reading"
     assert describe_work(StageProgress("", "rewriting", 0, "pairs")) == "rewriting"
     assert describe_work(StageProgress("a", "", 7, "")) == "a: reading"
-    nothing = "nothing ends it by itself (--deadline SECONDS does), Ctrl-C ends it now"
+    nothing = "no time limit (set one with --deadline), Ctrl-C stops with the"
     assert ending(None, "--deadline").startswith(nothing)
 
 

@@ -59,7 +59,7 @@ def instructions(file: Path) -> int:
 def test_what_is_left_out_is_told_with_the_facts_and_the_lines_that_establish_them() -> None:
     run = slowpath("chain", "optimize", CHAIN, "--packets", "0")
     lines = run.stdout.splitlines()
-    at = lines.index("load_balancer: what it need not do, and why")
+    at = lines.index("load_balancer: omitted work, by reason")
     rows = [line.split() for line in lines[at + 2 : lines.index("", at)]]
     balancer = program(report("optimize", CHAIN), "load_balancer")
     (types,) = (row for row in rows if row[:2] == ["bytes", "12-13"])
@@ -166,7 +166,7 @@ def test_programs_of_an_interface_become_one(tmp_path: Path) -> None:
     before, now = fused["instructions_before"], fused["instructions_rewritten"]
     as_read: Any = found
     (line,) = fused_lines(as_read, "a.bpf.o")
-    assert f"fused: {before} instructions as the programs were, {now} rewritten, " in line
+    assert f"fused: {before} instructions in the original programs, {now} rewritten, " in line
     shown = slowpath("show", tmp_path / "written.bpf.o", "--format", "json")
     (written,) = json.loads(shown.stdout)["results"]
     (one,) = written["programs"]
@@ -179,7 +179,7 @@ def test_a_program_that_nothing_reaches_says_why(tmp_path: Path) -> None:
     assert not balancer["reached"]
     assert balancer["facts"] == []
     (why,) = balancer["never"]
-    assert why.startswith("load_balancer is never reached: firewall returns XDP_TX for no packet")
+    assert why.startswith("load_balancer is never reached: firewall never returns XDP_TX")
     assert "firewall.bpf.c:" in why
 
 
@@ -187,7 +187,7 @@ def test_one_object_is_a_chain_of_one() -> None:
     found = report("optimize", EXAMPLES / "firewall.bpf.o", "--trust")
     (one,) = found["programs"]
     assert (one["name"], one["program"]) == ("firewall", "firewall")
-    assert one["proved"] or one["remarks"] == ["there is nothing to leave out"]
+    assert one["proved"] or one["remarks"] == ["nothing can be omitted"]
 
 
 def test_the_report_is_a_table(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_the_report_is_a_table(tmp_path: Path) -> None:
     assert run.returncode == 0
     header, firewall, balancer, *_ = run.stdout.splitlines()
     assert header.split()[:4] == ["program", "before", "after", "left"]
-    assert firewall.endswith("as it was")
+    assert firewall.endswith("unchanged")
     assert balancer.endswith(str(tmp_path / "out/load_balancer.bpf.o"))
 
 
@@ -237,8 +237,8 @@ def test_what_the_kernel_does_not_confirm_is_not_written(
     words = ["chain", "optimize", str(CHAIN), "--packets", "100", "-o", str(tmp_path / "out")]
     assert app(words) == 0
     text = capsys.readouterr().out
-    assert "  as it was" in text.splitlines()[2]
-    assert "so it is not written" in text or "it is not written, the kernel refuses it" in text
+    assert "  unchanged" in text.splitlines()[2]
+    assert "not written" in text
     assert not list(tmp_path.rglob("*.o"))
 
 
@@ -247,7 +247,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     file.write_text("")
     run = slowpath("chain", "optimize", CHAIN, "-o", file)
     assert (run.returncode, run.stdout) == (2, "")
-    assert f"{file} is no folder" in run.stderr
+    assert f"{file} is not a folder" in run.stderr
 
 
 def test_no_time_is_said(tmp_path: Path) -> None:

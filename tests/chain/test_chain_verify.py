@@ -67,7 +67,7 @@ def test_programs_are_compared_for_what_gets_to_their_place(chain: Path) -> None
     text = slowpath(
         "chain", "verify", folder / "first.bpf.o", folder / "second.bpf.o", "--chain", chain
     ).stdout
-    assert f"  as behind in {chain}, for packets that get there" in text
+    assert f"  as behind in {chain}, for packets that reach it" in text
 
 
 def test_how_packets_arrive_is_a_condition(chain: Path) -> None:
@@ -84,9 +84,9 @@ def test_a_place_that_is_not_there_is_refused(chain: Path) -> None:
     source = chain.parent / "front.bpf.c"
     run = slowpath("chain", "verify", source, source, "--chain", chain, "--program", "middle")
     assert (run.returncode, run.stdout) == (3, "")
-    assert run.stderr == f"error: {chain}: there is no program middle; it has front, behind\n"
+    assert run.stderr == f"error: {chain}: does not have a program middle; it has front, behind\n"
     text = chain.read_text().replace("XDP_PASS", "XDP_TX")
     chain.write_text(text)
     run = slowpath("chain", "verify", source, source, "--chain", chain)
     assert run.returncode == 3
-    assert "behind is never reached: front returns XDP_TX for no packet" in run.stderr
+    assert "behind is never reached: front never returns XDP_TX" in run.stderr

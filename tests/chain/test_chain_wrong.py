@@ -40,10 +40,10 @@ def line_of(text: str, part: str) -> int:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"", "line 1: there is nothing: a {kind} begins with `schema: 1`"),
+        (b"", "line 1: is empty; a {kind} begins with `schema: 1`"),
         (b"\xff\xfe", "is not UTF-8 text (byte 0)"),
         (b"[" * 100_000, "line 1: "),
-        (b"schema: 1\nschema: 1\n", "line 2: `schema` is there twice"),
+        (b"schema: 1\nschema: 1\n", "line 2: `schema` is defined twice"),
         (
             b"schema: 1\nprograms: &a ["
             + b"{name: a, object: "
@@ -66,18 +66,23 @@ def test_invalid_files_are_errors(kind: str, content: bytes, expected: str, tmp_
     ("kind", "old", "new", "expected"),
     [
         ("chain", "[XDP_PASS]", "XDP_PASS", "a list is expected here: `[one, another]`"),
-        ("chain", "[XDP_PASS]", "[XDP_PAS]", '"XDP_PAS" is no action: XDP_ABORTED, '),
+        ("chain", "[XDP_PASS]", "[XDP_PAS]", '"XDP_PAS" is not an action: XDP_ABORTED, '),
         ("chain", "schema: 1", "schema: 9", "schema 9: known is 1"),
         ("chain", "schema: 1", "schema: -1", "a number from 0 to 4294967295 is expected here"),
         ("topology", "share: 60", "share: most", "a number is expected here"),
-        ("topology", "share: 60", "share: .nan", "share NaN: a path has a part of the traffic"),
+        ("topology", "share: 60", "share: .nan", "share NaN: must be a finite number above 0"),
         ("topology", "[ttl, ethernet_addresses]", "[ttl], bytes: [[0, 65536]]", "a number from 0 "),
-        ("topology", "[ttl, ethernet_addresses]", "[ttl], bytes: [[9, 9]]", "[9, 9] are no bytes"),
+        (
+            "topology",
+            "[ttl, ethernet_addresses]",
+            "[ttl], bytes: [[9, 9]]",
+            "[9, 9] is not a range of bytes",
+        ),
         (
             "topology",
             "program: firewall",
             "program: wall",
-            'there is no program "wall"; there are ',
+            'unknown program "wall"; known are ',
         ),
     ],
 )
@@ -93,7 +98,7 @@ def test_errors_name_the_line(kind: str, old: str, new: str, expected: str, tmp_
 )
 def test_one_kind_is_told_from_the_other(kind: str, other: str, key: str, tmp_path: Path) -> None:
     text = described(other)
-    expected = f"line {line_of(text, f'{key}:')}: `{key}` is of a {other}, for "
+    expected = f"line {line_of(text, f'{key}:')}: `{key}` belongs to a {other}, for "
     assert message(kind, tmp_path, text.encode()).startswith(expected)
 
 
@@ -104,7 +109,7 @@ def test_no_program_is_named_by_its_line(kind: str, tmp_path: Path) -> None:
     file = tmp_path / "file.o"
     other = text.replace(str(EXAMPLES / "firewall.bpf.o"), str(file))
     file.write_bytes(b"")
-    none = f"line {number}: firewall: {file} is no BPF object; chains are of these"
+    none = f"line {number}: firewall: {file} is not a BPF object; a chain consists of BPF objects"
     assert message(kind, tmp_path, other.encode()) == none
     file.write_bytes((EXAMPLES / "firewall.bpf.o").read_bytes()[:700])
     assert message(kind, tmp_path, other.encode()).startswith(f"error: {file}: damaged ELF file: ")
@@ -112,7 +117,9 @@ def test_no_program_is_named_by_its_line(kind: str, tmp_path: Path) -> None:
     if kind == "chain":
         lost = text.replace("- name: firewall", "- program: lost\n    name: firewall")
         number += 1
-    expected = f"line {number}: firewall: {EXAMPLES / 'firewall.bpf.o'} has no program lost; "
+    expected = (
+        f"line {number}: firewall: {EXAMPLES / 'firewall.bpf.o'} does not have a program lost; "
+    )
     assert message(kind, tmp_path, lost.encode()).startswith(expected)
 
 
@@ -120,7 +127,7 @@ def test_no_program_is_named_by_its_line(kind: str, tmp_path: Path) -> None:
 def test_nul_bytes_in_file_names_are_errors(kind: str, tmp_path: Path) -> None:
     text = described(kind).replace(str(EXAMPLES / "firewall.bpf.o"), '"a\\0b.o"')
     found = message(kind, tmp_path, text.encode())
-    assert found.endswith("a\\x00b.o: no file has a NUL byte in its name")
+    assert found.endswith("a\\x00b.o: a file name cannot contain a NUL byte")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +135,7 @@ def test_nul_bytes_in_file_names_are_errors(kind: str, tmp_path: Path) -> None:
     [
         (b"\xff", "is not UTF-8 text (byte 0)"),
         (b"a = " + b"[" * 100_000, "line 1: neither TOML nor JSON: "),
-        (b"nothing = []\n", "map nothing: there is no map of this name; the object has "),
+        (b"nothing = []\n", "map nothing: unknown map; the object has "),
     ],
     ids=["bytes", "deep", "unknown"],
 )
@@ -157,4 +164,4 @@ def test_flags_are_for_c_sources_that_a_description_names(command: str, tmp_path
     assert "called_so" in run.stdout or command in {"bound", "plan"}
     file.write_text(described(kind))
     line = failure("chain", command, file, "--cflags", flags, *more)
-    assert line.endswith("no program is C source (*.c), nothing is compiled with --cflags")
+    assert line.endswith("no program is a C source (*.c), so --cflags has no effect")

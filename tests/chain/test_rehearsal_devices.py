@@ -128,7 +128,7 @@ def test_a_program_for_any_device_is_tried_on_devices(chain: Path, tmp_path: Pat
     assert all(on["shortest"] == 60 and 500 < on["longest"] <= 1000 for on in (native, generic))
     run = slowpath("chain", "optimize", chain, "--trust", "--packets", "500")
     (line,) = [line for line in run.stdout.splitlines() if "on veth" in line]
-    assert line.startswith("trailer: on veth, the same with 500 native frames of ")
+    assert line.startswith("trailer: on veth, same results for 500 native frames of ")
     assert " bytes and 500 generic frames of " in line
     again = rehearsed(chain, (tmp_path / "out/trailer.bpf.o").read_bytes())
     assert again["difference"] is None
@@ -155,10 +155,12 @@ def test_without_namespaces_test_runs_go_on(chain: Path) -> None:
     run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert run.returncode == 0, run.stderr
     lines = run.stdout.splitlines()
-    assert "trailer: in the kernel, the same with " in run.stdout
+    assert "trailer: in the kernel, same results for " in run.stdout
     for mode in ("native", "generic"):
         (line,) = [line for line in lines if line.startswith(f"trailer: on veth ({mode})")]
-        assert "not tried: the kernel makes no network namespace for us" in line
+        assert "not tested: the kernel does not create a network namespace for us" in line
         assert "CAP_SYS_ADMIN" in line
-    assert any("nothing is timed: the kernel makes no network namespace" in line for line in lines)
+    assert any(
+        "not timed: the kernel does not create a network namespace" in line for line in lines
+    )
     compared("kernel", 2, "answers to processes without privileges")

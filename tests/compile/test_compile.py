@@ -117,10 +117,10 @@ def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((EXAMPLE, "--target", "ebpf"), ("nothing to compile", "agilio-cx-2x40")),
+        ((EXAMPLE, "--target", "ebpf"), ("without compilation", "agilio-cx-2x40")),
         ((EXAMPLE, "--target", "unheard-of"), ("not a target",)),
         ((EXAMPLE, "--map-abi", "unheard-of"), ("array-pointer",)),
-        ((EXAMPLE, "-o", EXAMPLE), ("would be overwritten",)),
+        ((EXAMPLE, "-o", EXAMPLE), ("would overwrite",)),
         ((EXAMPLE, "--source", "--format", "json"), ("--source",)),
         ((EXAMPLE, "--verify", "--deadline", "-1"), ("--deadline",)),
         ((EXAMPLE, "-n", "unheard-of"), ("no program matches", "count_min")),
@@ -222,7 +222,7 @@ def test_counterexample() -> None:
     assert "Ethernet" in lines[1]
     assert "the kernel returns XDP_PASS" in lines
     assert "the card returns XDP_DROP" in lines
-    assert "  map content, all else is 0: element 1, offset 4: 0x06" in lines
+    assert "  map content; other bytes are 0: element 1, offset 4: 0x06" in lines
     assert lines[-1] == "  map content that changed: element 1, offset 4: 0x07"
     assert judge(found) is ExitCode.FAILED
 
@@ -240,7 +240,7 @@ def test_a_fault_of_the_compiler() -> None:
     assert fault.startswith(f"note: {FAULTY}: ")
     assert "./shift.bpf.c:" in fault
     assert fault.endswith(": a left shift by 0 bits yields another value on the card")
-    assert verdict == "differs: the card does something else than the kernel with this packet"
+    assert verdict == "differs: card and kernel treat this packet differently"
     assert packet[0].startswith("  0000  ")
     returned = {kernel.split()[-1], card.split()[-1]}
     assert returned == {"XDP_TX", "XDP_DROP"}

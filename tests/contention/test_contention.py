@@ -217,7 +217,7 @@ def test_run_to_completion_adds_times(tables: Tables) -> None:
         (["predict", "--memory-table", "MEMORY"], "--query"),
         (["predict", "MODEL", "--memory-table", "MEMORY"], "--memory-table"),
         (["predict", "MODEL"], "either --query or --traffic"),
-        (["predict", "MODEL", "--traffic", "flows=3"], "flows and size are needed"),
+        (["predict", "MODEL", "--traffic", "flows=3"], "flows and size are required"),
         (["predict", "MODEL", "--traffic", "flows=3,size=64"], "mtbr is needed"),
         (["predict", "MODEL", "--query", "QUERY", "--with", "MODEL"], "--with"),
         (["predict", "MODEL", "--query", "QUERY", "--recipe", "ridge"], "--recipe"),
@@ -245,12 +245,15 @@ def test_wrong_options(tables: Tables, words: list[str], message: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["train", "REGEX"], "no table has a column 'throughput' beside competitors"),
+        (["train", "REGEX"], "no table has a column 'throughput' with competitors"),
         (["train", "MEMORY", "REGEX", "REGEX2"], "second table of the same kind"),
         (["train", "missing.csv"], "no such file"),
         (["predict", "missing.json", "--query", "QUERY"], "no such file"),
         (["predict", "QUERY", "--query", "QUERY"], "is not JSON"),
-        (["predict", "--memory-table", "REGEX", "--query", "QUERY"], "no column 'throughput'"),
+        (
+            ["predict", "--memory-table", "REGEX", "--query", "QUERY"],
+            "lacks the column 'throughput'",
+        ),
         (
             [
                 "predict",
@@ -261,9 +264,12 @@ def test_wrong_options(tables: Tables, words: list[str], message: str) -> None:
                 "--query",
                 "QUERY",
             ],
-            "no column 'inverse_throughput'",
+            "lacks the column 'inverse_throughput'",
         ),
-        (["predict", "--memory-table", "MEMORY", "--query", "REGEX"], "no column 'flow_count'"),
+        (
+            ["predict", "--memory-table", "MEMORY", "--query", "REGEX"],
+            "lacks the column 'flow_count'",
+        ),
         (["train", "MEMORY", "--recipe", "ridge-pressure", "-o", "/nowhere/m.json"], "be written"),
     ],
 )
@@ -281,11 +287,11 @@ def test_wrong_files(tables: Tables, words: list[str], message: str) -> None:
     ("text", "message"),
     [
         ("flows=1,size=64,flows=2", "flows is given twice"),
-        ("flows=0,size=64", "flows: '0' is no number from 1 to"),
-        ("flows=nan,size=64", "flows: 'nan' is no number"),
-        ("flows=many,size=64", "flows: 'many' is no number"),
-        ("speed=3", "'speed=3' is none of"),
-        ("flows", "'flows' is none of"),
+        ("flows=0,size=64", "flows: '0' is not a number from 1 to"),
+        ("flows=nan,size=64", "flows: 'nan' is not a number"),
+        ("flows=many,size=64", "flows: 'many' is not a number"),
+        ("speed=3", "'speed=3' is not traffic"),
+        ("flows", "'flows' is not traffic"),
     ],
 )
 def test_traffic_that_is_none(text: str, message: str) -> None:
@@ -329,17 +335,17 @@ def change(document: Any, path: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        ("recipe", "oracle", "has a recipe 'oracle', which is not known here"),
+        ("recipe", "oracle", "has an unknown recipe 'oracle'"),
         ("version", 2, "is a model of version 2"),
         ("queues", 0, "queues: 0 is not between 1 and 4,096"),
         ("memory", None, "lacks 'memory'"),
         ("memory.columns.ipc", [1.0], "memory.columns.ipc has 1 values of 30 rows"),
         ("memory.columns.ipc", None, "memory lacks column ipc"),
-        ("memory.columns.throughput", [0.0] * 30, "row m0, column throughput: is zero"),
+        ("memory.columns.throughput", [0.0] * 30, "row m0, column throughput: must not be zero"),
         ("memory.columns.irt", [-1.0] * 30, "memory, row m0, column irt: -1 is negative"),
-        ("memory.columns.wss_mb", [3.0] * 30, "predicts otherwise than when it was trained"),
-        ("checks.1.throughput", 1.0, "predicts otherwise than when it was trained: row m7"),
-        ("checks.1.row", 99, "checks name row 99"),
+        ("memory.columns.wss_mb", [3.0] * 30, "predicts other values than after training"),
+        ("checks.1.throughput", 1.0, "predicts other values than after training: row m7"),
+        ("checks.1.row", 99, "checks: row 99"),
         ("pattern", "quantum", "pattern: should be pipeline or run-to-completion"),
         ("accelerator.columns.mtbr", None, "accelerator lacks column mtbr"),
     ],

@@ -182,7 +182,7 @@ def test_request_times_depend_on_sizes_where_these_were_measured() -> None:
 
 def test_sizes_that_do_not_vary_with_match_ratios_are_refused() -> None:
     few = profile([100, 500, 900], [1e-6, 2e-6, 3e-6])
-    with pytest.raises(InputError, match="two match ratios of each of two sizes"):
+    with pytest.raises(InputError, match="two match ratios for each of two sizes"):
         fit_request_time(few._replace(size=np.array([500.0, 1000.0, 1500.0])))
     # A single size does not vary.
     found = fit_request_time(few._replace(size=np.full(3, 1500.0)))

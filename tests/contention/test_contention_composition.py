@@ -87,7 +87,7 @@ def test_slomo_extrapolates_by_the_solo_throughput() -> None:
     slomo = fit_slomo(here, solo=1000.0)
     predicted = slomo.predict(here.columns)
     assert slomo.predict(here.columns, np.full(30, 800.0)) == pytest.approx(0.8 * predicted)
-    with pytest.raises(ValueError, match="is not known"):
+    with pytest.raises(ValueError, match="is unknown"):
         fit_slomo(here).predict(here.columns, np.full(30, 800.0))
 
 

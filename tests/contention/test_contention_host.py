@@ -136,7 +136,7 @@ def test_rates_are_by_neighbouring_blocks() -> None:
 
 def test_threads_that_were_never_there_are_an_error() -> None:
     nothing = itertools.repeat(reading(0))
-    with pytest.raises(UnavailableError, match="other programs have the CPUs"):
+    with pytest.raises(UnavailableError, match="other programs occupy the CPUs, so"):
         measure_interleaved(Bench(nothing, itertools.repeat(reading(1))), Timing(2, 2.0, 0.5))
 
 
@@ -390,14 +390,23 @@ def test_examples_are_valid(example: Path) -> None:
 
 WRONG = {
     "schema: 1": ("schema: 2", "t.yaml:2: schema: 2 is not between 1 and 1"),
-    "name: tiny": ("name: Tiny NF", "t.yaml:3: name: 'Tiny NF' is no name"),
-    "stages: [nat]": ("stages: [nat, dpi]", "t.yaml:4: function.stages[2]: 'dpi' is none of"),
-    "accelerator: regex, p": ("p", "t.yaml:5: traffic.mtbr: nothing looks at payloads without"),
-    "pattern: run-to-completion": ("pattern: both", "t.yaml:4: function.pattern: 'both' is none"),
-    "flow_count: [100, 1000]": ("flow_count: [9, 1]", "traffic.flow_count: is no range; write"),
+    "name: tiny": ("name: Tiny NF", "t.yaml:3: name: 'Tiny NF' is not a name"),
+    "stages: [nat]": ("stages: [nat, dpi]", "t.yaml:4: function.stages[2]: 'dpi' is not one of"),
+    "accelerator: regex, p": (
+        "p",
+        "t.yaml:5: traffic.mtbr: needs an `accelerator`, which searches payloads",
+    ),
+    "pattern: run-to-completion": (
+        "pattern: both",
+        "t.yaml:4: function.pattern: 'both' is not one",
+    ),
+    "flow_count: [100, 1000]": ("flow_count: [9, 1]", "traffic.flow_count: is not a range; write"),
     "packet_size_bytes: [128": ("packet_size_bytes: [12", "packet_size_bytes[1]: 12 is not betw"),
-    "working_set_bytes": ("wss_mb", "t.yaml:7: competitors.memory.wss_mb: is not known here"),
-    "repetitions: 2": ("repetitions: -2", "t.yaml:9: effort.repetitions: '-2' is no whole number"),
+    "working_set_bytes": ("wss_mb", "t.yaml:7: competitors.memory.wss_mb: is unknown"),
+    "repetitions: 2": (
+        "repetitions: -2",
+        "t.yaml:9: effort.repetitions: '-2' is not a whole number",
+    ),
 }
 
 
@@ -414,10 +423,10 @@ def test_errors_name_file_line_and_key(right: str) -> None:
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ("{pattern: pipeline, stages: [nat]}", "a pipeline has an `accelerator`"),
-        ("{pattern: pipeline, accelerator: regex}", "a pipeline has `stages`"),
-        ("{pattern: run-to-completion}", "it does nothing"),
-        ("{pattern: run-to-completion, stages: [{router: {}, acl: {}}]}", "is none of flow-st"),
+        ("{pattern: pipeline, stages: [nat]}", "a pipeline needs an `accelerator`"),
+        ("{pattern: pipeline, accelerator: regex}", "a pipeline needs `stages`"),
+        ("{pattern: run-to-completion}", "needs `stages` or an `accelerator`"),
+        ("{pattern: run-to-completion, stages: [{router: {}, acl: {}}]}", "must be one of flow-st"),
     ],
 )
 def test_functions_that_make_no_sense(parts: str, message: str) -> None:
@@ -443,18 +452,18 @@ effort: {{mixes: 5, pairs: 1, block_ms: 5, warm_ms: 0, repetitions: 2}}
         (
             "bpf.o}",
             "bpf.o, program: other}",
-            "function.xdp.program: .* has no program other; there",
+            "function.xdp.program: .* does not have a program other; it",
         ),
-        ("examples/count_min.4.bpf.o", "examples/two_protocols.asm", "is no BPF object"),
-        ("bpf.o}", "bpf.o, destination: 10.0.0}", "'10.0.0' is no IPv4 address, such as"),
+        ("examples/count_min.4.bpf.o", "examples/two_protocols.asm", "is not a BPF object"),
+        ("bpf.o}", "bpf.o, destination: 10.0.0}", "'10.0.0' is not an IPv4 address such as"),
         ("bpf.o}", "bpf.o, destination_port: 65536}", "65536 is not between 0 and 65,535"),
-        ("bpf.o}}", "bpf.o}, stages: [nat]}", "function.stages: is not known here; there are xdp"),
+        ("bpf.o}}", "bpf.o}, stages: [nat]}", "function.stages: is unknown; known are xdp"),
         (
             "1500]}",
             "9000]}",
             "t.yaml:4: traffic.packet_size_bytes.2.: 9000 is not between 64 and 3,500",
         ),
-        ("1500]}", "1500], mtbr: 100}", "nothing looks at payloads without an `accelerator`"),
+        ("1500]}", "1500], mtbr: 100}", "needs an `accelerator`, which searches payloads"),
     ],
 )
 def test_programs_that_make_no_sense(right: str, wrong: str, message: str) -> None:
@@ -594,7 +603,7 @@ def test_plans_that_ask_are_profiled(tmp_path: Path, profiled: Run, plan: str) -
     Draft202012Validator(schema("profile")).validate(record)
     assert (record["mixes"], record["wanted"], record["plan"]["name"]) == (9, 9, plan)
     assert (record["plan"]["relevant"] is None) == (plan == "active")
-    assert ("Throughput alone depends on" in output) == (plan == "adaptive")
+    assert ("Solo throughput depends on" in output) == (plan == "adaptive")
     unused = len(record["plan"]["unused"])
     assert len(read_memory([str(folder / "memory.csv")]).rows) == 2 * (9 - unused)
 
@@ -614,14 +623,14 @@ def test_too_few_cpus_are_an_error_that_says_what_it_takes(tmp_path: Path) -> No
     file.write_text(TINY.read_text() + f"cpus: [{cpu}]\n")
     run = slowpath("contention", "profile", str(file), "-o", str(tmp_path / "p"))
     assert run.returncode == 3
-    message = f"a function beside a competitor takes 2 CPUs; there are 1: {cpu}"
+    message = f"a function beside a competitor needs 2 CPUs; this process may use 1: {cpu}"
     assert run.stderr == f"error: this machine: {message}\n"
     file.write_text(TINY.read_text() + "cpus: [0, 60000]\n")
     run = slowpath("contention", "profile", str(file), "-o", str(tmp_path / "p"))
-    assert "CPU 60000 is none of those that this process may use" in run.stderr
+    assert "CPU 60000 is not among the CPUs that this process may use" in run.stderr
 
 
 def test_a_folder_without_tables_is_an_error(tmp_path: Path) -> None:
     run = slowpath("contention", "train", str(tmp_path))
     assert run.returncode == 3
-    assert f"has none of the tables of a profile: {', '.join(TABLES)}" in run.stderr
+    assert f"lacks the tables of a profile: {', '.join(TABLES)}" in run.stderr

@@ -178,7 +178,7 @@ def test_slomo_is_told_the_throughput_alone() -> None:
 def test_slomo_has_to_know_where_it_extrapolates_from() -> None:
     with pytest.raises(InputError) as wrong:
         predict_by("slomo", PIPELINE, query(PIPELINE)._replace(alone=np.full(6, 450.0)), 0.9)
-    assert wrong.value.reason.startswith("has no row without competitors")
+    assert wrong.value.reason.startswith("lacks a row without competitors")
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -266,11 +266,11 @@ def test_the_throughput_alone_is_an_option_under_traffic(method: str) -> None:
     ("words", "option", "message"),
     [
         ("nf.json --query query.csv --method slomos", "--method", "'slomos'"),
-        ("nf.json --query query.csv --method sum --alone 3", "--alone", "a query has a column"),
+        ("nf.json --query query.csv --method sum --alone 3", "--alone", "add a column"),
         (
             "--memory-table memory.csv --query query.csv --method slomo --recipe slomo",
             "--recipe",
-            "SLOMO has a memory model of its own",
+            "SLOMO has its own memory model",
         ),
         (f"nf.json {TRAFFIC} --method sum --alone 0", "--alone", "0 is not in the range"),
         (f"nf.json {TRAFFIC} --method sum --alone x", "--alone", "'x'"),
@@ -285,7 +285,7 @@ def test_contradicting_options(words: str, option: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("-800", "column alone: -800 is negative"), ("", "column alone: there is no value")],
+    [("-800", "column alone: -800 is negative"), ("", "column alone: is empty")],
 )
 def test_a_wrong_throughput_alone(folder: Path, text: str, message: str) -> None:
     scaled = (folder / "told.csv").read_text().replace(",800", f",{text}", 1)
@@ -296,20 +296,20 @@ def test_a_wrong_throughput_alone(folder: Path, text: str, message: str) -> None
 
 def test_what_speaks_against_a_throughput_alone_is_a_warning(folder: Path) -> None:
     words = f"predict nf.json {TRAFFIC} --alone"
-    assert "another unit, or another machine?" in run_command(f"{words} 812000")[2]
+    assert "another one" in run_command(f"{words} 812000")[2]
     assert "warning:" not in run_command(f"{words} 800")[2]
     tables = "predict --memory-table busy.csv --query told.csv --recipe ridge-pressure"
-    assert "no row without competitors" in run_command(tables)[2]
+    assert "rows without competitors, so" in run_command(tables)[2]
     assert "another unit" not in run_command(tables)[2]
     scaled = (folder / "told.csv").read_text().replace(",800", ",800000")
     (folder / "told.csv").write_text(scaled)
     for method in ("slowpath", "sum"):
         both = run_command(f"{tables} --method {method}")[2]
-        assert "no row without competitors" in both
-        assert "another unit, or another machine?" in both
+        assert "rows without competitors, so" in both
+        assert "another one" in both
 
 
 @pytest.mark.usefixtures("folder")
 def test_slomo_needs_rows_without_competitors_for_a_throughput_alone() -> None:
     message = error_of("predict --memory-table busy.csv --query told.csv --method slomo", 3)
-    assert message.startswith("error: busy.csv: has no row without competitors")
+    assert message.startswith("error: busy.csv: lacks a row without competitors")

@@ -97,7 +97,7 @@ def test_a_page_has_the_table_and_every_row(memory: Path, tmp_path: Path) -> Non
     assert run.returncode == 0, run.stderr
     (one,) = json.loads(run.stdout)["results"]
     root = parsed(page.read_text())
-    assert "$nf on nic: predicted against measured" in texts(root)
+    assert "$nf: predicted and measured throughput" in texts(root)
     assert f"{100 * one['errors']['mape']:.2f} %" in texts(root)
     says = [title.text or "" for title in root.iter("title")]
     for row in one["predictions"]:

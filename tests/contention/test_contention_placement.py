@@ -298,19 +298,23 @@ def test_a_fleet_is_what_its_file_says(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("cores: 8", "cores: 0", "fleet.yaml:1: nics.cores: '0' is no number from 1 to"),
-        ("cores: 8", "cores: 8.5", "8.5 is no whole number"),
-        ("cores: 8", "cores: 3", "fleet.yaml:4: functions.ids: takes 4 cores, and a NIC has 3"),
-        ("cores: 8}", "cores: 8, colour: red}", "nics.colour: is not known here"),
+        ("cores: 8", "cores: 0", "fleet.yaml:1: nics.cores: '0' is not a number from 1 to"),
+        ("cores: 8", "cores: 8.5", "8.5 is not a whole number"),
+        ("cores: 8", "cores: 3", "fleet.yaml:4: functions.ids: needs 4 cores, but a NIC has 3"),
+        ("cores: 8}", "cores: 8, colour: red}", "nics.colour: is unknown"),
         ("device: example", "device: another", "nat.model.json is of device 'example'; the NICs"),
-        ("flows: 16000", "flows: -1", "functions.nat.traffic.flows: '-1' is no number from 1 to"),
+        (
+            "flows: 16000",
+            "flows: -1",
+            "functions.nat.traffic.flows: '-1' is not a number from 1 to",
+        ),
         ("model: nat.model.json, ", "", "fleet.yaml:3: functions.nat: lacks model"),
         ("nat.model.json", "none.json", "functions.nat.model: none.json: no such file"),
         ("nat.model.json", "fleet.yaml", "functions.nat.model: fleet.yaml: is not JSON"),
         (", mtbr: 9", "", "functions.ids.traffic: lacks mtbr: ids.model.json uses an accelerator"),
-        ("sla: 0.9", "sla: 1.1", "functions.nat.sla: '1.1' is no number from"),
-        ("[.8, 1]", "[1, 1]", "functions.ids.sla: has a share twice"),
-        ("  nat:", "  na+t:", "functions.na+t: is no name"),
+        ("sla: 0.9", "sla: 1.1", "functions.nat.sla: '1.1' is not a number from"),
+        ("[.8, 1]", "[1, 1]", "functions.ids.sla: lists a share twice"),
+        ("  nat:", "  na+t:", "functions.na+t: is not a name"),
     ],
 )
 def test_fleets_that_cannot_be(folder: Path, old: str, new: str, message: str) -> None:
@@ -324,7 +328,7 @@ def test_fleets_that_cannot_be(folder: Path, old: str, new: str, message: str) -
 def test_a_function_that_says_nothing_of_itself_is_named(folder: Path) -> None:
     file = folder / "ids.model.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"contention": None}))
-    with pytest.raises(InputError, match="does not say what it does to others"):
+    with pytest.raises(InputError, match="lacks the contention that the function causes"):
         read_fleet(str(folder / "fleet.yaml"))
 
 
@@ -332,12 +336,12 @@ def test_a_function_that_says_nothing_of_itself_is_named(folder: Path) -> None:
     ("text", "message"),
     [
         ("function\n", "has no rows"),
-        ("name\nnat\n", "has no column 'function'; it has name"),
-        ("function\nnat\nnaat\n", "line 3, column function: 'naat' is no function of"),
-        ("function\nnat\nids\n", "has no column 'sla'"),
+        ("name\nnat\n", "lacks the column 'function'; it has name"),
+        ("function\nnat\nnaat\n", "line 3, column function: 'naat' is not a function of"),
+        ("function\nnat\nids\n", "lacks the column 'sla'"),
         ("function,sla\nnat,0.9\nids,-0.9\n", "line 3, column sla: -0.9 is negative"),
-        ("function,sla\nnat,90\n", "line 2, column sla: 90 is more than 1"),
-        ("function,sla\nnat,\n", "line 2, column sla: there is no value"),
+        ("function,sla\nnat,90\n", "line 2, column sla: 90 is above 1"),
+        ("function,sla\nnat,\n", "line 2, column sla: is empty"),
     ],
 )
 def test_arrivals_that_cannot_be(folder: Path, text: str, message: str) -> None:
@@ -362,16 +366,16 @@ def test_measured_mixes_are_shares_of_themselves_alone(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("nat,nat,1000\n", "", "has no row for 'nat' by itself"),
-        ("ids+nat,ids,400\n", "", "mix nat+ids: there is no row for 'ids'"),
-        ("ids+nat,ids,400", "ids+acl,ids,400", "line 5, column mix: 'acl' is no function of"),
-        ("ids+nat,ids,400", "ids+nat,nat,4", "line 5, column function: there is a row for the"),
+        ("nat,nat,1000\n", "", "lacks a row for 'nat' alone"),
+        ("ids+nat,ids,400\n", "", "mix nat+ids: lacks a row for 'ids'"),
+        ("ids+nat,ids,400", "ids+acl,ids,400", "line 5, column mix: 'acl' is not a function of"),
+        ("ids+nat,ids,400", "ids+nat,nat,4", "line 5, column function: repeats a row for"),
         ("nat,nat,1000", "nat,ids,1000", "line 2, column function: 'ids' is not in the mix"),
         ("1000", "-1", "line 2, column throughput: -1 is negative"),
         ("mix,", "# device: other\nmix,", "line 1, device: is 'other'; the NICs are 'example'"),
         ("mix,", "# unit throughput: Gbit/s\nmix,", "line 1, unit throughput: is 'Gbit/s'; models"),
-        ("mix,", "mixed,", "has no column 'mix'"),
-        ("throughput", "rate", "has no column 'throughput'"),
+        ("mix,", "mixed,", "lacks the column 'mix'"),
+        ("throughput", "rate", "lacks the column 'throughput'"),
     ],
 )
 def test_measured_mixes_that_cannot_be(folder: Path, old: str, new: str, message: str) -> None:
@@ -399,7 +403,7 @@ def test_formats_say_the_same() -> None:
     assert [float(row["kept"]) for row in rows] == [one["kept"] for one in outcome["placed"]]
     text = slowpath(*WORDS).stdout
     assert f"contention-aware  {outcome['nics']:>4}" in text
-    assert "judged by the models that placed" in text
+    assert "The models that place functions also judge promises" in text
 
 
 def test_measured_mixes_judge(folder: Path) -> None:
@@ -417,7 +421,7 @@ def test_measured_mixes_judge(folder: Path) -> None:
     [
         ([], "either --arrivals or --sequences"),
         (["--arrivals", "a.csv", "--sequences", "3"], "either --arrivals or --sequences"),
-        (["--arrivals", "a.csv", "--length", "3"], "'--length': is of random sequences"),
+        (["--arrivals", "a.csv", "--length", "3"], "'--length': concerns random sequences"),
         (["--sequences", "3", "--policy", "magic"], "--policy"),
         (["--sequences", "3", "--jobs", "2", "--scheduler", "tcp://x:1"], "--jobs"),
     ],
@@ -435,7 +439,7 @@ def test_wrong_files_are_one_line_and_exit_code_three(folder: Path) -> None:
     assert (run.returncode, run.stdout) == (3, "")
     (line,) = run.stderr.splitlines()
     assert line.endswith(
-        f"line 2, column function: 'naat' is no function of {folder / 'fleet.yaml'}: nat, ids"
+        f"line 2, column function: 'naat' is not a function of {folder / 'fleet.yaml'}: nat, ids"
     )
 
 

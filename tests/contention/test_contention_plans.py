@@ -408,9 +408,12 @@ def test_rows_are_used_where_random_ones_follow() -> None:
 @pytest.mark.parametrize(
     ("effort", "message"),
     [
-        ("plan: best", "t.yaml:9: effort.plan: 'best' is none of random, grid, adaptive, active"),
+        (
+            "plan: best",
+            "t.yaml:9: effort.plan: 'best' is not one of random, grid, adaptive, active",
+        ),
         ("mixes: 0", "t.yaml:9: effort.mixes: 0 is not between 1 and 100,000"),
-        ("mixes: -4", "t.yaml:9: effort.mixes: '-4' is no whole number"),
+        ("mixes: -4", "t.yaml:9: effort.mixes: '-4' is not a whole number"),
     ],
 )
 def test_efforts_that_make_no_sense(effort: str, message: str) -> None:
@@ -427,7 +430,7 @@ def no_memory(effort: str) -> str:
 
 @pytest.mark.parametrize("plan", ["adaptive", "active"])
 def test_plans_without_anything_to_choose(plan: str, tmp_path: Path) -> None:
-    message = f"{plan} is about competitors for memory, of which the description has none"
+    message = f"{plan} needs competitors for memory in the description"
     with pytest.raises(InputError) as problem:
         read_setup("t.yaml", no_memory(f"plan: {plan}"))
     assert str(problem.value) == f"t.yaml:8: effort.plan: {message}"

@@ -183,9 +183,7 @@ def test_models_of_profiles_wait_as_they_did(
     code, text, _ = run_command(f"train p {FAST} -o nf.json")
     assert code == 0
     check_golden(GOLDEN / "contention/train-waits.txt", text)
-    assert (
-        "a whole round of the others' requests" in run_command(f"train q {FAST} -o rounds.json")[1]
-    )
+    assert "a full round of the requests" in run_command(f"train q {FAST} -o rounds.json")[1]
     document = json.loads((tmp_path / "nf.json").read_text())
     assert len(document["co_runs"]["rows"]) == 12
     assert json.loads((tmp_path / "rounds.json").read_text())["co_runs"] is None
@@ -203,7 +201,7 @@ def test_profiles_that_do_not_tell_how_long(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_folder(tmp_path / "p", [*rows(SHARE, kept), *mixes(COMPLETION)], COMPLETION)
-    assert "a whole round of the others' requests" in run_command(f"train p {FAST}")[1]
+    assert "a full round of the requests" in run_command(f"train p {FAST}")[1]
 
 
 def test_only_mixes_without_anybody_else_tell_of_waits(

@@ -99,11 +99,11 @@ CELLS: dict[str, tuple[str, str]] = {
     "not a number": ("nan", "'nan' is not a finite number"),
     "infinite": ("-inf", "'-inf' is not a finite number"),
     "too large for a number": ("1e999", "'1e999' is not a finite number"),
-    "in another unit": ("1e300", "1e+300 is more than"),
+    "in another unit": ("1e300", "1e+300 is above"),
     "text": ("fast", "'fast' is not a finite number"),
     "with a comma": ("1,5", "'1,5' is not a finite number"),
     "hexadecimal": ("0x10", "'0x10' is not a finite number"),
-    "empty": ("", "there is no value; fill it in or remove the row"),
+    "empty": ("", "is empty; fill it in or remove the row"),
 }
 
 
@@ -140,13 +140,13 @@ def test_columns(folder: Path, name: str) -> None:
     written(path, without, read.column)
     message = error_of(read.words, 3)
     assert message.startswith(f"error: {read.file}: ")
-    assert "has no column" in message
+    assert "lacks the column" in message or "needs a column" in message
     assert f"'{read.column}'" in message
-    assert "; it has " in message or "say with each arrival" in message
+    assert "; it has " in message or "so each arrival must name one" in message
     path.write_bytes(original)
     written(path, named(read.column.upper()), read.column)
     message = error_of(read.words, 3)
-    assert message.startswith(f"error: {read.file}: has a column '{read.column.upper()}' where")
+    assert message.startswith(f"error: {read.file}: has a column '{read.column.upper()}' instead")
     path.write_bytes(original)
     written(path, twice, read.column)
     message = error_of(read.words, 3)
@@ -154,7 +154,7 @@ def test_columns(folder: Path, name: str) -> None:
     path.write_bytes(original)
     written(path, one_more, read.column)
     message = error_of(read.words, 3)
-    assert f"{read.file}: line {_line(path)}: there are" in message
+    assert f"{read.file}: line {_line(path)}: has " in message
 
 
 @pytest.mark.parametrize("name", READ)
@@ -162,16 +162,16 @@ def test_files(folder: Path, name: str) -> None:
     read = READ[name]
     path, original = folder / read.file, (folder / read.file).read_text()
     for data, reason in (
-        (b"", "line 1: is empty; the first line has to name the columns"),
+        (b"", "line 1: is empty; the first line must name the columns"),
         (b",,,\n", "line 1: is empty"),
         (b"# device: nic\n", "line 1: is empty"),
-        (original.encode("utf-16"), "is UTF-16 or no text at all; save it as UTF-8"),
-        (original.encode("utf-16-le"), "is UTF-16 or no text at all"),
-        (b"\xff\xfe\xfd", "is UTF-16 or no text at all"),
+        (original.encode("utf-16"), "is UTF-16 or not a text; save it as UTF-8"),
+        (original.encode("utf-16-le"), "is UTF-16 or not a text"),
+        (b"\xff\xfe\xfd", "is UTF-16 or not a text"),
         ("größe".encode("latin-1"), "is not UTF-8 text (byte 2)"),
-        (b"[1, 2]", 'has no "rows"'),
+        (b"[1, 2]", 'lacks the key "rows"'),
         (b"{", "is not JSON"),
-        (b'{"rows": [3]}', "row 1: is no object"),
+        (b'{"rows": [3]}', "row 1: is not an object"),
         (b'{"rows": [{"a": 1, "a": 2}]}', "is not JSON: an object has 'a' twice"),
         (b'{"device": ["nic"], "rows": []}', '"device": is neither a text nor a number'),
     ):
@@ -193,7 +193,7 @@ def test_remarks(folder: Path, name: str) -> None:
     assert "'another'" in message
     path.write_text(f"# device: nic\n# device: another\n{rows}")
     message = error_of(read.words, 3)
-    assert message == f"error: {read.file}: line 2, device: is 'another', and 'nic' in line 1\n"
+    assert message == f"error: {read.file}: line 2, device: is 'another', but 'nic' in line 1\n"
     path.write_text(f"# unit {read.column}: furlongs\n{rows}")
     if read.column != "throughput":
         message = error_of(read.words, 3) if read.column in WITH_UNIT else "furlongs"
@@ -205,12 +205,12 @@ WITH_UNIT = {"l2crd", "packet_size_bytes", "flow_count", "mtbr", "wss_mb", "sla"
 
 def test_too_few_rows(folder: Path) -> None:
     for name, kept, reason in (
-        ("train", 9, "has 9 rows; a memory model takes at least 10"),
-        ("evaluate", 0, "has 0 rows; a memory model takes at least 10"),
-        ("train, requests", 1, "column mtbr: has 1 different values; a line takes two"),
+        ("train", 9, "has 9 rows; a memory model needs at least 10"),
+        ("evaluate", 0, "has 0 rows; a memory model needs at least 10"),
+        ("train, requests", 1, "column mtbr: has 1 different values; a line needs two"),
         ("train, own", 0, "has no rows"),
         ("place", 0, "has no rows"),
-        ("place, truth", 0, "has no row for 'nat' by itself"),
+        ("place, truth", 0, "lacks a row for 'nat' alone"),
         ("place, measured", 0, "has no rows"),
     ):
         read = READ[name]
@@ -221,7 +221,9 @@ def test_too_few_rows(folder: Path) -> None:
     for file in ("memory.csv", "more.csv"):
         written(folder / file, first(3), "row")
     message = error_of("train memory.csv more.csv", 3)
-    assert "more.csv: has 6 rows together with memory.csv; a memory model takes" in message
+    assert (
+        "more.csv: has 6 rows together with memory.csv; a memory model needs at least " in message
+    )
 
 
 # --- JSON and Parquet -----------------------------------------------------------------------------
@@ -239,7 +241,7 @@ def as_json(path: Path, column: str, text: object) -> None:
     ("text", "reason"),
     [
         (-1, "-1 is negative"),
-        (None, "there is no value"),
+        (None, "is empty"),
         (True, "'True' is not a finite number"),
         ([1], "'[1]' is not a finite number"),
         (10**400, f"'1{39 * '0'}' is not a finite number"),
@@ -256,7 +258,7 @@ def test_cells_of_json(folder: Path, name: str, text: object, reason: str) -> No
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [(-1.0, "-1 is negative"), (None, "there is no value"), (float("inf"), "'inf' is not")],
+    [(-1.0, "-1 is negative"), (None, "is empty"), (float("inf"), "'inf' is not")],
 )
 @pytest.mark.parametrize("name", ["train", "train, requests", "predict, query", "place"])
 def test_cells_of_parquet(folder: Path, name: str, text: float | None, reason: str) -> None:

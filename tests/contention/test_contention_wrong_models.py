@@ -62,20 +62,40 @@ def changed(path: Path, place: str, value: object) -> None:
     ("place", "value", "reason"),
     [
         ("memory.columns.ipc", ..., "memory lacks column ipc"),
-        ("memory.columns.iipc", [1.0] * 24, "memory has a column iipc that is not known there"),
-        ("memory.columns.l2crd.3", -1.0, "memory, row m3, column l2crd: -1 is negative; reads"),
-        ("memory.columns.flow_count.3", 0.0, "memory, row m3, column flow_count: is zero; flows"),
-        ("memory.columns.wss_mb.1", 6e6, "column wss_mb: 6e+06 is more than 100000 MB; is it in"),
-        ("memory.columns.throughput.0", 0, "memory, row m0, column throughput: is zero"),
-        ("memory.columns.throughput.0", 1e308, "columns.throughput[0]: is no number to calculate"),
+        ("memory.columns.iipc", [1.0] * 24, "memory has an unknown column iipc"),
+        ("memory.columns.l2crd.3", -1.0, "memory, row m3, column l2crd: -1 is negative (reads"),
+        (
+            "memory.columns.flow_count.3",
+            0.0,
+            "memory, row m3, column flow_count: must not be zero (flows",
+        ),
+        (
+            "memory.columns.wss_mb.1",
+            6e6,
+            "column wss_mb: 6e+06 is above 100000 MB; perhaps its unit",
+        ),
+        ("memory.columns.throughput.0", 0, "memory, row m0, column throughput: must not be zero"),
+        (
+            "memory.columns.throughput.0",
+            1e308,
+            "columns.throughput[0]: is not a finite number",
+        ),
         ("memory.columns.throughput.0", "9", "columns.throughput[0]: should be a number"),
         ("memory.columns.throughput.0", None, "columns.throughput[0]: should be a number"),
         ("memory.rows.0", ..., "memory.columns.flow_count has 24 values of 23 rows"),
         ("memory.origin.cache_mb", -6.0, "memory.origin.cache_mb: -6 is negative"),
-        ("memory.origin.cache_mb", 6291456, "memory.origin.cache_mb: 6.29146e+06 is more than"),
+        ("memory.origin.cache_mb", 6291456, "memory.origin.cache_mb: 6.29146e+06 is above"),
         ("memory.origin.mtbr", -1, "memory.origin.mtbr: -1 is negative"),
-        ("memory.origin.device", "another", "accelerator is of device 'nic', memory of 'another'"),
-        ("accelerator.origin.unit", "pps", "accelerator is of unit 'pps', memory of 'kpps'"),
+        (
+            "memory.origin.device",
+            "another",
+            "accelerator is for device 'nic', but memory is for 'another'",
+        ),
+        (
+            "accelerator.origin.unit",
+            "pps",
+            "accelerator is for unit 'pps', but memory is for 'kpps'",
+        ),
         ("accelerator.columns.mtbr", [300.0, 300.0], "accelerator has 1 different values of mtbr"),
         ("accelerator.columns.inverse_throughput.1", 1e-9, "requests with more matches take less"),
         ("contention.rows", [], "contention.columns.flow_count has 4 values of 0 rows"),
@@ -85,9 +105,9 @@ def changed(path: Path, place: str, value: object) -> None:
         ("pattern", "both", "document.pattern: should be pipeline or run-to-completion"),
         ("queues", 0, "queues: 0 is not between 1 and 4,096"),
         ("queues", 10**9, "queues: 1000000000 is not between"),
-        ("end_errors", [-2.0], "end_errors: has a negative one"),
-        ("checks", [], "checks: is empty; nothing tells whether"),
-        ("checks.0.row", -1, "checks name row -1"),
+        ("end_errors", [-2.0], "end_errors: has a negative value"),
+        ("checks", [], "checks: is empty, so"),
+        ("checks.0.row", -1, "checks: row -1 does not exist"),
         ("scores", ..., "document: lacks 'scores'"),
         ("scores.0.recipe", 3, "document.scores[0].recipe: should be text"),
     ],
@@ -131,7 +151,8 @@ def test_keys_that_nobody_knows_do_no_harm(folder: Path) -> None:
 @pytest.mark.parametrize(
     "reason",
     [
-        "silent.json: does not say what it does to others: train it with a table of its own",
+        "silent.json: lacks the contention that the function causes: train it with a table of "
+        "its counters",
         "none.json: no such file",
         "memory.csv: is not JSON",
     ],
@@ -154,7 +175,7 @@ def test_models_of_something_else(folder: Path, words: str) -> None:
     shutil.copy(folder / "nf.json", folder / "other.json")
     of_all(folder / "other.json", "unit", "pps")
     message = error_of(f"{words} --with other.json", 3)
-    assert message == "error: other.json: has throughput in 'pps'; nf.json has it in 'kpps'\n"
+    assert message == "error: other.json: has throughput in 'pps', but nf.json in 'kpps'\n"
     of_all(folder / "nat.json", "device", "another")
     message = error_of(f"{words} --with nat.json", 3)
     assert message == "error: nat.json: is of device 'another'; nf.json is of 'nic'\n"
@@ -165,7 +186,7 @@ def test_models_of_something_else(folder: Path, words: str) -> None:
     error_of(f"train score.csv own-score.csv {FAST} -o score.json", 0)
     message = error_of(f"{words} --with score.json", 3)
     assert message.startswith(
-        "error: score.json: has other columns of contention than nf.json: ipc,"
+        "error: score.json: and nf.json differ in columns of contention: ipc,"
     )
 
 
@@ -175,36 +196,44 @@ def test_models_of_something_else(folder: Path, words: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("cores: 8", "cores: -8", "fleet.yaml:1: nics.cores: '-8' is no number from 1 to 1024"),
-        ("cores: 8", "cores: eight", "fleet.yaml:1: nics.cores: 'eight' is no number"),
-        ("cores: 8", "cores: nan", "fleet.yaml:1: nics.cores: 'nan' is no number"),
+        ("cores: 8", "cores: -8", "fleet.yaml:1: nics.cores: '-8' is not a number from 1 to 1024"),
+        ("cores: 8", "cores: eight", "fleet.yaml:1: nics.cores: 'eight' is not a number"),
+        ("cores: 8", "cores: nan", "fleet.yaml:1: nics.cores: 'nan' is not a number"),
         ("cores: 8", "count: 3", "fleet.yaml:1: nics: lacks cores"),
-        ("cores: 8}", "cores: 8, cores: 4}", "fleet.yaml:1: nics.cores: stands here twice"),
-        ("nics:", "nic:", "fleet.yaml:1: nic: is not known here; there are nics, functions"),
+        ("cores: 8}", "cores: 8, cores: 4}", "fleet.yaml:1: nics.cores: is defined twice"),
+        ("nics:", "nic:", "fleet.yaml:1: nic: is unknown; known are nics, functions"),
         ("device: nic", "device: card", "functions.nat: nat.json is of device 'nic'; the NICs are"),
-        ("flows: 16000", "flows: 1e300", "3: functions.nat.traffic.flows: '1e300' is no number"),
-        ("flows: 16000", "flow: 16000", "functions.nat.traffic.flow: is not known here; there"),
-        ("size: 1500", "size: 1.5e6", "3: functions.nat.traffic.size: '1.5e6' is no number from"),
-        ("mtbr: 400", "mtbr: -1", "7: functions.ids.traffic.mtbr: '-1' is no number from 0 to"),
-        ("sla: 0.9", "sla: 90", "functions.nat.sla: '90' is no number from 1e-06 to 1"),
-        ("sla: 0.9", "sla: inf", "functions.nat.sla: 'inf' is no number"),
-        ("solo: 900", "solo: 900000", "3: functions.nat.solo: 900000 is far from what the model"),
-        ("solo: 900", "solo: 0.0009", "0.0009 is far from what the model is of, "),
-        ("solo: 900", "solo: -1", "functions.nat.solo: '-1' is no number"),
+        ("flows: 16000", "flows: 1e300", "3: functions.nat.traffic.flows: '1e300' is not a number"),
+        ("flows: 16000", "flow: 16000", "functions.nat.traffic.flow: is unknown; known"),
+        (
+            "size: 1500",
+            "size: 1.5e6",
+            "3: functions.nat.traffic.size: '1.5e6' is not a number from",
+        ),
+        ("mtbr: 400", "mtbr: -1", "7: functions.ids.traffic.mtbr: '-1' is not a number from 0 to"),
+        ("sla: 0.9", "sla: 90", "functions.nat.sla: '90' is not a number from 1e-06 to 1"),
+        ("sla: 0.9", "sla: inf", "functions.nat.sla: 'inf' is not a number"),
+        (
+            "solo: 900",
+            "solo: 900000",
+            "3: functions.nat.solo: 900000 is far from the measurements of the model",
+        ),
+        ("solo: 900", "solo: 0.0009", "0.0009 is far from the measurements of the model, "),
+        ("solo: 900", "solo: -1", "functions.nat.solo: '-1' is not a number"),
         ("model: nf.json", "model: none.json", "5: functions.ids.model: none.json: no such file"),
         ("model: nf.json", "model: memory.csv", "functions.ids.model: memory.csv: is not JSON"),
         (
             "model: nf.json",
             "model: silent.json",
-            "fleet.yaml:5: functions.ids: silent.json does not",
+            "fleet.yaml:5: functions.ids: silent.json lacks the",
         ),
         ("    model: nf.json\n", "", "fleet.yaml:5: functions.ids: lacks model"),
         (", mtbr: 400", "", "functions.ids.traffic: lacks mtbr: nf.json uses an accelerator"),
-        (FLEET, "", "fleet.yaml:1: is empty; it has to be a table of keys"),
+        (FLEET, "", "fleet.yaml:1: is empty; it must be a table of keys"),
         (FLEET, "[1, 2", "is not YAML"),
         (FLEET, "\ud800", "is not UTF-8 text"),
-        (FLEET, "[" * 1500, "is not YAML that can be read: it is nested too deeply"),
-        (FLEET, "nics: {cores: 8}\nfunctions: {}\n", "fleet.yaml:2: functions: has no function"),
+        (FLEET, "[" * 1500, "is not readable YAML: it is nested too deeply"),
+        (FLEET, "nics: {cores: 8}\nfunctions: {}\n", "fleet.yaml:2: functions: is empty"),
     ],
 )
 def test_fleets(folder: Path, old: str, new: str, message: str) -> None:
@@ -222,21 +251,21 @@ DESCRIPTION = (ROOT / "tests/contention/contention_tiny.yaml").read_text()
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("traffic:", "trafic:", "trafic: is not known here; there are schema"),
+        ("traffic:", "trafic:", "trafic: is unknown; known are schema"),
         ("flow_count: [100, 1000], ", "", "t.yaml:5: traffic: lacks flow_count"),
-        ("[100, 1000]", "[1000, 100]", "5: traffic.flow_count: is no range; write one number"),
-        ("[100, 1000]", "-3", "5: traffic.flow_count: '-3' is no whole number"),
-        ("[100, 1000]", "nan", "traffic.flow_count: 'nan' is no whole number"),
+        ("[100, 1000]", "[1000, 100]", "5: traffic.flow_count: is not a range; write one number"),
+        ("[100, 1000]", "-3", "5: traffic.flow_count: '-3' is not a whole number"),
+        ("[100, 1000]", "nan", "traffic.flow_count: 'nan' is not a whole number"),
         ("[128, 512]", "[128, 512000]", "5: traffic.packet_size_bytes[2]: 512000 is not between"),
-        ("[128, 512]", "1.5 KB", "traffic.packet_size_bytes: '1.5 KB' is no whole number"),
+        ("[128, 512]", "1.5 KB", "traffic.packet_size_bytes: '1.5 KB' is not a whole number"),
         ("[10_000, 1_000_000]", "4", "memory.working_set_bytes: 4 is not between 4,096 and"),
         ("pairs: 1", "pairs: 0", "9: effort.pairs: 0 is not between 1 and 1,000"),
-        ("pairs: 1", "pair: 1", "9: effort.pair: is not known here; there are mixes, pairs"),
-        ("[nat]", "[firewall]", "4: function.stages[1]: 'firewall' is none of flow-statistics"),
+        ("pairs: 1", "pair: 1", "9: effort.pair: is unknown; known are mixes, pairs"),
+        ("[nat]", "[firewall]", "4: function.stages[1]: 'firewall' is not one of flow-statistics"),
         ("schema: 1", "schema: 2", "2: schema: 2 is not between 1 and 1"),
-        ("effort:", "cpus: [0, 0]\neffort:", "9: cpus: has a CPU twice; each thread takes one"),
-        ("name: tiny", "name: ../tiny", "3: name: '../tiny' is no name"),
-        ("name: tiny", "name: tiny\nname: tiny", "4: name: stands here twice"),
+        ("effort:", "cpus: [0, 0]\neffort:", "9: cpus: lists a CPU twice; each thread needs"),
+        ("name: tiny", "name: ../tiny", "3: name: '../tiny' is not a name"),
+        ("name: tiny", "name: tiny\nname: tiny", "4: name: is defined twice"),
         (DESCRIPTION, "", "t.yaml:1: is empty; see docs/reference/contention-files.md"),
         (DESCRIPTION, "\0", "is not YAML"),
     ],
@@ -264,17 +293,17 @@ def test_a_file_where_the_folder_of_a_profile_should_be(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("traffic", "message"),
     [
-        ("", "'' is none of flows=N, size=BYTES, mtbr=N"),
-        ("flows=1,size=64,", "'' is none of flows=N"),
-        ("flows=-1,size=64", "flows: '-1' is no number from 1 to 1e+12 flows"),
-        ("flows=1e13,size=64", "flows: '1e13' is no number from 1 to 1e+12 flows"),
-        ("flows=1,size=65537", "size: '65537' is no number from 1 to 65536 bytes"),
-        ("flows=1,size=1500B", "size: '1500B' is no number"),
-        ("flows=1,size=64,mtbr=-1", "mtbr: '-1' is no number from 0 to 1e+06 matches/MB"),
-        ("flows=1,size=64,mtbr=inf", "mtbr: 'inf' is no number"),
-        ("flow=1,size=64", "'flow=1' is none of"),
+        ("", "'' is not traffic; write flows=N, size=BYTES or mtbr=N"),
+        ("flows=1,size=64,", "'' is not traffic; write flows=N"),
+        ("flows=-1,size=64", "flows: '-1' is not a number from 1 to 1e+12 flows"),
+        ("flows=1e13,size=64", "flows: '1e13' is not a number from 1 to 1e+12 flows"),
+        ("flows=1,size=65537", "size: '65537' is not a number from 1 to 65536 bytes"),
+        ("flows=1,size=1500B", "size: '1500B' is not a number"),
+        ("flows=1,size=64,mtbr=-1", "mtbr: '-1' is not a number from 0 to 1e+06 matches/MB"),
+        ("flows=1,size=64,mtbr=inf", "mtbr: 'inf' is not a number"),
+        ("flow=1,size=64", "'flow=1' is not traffic"),
         ("flows=1,flows=2,size=64", "flows is given twice"),
-        ("flows=1,mtbr=3", "flows and size are needed"),
+        ("flows=1,mtbr=3", "flows and size are required"),
         ("flows=1,size=64", "nf.json uses an accelerator: mtbr is needed"),
     ],
 )
@@ -287,9 +316,9 @@ def test_traffic(command: str, traffic: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("words", "option", "message"),
     [
-        (f"{ALONE} --with=", "--with", "'' has no name before, between or after commas"),
-        (f"{ALONE} --with nat.json,,nf.json", "--with", "has no name before, between or after"),
-        (f"{DIAGNOSED} --with nat.json,", "--with", "has no name before, between or after"),
+        (f"{ALONE} --with=", "--with", "'' has an empty name beside a comma"),
+        (f"{ALONE} --with nat.json,,nf.json", "--with", "has an empty name beside a comma"),
+        (f"{DIAGNOSED} --with nat.json,", "--with", "has an empty name beside a comma"),
         (
             f"{DIAGNOSED} --sweep mtbr=0:1:2:3",
             "--sweep",
@@ -298,28 +327,32 @@ def test_traffic(command: str, traffic: str, message: str) -> None:
         (
             f"{DIAGNOSED} --sweep mtbr=-1..9",
             "--sweep",
-            "from FIRST to LAST, from 0 to 1e+06 at most",
+            "from FIRST to LAST, between 0 and 1e+06",
         ),
         (
             f"{DIAGNOSED} --sweep size=64..70000",
             "--sweep",
-            "from FIRST to LAST, from 1 to 65536 at most",
+            "from FIRST to LAST, between 1 and 65536",
         ),
         (f"{DIAGNOSED} --sweep flows=nan..9", "--sweep", "is not a range; write FIRST..LAST or"),
-        (f"{DIAGNOSED} --sweep flows=1..9/2.5", "--sweep", "COUNT is a whole number from 2 to"),
-        (f"{DIAGNOSED} --sweep flow=1..9", "--sweep", "'flow=1..9' is none of flows, size, mtbr"),
+        (f"{DIAGNOSED} --sweep flows=1..9/2.5", "--sweep", "N must be a whole number from 2 to"),
+        (
+            f"{DIAGNOSED} --sweep flow=1..9",
+            "--sweep",
+            "'flow=1..9' is not a sweep; write flows=, size= or mtbr=",
+        ),
         (f"{DIAGNOSED} --what-if flowsx1e300", "--what-if", "1e+304 is not from 1 to 1e+12 flows"),
         (f"{DIAGNOSED} --what-if sizex100", "--what-if", "150000 is not from 1 to 65536 bytes"),
         (f"{DIAGNOSED} --what-if flowsx1e-9", "--what-if", "1e-05 is not from 1 to 1e+12 flows"),
         (f"{DIAGNOSED} --what-if mtbr=1e300", "--what-if", "1e+300 is not from 0 to 1e+06"),
-        (f"{DIAGNOSED} --what-if flowsxnan", "--what-if", "is none of regex queues xN"),
-        (f"{DIAGNOSED} --what-if flowsx-2", "--what-if", "'-2' is no number above zero"),
+        (f"{DIAGNOSED} --what-if flowsxnan", "--what-if", "is not a change; write regex queues xN"),
+        (f"{DIAGNOSED} --what-if flowsx-2", "--what-if", "'-2' is not a number above zero"),
         (f"{DIAGNOSED} --plot a.svg", "--plot", "draws the curve of a sweep: --sweep says along"),
-        (f"{DIAGNOSED} --sweep mtbr=0..9 --plot a.pdf", "--plot", "has to end in .svg or .png"),
-        ("evaluate memory.csv --plot a.pdf", "--plot", "has to end in .svg or .png"),
-        ("evaluate memory.csv --html a.svg", "--html", "has to end in .html"),
-        ("train memory.csv -o memory.csv", "--output", "memory.csv: it is read, and would be over"),
-        (f"{ALONE} -o nf.json", "--output", "nf.json: it is read, and would be overwritten"),
+        (f"{DIAGNOSED} --sweep mtbr=0..9 --plot a.pdf", "--plot", "name must end in .svg or .png"),
+        ("evaluate memory.csv --plot a.pdf", "--plot", "name must end in .svg or .png"),
+        ("evaluate memory.csv --html a.svg", "--html", "name must end in .html"),
+        ("train memory.csv -o memory.csv", "--output", "memory.csv would overwrite an input"),
+        (f"{ALONE} -o nf.json", "--output", "nf.json would overwrite an input"),
         ("train memory.csv --queues 0", "--queues", "0 is not in the range 1<=x<=4096"),
         (f"{ALONE} --confidence nan", "--confidence", "nan is not in the range"),
     ],
@@ -333,7 +366,10 @@ def test_options(words: str, option: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [("regex time x1e9", "1e+09 is not from 1e-06 to 1e+06"), ("without", "is none of regex")],
+    [
+        ("regex time x1e9", "1e+09 is not from 1e-06 to 1e+06"),
+        ("without", "is not a change; write regex"),
+    ],
 )
 def test_changes_of_several_words(change: str, message: str) -> None:
     with pytest.raises(ChangeError) as wrong:

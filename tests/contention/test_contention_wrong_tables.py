@@ -42,62 +42,82 @@ def replaced(old: str, new: str) -> Callable[[str], str]:
 
 
 WRONG: Sequence[tuple[str, str, Callable[[str], str], str]] = (
-    ("train", "memory.csv", replaced("wss_mb", "wss_kb"), "a column 'wss_kb' where 'wss_mb' is"),
-    ("train", "memory.csv", replaced("row,", "row,dma_gb,"), "'dma_gb' where 'dma_mb' is needed"),
-    ("train", "memory.csv", replaced("row,", "row,score,"), "has a column 'score', which stands"),
+    ("train", "memory.csv", replaced("wss_mb", "wss_kb"), "a column 'wss_kb' instead of 'wss_mb'"),
+    ("train", "memory.csv", replaced("row,", "row,dma_gb,"), "'dma_gb' instead of 'dma_mb'"),
+    ("train", "memory.csv", replaced("row,", "row,score,"), "has both counters and 'score'"),
     (
         "train",
         "memory.csv",
         replaced("row,", "# cache mb: 6291456\nrow,"),
-        "line 5, cache mb: '6291456' is no number from 0.001 to 100000",
+        "line 5, cache mb: '6291456' is not a number from 0.001 to 100000",
     ),
     (
         "train",
         "memory.csv",
         replaced("row,", "# cache kb: 6144\nrow,"),
-        "line 5, cache kb: has to be in MB, as `cache mb: N`",
+        "line 5, cache kb: must be in MB: `cache mb: N`",
     ),
-    ("train", "memory.csv", replaced("row,", "# mtbr: -1\nrow,"), "mtbr: '-1' is no number from 0"),
+    (
+        "train",
+        "memory.csv",
+        replaced("row,", "# mtbr: -1\nrow,"),
+        "mtbr: '-1' is not a number from 0",
+    ),
     (
         "train",
         "memory.csv",
         replaced("row,", "# unit wss_bm: KB\nrow,"),
-        "line 5, unit wss_bm: there is no such column",
+        "line 5, unit wss_bm: the table lacks this column",
     ),
-    ("train", "regex.csv", replaced("put\n", "put,packet_size\n"), "'packet_size' where"),
+    ("train", "regex.csv", replaced("put\n", "put,packet_size\n"), "'packet_size' instead"),
     (
         "train",
         "regex.csv",
         replaced("row,", "# unit inverse_throughput: s\nrow,"),
-        "unit inverse_throughput: is in s; it is 1 / throughput, which is in kpps",
+        "unit inverse_throughput: is in s, not the reciprocal of the throughput (kpps)",
     ),
     ("train", "regex.csv", replaced("0.0014", "0.0001"), "requests with more matches take less"),
-    ("train", "regex.csv", replaced("0.0014", "1e-320"), "is less than 1e-13"),
-    ("train", "own.csv", replaced("ipc", "ipc_"), "has no column 'ipc'"),
+    ("train", "regex.csv", replaced("0.0014", "1e-320"), "is below 1e-13"),
+    ("train", "own.csv", replaced("ipc", "ipc_"), "lacks the column 'ipc'"),
     (
         "train, own",
         "own.csv",
         lambda _: "row,flow_count,packet_size_bytes,score\no,1,64,1\n",
-        "has no columns ipc, irt, l2crd, l2cwr, memrd, memwr, wss_mb, by which memory.csv tells",
+        "lacks columns of memory.csv: ipc, irt, l2crd, l2cwr, memrd, memwr, wss_mb",
     ),
-    ("train, second", "more.csv", replaced("kpps", "Mpps"), "is of unit 'Mpps'; memory.csv is of"),
-    ("predict, query", "query.csv", replaced("row,", "# function: x\nrow,"), "is of function 'x'"),
+    (
+        "train, second",
+        "more.csv",
+        replaced("kpps", "Mpps"),
+        "is for unit 'Mpps', but memory.csv is for",
+    ),
+    ("predict, query", "query.csv", replaced("row,", "# function: x\nrow,"), "is for function 'x'"),
     (
         "predict, query",
         "query.csv",
         replaced("row,", "# unit throughput: pps\nrow,"),
-        "is of unit 'pps'; memory.csv is of 'kpps'",
+        "is for unit 'pps', but memory.csv is for 'kpps'",
     ),
-    ("place", "arrivals.csv", replaced("nat", "naat"), "column function: 'naat' is no function of"),
-    ("place", "arrivals.csv", replaced(",nat,", ",,"), "column function: there is no value"),
-    ("place", "arrivals.csv", replaced("0.9", "90"), "90 is more than 1; is it in another unit?"),
-    ("place, truth", "truth.csv", replaced("nat+ids", "nat+"), "column mix: '' is no function of"),
+    (
+        "place",
+        "arrivals.csv",
+        replaced("nat", "naat"),
+        "column function: 'naat' is not a function of",
+    ),
+    ("place", "arrivals.csv", replaced(",nat,", ",,"), "column function: is empty"),
+    ("place", "arrivals.csv", replaced("0.9", "90"), "90 is above 1; perhaps its unit is wrong"),
+    (
+        "place, truth",
+        "truth.csv",
+        replaced("nat+ids", "nat+"),
+        "column mix: '' is not a function of",
+    ),
     ("place, truth", "truth.csv", replaced("kpps", "pps"), "unit throughput: is 'pps'; models"),
     (
         "place, truth",
         "truth.csv",
         replaced("b,ids,ids,500\n", ""),
-        "has no row for 'ids' by itself",
+        "lacks a row for 'ids' alone",
     ),
 )
 
@@ -118,17 +138,20 @@ def test_single_tables(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("train memory.csv memory.csv", "memory.csv: is named twice; its rows would count twice"),
-        ("train regex.csv own.csv", "regex.csv: no table has a column 'throughput' beside comp"),
-        ("train memory.csv regex.csv nf.json", 'nf.json: has no "rows"'),
-        ("train memory.csv arrivals.csv", "arrivals.csv: is no profile: it has no column"),
-        ("train empty", "empty: has none of the tables of a profile"),
+        ("train memory.csv memory.csv", "memory.csv: is named twice"),
+        ("train regex.csv own.csv", "regex.csv: no table has a column 'throughput' with comp"),
+        ("train memory.csv regex.csv nf.json", 'nf.json: lacks the key "rows"'),
+        ("train memory.csv arrivals.csv", "arrivals.csv: is not a profile: it needs a column"),
+        ("train empty", "empty: lacks the tables of a profile"),
         ("evaluate .", ".: is a directory; name the files in it"),
-        ("evaluate regex.csv", "regex.csv: has no column 'flow_count'"),
-        ("predict --memory-table own.csv --query query.csv", "own.csv: has no column 'throughput'"),
+        ("evaluate regex.csv", "regex.csv: lacks the column 'flow_count'"),
+        (
+            "predict --memory-table own.csv --query query.csv",
+            "own.csv: lacks the column 'throughput'",
+        ),
         (
             "predict --memory-table memory.csv --query own.csv --accelerator-table regex.csv",
-            "own.csv: has no",
+            "own.csv: lacks",
         ),
         ("predict memory.csv --query query.csv", "memory.csv: is not JSON"),
     ],
@@ -144,7 +167,7 @@ def test_tables_of_other_caches_and_matches(folder: Path, key: str, one: int, ot
         path = folder / file
         path.write_text(f"# {key}: {number}\n{path.read_text()}")
     message = error_of("train memory.csv more.csv", 3)
-    assert f"more.csv: is of {key} {other:.1f}; memory.csv is of {one:.1f}" in message
+    assert f"more.csv: is for {key} {other:.1f}, but memory.csv is for {one:.1f}" in message
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_commands_of_the_page_about_ci_work(tmp_path: Path) -> None:
         run = shell(command, tmp_path, {})
         # A loader can set a variable of the filter, so that its guarantee has a condition.
         file = "examples/ddos_filter.bpf.o"
-        met = "--require is met if active in .rodata is as the object has it"
+        met = "--require is met if active in .rodata has the value from the object"
         condition = f"note: {file}:ddos_filter: {met}"
         expected = [condition] if f"bound {file} --require" in command else []
         assert (run.returncode, without_progress(run.stderr).splitlines()) == (0, expected), command
@@ -175,4 +175,4 @@ def test_the_workflow_stops_a_change_that_is_too_slow(tmp_path: Path) -> None:
     assert run_workflow(tmp_path, OPTIMISED, PLAIN, REQUIRE="5Gbit/s") == [0, 1, 1]
     summary = (tmp_path / "summary.md").read_text()
     assert "### slowpath: gate failed, 1 worse" in summary
-    assert "lines that got dearer" in summary
+    assert "lines whose cost rose" in summary

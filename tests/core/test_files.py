@@ -165,7 +165,7 @@ def test_no_input_is_overwritten(tmp_path: Path, command: str, kind: str) -> Non
     }
     run = slowpath(*words[command])
     assert run.returncode == 2
-    assert "would be overwritten" in run.stderr
+    assert "would overwrite" in run.stderr
     assert _digest(source) == before
 
 
@@ -175,7 +175,7 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
     file.write_text(text.replace("object: ", f"object: {EXAMPLES}/"))
     run = slowpath("chain", "optimize", file, "--fuse", "-o", tmp_path, "--packets", "0")
     assert run.returncode == 2
-    assert "load_balancer, and all programs as one" in run.stderr
+    assert "load_balancer and the fused program" in run.stderr
 
 
 # --- files that are not programs ------------------------------------------------------------------
@@ -192,21 +192,21 @@ def test_an_unwritten_pipe_ends_with_the_deadline(tmp_path: Path, of: str) -> No
     }
     run = slowpath(*words[of], "--deadline", "1")
     assert run.returncode == 3
-    assert "is a pipe that was not written to its end in time" in run.stderr
+    assert "is a pipe whose writer did not finish in time" in run.stderr
 
 
 P4 = "#include <core.p4>\n#include <ebpf_model.p4>\nparser prs(packet_in p, out h headers) {}\n"
 KNOWN = {
-    "filter.p4": (P4, "is P4; p4c-ebpf makes C of it (p4c-ebpf --target kernel -o filter.c "),
-    "prog": (P4, "is P4; p4c-ebpf makes C of it (p4c-ebpf --target kernel -o prog.c "),
+    "filter.p4": (P4, "is P4; compile it to C (p4c-ebpf --target kernel -o filter.c "),
+    "prog": (P4, "is P4; compile it to C (p4c-ebpf --target kernel -o prog.c "),
     "psa.p4": (P4.replace("ebpf_model", "psa"), "(p4c-ebpf --arch psa --xdp -o psa.c "),
     "l2.spec": ("apply {\n\trx m.port\n}\n", "is a pipeline of DPDK's software switch"),
     "l2": ("metadata instanceof m_t\n", "is a pipeline of DPDK's software switch"),
     "a.click": ("FromDevice(0) -> Discard;\n", "is a Click configuration"),
     "a.conf": ("in :: FromDevice(eth0);\nin -> Discard;\n", "is a Click configuration"),
     "t.pcap": ("\u00d4\u00c3\u00b2\u00a1\x02\x00", "is a packet capture"),
-    "m.csv": ("x,y\n1,2\n", "is CSV, no program; slowpath fit takes"),
-    "table": ("size;rate\n64;1.5\n", "is CSV, no program; slowpath fit takes"),
+    "m.csv": ("x,y\n1,2\n", "is CSV, not a program; slowpath fit reads"),
+    "table": ("size;rate\n64;1.5\n", "is CSV, not a program; slowpath fit reads"),
 }
 
 

@@ -80,7 +80,7 @@ def test_the_work_of_a_killed_worker_is_done_by_another(pool: Pool, tmp_path: Pa
 
 
 def test_workers_that_all_die_are_an_error(pool: Pool) -> None:
-    with pytest.raises(UnavailableError, match="die again and again"):
+    with pytest.raises(UnavailableError, match="die repeatedly"):
         pool.map(always_dies, None, [1, 2])
 
 
@@ -154,7 +154,7 @@ def test_an_unreachable_scheduler_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("slowpath.core.jobs.cluster_pool._STARTING", 0.0)
     with pytest.raises(OptionError, match="--scheduler: ") as wrong, open_pool(NOBODY):
         pass
-    assert wrong.value.reason == f"{NOBODY!r}: nobody listens there: Connection refused"
+    assert wrong.value.reason == f"{NOBODY!r}: the scheduler does not answer: Connection refused"
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_standard_input_can_be_named_twice() -> None:
 def test_wrong_standard_input_is_named() -> None:
     run = piped(b"hello\n", "bound", "-")
     assert run.returncode == 3
-    assert run.stderr.startswith(b"error: -: this is no BPF object")
+    assert run.stderr.startswith(b"error: -: this is not a BPF object")
 
 
 # --- output ---------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_no_input_is_overwritten_by_the_output(tmp_path: Path) -> None:
     ):
         run = slowpath(*words, "-o", link)
         assert run.returncode == 2
-        assert f"{link}: the input {source} is read, and would be overwritten" in run.stderr
+        assert f"{link} would overwrite the input {source}" in run.stderr
     assert source.read_bytes() == OBJECT.read_bytes()
 
 

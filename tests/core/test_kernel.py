@@ -72,7 +72,7 @@ def _process(command: Sequence[str], code: str, *arguments: str) -> str:
 def test_the_kernel_opens_or_the_reason_is_printed() -> None:
     output = _process([], OPEN)
     assert output == "opened\n" or output.startswith(
-        "this machine: the kernel runs no BPF programs"
+        "this machine: the kernel does not run BPF programs"
     )
 
 
@@ -94,4 +94,4 @@ def test_a_seccomp_filter_is_named() -> None:
             f"the filter is written for x86_64 and aarch64; on {name}, bpf(2) has another number"
         )
     output = _under([], FILTER + OPEN, name)
-    assert "a seccomp filter keeps this process from it (Operation not permitted" in output
+    assert "a seccomp filter prevents it (Operation not permitted" in output

@@ -134,4 +134,4 @@ def test_callbacks_cannot_be_assumed_harmless(tmp_path: Path, text: str, name: s
     assumed.write_text(f'[helper.{name}]\nreason = "it is harmless"\n')
     run = slowpath("bound", file, "--target", "ebpf", "--assume", assumed)
     assert run.returncode == 3
-    assert f"--assume cannot take {name} for harmless" in run.stderr
+    assert f"--assume cannot treat {name} as harmless" in run.stderr

@@ -66,7 +66,7 @@ def test_other_texts_are_not_sizes(text: str) -> None:
 
 
 def test_limits_too_small_for_any_analysis_are_errors() -> None:
-    with pytest.raises(ValueError, match="too little for any analysis"):
+    with pytest.raises(ValueError, match="too little; an analysis needs at least"):
         parse_size("63M")
 
 

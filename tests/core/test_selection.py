@@ -33,7 +33,7 @@ def test_the_only_program_in_a_section_of_unknown_type_is_taken_for_xdp(
 ) -> None:
     file = renamed(tmp_path, "prg")
     run = slowpath(command, file, "--format", "json")
-    note = "count_min: section 'prg' does not say of which type the program is; it is taken for XDP"
+    note = "count_min: section 'prg' does not state the type of the program; XDP is assumed"
     assert (run.returncode, run.stderr) == (0, f"note: {file}: {note}\n")
     known = json.loads(slowpath(command, OBJECT, "--format", "json").stdout)
     taken = json.loads(run.stdout)
@@ -52,7 +52,7 @@ def test_a_comparison_accepts_unknown_types(tmp_path: Path) -> None:
     run = slowpath("diff", OBJECT, renamed(tmp_path, "prg"), *COUNT)
     assert run.returncode == 0
     assert ": 1 same\n" in run.stdout
-    assert run.stderr.count("taken for XDP") == 1
+    assert run.stderr.count("XDP is assumed") == 1
 
 
 @pytest.mark.parametrize("command", ["bound", "compile"])
@@ -61,8 +61,8 @@ def test_programs_of_other_types_are_not_analysed(tmp_path: Path, command: str) 
     file = renamed(tmp_path, "tcx")
     run = slowpath(command, file)
     reason = (
-        "no XDP program in the object; there are tcx: count_min (sched_cls); "
-        "programs of other types than XDP are not analysed"
+        "no XDP program in the object; it has tcx: count_min (sched_cls); only XDP programs are "
+        "analysed"
     )
     assert (run.returncode, run.stderr) == (3, f"error: {file}: {reason}\n")
     run = slowpath(command, file, "-n", "count_min")
@@ -96,8 +96,8 @@ def test_the_hint_names_options_where_they_help(tmp_path: Path) -> None:
     run = slowpath("bound", file, *COUNT)
     assert run.returncode == 3
     assert "our_filter (unknown)" in run.stderr
-    assert run.stderr.endswith("; --section and --prog-name choose those of unknown type\n")
+    assert run.stderr.endswith("; select programs of unknown type with --section or --prog-name\n")
     run = slowpath("bound", file, *COUNT, "-n", "our_filter", "--format", "json")
     (result,) = json.loads(run.stdout)["results"]
     assert (result["kind"], result["program"]) == ("unknown", "our_filter")
-    assert "our_filter: section 'prog' does not say" in run.stderr
+    assert "our_filter: section 'prog' does not state" in run.stderr

@@ -154,17 +154,17 @@ def test_flags_and_folder(source: Path, tmp_path: Path, monkeypatch: pytest.Monk
         ("sys.exit(3)", "clang: exit code 3; the command: "),
         ("sys.stderr.write('bad thing'); sys.exit(1)", "clang: bad thing (exit code 1); the"),
         ("os.kill(os.getpid(), 9)", "clang: ended by signal 9; the command: "),
-        ("", "clang wrote no object; the command: "),
+        ("", "clang did not write the object; the command: "),
         (
             "sys.stderr.write('LLVM ERROR: out of memory\\nclang: error: crash'); sys.exit(134)",
-            "clang: it takes more memory than it may (--memory); the command: ",
+            "clang: it exceeds the memory limit (--memory); the command: ",
         ),
-        ("time.sleep(60)", "clang was not done after 0.5 s: "),
+        ("time.sleep(60)", "clang did not finish within 0.5 s: "),
         (
             "sys.stderr.write(\"stubs.h:7:11: fatal error: 'gnu/stubs-32.h' file not found\\n\");"
             " sys.exit(1)",
             "clang: stubs.h:7:11: fatal error: 'gnu/stubs-32.h' file not found; "
-            f"--cflags -D__{os.uname().machine}__ has headers of the C library know the machine; ",
+            f"add --cflags -D__{os.uname().machine}__ for headers of the C library; ",
         ),
     ],
 )
@@ -210,7 +210,9 @@ def test_no_clang(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PATH", str(tmp_path))
     run = slowpath("bound", source)
     assert run.returncode == 3
-    text = "is C source, and there is no clang in PATH or $CLANG: version 16 or newer is needed; "
+    text = (
+        "is a C source, but clang is neither in PATH nor in $CLANG: version 16 or newer is needed; "
+    )
     assert text + "apt install clang-16, or set CLANG: clang -O2 -g -target" in run.stderr
 
 
@@ -272,7 +274,10 @@ def test_an_unversioned_clang_counts_by_its_version(
     ("version", "reason"),
     [
         ("Debian clang version 14.0.6", "is too old (Debian clang version 14.0.6): version 16 or"),
-        ("cc (Debian 12.2.0) 12.2.0", "--version prints no version of clang: version 16 or newer"),
+        (
+            "cc (Debian 12.2.0) 12.2.0",
+            "--version does not print a version of clang: version 16 or newer",
+        ),
     ],
 )
 def test_an_unfit_clang_is_refused_by_name(
@@ -359,7 +364,7 @@ def test_flags_without_a_source_are_wrong_usage() -> None:
     for command, number in (("bound", 1), ("diff", 2), ("show", 1)):
         run = slowpath(command, *[OBJECT] * number, "--cflags", "-DX")
         assert run.returncode == 2
-        assert "'--cflags': no file is C source (*.c)" in run.stderr
+        assert "'--cflags': no file is a C source (*.c)" in run.stderr
     run = slowpath("bound", "a.c", "--cflags", "'-DX")
     assert run.returncode == 2
     assert "No closing quotation" in run.stderr
@@ -386,7 +391,7 @@ def test_sources_to_compile_first_are_named(tmp_path: Path, kind: str, command: 
         file.write_bytes(content)
         run = slowpath(command, file, *([OBJECT] if command == "diff" else []))
         assert run.returncode == 3
-        assert f"error: {file}: is {what}, no object; clang makes one of it: " in run.stderr
+        assert f"error: {file}: is {what}, not an object; compile it: " in run.stderr
         assert f" -c {file} -o {tmp_path}/program.bpf.o\n" in run.stderr
         assert (" -x " in run.stderr) is (name == "program.asm")
 
@@ -400,7 +405,7 @@ def test_the_command_that_is_offered_works(compiler: list[str], source: Path, ki
         file = made.with_name(name)
         if file != made:
             shutil.copy(made, file)
-        command = slowpath("bound", file).stderr.partition("one of it: ")[2]
+        command = slowpath("bound", file).stderr.partition("compile it: ")[2]
         subprocess.run(shlex.split(command), check=True, timeout=60)
         run = slowpath("bound", file.with_suffix(".bpf.o"), *COUNT)
         assert (run.returncode, run.stderr) == (0, "")

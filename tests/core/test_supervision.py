@@ -235,7 +235,7 @@ def test_long_work_prints_one_line(
     line = capsys.readouterr().err
     assert line == (
         "note: a.bpf.o:f: 0 s so far, searching for the slowest path, at most 2914 instructions; "
-        "--deadline ends it after 60 s, Ctrl-C ends it now with the bound by then, "
+        "--deadline ends it after 60 s, Ctrl-C stops with the bound so far, "
         "--unroll N@LOCATION limits a loop\n"
     )
     assert without_progress(f"warning: a\n{line}error: b\n") == "warning: a\nerror: b\n"
@@ -258,7 +258,7 @@ def test_the_line_before_the_first_bound(
     monkeypatch.setattr(progress, "_LONG", 0.0)
     Watch("a.asm", "bitrate", None).look(run_with(("stage", "unrolling the program")))
     error = capsys.readouterr().err
-    assert "unrolling the program, no bound yet; nothing ends it by itself" in error
+    assert "unrolling the program, no bound yet; no time limit (set one with " in error
 
 
 def test_quick_work_prints_no_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from test_docs import shell
 PAGES = sorted((ROOT / "docs/tutorials").glob("*.md"))
 WORDS = 300
 BLOCK = re.compile(r"^```(?:sh)?\n\$ (.+)\n([^`]*)^```", re.MULTILINE)
-LACKS = re.compile(r"^error: (?:this machine: .+|.+ there is no clang in PATH)", re.MULTILINE)
+LACKS = re.compile(r"^error: (?:this machine: .+|.+ clang is neither in PATH)", re.MULTILINE)
 """Errors of commands that lack rights, clang, or an optional package."""
 
 by_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -81,7 +81,7 @@ def test_saved_results_are_as_good_as_programs(tmp_path: Path) -> None:
 def test_the_same_program_is_the_same() -> None:
     text = diff(PLAIN, PLAIN, *COUNT, "--fail-on", "instructions_diff != 0")
     assert ": 1 same\n" in text
-    assert "lines that got" not in text
+    assert "lines whose cost" not in text
 
 
 def test_listings() -> None:
@@ -116,7 +116,7 @@ def test_reproduction_of_an_analysis() -> None:
 
 
 def test_missing_values_fail_gates(saved: list[str]) -> None:
-    for name, reason in (("lost", "NEW has no such program"), ("added", "OLD has no such program")):
+    for name, reason in (("lost", "NEW lacks the program"), ("added", "OLD lacks the program")):
         run = slowpath("diff", *saved, "-n", name, "--fail-on", "bitrate_pct < -5")
         assert run.returncode == 1
         assert f"bitrate_pct is N/A ({reason})" in run.stderr
@@ -159,7 +159,7 @@ def test_programs_of_a_broken_baseline_are_not_new(tmp_path: Path) -> None:
     gate = ("--fail-on", "instructions_pct > 5", "--allow-new")
     run = slowpath("diff", saved, PLAIN, *COUNT, *gate)
     assert run.returncode == 1
-    assert f"--allow-new does not hold, because {bad} could not be read" in run.stderr
+    assert f"--allow-new does not apply, because {bad} could not be read" in run.stderr
     saved.write_text(slowpath("bound", tmp_path / "none.o", "--format", "json").stdout)
     assert slowpath("diff", saved, PLAIN, *COUNT, *gate).returncode == 0
 
@@ -192,13 +192,13 @@ def test_filter_and_sort(saved: list[str]) -> None:
     ("arguments", "message"),
     [
         ((PLAIN,), "are required: NEW"),
-        ((PLAIN, PLAIN, "--fail-on", "x*"), "'--fail-on': 'x*' is no comparison"),
-        ((PLAIN, PLAIN, "--fail-on", "speed_pct < 5", *COUNT), "there is no column 'speed_pct'"),
-        ((PLAIN, PLAIN, "--sort", "%"), "'--sort': '%' is no column"),
-        ((PLAIN, PLAIN, "--sort", "speed", *COUNT), "there is no column 'speed'"),
+        ((PLAIN, PLAIN, "--fail-on", "x*"), "'--fail-on': 'x*' is not a comparison"),
+        ((PLAIN, PLAIN, "--fail-on", "speed_pct < 5", *COUNT), "'speed_pct' is not a column"),
+        ((PLAIN, PLAIN, "--sort", "%"), "'--sort': '%' is not a column"),
+        ((PLAIN, PLAIN, "--sort", "speed", *COUNT), "'speed' is not a column"),
         ((PLAIN, PLAIN, "--filter", "bitrate_pct < x"), "'--filter': 'bitrate_pct < x': < needs"),
         ((PLAIN, PLAIN, "-n", "unheard-of"), "no program matches --prog-name 'unheard-of'"),
-        ((PLAIN, PLAIN, "--metric", "bitrate", *COUNT), "there is no bitrate"),
+        ((PLAIN, PLAIN, "--metric", "bitrate", *COUNT), "not bitrate"),
     ],
 )
 def test_wrong_usage(arguments: tuple[str, ...], message: str) -> None:
@@ -210,7 +210,7 @@ def test_wrong_usage(arguments: tuple[str, ...], message: str) -> None:
 def test_saved_results_reject_options_of_analyses(saved: list[str]) -> None:
     run = slowpath("diff", *saved, "--deadline", "5")
     assert run.returncode == 2
-    assert "'--deadline': OLD and NEW are saved results, nothing is analysed" in run.stderr
+    assert "'--deadline': has no effect, because OLD and NEW are saved results" in run.stderr
 
 
 def test_unreadable_input(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_an_empty_side_is_an_error(tmp_path: Path, content: str) -> None:
     for sides in ((empty, PLAIN), (PLAIN, empty), (empty, empty)):
         run = slowpath("diff", *sides, *COUNT)
         assert (run.returncode, run.stdout) == (3, "")
-        reason = "is empty: neither a program nor output of bound --format json"
+        reason = "is empty, neither a program nor output of bound --format json"
         assert run.stderr == f"error: {empty}: {reason}\n"
 
 

@@ -227,7 +227,7 @@ def stopped(text: str, old: Result | None, new: Result | None) -> list[str]:
 def test_gates() -> None:
     assert stopped("bitrate_pct < -5", rate(10e9), rate(9.6e9)) == []
     (reason,) = stopped("bitrate_pct < -5", rate(10e9), rate(9.4e9))
-    assert reason == "bitrate_pct is -6.00 %, and --fail-on 'bitrate_pct < -5' forbids that"
+    assert reason == "bitrate_pct is -6.00 %, but --fail-on 'bitrate_pct < -5' forbids this"
     (reason,) = stopped("instructions_pct > 5", count(100), count(106))
     assert reason.startswith("instructions_pct is +6.00 %")
 
@@ -242,10 +242,10 @@ def test_gates_use_guaranteed_values() -> None:
 def test_undecidable_gates_fail() -> None:
     failed = failed_result("a.asm", "agilio-cx-2x40", "bitrate", "no such thing")
     for old, new, why in (
-        (None, rate(1e9), "OLD has no such program"),
-        (rate(1e9), None, "NEW has no such program"),
+        (None, rate(1e9), "OLD lacks the program"),
+        (rate(1e9), None, "NEW lacks the program"),
         (rate(1e9), failed, "NEW could not be analysed"),
-        (count(5), count(5), "target ebpf and metric instructions do not have it"),
+        (count(5), count(5), "target ebpf and metric instructions do not provide it"),
     ):
         (reason,) = stopped("bitrate_pct < -5", old, new)
         assert why in reason
@@ -345,7 +345,7 @@ def test_results_without_profile_have_no_lines() -> None:
     assert changed_lines(Pair(old, make_result())) is None
     assert changed_lines(Pair(None, make_result())) is None
     text = [one.text for one in table(report(Pair(old, make_result())))]
-    assert not any("lines that got" in one for one in text)
+    assert not any("lines whose cost" in one for one in text)
 
 
 def test_instructions_stand_in_for_lines() -> None:

@@ -69,7 +69,7 @@ def test_predictions(tmp_path: Path, few: str) -> None:
     assert [float(row["bytes"]) for row in rows] == [100, 4096, 36000, 5e6, 1e12]
     for row in rows:
         assert float(row["low"]) <= float(row["y_pred"]) <= float(row["high"])
-    assert "2 of 5 lines are outside the measured range (bytes: 100; 1e+12)" in run.stderr
+    assert "2 of 5 lines are beyond the measured range (bytes: 100; 1e+12)" in run.stderr
 
 
 def test_the_same_data_give_the_same_bytes(tmp_path: Path, few: str) -> None:
@@ -83,20 +83,20 @@ def test_the_same_data_give_the_same_bytes(tmp_path: Path, few: str) -> None:
 
 BAD = {
     "": "is empty",
-    "x,z\n1,2\n": "has no column 'y'; its first line has x, z",
+    "x,z\n1,2\n": "lacks the column 'y'; its first line has x, z",
     "x,y,y\n1,2,3\n": "has 2 columns 'y'; rename all but one",
     "x,y\n1,2\n\n2,abc\n": "line 4, column y: 'abc' is not a number; correct it or remove the line",
     "x,y\n1,2\n2,nan\n": "line 3, column y: 'nan' is not a finite number; remove the line",
-    "x,y\n1,2\n2,11,5\n": "line 3: there are 3 values, and 2 columns; write 0.5 for 0,5",
-    "x,y\n1,2\n2\n": "line 3, column y: there is no value; fill it in or remove the line",
-    "x,y\n1,2\n2,3\n": "2 different values of x; a model takes at least 3",
-    "x,y\n1,1\n1,2\n1,3\n": "1 different values of x; a model takes at least 3",
-    "1,2\n2,4\n3,6\n": "its first line is numbers; fit needs a line of names",
-    "# x,y,z\n1,2\n2,4\n3,6\n": "its first line is numbers; fit needs a line of names",
-    "# x,y\n1\n2\n3\n": "its first line is numbers; fit needs a line of names",
-    "# 0,0\n1,2\n2,4\n3,6\n": "its first line is numbers; fit needs a line of names",
-    "x,y\n": "0 different values of x; a model takes at least 3",
-    "x,y\n1,2\n2,3\n3,1e300\n": "y has 1e+300, which is too large; values go up to 1e+60, so take",
+    "x,y\n1,2\n2,11,5\n": "line 3: has 3 values for 2 columns; write 0.5 for 0,5",
+    "x,y\n1,2\n2\n": "line 3, column y: is empty; fill it in or remove the line",
+    "x,y\n1,2\n2,3\n": "2 different values of x; a model needs at least 3",
+    "x,y\n1,1\n1,2\n1,3\n": "1 different values of x; a model needs at least 3",
+    "1,2\n2,4\n3,6\n": "the first line has numbers; it must name the columns",
+    "# x,y,z\n1,2\n2,4\n3,6\n": "the first line has numbers; it must name the columns",
+    "# x,y\n1\n2\n3\n": "the first line has numbers; it must name the columns",
+    "# 0,0\n1,2\n2,4\n3,6\n": "the first line has numbers; it must name the columns",
+    "x,y\n": "0 different values of x; a model needs at least 3",
+    "x,y\n1,2\n2,3\n3,1e300\n": "y has 1e+300, above the limit of 1e+60; use a larger unit",
 }
 
 
@@ -149,16 +149,16 @@ def test_long_work_tells_how_far_it_is_and_how_to_stop_it(
     assert app(["fit", str(LINE), *COLUMNS]) == 0
     progress_text = capsys.readouterr().err
     assert progress_text.count("\n") == 1
-    pattern = rf"note: {LINE}: \d+ s so far, model 1 of up to 12, .*; Ctrl-C stops it"
+    pattern = rf"note: {LINE}: \d+ s so far, model 1 of at most 12, .*; Ctrl-C stops it"
     assert re.match(pattern, progress_text)
 
 
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["--x", "x,x", "--y", "y"], "names of columns, each once"),
-        (["--x", "y", "--y", "y"], "'y' is an x column already"),
-        (["--x", "x", "--y", "y", "--plot", "a.pdf"], "has to end in .svg or .png"),
+        (["--x", "x,x", "--y", "y"], "needs different column names, separated by commas"),
+        (["--x", "y", "--y", "y"], "'y' is already an x column"),
+        (["--x", "x", "--y", "y", "--plot", "a.pdf"], "name must end in .svg or .png"),
         (["--y", "y"], "--x"),
     ],
 )
@@ -198,5 +198,5 @@ def test_places_that_are_too_far_are_refused(tmp_path: Path) -> None:
     query.write_text("bytes\n5000\n1e300\n")
     run = slowpath("fit", LINE, *COLUMNS, "--query", query)
     assert (run.returncode, run.stdout) == (3, "")
-    reason = "bytes has 1e+300, which is too large; values go up to 1e+60, so take another unit"
+    reason = "bytes has 1e+300, above the limit of 1e+60; use a larger unit"
     assert run.stderr == f"error: {query}: {reason}\n"

@@ -91,7 +91,7 @@ def test_models_are_read_again(tmp_path: Path) -> None:
     assert again.to_json() == model.to_json()
     model.plot(tmp_path / "a.svg")
     assert (tmp_path / "a.svg").stat().st_size > 0
-    with pytest.raises(slowpath.InputError, match="no measurements"):
+    with pytest.raises(slowpath.InputError, match="lacks its measurements"):
         again.plot(tmp_path / "b.svg")
 
 
@@ -143,13 +143,13 @@ def test_options_that_make_no_sense(options: dict[str, Any], option: str) -> Non
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        ({"n": [1, 2, 3]}, "data: has no column 'ns'"),
-        ({"n": [1, 2, 3], "ns": [1, 2]}, "data: ns has other rows than n"),
-        ({"n": [1, 2, 3], "ns": ["a", 1, 2]}, "data: ns has something that is not a number"),
+        ({"n": [1, 2, 3]}, "data: lacks the column 'ns'"),
+        ({"n": [1, 2, 3], "ns": [1, 2]}, "data: ns and n differ in length"),
+        ({"n": [1, 2, 3], "ns": ["a", 1, 2]}, "data: ns has a value that is not a number"),
         ({"n": [1, 2, 3], "ns": [1, 2, float("inf")]}, "data: value 3 of ns is not a finite"),
-        ({"n": [1, 2, 3], "ns": 4}, "data: ns has other rows than n"),
-        ({"n": [10**400, 2, 3], "ns": [1, 2, 3]}, "data: n has something that is not a number"),
-        ([1, 2, 3], "data: has no column 'n'"),
+        ({"n": [1, 2, 3], "ns": 4}, "data: ns and n differ in length"),
+        ({"n": [10**400, 2, 3], "ns": [1, 2, 3]}, "data: n has a value that is not a number"),
+        ([1, 2, 3], "data: lacks the column 'n'"),
         ("none.csv", "none.csv: no such file"),
     ],
 )
@@ -177,8 +177,8 @@ def _change(path: str, value: object) -> Callable[[dict[str, Any]], None]:
         (_change("model.segments", []), "it has no segments"),
         (_change("model.range", []), "range and x"),
         (_change("model.segments.0.from", 9.0), "do not ascend"),
-        (_change("model.segments.0.template", "cosine"), "segments[0] has no function"),
-        (_change("model.segments.0.terms", [["x"]]), "segments[0] has no function"),
+        (_change("model.segments.0.template", "cosine"), "segments[0] has an unknown function"),
+        (_change("model.segments.0.terms", [["x"]]), "segments[0] has an unknown function"),
         (_change("model.segments.0.covariance", [[1.0]]), "does not have 2 parameters"),
         (_change("model.segments.0.noise", float("nan")), "is not JSON: NaN"),
     ],

@@ -175,7 +175,7 @@ def test_errors_are_those_of_the_model_and_of_its_functions() -> None:
     of_functions = max(segment["errors"]["smape"] for segment in model["segments"])
     assert model["errors"]["smape"] < 0.5 * of_functions
     text = "\n".join(line.text for line in text_report(document_of(None, model)))
-    assert "what neighbouring points have in common" in text
+    assert "the functions. The common deviation of neighbouring points" in text
 
 
 def test_it_is_read_as_it_was_written() -> None:
@@ -186,7 +186,7 @@ def test_it_is_read_as_it_was_written() -> None:
     assert model["residuals"] is not None
     for wrong in ({"x": [2.0, 1.0], "share": [0.1, 0.1]}, {"x": [1.0], "share": [-1.0]}):
         broken = json.dumps(document_of(None, {**model, "residuals": wrong}))  # type: ignore[typeddict-item]
-        with pytest.raises(InputError, match="residuals are no shares"):
+        with pytest.raises(InputError, match="residuals are not shares"):
             read("model", broken)
 
 

@@ -156,7 +156,7 @@ def test_plain_functions_are_predicted(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
     assert "(predicted by a learnt model)\n  not counted: " in run.stdout
     error = error_of("insights", "blocks", file, "--model", "exact")
-    assert "parameter 2 (data) of f is neither packet nor length" in error
+    assert "parameter 2 (data) of f is neither a packet nor a length" in error
 
 
 def pairs(file: str, folder: Path) -> list[list[Any]]:

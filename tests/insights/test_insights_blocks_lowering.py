@@ -212,7 +212,7 @@ def test_refused_functions_are_found_without_a_message(monkeypatch: pytest.Monke
     monkeypatch.setattr(backend, "_attempt", silent)
     made = assembler("x.c", HEAD + GOOD + FLOATS)
     assert set(made.refused) == {"bad"}
-    assert made.refused["bad"].startswith("LLVM's back end")
+    assert made.refused["bad"].startswith("LLVM's BPF back end")
     monkeypatch.setattr(backend, "_ALL_SECONDS", 0.0)
     made = assembler("x.c", HEAD + GOOD + FLOATS)
     assert set(made.refused) == {"good", "bad"}

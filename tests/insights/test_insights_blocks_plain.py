@@ -176,11 +176,12 @@ def test_wrong_sources_are_named_with_their_lines(tmp_path: Path) -> None:
     assert "broken.cc:2" in error_of("insights", "blocks", file)
     file.write_text("int f(const unsigned char *data, int length) { return data[length]; }\n")
     error = error_of("insights", "blocks", file, "--entry", "g")
-    assert "there is no function 'g'; it has f" in error
+    assert "does not have a function 'g'; it has f" in error
 
 
 UNCOUNTED = {
-    "int f(const unsigned char *data, int length) { return data[0] * 0.5f; }": "no code for BPF",
+    "int f(const unsigned char *data, int length) "
+    "{ return data[0] * 0.5f; }": "clang cannot compile it for BPF",
     "static int (*g)(int);\nint f(const unsigned char *data, int length)\n"
     "{ g = g ? g : (int (*)(int)) (long) length; return g(data[0]); }": "an indirect call",
     "int f(const unsigned char *data, int length)\n"
@@ -352,7 +353,7 @@ def test_without_time_for_any_program_the_command_fails(monkeypatch: pytest.Monk
     """Check the error if the worker process stops at the deadline before it sends a result."""
     monkeypatch.setattr(UnitWorker, "run", lambda *_: "total deadline")
     question = Question("f.c", None, "call", Clang(), "auto")
-    with pytest.raises(StoppedError, match="deadline before any of it was predicted"):
+    with pytest.raises(StoppedError, match="deadline before a function was predicted"):
         blocks_run.examine(question, 1.0, None, Stopping())
 
 
@@ -414,7 +415,8 @@ def test_pointers_from_calls_have_an_unknown_kind(tmp_path: Path) -> None:
     [program] = predicted(file)["programs"]
     reasons = [each["what"] for one in blocks_of(program) for each in one["refused"]]
     assert reasons == [
-        "a pointer of unknown kind: from memory, from a call, or not of one kind on all ways"
+        "a pointer of unknown kind: from memory, from a call, or of different kinds on different "
+        "paths"
     ]
 
 
@@ -482,7 +484,7 @@ def test_a_callee_of_main_gets_the_packets(tmp_path: Path) -> None:
     assert program["entry"] == "process"
     run = slowpath("insights", "counts", str(file), "--pcap", str(EXAMPLES / "nat.pcap"))
     assert run.returncode == 0
-    assert "process got the packets, as no other function calls it" in run.stderr
+    assert "process got the packets: no other function calls it" in run.stderr
 
 
 @pytest.mark.parametrize("kind", fewer_unless_campaign(["uint16_t", "uint8_t", "int16_t"], 2))

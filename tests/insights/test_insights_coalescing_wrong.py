@@ -29,18 +29,18 @@ def with_variable(**keys: object) -> Callable[[Found], object]:
 
 
 WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
-    "no elements": (lambda found: found.update(elements=[]), "elements: has no element"),
+    "no elements": (lambda found: found.update(elements=[]), "elements: is empty"),
     "two of a name": (
         lambda found: found["elements"].append(small()["elements"][0]),
-        "elements[2].name: there is 'small' already",
+        "elements[2].name: 'small' is already defined",
     ),
     "no variable": (
         lambda found: element(found).update(variables=[], blocks=[]),
-        "element small.variables: has no variable",
+        "element small.variables: is empty",
     ),
     "two variables": (
         lambda found: element(found)["variables"].append("a"),
-        "in.json:10: element small.variables[4]: there is a variable 'a' already",
+        "in.json:10: element small.variables[4]: variable 'a' is already defined",
     ),
     "no size": (
         lambda found: element(found).pop("field_bytes"),
@@ -48,35 +48,35 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "negative size": (
         with_variable(name="d", bytes=-4),
-        "element small.variables[4].bytes: '-4' is no number from 1",
+        "element small.variables[4].bytes: '-4' is not a number from 1",
     ),
     "alignment": (
         with_variable(name="d", bytes=12, align=3),
-        "element small.variables[4].align: 3 is no power of two",
+        "element small.variables[4].align: 3 is not a power of two",
     ),
     "no name in C": (
         with_variable(name="d[2]", bytes=4),
-        "element small.variables[4].name: 'd[2]' is no name of a variable in C",
+        "element small.variables[4].name: 'd[2]' is not the name of a variable in C",
     ),
     "no type in C": (
         with_variable(name="d", bytes=4, type="int; int"),
-        "element small.variables[4].type: 'int; int' is no name of a type in C",
+        "element small.variables[4].type: 'int; int' is not the name of a type in C",
     ),
     "unknown variable": (
         lambda found: element(found)["blocks"][0]["variables"].append("d"),
-        "element small.blocks[1].variables[3]: 'd' is no variable of this element",
+        "element small.blocks[1].variables[3]: 'd' is not a variable of this element",
     ),
     "negative weight": (
         lambda found: element(found)["blocks"][1].update(weight=-1),
-        "element small.blocks[2].weight: '-1' is no number from 0",
+        "element small.blocks[2].weight: '-1' is not a number from 0",
     ),
     "two blocks": (
         lambda found: [one.update(name="one") for one in element(found)["blocks"]],
-        "element small.blocks[2]: there is a block 'one' already",
+        "element small.blocks[2]: block 'one' is already defined",
     ),
     "order with too few": (
         lambda found: element(found).update(published_field_order=["a", "b"]),
-        "element small.published_field_order: lacks c; an order has every variable",
+        "element small.published_field_order: lacks c; an order lists every variable",
     ),
     "order with one twice": (
         lambda found: element(found).update(published_field_order=["a", "b", "a"]),
@@ -84,15 +84,15 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "too many clusters": (
         lambda found: element(found).update(clusters=4),
-        "element small.clusters: '4' is no number from 1 to 3",
+        "element small.clusters: '4' is not a number from 1 to 3",
     ),
     "width": (
         lambda found: found.update(access_bytes=12),
-        "access_bytes: 12 is no power of two",
+        "access_bytes: 12 is not a power of two",
     ),
     "unknown key": (
         lambda found: element(found).update(fields=[]),
-        "element small.fields: is not known here; there are name, variables, blocks",
+        "element small.fields: is unknown; known are name, variables, blocks",
     ),
 }
 

@@ -203,7 +203,7 @@ def test_notes_name_unknown_data(tmp_path: Path) -> None:
     report = counted(FOLDER / "histogram.c", cut, "--packets", "1")
     assert report["notes"] == [
         "the trace has more packets than the 1 that ran",
-        "1 packets were not captured whole: what is missing of them was zeros",
+        "1 packets were captured only in part; zeros replace the missing bytes",
     ]
     assert report["traffic"] == {
         "file": str(cut),
@@ -223,7 +223,7 @@ def test_notes_name_unknown_data(tmp_path: Path) -> None:
     )
     report = counted(source, cut)
     notes = report["notes"]
-    assert "memory is allocated 2 times, which a card does not do" in notes
+    assert "memory is allocated 2 times, but a card cannot allocate" in notes
     [nodes] = [one for one in report["structures"] if one["structure"] == "allocated Node"]
     assert (nodes["writes"], nodes["size_bytes"], nodes["entries_written"]) == (4, 32, 2)
     assert any(one.startswith("2 packets were kept") for one in notes)
@@ -240,7 +240,7 @@ def test_clang_flags_set_table_sizes() -> None:
     assert by_name["NAT::_flows"]["entries"] == by_name["NAT::_flows"]["entries_written"] == 8
     refused = report["fate"]["refused"]
     assert report["fate"]["killed"] >= refused > 0
-    lost = f"{refused:,} entries found no free slot, 0 lost theirs: the tables are too small"
+    lost = f"{refused:,} entries found no free slot, 0 were evicted: the tables are too small"
     assert any(one.startswith(lost) for one in report["notes"])
 
 
@@ -339,7 +339,10 @@ def test_flags_set_the_number_of_buffers(
     )
     report = counted(source, NAT, "--packets", "1", *options)
     assert report["fate"]["unmade"] == unmade
-    note = f"{unmade} packets could not be made or cloned: there are too few buffers (--cflags"
+    note = (
+        f"{unmade} packets could not be created or cloned: the buffers are too few "
+        "(--cflags=-DSLOWPATH_PACKETS="
+    )
     assert any(one.startswith(note) for one in report["notes"]) == (unmade > 0)
 
 
@@ -421,7 +424,7 @@ def test_notes_count_packets_emptied_by_strip(tmp_path: Path) -> None:
     source = tmp_path / "nf.c"
     source.write_text(f"{HEAD}uint32_t seen;\n{PROCESS}if (n) seen += p[0]; return n; }}\n")
     notes = counted(source, file, "--strip", "14")["notes"]
-    assert notes == ["2 packets have no more than the 14 bytes of --strip: they were empty"]
+    assert notes == ["2 packets are empty after --strip removes 14 bytes"]
 
 
 def test_a_deadline_ends_the_run_with_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -435,7 +438,7 @@ def test_a_deadline_ends_the_run_with_a_report(monkeypatch: pytest.MonkeyPatch) 
     found = run(str(FOLDER / "histogram.c"), str(NAT))
     assert found.report["traffic"]["packets"] == 7
     assert found.report["traffic"]["more"]
-    assert found.report["notes"][-1] == "the time (--deadline) was over before more packets had run"
+    assert found.report["notes"][-1] == "the run stopped at --deadline, before the end of the trace"
     same = counted(FOLDER / "histogram.c", NAT, "--packets", "7")
     assert found.report["structures"] == same["structures"]
     assert found.report["blocks"] == same["blocks"]

@@ -38,68 +38,75 @@ def error_in(folder: Path, name: str, text: str, *options: str) -> str:
     [
         (
             f"int x;\n{HEAD}{{\nwhile (((volatile char *) p)[0] | 1)\nx++;\nreturn n; }}\n",
-            "nf.c:3: process: packet 1 of the trace: a loop does not end: more blocks ran than one",
+            "nf.c:3: process: packet 1 of the trace: endless loop: one packet ran more blocks "
+            "than --blocks allows",
         ),
         (
             f"{HEAD}{{\nint s = 0;\nfor (int i = 0; i <= n; i++)\ns += p[i];\nreturn s; }}\n",
-            "nf.c:4: process: packet 1 of the trace: memory that is not there is accessed",
+            "nf.c:4: process: packet 1 of the trace: invalid memory access",
         ),
         (
             f"volatile int zero;\n{HEAD}{{\nreturn p[0] / zero; }}\n",
-            "nf.c:3: process: packet 1 of the trace: a division by zero",
+            "nf.c:3: process: packet 1 of the trace: division by zero",
         ),
         (
             f"int getpid(void);\n{HEAD}{{\nreturn p[0] + getpid(); }}\n",
-            "nf.c:3: process: packet 1 of the trace: getpid is called, which is not there",
+            "nf.c:3: process: packet 1 of the trace: getpid is called, but slowpath does not "
+            "provide it",
         ),
         (
             f"#include <setjmp.h>\nstatic jmp_buf back;\n{HEAD}{{\nif (_setjmp(back))\nreturn n;\n"
             "longjmp(back, 1); }\n",
-            "nf.c:4: process: packet 1 of the trace: _setjmp is called, which is not there",
+            "nf.c:4: process: packet 1 of the trace: _setjmp is called, but slowpath does not "
+            "provide it",
         ),
         (
             f"#include <setjmp.h>\nstatic jmp_buf back;\n{HEAD}{{\nlongjmp(back, 1); }}\n",
-            "nf.c:4: process: packet 1 of the trace: longjmp is called, which is not there",
+            "nf.c:4: process: packet 1 of the trace: longjmp is called, but slowpath does not "
+            "provide it",
         ),
         (
             f'{HEAD}{{\n__asm__ volatile("nop");\nreturn p[0]; }}\n',
-            "nf.c:2: process has inline assembly, which is not understood",
+            "nf.c:2: process has inline assembly, which is not supported",
         ),
         (
             f"volatile int k;\n{HEAD}{{\nreturn n ? process(p, n - 1) * k + 1 : 0; }}\n",
-            "nf.c:2: process is recursive, which the card does not have",
+            "nf.c:2: process is recursive, but the card does not support recursion",
         ),
         (f"{HEAD}{{\nreturn q; }}\n", "nf.c:2:8: error: use of undeclared identifier 'q'"),
         (
             f"{HEAD}{{ return 1; }}\nint other(unsigned char *p, int n) {{ return 2; }}\n",
-            "has several functions that no other calls; name the one that gets packets with "
+            "has several functions without a caller; name the function for packets with "
             "--entry: other, process",
         ),
-        ("int other(void) { return 2; }\n", "nf.c:1: other takes no packet; methods of a Click"),
+        (
+            "int other(void) { return 2; }\n",
+            "nf.c:1: other does not take a packet; methods of a Click",
+        ),
         (
             "int process(double x) { return 2; }\n",
-            "nf.c:1: parameter 1 (x) of process is neither packet nor length; methods of",
+            "nf.c:1: parameter 1 (x) of process is neither a packet nor a length; methods of",
         ),
         (
             "int big;\nint process(unsigned char *data, int length, unsigned short in_port) {\n"
             "if (in_port > 3) big++;\nreturn data[length - 1]; }\n",
-            "nf.c:2: parameter 3 (in_port) of process is neither packet nor length; methods of",
+            "nf.c:2: parameter 3 (in_port) of process is neither a packet nor a length; methods of",
         ),
         (
             "struct peer { int n; };\nint process(unsigned char *p, int n, struct peer *sender) {\n"
             "return sender->n + p[n - 1]; }\n",
-            "nf.c:2: parameter 3 (sender) of process is neither packet nor length; methods of",
+            "nf.c:2: parameter 3 (sender) of process is neither a packet nor a length; methods of",
         ),
         (
             "struct xdp_md { unsigned data, data_end; };\n"
             "int process(struct xdp_md *ctx) { return ctx->data; }\n",
-            "nf.c:2: parameter 1 (ctx) of process is neither packet nor length; methods of",
+            "nf.c:2: parameter 1 (ctx) of process is neither a packet nor a length; methods of",
         ),
         (
             f"static __thread int n_seen;\n{HEAD}{{ return n_seen += p[0]; }}\n",
-            "nf.c: n_seen is a variable of each thread, which has no place on the card; declare",
+            "nf.c: n_seen is thread-local, which the card does not support; declare",
         ),
-        ("int x;\n", "has no function of its own"),
+        ("int x;\n", "does not define a function"),
     ],
 )
 def test_functions_that_cannot_run(tmp_path: Path, text: str, expected: str) -> None:
@@ -112,15 +119,19 @@ def test_functions_that_cannot_run(tmp_path: Path, text: str, expected: str) -> 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ((), "A does not take its configuration (none): N"),
-        (("--config", "5, 6"), "A does not take its configuration (5, 6): an argument is not"),
-        (("--config", "N x"), "A does not take its configuration (N x): N"),
+        ((), "A rejects its configuration (none): N"),
+        (("--config", "5, 6"), "A rejects its configuration (5, 6): an argument is not"),
+        (("--config", "N x"), "A rejects its configuration (N x): N"),
         (("--config", "5"), "packet 9 of the trace: a Vector has no slot left"),
-        (("--config", "7"), "nf.cc:8: A::simple_action: packet 1 of the trace: it gives up"),
+        (
+            ("--config", "7"),
+            "nf.cc:8: A::simple_action: packet 1 of the trace: an assertion failed",
+        ),
         (
             ("--config", "5", "--entry", "A::none"),
-            "there is no function 'A::none'; it has A::A, A::class_name, A::configure, "
-            "A::simple_action, A::~A; what stands inside a class",
+            "does not have a function 'A::none'; it has A::A, A::class_name, A::configure, "
+            "A::simple_action, A::~A; clang does not compile methods inside a class that nothing "
+            "calls",
         ),
     ],
 )
@@ -135,7 +146,10 @@ def test_a_method_without_an_element(tmp_path: Path) -> None:
     text = text[: text.index("v.push_back")] + "int n; Vector<int, 8> v; };\n"
     text += "Packet *A::simple_action(Packet *p) { return p; }\n"
     error = error_in(tmp_path, "nf.cc", text, "--entry", "A::simple_action")
-    assert "A::simple_action is a method, and nothing is exported; EXPORT_ELEMENT(A) makes" in error
+    assert (
+        "A::simple_action is a method, and the source exports nothing; add EXPORT_ELEMENT(A)"
+        in error
+    )
 
 
 def test_files_that_are_not_traces(tmp_path: Path) -> None:
@@ -145,8 +159,8 @@ def test_files_that_are_not_traces(tmp_path: Path) -> None:
     cut = tmp_path / "cut.pcap"
     cut.write_bytes(TRAFFIC.read_bytes()[:1000])
     for file, expected in (
-        (source, "it is no capture: it starts with 23 69 6e 63"),
-        (empty, "has no packet"),
+        (source, "it is not a capture: it starts with 23 69 6e 63"),
+        (empty, "contains no packets"),
         (cut, "it is cut off"),
         (tmp_path / "none", "it cannot be read: No such file or directory"),
     ):
@@ -158,8 +172,8 @@ def test_files_that_are_not_traces(tmp_path: Path) -> None:
 def test_inputs_are_not_overwritten(tmp_path: Path) -> None:
     words = ("insights", "counts", FOLDER / "histogram.c", "--pcap", TRAFFIC)
     for option in ("--placement-out", "--coalescing-out"):
-        assert "is read, and would be overwritten" in error_of(*words, option, TRAFFIC, code=2)
+        assert "would overwrite" in error_of(*words, option, TRAFFIC, code=2)
     out = tmp_path / "out.json"
     error = error_of(*words, "--placement-out", out, "--coalescing-out", out, code=2)
-    assert f"{out} is written for --placement-out as well" in error
+    assert f"{out} is also the output of --placement-out" in error
     assert not out.exists()

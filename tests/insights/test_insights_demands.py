@@ -241,14 +241,18 @@ def test_a_report_a_table_and_groups_are_neighbours(tmp_path: Path) -> None:
 WRONG = {
     "no_trace": (
         {"file": "a.c", "card": None},
-        "line 1, card: the report says nothing of the card: it was made without a trace",
+        "line 1, card: the report lacks data about the card: the function uses floating-point "
+        "numbers, ",
     ),
-    "no_work": ({"file": "a.c", "card": {}}, "line 1, card: is not what slowpath insights FILE"),
-    "negative": ({"card": {"work": work(-1)}}, "line 1, instructions: is no number from 0"),
-    "memory": ({"card": {"work": work(1, part("ctm"))}}, "line 1, part 1: is no structure in"),
+    "no_work": (
+        {"file": "a.c", "card": {}},
+        "line 1, card: is not output of slowpath insights FILE",
+    ),
+    "negative": ({"card": {"work": work(-1)}}, "line 1, instructions: is not a number from 0"),
+    "memory": ({"card": {"work": work(1, part("ctm"))}}, "line 1, part 1: is not a structure in"),
     "order": ({"card": {"work": work(1, part("imem", 1, 2))}}, "fewest, 2, is above most, 1"),
-    "text": ({"card": {"work": {"instructions": 1, "parts": ["x"]}}}, "part 1: is no structure"),
-    "other": ({"group": 1}, "line 1, functions: is no list of 4 functions"),
+    "text": ({"card": {"work": {"instructions": 1, "parts": ["x"]}}}, "part 1: is not a structure"),
+    "other": ({"group": 1}, "line 1, functions: is not a list of 4 functions"),
 }
 
 
@@ -272,7 +276,7 @@ def test_neighbours_have_names_that_differ() -> None:
 
 def test_more_neighbours_than_anybody_reads_are_refused(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "f.csv", query_rows(drawn_functions(101, 5), [24]))
-    with pytest.raises(InputError, match="has 101 functions; up to 100 are compared"):
+    with pytest.raises(InputError, match="has 101 functions; at most 100 are compared"):
         read_neighbours(KNOWN, str(table))
 
 

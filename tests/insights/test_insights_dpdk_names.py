@@ -135,7 +135,7 @@ def test_a_missing_header(tmp_path: Path) -> None:
     source.write_text("#include <rte_flow_classify.h>\nint handle(struct rte_mbuf *packet);\n")
     error = error_of("insights", "counts", source, "--pcap", EXAMPLES / "nat.pcap")
     assert "'rte_flow_classify.h' file not found" in error
-    assert "headers of slowpath stand in for those of DPDK 22.11, and rte_flow_classify" in error
-    assert "--cflags=-IFOLDER adds a folder with one of your own" in error
+    assert "headers of DPDK 22.11, but not rte_flow_classify" in error
+    assert "add a folder with your own header: --cflags=-IFOLDER" in error
     assert all(f" {one}," in error for one in ("ethdev", "ip6", "thash"))
     assert (HEADERS / "dpdk/rte_thash.h").exists()

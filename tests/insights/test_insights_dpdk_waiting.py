@@ -28,7 +28,7 @@ def test_waiting_packets_at_the_end_of_the_trace(
     left = 22 - sum(outputs.values()) - killed
     assert sent(report) == outputs
     assert (fate["killed"], fate["kept"], fate["waiting"]) == (killed, 0, left)
-    note = f"{left} packets wait in {where} when the trace is over: neither sent nor freed"
+    note = f"{left} packets wait in {where} at the end of the trace, neither sent nor freed"
     assert any(note in one for one in report["notes"])
 
 
@@ -71,8 +71,8 @@ def test_notes_count_overwritten_packets(tmp_path: Path) -> None:
     words = ("--entry", "delayed", "--cflags=-DSLOWPATH_TURNS=128")
     report = counted(DELAYS, in_turns(tmp_path, 200), *words)
     gone, waiting = report["notes"]
-    assert gone.startswith("73 packets were neither sent nor freed when later ones got the buffers")
-    assert gone.endswith("128 wait at most (--cflags=-DSLOWPATH_TURNS=...)")
+    assert gone.startswith("73 buffers were reused before the packet was sent or freed")
+    assert gone.endswith("at most 128 packets can wait (--cflags=-DSLOWPATH_TURNS=...)")
     assert waiting.startswith("127 packets wait in line")
     assert sum(sent(report).values()) + 73 + 127 == 1200
 
@@ -94,7 +94,7 @@ def test_notes_count_overwritten_copies(tmp_path: Path) -> None:
     report = counted(DELAYS, traffic, "--entry", "copied")
     assert (report["fate"]["kept"], report["fate"]["waiting"]) == (0, 255)
     assert report["notes"][0].startswith(
-        "45 buffers were given to later packets that it made while earlier ones may still have been"
+        "45 buffers were reused for a created packet while perhaps still in use"
     )
     assert sum(sent(report).values()) + 255 + 45 == 1200
     report = counted(DELAYS, traffic, "--entry", "copied", "--cflags=-DSLOWPATH_PACKETS=400")
@@ -106,7 +106,7 @@ def test_unreferenced_copies_are_lost(tmp_path: Path) -> None:
     report = counted(DELAYS, in_turns(tmp_path, 7), "--entry", "lost")
     assert report["fate"]["kept"] == 1200
     assert report["notes"] == [
-        "1,200 packets that it made were neither sent nor freed, and no structure has them"
+        "1,200 packets that it created were neither sent nor freed, and no structure refers to them"
     ]
 
 
@@ -116,7 +116,7 @@ def test_notes_give_the_true_number_of_buffers(tmp_path: Path) -> None:
         words = ("--entry", "flooded", f"--cflags=-DSLOWPATH_PACKETS={packets_}")
         report = counted(DELAYS, traffic, *words)
         assert report["fate"]["unmade"] == unmade
-        note = f"{unmade} packets could not be made or cloned: there are too few buffers (--cflags"
+        note = f"{unmade} packets could not be created or cloned: the buffers are too few (--cflags"
         assert [one.startswith(note) for one in report["notes"]] == [True] * (unmade > 0)
 
 
@@ -146,7 +146,7 @@ def test_datagrams_without_a_buffer(tmp_path: Path) -> None:
     report = counted(source, traffic)
     refused = report["fate"]["refused"]
     assert refused + report["fate"]["waiting"] == 400
-    remedy = "of datagrams what the source asks for, or -DSLOWPATH_DATAGRAMS=..."
+    remedy = "for datagrams the size in the source, or -DSLOWPATH_DATAGRAMS=..."
     assert remedy in report["notes"][0]
     more = counted(source, traffic, "--cflags=-DSLOWPATH_DATAGRAMS=8192")
     assert more["fate"]["refused"] < refused / 4

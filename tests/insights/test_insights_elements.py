@@ -61,7 +61,7 @@ def test_a_queue_rejects_wrong_configurations(tmp_path: Path) -> None:
     for config, reason in (("16", "CAPACITY is at most 15"), ("x", "CAPACITY")):
         words = ("--pcap", frames, "--config", config)
         error = error_of("insights", "counts", FOLDER / "queue.cc", *words)
-        assert f"Keeper does not take its configuration ({config}): {reason}" in error
+        assert f"Keeper rejects its configuration ({config}): {reason}" in error
 
 
 def test_a_meter_lets_a_rate_through() -> None:
@@ -104,7 +104,7 @@ def test_a_meter_lets_a_rate_through() -> None:
 def test_a_meter_knows_the_names_of_its_class() -> None:
     words = ("--pcap", NAT, "--config", "nobody, 100")
     run = slowpath("insights", "counts", FOLDER / "rates.cc", *words)
-    assert "Meter does not take its configuration (nobody, 100): PORT" in run.stderr
+    assert "Meter rejects its configuration (nobody, 100): PORT" in run.stderr
 
 
 def test_created_headers_are_right(tmp_path: Path) -> None:
@@ -136,9 +136,15 @@ def test_configurations_arrive_complete(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
-        ("x" * 4096, "the configuration (--config) has 4,096 bytes; 4,095 is the most"),
-        ("grow", "packet 1 of the trace: a String or StringAccum was to have more than 4,095"),
-        ("gather", "packet 1 of the trace: a String or StringAccum was to have more than 4,095"),
+        (
+            "x" * 4096,
+            "the configuration (--config) has 4,096 bytes; an element takes at most 4,095",
+        ),
+        ("grow", "packet 1 of the trace: a String or StringAccum needs more than 4,095 characters"),
+        (
+            "gather",
+            "packet 1 of the trace: a String or StringAccum needs more than 4,095 characters",
+        ),
         ("share", "packet 1 of the trace: elements share more than 8 things by name"),
     ],
 )

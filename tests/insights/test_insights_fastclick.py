@@ -147,8 +147,7 @@ def test_an_element_is_compiled_with_required_elements(tmp_path: Path) -> None:
         "Limits::_most": (5, 0),
     }
     assert (
-        "Gate got the packets, as the file has its name; --entry names another one"
-        in (report["notes"])
+        "Gate got the packets: the file has its name; --entry selects another" in (report["notes"])
     )
     other = counted(MINE / "gate.cc", traffic, "--entry", "Open::simple_action")
     assert sent(other) == {0: 5}
@@ -165,7 +164,7 @@ def test_an_element_is_compiled_with_required_elements(tmp_path: Path) -> None:
 def test_an_unknown_element_is_refused(tmp_path: Path, config: str, reason: str) -> None:
     words = ("--pcap", trace(tmp_path, [bytes(60)]), "--config", config)
     error = error_of("insights", "counts", MINE / "gate.cc", *words)
-    assert "Gate does not take its configuration" in error
+    assert "Gate rejects its configuration" in error
     assert reason in error
 
 

@@ -169,8 +169,8 @@ def test_an_engine_takes_no_instruction(tmp_path: Path) -> None:
     if CAMPAIGN > 1:  # a full report takes several seconds
         assert not advice(reported(file, *setting("nat")), "accelerator")
     assert after["notes"] == [
-        "nic_engine_correct_checksum is what an engine does, 1 times for each packet; what that "
-        "takes is in no number"
+        "an engine executes nic_engine_correct_checksum, 1 times for each packet; the counts do "
+        "not include its work"
     ]
 
 
@@ -229,10 +229,13 @@ def test_corrected_sums_are_those_of_what_is_corrected(tmp_path: Path, *, broken
 
 
 WRONG = {
-    "structure": ('{"entries": "imem",\n "entreis": "imem"}', "2: entreis: is no structure"),
-    "level": ('{"entries": "dram"}', "1: entries: 'dram' is none of cls, ctm, imem, emem"),
-    "room": ('{"table": "cls"}', "1: table: 1,024 bytes are in cls with this one, which holds 0"),
-    "list": ('["entries"]', "1: is no table of names"),
+    "structure": ('{"entries": "imem",\n "entreis": "imem"}', "2: entreis: is not a structure"),
+    "level": ('{"entries": "dram"}', "1: entries: 'dram' is not one of cls, ctm, imem, emem"),
+    "room": (
+        '{"table": "cls"}',
+        "1: table: with this structure, 1,024 bytes are in cls, which holds 0",
+    ),
+    "list": ('["entries"]', "1: is not a table of names"),
     "json": ("{", "is not JSON"),
 }
 
@@ -259,7 +262,7 @@ def test_a_placement_is_what_before_is_of(tmp_path: Path) -> None:
     assert report["traffic"]["cycles"] == pytest.approx(
         unplaced["traffic"]["cycles"] - advised["entries"]["saved_cycles"]
     )
-    assert "but for what --placement says" in report["assumptions"][0]
+    assert "except the structures in --placement" in report["assumptions"][0]
     [packed], [cheaper] = (advice(one, "coalescing") for one in (unplaced, report))
     assert (packed["before"], packed["after"]) == (cheaper["before"], cheaper["after"])
     assert cheaper["saved_cycles"] < packed["saved_cycles"]
@@ -283,7 +286,7 @@ def test_what_makes_room_for_others_is_said(tmp_path: Path) -> None:
     assert (first["title"], second["title"]) == ("Put hot into imem", "Put cold into emem")
     assert (first["before"], first["after"]) == (1200, 800)
     assert (second["before"], second["after"]) == (400, 600)
-    assert "make room for others" in second["reason"]
+    assert "makes room for other structures" in second["reason"]
     assert second["effect"] < 0
     text = "\n".join(line.text for line in advice_text(reported(*words)))  # type: ignore[arg-type]
     assert "costs about" in text
@@ -313,4 +316,4 @@ def test_options_of_a_run_ask_for_a_trace(option: tuple[str, str]) -> None:
     run = slowpath("insights", FILTER, *option)
     assert run.returncode == 2
     assert f"'{option[0]}'" in run.stderr
-    assert "--pcap is missing" in run.stderr
+    assert "--pcap" in run.stderr

@@ -62,15 +62,15 @@ def test_a_library_is_advised_on_in_the_lines_that_call_it() -> None:
     assert {one["file"] for one in found} == {DPDK}
     hashed = of_line(found, "rte_jhash(")
     assert (hashed["what"], hashed["certainty"]) == ("rte_jhash", "proved")
-    assert "forward calls rte_jhash here, and it computes Jenkins lookup3" in hashed["reason"]
+    assert "forward calls rte_jhash here, which computes Jenkins lookup3" in hashed["reason"]
     assert "seed initial" in hashed["reason"]
     assert hashed["before"] == pytest.approx(executed(counts, "rte_jhash"))
     assert hashed["after"] == 0
     assert hashed["saved_cycles"] > 0
     summed = of_line(found, "rte_ipv4_cksum(")
-    assert summed["title"] == "Let the checksum engine do rte_raw_cksum for rte_ipv4_cksum"
+    assert summed["title"] == "Use the checksum engine for rte_raw_cksum in rte_ipv4_cksum"
     assert summed["before"] == pytest.approx(executed(counts, "rte_raw_cksum"))
-    assert "and that calls rte_raw_cksum, which computes internet checksum" in summed["reason"]
+    assert "which calls rte_raw_cksum, which computes internet checksum" in summed["reason"]
     assert len(found) == 3
 
 
@@ -80,7 +80,7 @@ def test_what_no_packet_came_to_is_last_and_says_so() -> None:
     assert "rte_hash_crc(" in text_of(last)
     assert (last["before"], last["saved_cycles"], last["effect"]) == (0, 0, 0)
     assert "polynomial 0x1edc6f41" in last["reason"]
-    assert last["reason"].endswith("; no packet of the trace came there")
+    assert last["reason"].endswith("; no packet of the trace reached it")
     assert not [one for one in found[:-1] if "no packet" in one["reason"]]
 
 
@@ -118,7 +118,7 @@ def test_functions_of_click_are_advised_on_in_the_lines_that_call_them() -> None
     counts = counted(ROOT / CLICK, ROOT / NAT)
     summed, routed = of_line(found, "click_in_cksum("), of_line(found, "_routes.lookup(")
     assert summed["before"] == pytest.approx(executed(counts, "click_in_cksum"))
-    assert routed["title"] == "Let the look-up engine do IPTable::lookup"
+    assert routed["title"] == "Use the look-up engine for IPTable::lookup"
     assert routed["before"] == pytest.approx(executed(counts, "IPTable::lookup"))
     corrected = of_line(found, "click_update_in_cksum(")
     assert "internet checksum, corrected (RFC 1624)" in corrected["reason"]
@@ -140,7 +140,7 @@ def test_a_router_is_told_of_its_routes_and_not_of_its_table_of_flows() -> None:
     counts = counted(ROOT / "tests/dpdk/router.c", ROOT / NAT)
     [one] = found
     assert "if (rte_lpm_lookup(routes," in text_of(one)
-    assert one["title"] == "Let the look-up engine do rte_lpm_lookup"
+    assert one["title"] == "Use the look-up engine for rte_lpm_lookup"
     assert "longest prefix match (IPv4)" in one["reason"]
     assert one["before"] == pytest.approx(executed(counts, "rte_lpm_lookup"))
     assert one["effect"] > 0

@@ -22,49 +22,48 @@ def structure(found: Found, at: int = 0) -> Found:
 WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     "negative size": (
         lambda found: structure(found).update(size_bytes=-5),
-        "in.json:34: case small, structure a.size_bytes: '-5' is no number from 0",
+        "in.json:34: case small, structure a.size_bytes: '-5' is not a number from 0",
     ),
     "half a byte": (
         lambda found: structure(found).update(size_bytes=1.5),
-        "case small, structure a.size_bytes: 1.5 is no whole number of bytes",
+        "case small, structure a.size_bytes: 1.5 is not a whole number of bytes",
     ),
     "too large": (
         lambda found: structure(found, 1).update(size_bytes=5000),
-        "case small, structure b.size_bytes: 5,000 bytes are on no level; the largest level of "
-        "scope one, far, has 4,096",
+        "case small, structure b.size_bytes: 5,000 bytes do not fit on any level; the largest "
+        "level of scope one, far, has 4,096",
     ),
     "too large together": (
         lambda found: [structure(found, at).update(size_bytes=4000) for at in (0, 1)],
-        "case small: 8,000 bytes of structures find no place on levels with prices, which have "
-        "4,160 in all",
+        "case small: structures of 8,000 bytes do not fit on levels with prices, which have 4,160 ",
     ),
     "copied to nobody": (
         lambda found: structure(found)["accesses"][1].update(to="c"),
-        "case small, structure a.accesses[2].to: 'c' is no structure of this case: a, b",
+        "case small, structure a.accesses[2].to: 'c' is not a structure of this case: a, b",
     ),
     "copied without an end": (
         lambda found: structure(found)["accesses"][1].pop("to"),
-        "case small, structure a.accesses[2]: lacks to, the structure that memcpy writes",
+        "case small, structure a.accesses[2]: lacks the key to: the structure that memcpy writes",
     ),
     "read to an end": (
         lambda found: structure(found)["accesses"][0].update(to="b"),
-        "case small, structure a.accesses[1].to: only memcpy has a structure that it copies to",
+        "case small, structure a.accesses[1].to: only the operation memcpy has a target structure",
     ),
     "two of a name": (
         lambda found: structure(found, 1).update(name="a"),
-        "in.json:48: case small.structures[2].name: there is 'a' already",
+        "in.json:48: case small.structures[2].name: 'a' is already defined",
     ),
     "two cases of a name": (
         lambda found: found["cases"].append(found["cases"][0]),
-        "cases[2].name: there is 'small' already",
+        "cases[2].name: 'small' is already defined",
     ),
     "unknown operation": (
         lambda found: structure(found)["accesses"][0].update(operation="peek"),
-        "structure a.accesses[1].operation: 'peek' is none of read, memcpy",
+        "structure a.accesses[1].operation: 'peek' is not one of read, memcpy",
     ),
     "unknown level": (
         lambda found: found["access_cost"]["read"].update(nearest=1),
-        "access_cost.read.nearest: is not known here; there are near, far",
+        "access_cost.read.nearest: is unknown; known are near, far",
     ),
     "level without capacity": (
         lambda found: found["capacity_bytes"]["one"].pop("far"),
@@ -72,43 +71,43 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "unknown scope": (
         lambda found: found["cases"][0].update(scope="two"),
-        "case small.scope: 'two' is none of one",
+        "case small.scope: 'two' is not one of one",
     ),
     "published elsewhere": (
         lambda found: found["cases"][0].update(published={"placement": {"a": "near", "b": "x"}}),
-        "case small.published.placement.b: 'x' is none of near, far",
+        "case small.published.placement.b: 'x' is not one of near, far",
     ),
     "parts that copy": (
         lambda found: structure(found).update(parts=2),
-        "case small, structure a.parts: a structure with memcpy is in one place",
+        "case small, structure a.parts: a structure with memcpy cannot have parts",
     ),
     "no price": (
         lambda found: found["access_cost"].update(read={}),
-        "case small: structure a fits on no level with prices for what it does (no price: near "
-        "read; far read); --unpriced free counts these as nothing",
+        "case small: structure a does not fit on a level with prices for its operations (no "
+        "price: near read; far read); --unpriced free makes these operations free",
     ),
     "cores without a clock": (
         lambda found: found["cases"][0].update(cores=4),
-        "case small: has cores; the file lacks clock_hz",
+        "case small: has cores, so the file needs clock_hz",
     ),
     "threads without cores": (
         lambda found: found["cases"][0].update(threads=4),
-        "case small.threads: is of throughput, for which cores have to be there",
+        "case small.threads: needs the key cores, too",
     ),
     "no bandwidth for copies": (
         lambda found: (
             found.update(clock_hz=1e9, bandwidth={"far": {"read": 1e8}}),
             found["cases"][0].update(cores=1),
         ),
-        "case small: uses memcpy, and bandwidth.far lacks it",
+        "case small: uses memcpy, which bandwidth.far lacks",
     ),
     "unknown key": (
         lambda found: structure(found).update(bytes=3),
-        "case small, structure a.bytes: is not known here; there are name, size_bytes",
+        "case small, structure a.bytes: is unknown; known are name, size_bytes",
     ),
     "infinite count": (
         lambda found: structure(found)["accesses"][0].update(count=1e300),
-        "accesses[1].count: '1e+300' is no number from 0 to 1e+18",
+        "accesses[1].count: '1e+300' is not a number from 0 to 1e+18",
     ),
 }
 
@@ -136,9 +135,9 @@ def placed(file: str) -> None:
         ("", "in.json:1: is not JSON: Expecting value, in column 1"),
         ("{\n 'levels': 1}", "in.json:2: is not JSON: Expecting property name"),
         ('{"levels": NaN}', "in.json:1: is not JSON: NaN is not a number of JSON"),
-        ("[" * 100_000, "in.json:1: is not JSON that can be read: it is nested too deeply"),
-        ("[]", "in.json:1: is no table; it has the keys levels"),
-        ('{"levels": [],\n "levels": []}', "in.json:2: levels: stands here twice"),
+        ("[" * 100_000, "in.json:1: is not readable JSON: it is nested too deeply"),
+        ("[]", "in.json:1: is not a table with the keys levels"),
+        ('{"levels": [],\n "levels": []}', "in.json:2: levels: is defined twice"),
         ('{"cases": []}', "in.json:1: lacks levels, capacity_bytes, access_cost"),
     ],
 )
@@ -152,4 +151,4 @@ def test_throughput_of_a_case_without_cores_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path, small())
     run = slowpath("insights", "placement", file, "--objective", "throughput")
     assert (run.returncode, run.stdout) == (3, "")
-    assert run.stderr == f"error: {file}: case small: lacks cores, which throughput takes\n"
+    assert run.stderr == f"error: {file}: case small: lacks the key cores, which throughput needs\n"

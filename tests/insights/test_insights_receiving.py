@@ -71,13 +71,13 @@ def test_bursts_may_be_longer_than_most(tmp_path: Path, flags: str, times: int) 
     report = counted(LOOPS, packets(tmp_path, 250), "--entry", "all_at_once", f"--cflags={flags}")
     assert calls(report)["rte_eth_rx_burst"] == times
     assert report["fate"]["outputs"] == [{"output": 1, "packets": 250}]
-    assert not [note for note in report["notes"] if "bytes are gone" in note]
+    assert not [note for note in report["notes"] if "reused before the packet" in note]
 
 
 def test_blocks_option_extends_the_time_before_receiving(tmp_path: Path) -> None:
     traffic = packets(tmp_path)
     error = error_of("insights", "counts", LOOPS, "--pcap", traffic, "--entry", "takes_long")
-    assert "more than 67,108,864 blocks ran, and it has asked for no packet (rte_eth" in error
+    assert "more than 67,108,864 blocks ran without a call of rte_eth_rx_burst: an" in error
     report = counted(LOOPS, traffic, "--entry", "takes_long", "--blocks", "200000000")
     assert report["fate"]["killed"] == PACKETS
 
@@ -86,14 +86,16 @@ def test_a_loop_gets_the_configuration_of_its_core(tmp_path: Path) -> None:
     report = counted(LOOPS, packets(tmp_path), "--entry", "of_a_conf")
     assert calls(report)["rte_eth_rx_burst"] == 25
     assert report["fate"]["killed"] == PACKETS
-    assert "given of of_a_conf is conf, as constructors leave it" in report["notes"]
+    assert "given of of_a_conf is conf, as constructors initialise it" in report["notes"]
     assert structures(report)["conf"] == (50, 0)
 
 
 def test_a_loop_may_return_early(tmp_path: Path) -> None:
     report = counted(LOOPS, packets(tmp_path), "--entry", "enough")
     assert (report["traffic"]["packets"], report["fate"]["killed"]) == (24, 24)
-    assert "enough has ended after 24 packets, and asked for no more" in report["notes"]
+    assert (
+        "enough ended after 24 packets without receiving the rest of the trace" in report["notes"]
+    )
     all_ = counted(LOOPS, packets(tmp_path, 24), "--entry", "enough")
     assert not [note for note in all_["notes"] if "has ended" in note]
 
@@ -104,20 +106,26 @@ def test_notes_count_packets_left_in_queues(tmp_path: Path) -> None:
     words = ("--entry", "into_a_queue", "--cflags=-DSLOWPATH_TURNS=128")
     report = counted(LOOPS, packets(tmp_path, 200), *words)
     assert report["fate"]["waiting"] == 128
-    note = "72 packets were neither sent nor freed when later ones got the buffers, so that those "
-    note += "bytes are gone: 128 wait at most (--cflags=-DSLOWPATH_TURNS=...), and there is one "
+    note = (
+        "72 buffers were reused before the packet was sent or freed: at most 128 packets can wait "
+    )
+    note += "(--cflags=-DSLOWPATH_TURNS=...), and no other core empties the queues"
     assert any(one.startswith(note) for one in report["notes"])
 
 
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [
-        ("has_nothing_to_do", "has_nothing_to_do has ended and received no packet (rte_eth_rx"),
-        ("never_receives", "before it has received a packet: more than 67,108,864 blocks ran"),
-        ("waits", "packets 33 to 40 of the trace: a loop does not end: more blocks ran than a bur"),
-        ("reads_nowhere", "packets 9 to 16 of the trace: memory that is not there is accessed"),
-        ("asks_for_none", "asks_for_none asks rte_eth_rx_burst for 0 packets, again and again"),
-        ("worker", "worker takes no packet; "),
+        ("has_nothing_to_do", ": has_nothing_to_do ended without receiving a packet (rte_eth_rx"),
+        ("never_receives", "before it received a packet: more than 67,108,864 blocks ran"),
+        (
+            "waits",
+            "packets 33 to 40 of the trace: endless loop: a burst ran more blocks than --blocks "
+            "allows",
+        ),
+        ("reads_nowhere", "packets 9 to 16 of the trace: invalid memory access"),
+        ("asks_for_none", "asks_for_none calls rte_eth_rx_burst for 0 packets repeatedly"),
+        ("worker", "worker does not take a packet; "),
     ],
 )
 def test_errors_that_end_a_loop(tmp_path: Path, entry: str, expected: str) -> None:
@@ -138,20 +146,20 @@ def test_errors_that_end_a_loop(tmp_path: Path, entry: str, expected: str) -> No
         (
             "",
             "handle",
-            "handle got the packets, as core hands it what it receives (unsent is only called "
-            "back); --entry names another one",
+            "handle got the packets: core passes on the packets that it receives (unsent is only "
+            "callbacks); --entry selects another",
         ),
         (
             " -DWATCHED",
             "handle",
-            "handle got the packets, as core hands it what it receives (unsent, watch are only "
-            "called back); --entry names another one",
+            "handle got the packets: core passes on the packets that it receives (unsent, watch "
+            "are only callbacks); --entry selects another",
         ),
         (
             " -DLOOP",
             "core",
-            "core received the packets, as no other function does it (unsent is only called "
-            "back); --entry names another one",
+            "core received the packets: no other function receives packets (unsent is only "
+            "callbacks); --entry selects another",
         ),
     ],
 )
@@ -167,20 +175,23 @@ def test_callbacks_are_not_candidates_for_the_entry(
 def test_an_error_names_a_loop_and_a_watcher(tmp_path: Path) -> None:
     words = ("--pcap", packets(tmp_path), "--cflags=-DLOOP -DWATCHED")
     error = error_of("insights", "counts", BACK, *words)
-    assert "has several functions that no other calls" in error
+    assert "has several functions without a caller" in error
     assert error.rstrip().endswith("core, watch")
 
 
 def test_a_callback_may_be_the_entry(tmp_path: Path) -> None:
     words = ("--pcap", packets(tmp_path), "--entry", "unsent")
     error = error_of("insights", "counts", BACK, *words)
-    assert "parameter 3 (given) of unsent: points to nothing that is known" in error
+    assert "parameter 3 (given) of unsent: points to an unknown type" in error
 
 
 def test_a_loop_is_predicted_with_a_reason() -> None:
     [program] = predicted(LOOPS, "--entry", "all_ports")["programs"]
     assert program["model"] == "learnt"
-    assert "all_ports receives packets itself, and a program of the card gets one" in program["why"]
+    assert (
+        "all_ports receives packets itself; the card passes one packet to a program"
+        in program["why"]
+    )
 
 
 def test_the_report_advises_on_a_loop(tmp_path: Path) -> None:
@@ -217,8 +228,8 @@ def test_main_does_not_receive(tmp_path: Path) -> None:
     )
     for words in (), ("--entry", "main"):
         error = error_of("insights", "counts", source, "--pcap", packets(tmp_path), *words)
-        assert "f.c:2: main receives packets itself, and does not run, as nobody" in error
-        assert "have its loop in a function of its own, and in one of RTE_INIT" in error
+        assert "f.c:2: main receives packets, but cannot run, because" in error
+        assert "move its loop into another function, and the set-up into one of RTE_INIT" in error
 
 
 def test_ports_set_packet_types(tmp_path: Path) -> None:
@@ -258,9 +269,15 @@ def test_callees_of_a_loop_do_not_get_packets(tmp_path: Path) -> None:
     Its own callees and callbacks do not. A note says that its state is defined in another file.
     """
     report = counted(HANDED, packets(tmp_path))
-    note = "forward_all got the packets, as route_loop hands it what it receives; --entry names"
+    note = (
+        "forward_all got the packets: route_loop passes on the packets that it receives; --entry "
+        "selects"
+    )
     assert any(one.startswith(note) for one in report["notes"])
-    note = "core of forward_all is cores, which another file defines: zeros but for what --setup"
+    note = (
+        "core of forward_all is cores, defined in another file: zeros, except for bytes that "
+        "--setup writes"
+    )
     assert any(one.startswith(note) for one in report["notes"])
     assert sent(report) == {0: PACKETS}
 
@@ -315,10 +332,13 @@ def test_functions_and_code_may_set_up_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (("--entry", "route_loop"), "set up by --setup, with a function or code ('conf[0].queues"),
+        (
+            ("--entry", "route_loop"),
+            "set up state for packets with --setup, a function or code ('conf[0].queues",
+        ),
         (("--setup", "cores->nothing = 1"), "no member named 'nothing' in 'struct core'"),
-        (("--setup", "nothing"), "there is no function 'nothing'"),
-        (("--setup", "cores[9999999].queues = 1"), "set-up (--setup): memory that is not there"),
+        (("--setup", "nothing"), "does not have a function 'nothing'"),
+        (("--setup", "cores[9999999].queues = 1"), "set-up (--setup): invalid memory access"),
     ],
 )
 def test_wrong_setups_are_refused(tmp_path: Path, options: tuple[str, ...], expected: str) -> None:
@@ -331,4 +351,4 @@ def test_wrong_setups_are_refused(tmp_path: Path, options: tuple[str, ...], expe
 def test_setup_code_must_fit_one_line(tmp_path: Path, code: str) -> None:
     words = ("--pcap", packets(tmp_path), "--setup", code)
     error = error_of("insights", "counts", HANDED, *words, code=2)
-    assert "--setup': is one line of C without //; give it once for each line" in error
+    assert "--setup': takes one line of C without //; repeat the option for each line" in error

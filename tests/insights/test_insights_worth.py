@@ -69,14 +69,14 @@ def test_on_a_trace_it_has_the_effect_of_what_ran() -> None:
     found = engines(reported(POINTERS, *TRACED))
     assert found["sdbm"]["before"] > found["castagnoli"]["before"] == 0
     assert found["internet"]["before"] > 0
-    assert found["castagnoli"]["reason"].endswith("; no packet of the trace came there")
+    assert found["castagnoli"]["reason"].endswith("; no packet of the trace reached it")
     text = text_of(reported(POINTERS, *TRACED))
-    assert "Let the CRC engine do castagnoli (saves nothing on this trace)\n" in text
+    assert "Use the CRC engine for castagnoli (saves nothing on this trace)\n" in text
     assert "0 -> 0" not in text
 
 
 def test_calls_that_nobody_can_follow_are_said_in_one_line(tmp_path: Path) -> None:
-    [gap] = gaps(reported(POINTERS, "--entry", "process"), "what is called through")
+    [gap] = gaps(reported(POINTERS, "--entry", "process"), "accelerators for calls through")
     assert gap["what"].endswith(f"{POINTERS}:{line_of(POINTERS, 'watch(odd')}")
     assert "--pcap" in gap["remedy"]
     # With a function of this type in the variable, the function is examined, and the gap is gone.
@@ -91,28 +91,28 @@ def test_calls_that_nobody_can_follow_are_said_in_one_line(tmp_path: Path) -> No
         )
         .replace("int good);\n\nvoid", "int good) = watched;\n\nvoid")
     )
-    assert not gaps(reported(known, "--entry", "process"), "what is called through")
+    assert not gaps(reported(known, "--entry", "process"), "accelerators for calls through")
 
 
 def test_methods_of_click_are_no_calls_that_nobody_can_follow() -> None:
-    assert not gaps(as_it_is("nat"), "what is called through")
+    assert not gaps(as_it_is("nat"), "accelerators for calls through")
 
 
 def test_a_look_up_of_several_addresses_is_said_not_to_be_examined() -> None:
     report = reported(FIB, "--entry", "turn")
     [one] = report["unexamined"]
     assert one["function"] == "rte_fib_lookup_bulk"
-    assert one["reason"] == "takes several of what it looks up at once, which is not tried"
+    assert one["reason"] == "looks up several keys at once; slowpath does not try that"
     lines = (ROOT / FIB).read_text().splitlines()
     assert one["calls"]
     assert all("rte_fib_lookup_bulk(" in lines[each["line"] - 1] for each in one["calls"])
-    [gap] = gaps(report, "whether one function is for accelerators")
-    assert f"rte_fib_lookup_bulk ({FIB}:{one['line']}): takes several" in gap["why"]
+    [gap] = gaps(report, "accelerators for one function")
+    assert f"rte_fib_lookup_bulk ({FIB}:{one['line']}): looks up several" in gap["why"]
 
 
 REASONS = {
     "any": "was not run: it takes any number of arguments",
-    "by_value": "takes 9 arguments, where at most 8 are tried",
+    "by_value": "takes 9 arguments; slowpath tries at most 8",
     "byte_by_instruction": "was not run: it has inline assembly in line ",
 }
 
@@ -129,15 +129,15 @@ def test_what_cannot_be_run_is_listed_with_the_reason() -> None:
     assembly = found["byte_by_instruction"]["reason"]
     assert assembly.endswith(f" in line {line_of(WORTH, '__asm__')}")
     lines = [line.text for line in accelerators_text(report)]  # type: ignore[arg-type]
-    [line] = [one for one in lines if one.startswith("Not run, or not in all ways, ")]
-    assert "3 functions (each in JSON)" in line
+    [line] = [one for one in lines if one.startswith("Not fully examined: ")]
+    assert "3 functions (all in JSON)" in line
     assert all(f"{name}: {reason}" in line for name, reason in REASONS.items())
 
 
 def test_the_report_lists_it_too_where_packets_come_to_it() -> None:
     untraced = reported(WORTH)
     assert {one["function"] for one in untraced["unexamined"]} == REASONS.keys()
-    [gap] = gaps(untraced, "whether 3 functions are for accelerators")
+    [gap] = gaps(untraced, "accelerators for 3 functions")
     assert all(f"{name} ({WORTH}:" in gap["why"] for name in REASONS)
     traced = reported(WORTH, *TRACED)
     assert traced["unexamined"] == []
@@ -148,11 +148,14 @@ def test_recursion_is_said_without_a_trace() -> None:
     """With a trace, recursion is an error, as the card does not support it."""
     found = [one["what"] for one in reported(WORTH)["unsaid"] if "recursive" in one["why"]]
     assert found == [
-        f"what {name} ({WORTH}:{line_of(WORTH, f'uint32_t {name}(uint32_t number) {{')}) would take"
+        f"cost of {name} ({WORTH}:{line_of(WORTH, f'uint32_t {name}(uint32_t number) {{')})"
         for name in ("even", "odd")
     ]
     text = " ".join(text_of(reported(WORTH)).split())
-    assert f"{found[0]}; {found[1]}: it is recursive, which the card does not have" in text
+    assert (
+        f"{found[0]}; {found[1]}: the function is recursive, and the card does not support "
+        "recursion" in text
+    )
     assert not [one for one in reported(WORTH, *TRACED)["unsaid"] if "recursive" in one["why"]]
 
 
@@ -173,7 +176,7 @@ def test_short_functions_are_not_suspected() -> None:
 
 def test_a_suspicion_on_a_loop_stays() -> None:
     titles = [one["title"] for one in as_it_is("dns_proxy")["advice"]]
-    assert "See whether DNSProxy::question is a hash" in titles
+    assert "Check whether DNSProxy::question is a hash" in titles
 
 
 TABLE = """
@@ -210,14 +213,14 @@ def test_a_table_is_said_of_what_fills_it_and_not_of_who_calls_that(tmp_path: Pa
     assert {"fill", "process", "crc32"} <= proved
     found = engines(reported(file, *TRACED))
     assert found.keys() == {"fill", "crc32"}
-    assert found["fill"]["title"] == "Leave out fill, whose table a CRC engine does without"
-    assert found["fill"]["reason"].startswith("it fills a CRC-32 (IEEE 802.3) table (")
-    assert "256 random inputs of 1 byte, none" in found["fill"]["sure"]
+    assert found["fill"]["title"] == "Remove fill: a CRC engine needs no table"
+    assert found["fill"]["reason"].startswith("the function fills a CRC-32 (IEEE 802.3) table (")
+    assert "256 random inputs of 1 byte: all" in found["fill"]["sure"]
 
 
 def test_tables_in_a_row_are_said_to_be_none_of_dpdks() -> None:
     words = ("tests/dpdk/router.c", "--pcap", "examples/insights/nat.pcap")
-    [gap] = gaps(reported(*words), "accesses to rte_lpm as DPDK has them")
+    [gap] = gaps(reported(*words), "accesses to rte_lpm in DPDK's own layout")
     assert "DIR-24-8" in gap["why"]
     assert not gaps(as_it_is("nat"), "accesses to")
 
@@ -228,7 +231,7 @@ def test_a_file_without_functions_is_none(tmp_path: Path, options: tuple[str, ..
     file.write_text("int x;\n")
     run = slowpath("insights", file, *options)
     assert run.returncode == 3
-    assert run.stderr == f"error: {file}: has no function of its own\n"
+    assert run.stderr == f"error: {file}: does not define a function\n"
 
 
 def test_a_look_up_of_ipv6_is_not_said_to_be_of_ipv4() -> None:

@@ -47,18 +47,21 @@ def without(column: str) -> Callable[[Rows], object]:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (without("cores"), "has no column cores"),
-        (without("webgen_slots"), "has no column webgen_slots"),
-        (changed("has_webgen", 2), "line 3, column has_webgen: '2' is neither 0 nor 1"),
-        (changed("has_webgen", "yes"), "line 3, column has_webgen: 'yes' is neither 0 nor 1"),
-        (changed("has_webgen", ""), "line 3, column has_webgen: '' is neither 0 nor 1"),
-        (changed("webgen_slots", -1), "line 3, column webgen_slots: '-1' is no whole number"),
-        (changed("webgen_slots", 2.5), "line 3, column webgen_slots: '2.5' is no whole number"),
-        (changed("webgen_slots", "inf"), "line 3, column webgen_slots: 'inf' is no whole number"),
-        (changed("cores", 0), "line 3, column cores: '0' is no number above zero"),
-        (changed("cores", 24.5), "line 3, column cores: 24.5 is no whole number from 1 to 1000"),
-        (changed("cores", 2000), "line 3, column cores: 2000 is no whole number from 1 to 1000"),
-        (changed("function", " "), "line 3, column function: there is no name"),
+        (without("cores"), "lacks columns: cores"),
+        (without("webgen_slots"), "lacks columns: webgen_slots"),
+        (changed("has_webgen", 2), "line 3, column has_webgen: '2' is not 0 or 1"),
+        (changed("has_webgen", "yes"), "line 3, column has_webgen: 'yes' is not 0 or 1"),
+        (changed("has_webgen", ""), "line 3, column has_webgen: '' is not 0 or 1"),
+        (changed("webgen_slots", -1), "line 3, column webgen_slots: '-1' is not a whole number"),
+        (changed("webgen_slots", 2.5), "line 3, column webgen_slots: '2.5' is not a whole number"),
+        (
+            changed("webgen_slots", "inf"),
+            "line 3, column webgen_slots: 'inf' is not a whole number",
+        ),
+        (changed("cores", 0), "line 3, column cores: '0' is not a number above zero"),
+        (changed("cores", 24.5), "line 3, column cores: 24.5 is not a whole number from 1 to 1000"),
+        (changed("cores", 2000), "line 3, column cores: 2000 is not a whole number from 1 to 1000"),
+        (changed("function", " "), "line 3, column function: is empty"),
         (changed("ipfilter1_rules", 33), "line 3, column ipfilter1_rules: f0 differs"),
     ],
 )
@@ -74,7 +77,7 @@ def test_wrong_queries_of_cores(
 def test_unknown_columns_are_named(tmp_path: Path) -> None:
     rows = query_rows([plain()], (24,))
     file = write_csv(tmp_path / "query.csv", [{**rows[0], "has_ipfilter3": 1}])
-    assert "column 'has_ipfilter3' is neither a flag nor a parameter" in why(read_query, file)
+    assert "column 'has_ipfilter3' is not a known flag or parameter" in why(read_query, file)
 
 
 def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
@@ -86,20 +89,20 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     rows[0]["functions"].pop()
     groups = write_lines(tmp_path / "groups.jsonl", rows)
     assert said("colocation", "--query", groups) == (
-        f"error: {groups}: line 1, functions: has 3 functions; a group is 4"
+        f"error: {groups}: line 1, functions: has 3 functions; a group has 4"
     )
 
 
 def test_files_that_are_no_tables(tmp_path: Path) -> None:
     empty = tmp_path / "empty.csv"
     empty.write_text("")
-    assert "is empty; the first line has to name the columns" in why(read_query, empty)
+    assert "is empty; the first line must name the columns" in why(read_query, empty)
     alone = tmp_path / "alone.csv"
     alone.write_text("function,cores\n")
-    assert "has no rows below the names of columns" in why(read_query, alone)
+    assert "has no rows below the column names" in why(read_query, alone)
     named = tmp_path / "named.csv.gz"
     named.write_text("function,cores\nf,24\n")
-    assert "is not compressed with gzip, as its name says" in why(read_query, named)
+    assert "is not compressed with gzip, although its name ends so" in why(read_query, named)
     packed = gzip.compress(b"function,cores\nf,24\n" * 50)
     short = tmp_path / "short.csv.gz"
     short.write_bytes(packed[:-12])
@@ -112,12 +115,12 @@ def test_files_that_are_no_tables(tmp_path: Path) -> None:
     assert "is not UTF-8 text" in why(read_query, latin)
     ragged = tmp_path / "ragged.csv"
     ragged.write_text("function,cores\nf,24,7\n")
-    assert "line 2: there are 3 values, and 2 columns" in why(read_query, ragged)
+    assert "line 2: has 3 values for 2 columns" in why(read_query, ragged)
     twice = tmp_path / "twice.csv"
     twice.write_text("function,cores,cores\nf,24,24\n")
     assert "has 2 columns 'cores'; rename all but one" in why(read_query, twice)
     other = write_lines(tmp_path / "groups.jsonl", group_rows(drawn(4, 1)))
-    assert "is JSON; a CSV table is wanted" in why(read_query, other)
+    assert "is JSON, not a CSV table" in why(read_query, other)
 
 
 def test_wrong_tables_to_learn_cores_from(tmp_path: Path) -> None:
@@ -127,33 +130,33 @@ def test_wrong_tables_to_learn_cores_from(tmp_path: Path) -> None:
     def refused(changed: Rows) -> str:
         return why(read_curves, write_csv(tmp_path / "train.csv", changed))
 
-    assert refused(rows[:-1]) == "line 345: f49 has no row with 60 cores"
-    assert refused([*rows, rows[0]]) == "line 352: f0 has a row with 24 cores already"
-    assert refused(rows[:-7]) == "has 49 functions; a model takes at least 50"
+    assert refused(rows[:-1]) == "line 345: f49 lacks rows with 60 cores"
+    assert refused([*rows, rows[0]]) == "line 352: f0 already has a row with 24 cores"
+    assert refused(rows[:-7]) == "has 49 functions; a model needs at least 50"
     assert refused([{**rows[0], "cores": 25}, *rows[1:]]).startswith(
-        "line 2, column cores: 25 is none of 24, 30, 36"
+        "line 2, column cores: 25 is not one of 24, 30, 36"
     )
     assert refused([{**rows[0], "throughput_pps": -1}, *rows[1:]]) == (
-        "line 2, column throughput_pps: '-1' is no number above zero"
+        "line 2, column throughput_pps: '-1' is not a number above zero"
     )
     for row in rows:
         del row["latency_cycles"]
-    assert refused(rows) == "has no column latency_cycles"
+    assert refused(rows) == "lacks columns: latency_cycles"
 
 
 def test_options_that_do_not_fit_together(tmp_path: Path) -> None:
     rows = query_rows([plain()], (24,))
     query = write_csv(tmp_path / "query.csv", rows)
     words = ("cores", "--query", query)
-    assert "'--emem-cache': is of the model without --train" in said(
+    assert "'--emem-cache': is for the default model; omit --train or this option" in said(
         *words, "--train", query, "--emem-cache", "hit", code=2
     )
-    assert "the file has to end in .csv or .json" in said(*words, "-o", tmp_path / "x.txt", code=2)
-    assert "is read, and would be overwritten" in said(*words, "-o", query, code=2)
-    lines = write_lines(tmp_path / "groups.json", group_rows(drawn(4, 1)))
-    assert "is read, and would be overwritten" in said(
-        "colocation", "--query", lines, "-o", lines, code=2
+    assert "the file name must end in .csv or .json" in said(
+        *words, "-o", tmp_path / "x.txt", code=2
     )
+    assert "would overwrite" in said(*words, "-o", query, code=2)
+    lines = write_lines(tmp_path / "groups.json", group_rows(drawn(4, 1)))
+    assert "would overwrite" in said("colocation", "--query", lines, "-o", lines, code=2)
     assert "cannot be written" in said(*words, "-o", tmp_path / "none" / "x.csv")
 
 
@@ -164,35 +167,35 @@ def solo(rate: object = 1e6, cycles: object = 1e4) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda row: row["functions"].pop(), "functions: has 3 functions; a group is 4"),
-        (lambda row: row.pop("functions"), "functions: is no list of 4 functions"),
-        (lambda row: row.pop("group"), "group: is no number and no name"),
+        (lambda row: row["functions"].pop(), "functions: has 3 functions; a group has 4"),
+        (lambda row: row.pop("functions"), "functions: is not a list of 4 functions"),
+        (lambda row: row.pop("group"), "group: is neither a number nor a name"),
         (lambda row: row.update(name=1), "has an unknown key 'name'"),
         (
             lambda row: row["functions"][1].pop("has_webgen"),
-            "function 2: has no column has_webgen",
+            "function 2: lacks columns: has_webgen",
         ),
         (
             lambda row: row["functions"][1].update(has_webgen=True),
-            "function 2, column has_webgen: 'True' is neither 0 nor 1",
+            "function 2, column has_webgen: 'True' is not 0 or 1",
         ),
         (
             lambda row: row["functions"][1].update(has_x=1),
-            "function 2: column 'has_x' is neither a flag nor a parameter",
+            "function 2: column 'has_x' is not a known flag or parameter",
         ),
         (
             lambda row: row["functions"][2].update(solo=solo()),
-            "function 1: has no solo, which others of its group have",
+            "function 1: lacks solo, unlike other functions of its group",
         ),
         (
             lambda row: row["functions"][2].update(solo=solo(rate="fast")),
-            "function 3, solo, column throughput_pps: 'fast' is no number above zero",
+            "function 3, solo, column throughput_pps: 'fast' is not a number above zero",
         ),
         (
             lambda row: row["functions"][2].update(solo={"throughput_pps": 1}),
-            "function 3, solo: has no latency_cycles",
+            "function 3, solo: lacks latency_cycles",
         ),
-        (lambda row: row["functions"].__setitem__(3, 7), "function 4: is no object"),
+        (lambda row: row["functions"].__setitem__(3, 7), "function 4: is not an object"),
     ],
 )
 def test_wrong_groups(tmp_path: Path, change: Callable[[Any], object], reason: str) -> None:
@@ -211,13 +214,13 @@ def test_files_that_are_no_groups(tmp_path: Path) -> None:
         file.write_text(text)
         return why(read_groups, file)
 
-    assert refused("\n") == "is empty; one object on each line is wanted"
+    assert refused("\n") == "is empty; write one object per line"
     assert refused("{").startswith("line 1: is not JSON: ")
-    assert refused("[]\n") == "line 1: is no object"
+    assert refused("[]\n") == "line 1: is not an object"
     assert refused('{"group": 1, "group": 2}\n').startswith("line 1: is not JSON: an object has")
     assert refused('{"group": NaN}\n').startswith("line 1: is not JSON: NaN is not a number")
     rows = group_rows(drawn(4, 1))
-    assert refused(2 * f"{json.dumps(rows[0])}\n") == "line 2: group 0 is in line 1 already"
+    assert refused(2 * f"{json.dumps(rows[0])}\n") == "line 2: group 0 is already in line 1"
 
 
 def test_wrong_groups_to_learn_from(tmp_path: Path) -> None:
@@ -228,19 +231,19 @@ def test_wrong_groups_to_learn_from(tmp_path: Path) -> None:
         return why(read_measured, write_lines(tmp_path / "train.jsonl.gz", rows))
 
     rows = group_rows(functions, alone, pairs)
-    assert refused(rows[:-1]) == "has 19 groups; a model takes at least 20"
+    assert refused(rows[:-1]) == "has 19 groups; a model needs at least 20"
     assert refused(group_rows(functions, None, pairs)) == (
-        "line 1: functions have no solo; training takes them"
+        "line 1: functions lack solo, which training needs"
     )
     assert refused(group_rows(functions, alone)) == (
-        "line 1, pairs: is no list of 6 measured pairs"
+        "line 1, pairs: is not a list of 6 measured pairs"
     )
     rows[2]["pairs"][1]["members"] = [3, 1]
     assert refused(rows) == "line 3, pair 2, members: are not [1, 3]"
     rows[2]["pairs"][1].update(members=[1, 3], throughput_pps=[1])
-    assert refused(rows) == "line 3, pair 2, throughput_pps: is no list of two numbers"
+    assert refused(rows) == "line 3, pair 2, throughput_pps: is not a list of two numbers"
     rows[2]["pairs"][1].update(throughput_pps=[1, 0])
-    assert refused(rows).startswith("line 3, pair 2, column throughput_pps: '0' is no number")
+    assert refused(rows).startswith("line 3, pair 2, column throughput_pps: '0' is not a number")
 
 
 def test_packages_that_are_missing_are_named(tmp_path: Path) -> None:

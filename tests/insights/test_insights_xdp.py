@@ -150,7 +150,7 @@ def test_styles_of_published_sources(tmp_path: Path) -> None:
     assert calls(report)["bpf_map_update_elem"] == 5
     assert calls(report)["bpf_trace_printk"] == 2
     assert report["fate"]["results"] == [{"result": 2, "packets": 8, "action": "XDP_PASS"}]
-    assert report["notes"] == ["bpf_trace_printk: nobody reads here what is written; calls count"]
+    assert report["notes"] == ["bpf_trace_printk: the output is discarded; calls count"]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_counts_with_filled_maps(tmp_path: Path) -> None:
     results = {one["action"]: one["packets"] for one in report["fate"]["results"]}
     assert results["XDP_DROP"] == blocked
     assert results["XDP_REDIRECT"] + results["XDP_PASS"] == routed
-    said = "maps hold entries to begin with: blocked 6, ports 1, routes 4, seen 2, settings 2"
+    said = "entries of maps at the start: blocked 6, ports 1, routes 4, seen 2, settings 2"
     assert report["notes"] == [f"{said} ({maps})"]
 
 
@@ -192,12 +192,12 @@ def test_notes_name_unfilled_maps(tmp_path: Path) -> None:
     file, maps, count = trace(tmp_path, packets), tmp_path / "maps.toml", len(packets)
     maps.write_text('seen = [{ key = "01020304", value = 1 }]\n')
     told = [
-        f"nothing was ever in {name}: all {count} look-ups missed; --maps FILE fills it"
+        f"{name} was always empty: all {count} look-ups missed; fill it with --maps FILE"
         for name in ("blocked", "seen", "routes")
     ]
     assert counted(HERE / "rules.bpf.c", file)["notes"] == told
     notes = counted(HERE / "rules.bpf.c", file, "--maps", maps)["notes"]
-    assert notes == [f"maps hold entries to begin with: seen 1 ({maps})", *told[::2]]
+    assert notes == [f"entries of maps at the start: seen 1 ({maps})", *told[::2]]
     assert reported(HERE / "rules.bpf.c", "--pcap", file)["traffic"]["notes"] == told
 
 
@@ -221,11 +221,11 @@ def test_notes_count_tail_calls_without_a_program(tmp_path: Path) -> None:
     file = trace(tmp_path, frames(bytes([0, 1, 1, 3, 4, 255])))
     said = "bpf_tail_call found no program in jumps"
     report = counted(source, file, "--entry", "first")
-    assert report["notes"] == [f"{said}, 6 of 6 times; --maps FILE fills it"]
+    assert report["notes"] == [f"{said}, 6 of 6 times; fill it with --maps FILE"]
     report = counted(source, file, "--entry", "first", "--maps", maps)
     assert report["notes"] == [
-        f"maps hold entries to begin with: jumps 1 ({maps})",
-        f"{said}, 4 of 6 times; --maps FILE fills it",
+        f"entries of maps at the start: jumps 1 ({maps})",
+        f"{said}, 4 of 6 times; fill it with --maps FILE",
     ]
     results = {one["action"]: one["packets"] for one in report["fate"]["results"]}
     assert results == {"XDP_TX": 2, "XDP_ABORTED": 4}
@@ -249,19 +249,19 @@ def test_a_report_has_maps_and_tail_called_programs(tmp_path: Path) -> None:
 
 
 WRONG_MAPS = {
-    "map nowhere: there is no map of this name": "nowhere = []",
+    "map nowhere: unknown map": "nowhere = []",
     "line 1: neither TOML nor JSON": "blocked = [",
     "map blocked: entry 1: `key` has 2 hexadecimal digits, not 8": (
         'blocked = [{ key = "00", value = 0 }]'
     ),
-    "map ports: programs behind devices and CPUs do not run here": (
+    "map ports: programs on devices and CPUs do not run here": (
         "ports = [{ key = 1, value = [1, 7] }]"
     ),
     "map routes: entry 2: `key` has a prefix of 40 bits, and its keys have 32": (
         'routes = [{ key = "18000000 c0000200", value = 1 },'
         ' { key = "28000000 c0000200", value = 1 }]'
     ),
-    "map .bss: variables begin as the source has them": "'.bss' = [{ key = 0, value = 1 }]",
+    "map .bss: variables have their values from the source": "'.bss' = [{ key = 0, value = 1 }]",
     "map calls: entry 1: `program`: the object has no program": (
         'calls = [{ key = 1, program = "nobody" }]'
     ),
@@ -305,7 +305,9 @@ def test_errors_say_why_maps_cannot_be_read(tmp_path: Path) -> None:
     file = trace(tmp_path, frames(b"1"))
     words = ("insights", "counts", source, "--pcap", file)
     error = error_of(*words, "--maps", maps)
-    said = "clang makes no code for BPF of it, so nobody knows what its maps can hold: clang: "
+    said = (
+        "clang cannot compile it for BPF, so the possible content of its maps is unknown: clang: "
+    )
     assert f"error: {source}: {said}" in error
     assert "stack limit" in error
     assert error.count("\n") == 1
@@ -321,7 +323,7 @@ def test_maps_of_a_source_without_any(tmp_path: Path) -> None:
     maps.write_text("kinds = [{ others = 1 }]\n")
     file = trace(tmp_path, frames(b"1"))
     error = error_of("insights", "counts", source, "--pcap", file, "--maps", maps)
-    assert f"{maps}: map kinds: there is no map of this name" in error
+    assert f"{maps}: map kinds: unknown map" in error
 
 
 def test_an_object_is_compiled_only_to_read_maps() -> None:
@@ -382,7 +384,7 @@ def test_notes_count_entries_without_a_slot(tmp_path: Path) -> None:
     maps = tmp_path / "full.toml"
     maps.write_text("blocked = [{ others = 64 }]\nseen = [{ others = 64 }]\n")
     report = counted(HERE / "rules.bpf.c", trace(tmp_path, frames(b"1")), "--maps", maps)
-    lost = [one for one in report["notes"] if "found no free slot, or lost it" in one]
+    lost = [one for one in report["notes"] if "found no slot, or lost it" in one]
     assert [one.split(" for ")[1].split()[0] for one in lost] == ["blocked", "seen"]
     assert report["fate"]["refused"] == report["fate"]["evicted"] == 0
 
@@ -391,12 +393,12 @@ def test_one_entry_is_one_entry(tmp_path: Path) -> None:
     maps, kinds = tmp_path / "full.toml", tmp_path / "one.bpf.c"
     maps.write_text("blocked = [{ others = 34 }]\n")
     report = counted(HERE / "rules.bpf.c", trace(tmp_path, frames(b"1")), "--maps", maps)
-    said = f"1 entry that {maps} has for blocked found no free slot, or lost it"
+    said = f"1 entry of {maps} for blocked found no slot, or lost it"
     assert f"{said}: max_entries is too small" in report["notes"]
     table = (HERE / "table.bpf.c").read_text().replace("max_entries, 1024", "max_entries, 4")
     kinds.write_text(table)
     report = counted(kinds, trace(tmp_path, frames(b"12345")))
-    said = "1 entry found no free slot, 0 lost theirs"
+    said = "1 entry found no free slot, 0 were evicted"
     assert report["notes"] == [f"{said}: the tables are too small (max_entries)"]
 
 
@@ -407,7 +409,7 @@ def test_maps_are_for_xdp_programs(tmp_path: Path) -> None:
         error = error_of(*words, "--pcap", file, "--maps", HERE / "rules.toml", code=2)
         assert "'--maps': is for XDP programs in C" in error
     run = slowpath("insights", HERE / "rules.bpf.c", "--maps", HERE / "rules.toml")
-    assert "'--maps': is for a function that runs; --pcap is missing" in run.stderr
+    assert "'--maps': needs a run of the function; give a trace with --pcap" in run.stderr
 
 
 def test_accelerators_of_a_source_for_bpf_only(tmp_path: Path) -> None:
@@ -419,11 +421,12 @@ def test_accelerators_of_a_source_for_bpf_only(tmp_path: Path) -> None:
     report = reported(HERE / "only.bpf.c", "--pcap", file)
     assert report["traffic"]["unit"] == "instructions of the card"
     advised = [one for one in report["advice"] if one["certainty"] == "proved"]
-    assert "Let the CRC engine do castagnoli" in [one["title"] for one in advised]
+    assert "Use the CRC engine for castagnoli" in [one["title"] for one in advised]
 
 
 REFUSED = {
-    "bpf_fib_lookup is called, which is not there; helpers that are: map_lookup_elem": (
+    "bpf_fib_lookup is called, but slowpath does not provide it; supported helpers: "
+    "map_lookup_elem": (
         "char room[64];",
         "return bpf_fib_lookup(ctx, room, sizeof(room), 0);",
     ),
@@ -437,11 +440,11 @@ REFUSED = {
         "static long none(void *map, void *key, void *value, void *all) { return 0; }",
         "return bpf_for_each_map_elem(&odd, none, 0, 0);",
     ),
-    "packet 1 of the trace: memory that is not there is accessed": (
+    "packet 1 of the trace: invalid memory access": (
         "int unused;",
         "return *(char *)(long)ctx->data_end;",
     ),
-    "a loop does not end": (
+    "endless loop: one packet ran more blocks than --blocks allows": (
         "volatile int turns;",
         "for (;;) turns++;",
     ),
@@ -512,7 +515,7 @@ def test_helpers_are_not_functions_of_the_user(tmp_path: Path) -> None:
     assert state == {"kinds", "verdicts", "total"}  # without the licence
     assert {one["function"] for one in advised["accesses"]} == {"table"}
     run = slowpath("insights", "counts", HERE / "table.bpf.c", "--pcap", file, "--entry", "no")
-    assert "there is no function 'no'; it has table" in run.stderr
+    assert "does not have a function 'no'; it has table" in run.stderr
 
 
 def test_one_of_several_programs_is_named(tmp_path: Path) -> None:

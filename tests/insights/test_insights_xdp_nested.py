@@ -103,7 +103,7 @@ def test_bloom_filters_behave_as_in_the_kernel(tmp_path: Path) -> None:
 
 def test_notes_count_values_in_bloom_filters(tmp_path: Path) -> None:
     report = counted(HERE / "filters.bpf.c", trace(tmp_path, orders(50, 23)), "--maps", FILTERS)
-    said = "maps hold entries to begin with: addresses 62, keys 300, pairs 2"
+    said = "entries of maps at the start: addresses 62, keys 300, pairs 2"
     assert report["notes"] == [f"{said} ({FILTERS})"]  # these filters have no random seed
 
 
@@ -112,7 +112,7 @@ def test_bloom_filters_refuse_too_many_values(tmp_path: Path) -> None:
     maps.write_text("keys = [{ others = 1_000_000_000_000 }]\n")
     source = HERE / "filters.bpf.c"
     error = error_of("insights", "counts", source, "--pcap", packets, "--maps", maps)
-    assert f"{maps}: map keys: more than 4,194,304 entries are not filled in" in error
+    assert f"{maps}: map keys: at most 4,194,304 entries are supported; reduce" in error
 
 
 def test_notes_estimate_false_positives_of_bloom_filters(tmp_path: Path) -> None:
@@ -132,8 +132,8 @@ def test_notes_estimate_false_positives_of_bloom_filters(tmp_path: Path) -> None
     packets = [bytes(12) + b"\x88\xb5" + draw.randbytes(8) for _ in range(count)]
     report = counted(source, trace(tmp_path, packets), "--maps", maps)
     results = {one["action"]: one["packets"] for one in report["fate"]["results"]}
-    [note] = [one for one in report["notes"] if "random number" in one]
-    found = re.search(r"of sieve begin with 0.*: ([\d.]+) % of the values that nobody put", note)
+    [note] = [one for one in report["notes"] if "random in the kernel" in one]
+    found = re.search(r"hash seed of sieve is 0, .*: ([\d.]+) % of absent values", note)
     assert found is not None, note
     share, seen = float(found[1]) / 100, results["XDP_PASS"] / count
     assert 0.01 < share < 0.5
@@ -160,7 +160,7 @@ def test_maps_in_maps_are_structures_with_entries(tmp_path: Path) -> None:
     assert sizes["tables#1"] == sizes["tables#2"] == sizes["tables#3"] == 512 * 16
     assert sizes["known"] == 512 * 16
     assert structures(report)["leaves"][0] > 0
-    [said] = [one for one in report["notes"] if one.startswith("maps hold")]
+    [said] = [one for one in report["notes"] if one.startswith("entries of maps")]
     assert "tables 3" in said
     assert "tables#1 2, tables#3 1, tables#2 3" in said
 
@@ -192,8 +192,8 @@ def test_notes_name_empty_maps_of_maps(tmp_path: Path) -> None:
     )
     report = counted(source, trace(tmp_path, orders(7, 1)))
     assert report["notes"] == [
-        "nothing was ever in few: all 7 look-ups missed; --maps FILE fills it",
-        "nothing was ever in outer: all 7 look-ups missed; --maps FILE fills it",
+        "few was always empty: all 7 look-ups missed; fill it with --maps FILE",
+        "outer was always empty: all 7 look-ups missed; fill it with --maps FILE",
     ]
     assert report["fate"]["results"] == [{"result": 1, "packets": 7, "action": "XDP_DROP"}]
 
@@ -229,10 +229,10 @@ def test_functions_with_tail_calls_are_counted_for_the_card(tmp_path: Path) -> N
 
 SLOT = 'struct inner held SEC(".maps");\n'
 UNFIT = {
-    "held is in slot 5, where max_entries is 4": OUTER.replace(
+    "held is in slot 5, beyond max_entries (4)": OUTER.replace(
         'outer SEC(".maps");', 'outer SEC(".maps") = { .values = { [5] = &held } };'
     ).replace("struct {", f"{SLOT}struct {{"),
-    "it holds held, whose max_entries is 8, not 4 as in its definition": (
+    "it holds held: max_entries is 8, but 4 in the definition": (
         OUTER.replace("struct {", f"{OTHER}struct {{").replace(
             'outer SEC(".maps");', 'outer SEC(".maps") = { .values = { [1] = (void *)&held } };'
         )
@@ -262,11 +262,11 @@ def test_programs_that_the_kernel_refuses_are_refused(tmp_path: Path, said: str)
 
 
 WRONG = {
-    "map outer: nothing says what": (
+    "map outer: no definition of outer#1": (
         OUTER.replace(" __array(values, struct inner);", ""),
         'outer = [{ key = 0, map = "outer#1" }]',
     ),
-    "map outer: it holds outer#1, of type 7, which does not run there": (
+    "map outer: it holds outer#1; inner maps of type 7 are not supported": (
         OUTER.replace("__uint(type, 2)", "__uint(type, 7)").replace(
             "__uint(value_size, 4)", "__uint(value_size, 8)"
         ),
@@ -309,7 +309,7 @@ def test_the_only_program_outside_arrays_gets_the_packets(tmp_path: Path) -> Non
     report = counted(source, file)
     assert report["entry"] == "start"
     assert report["notes"] == [
-        "start got the packets, as no array of programs has it; --entry names another one"
+        "start got the packets: no program array holds it; --entry selects another"
     ]
     assert report["fate"]["results"] == [{"result": 3, "packets": 5, "action": "XDP_TX"}]
     named = counted(source, file, "--entry", "behind")
@@ -321,7 +321,7 @@ def test_several_programs_outside_arrays_need_an_entry(tmp_path: Path) -> None:
     source, file = tmp_path / "chains.bpf.c", trace(tmp_path, orders(5, 1))
     source.write_text(programs("behind", "last", "beside"))
     error = error_of("insights", "counts", source, "--pcap", file)
-    said = "has 2 XDP programs that no array of programs has; name one with --entry: beside, start"
+    said = "has 2 XDP programs outside program arrays; name one with --entry: beside, start"
     assert said in error
     maps = tmp_path / "maps.toml"
     maps.write_text(

@@ -98,7 +98,7 @@ def test_many_lost_packets_give_a_warning(
     prepared, path = program(monkeypatch, Bench(share))
     record = measured(prepared, ProgressCallbacks(lambda *_: True, lambda _: True))
     assert path["live"]["lost"] > 0.001 * path["live"]["frames"]
-    assert any("found no room" in warning for warning in record["warnings"]) == warns
+    assert any("for lack of room" in warning for warning in record["warnings"]) == warns
 
 
 def test_after_a_stop_nothing_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,7 +132,7 @@ def test_the_report_explains_the_rates_of_live_packets() -> None:
     lines = text_of(measured_live(FIREWALL, "--paths", "2"), live=64).splitlines()
     assert lines[0].startswith(f"{FIREWALL}:firewall: 2 of ")
     assert lines[1].split()[:4] == ["path", "action", "program", "ns"]
-    assert any("not a card's rate" in line for line in lines)
+    assert any("not the rate of a card" in line for line in lines)
 
 
 def live_case(station: kernel.Station) -> tuple[kernel.Station, str, kernel.Case, int]:

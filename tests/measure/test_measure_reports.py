@@ -46,12 +46,17 @@ def test_a_row_without_values_has_a_reason() -> None:
 @pytest.mark.parametrize(
     ("most", "known", "part"),
     [
-        (40, True, "The slowest path is among theirs."),
-        (41, True, "more than the slowest path of the analysis (40): what that assumes (--mtu"),
-        (40, False, "as many as the slowest path that was found (40), but the search had to stop"),
-        (41, False, "more than the slowest path that was found (40), but the search had to stop"),
-        (39, True, "Their slowest has 39 instructions, the slowest path 40."),
-        (39, False, "Their slowest has 39 instructions, the slowest path that was found 40."),
+        (40, True, "A packet takes the slowest path."),
+        (
+            41,
+            True,
+            "more than the slowest path of the analysis (40): the trace violates its assumptions "
+            "(--mtu",
+        ),
+        (40, False, "as many as the slowest path found (40). The search stopped early"),
+        (41, False, "more than the slowest path found (40). The search stopped early"),
+        (39, True, "They take at most 39 instructions; the slowest path has 40."),
+        (39, False, "They take at most 39 instructions; the slowest path found has 40."),
     ],
 )
 def test_a_trace_reaches_the_slowest_path_only_if_that_is_known(
@@ -63,4 +68,4 @@ def test_a_trace_reaches_the_slowest_path_only_if_that_is_known(
     sentence = conclude_trace(trace, known=known)
     assert sentence is not None
     assert part in sentence
-    assert ("among theirs" in sentence) == (most == 40 and known)
+    assert ("A packet takes the slowest path" in sentence) == (most == 40 and known)

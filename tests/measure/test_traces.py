@@ -31,7 +31,7 @@ FLOW_MONITOR = ROOT / "examples/flow_monitor.bpf.o"
 FIREWALL = ROOT / "examples/firewall.bpf.o"
 
 
-DISTURBED = "the CPU was slowed down whenever it was timed"
+DISTURBED = "the CPU was slowed down during all its samples"
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_the_slowest_path_is_recognised(tmp_path: Path) -> None:
     assert last["instructions"] == record["paths"][0]["instructions"]
     assert found["slowest"]["path"] == last["number"]
     assert found["slowest"]["bound_ns"] is not None
-    assert "The slowest path is among theirs." in found["conclusion"]
+    assert "A packet takes the slowest path." in found["conclusion"]
     oracles.compared("kernel", 6, "packets of a trace")
 
 
@@ -164,7 +164,7 @@ def test_packets_before_damage_count(tmp_path: Path) -> None:
     found = record["trace"]
     assert (found["count"], found["complete"]) == (20, False)
     assert "it is cut off (at byte" in found["error"]
-    assert "behind packet 20" in done.stderr
+    assert "after packet 20" in done.stderr
     assert found["mix"] is not None
     oracles.compared("kernel", 20, "packets of a trace")
 
@@ -206,7 +206,7 @@ def test_packets_before_an_interrupt_are_reported(tmp_path: Path) -> None:
     found = record["trace"]
     assert 0 < found["count"] < 2000 * len(PACKETS)
     assert not found["complete"]
-    assert found["error"].startswith("stopped behind packet")
+    assert found["error"].startswith("stopped after packet")
     assert sum(path["packets"] for path in found["paths"]) == found["count"]
     oracles.compared("kernel", found["count"], "packets of a trace")
 
@@ -222,7 +222,7 @@ def test_short_and_truncated_packets_are_said(tmp_path: Path) -> None:
     assert done.returncode == 0
     found = record["trace"]
     assert (found["refused"], found["truncated"], found["packets"]) == (1, 1, [None, 1])
-    assert any("captured in part" in warning for warning in found["warnings"])
+    assert any("captured only in part" in warning for warning in found["warnings"])
     oracles.compared("kernel", 1, "packets of a trace")
 
 
@@ -236,7 +236,7 @@ def test_another_link_and_another_file_are_named(tmp_path: Path) -> None:
     assert record["trace"]["count"] == 1
     done, record = run(FIREWALL, "--pcap", FIREWALL)
     assert done.returncode == ExitCode.INPUT
-    assert "it is no capture: it starts with 7f 45 4c 46" in record["trace"]["error"]
+    assert "it is not a capture: it starts with 7f 45 4c 46" in record["trace"]["error"]
     oracles.compared("kernel", 1, "packets of a trace")
 
 
@@ -280,7 +280,7 @@ def test_a_capture_without_packets_is_an_error(tmp_path: Path) -> None:
     file.write_bytes(pcap_bytes([]))
     done, record = run(FIREWALL, "--pcap", file)
     assert done.returncode == ExitCode.INPUT
-    assert record["trace"]["error"] == "it has no packets"
+    assert record["trace"]["error"] == "the trace has no packets"
 
 
 # A program with a path that no test run takes: the look-up finds a socket.
@@ -371,7 +371,7 @@ def test_maps_that_cannot_be_filled_are_named(trace: Path, tmp_path: Path) -> No
     maps.write_text(json.dumps({"rules": [{"others": 16385}]}))
     done, _ = run(FIREWALL, "--pcap", trace, "--maps", maps)
     assert done.returncode == ExitCode.INPUT
-    assert "map rules: 16385 entries are more than its 16384" in done.stderr
+    assert "map rules: 16385 entries exceed its 16384" in done.stderr
     oracles.compared("kernel", 1, "refusals of map content")
 
 
@@ -384,8 +384,11 @@ def test_text_csv_and_picture(trace: Path, tmp_path: Path) -> None:
     maps.write_text(json.dumps({"rules": rules}))
     done = slowpath(*words, "--maps", maps, "--plot", picture)
     assert done.returncode == 0, done.stderr
-    assert "maps at the start, by --maps: rules with 4 entries, 3 of them made up; " in done.stdout
-    assert "as the object makes them: prefixes, verdicts" in done.stdout
+    assert (
+        "content of maps at the start (--maps): rules with 4 entries, 3 of them synthetic; "
+        in done.stdout
+    )
+    assert "as in the object: prefixes, verdicts" in done.stdout
     assert f"{trace} through firewall: {len(PACKETS)} packets" in done.stdout
     assert "million a second on one core" in done.stdout
     assert "<svg" in picture.read_text()
@@ -412,9 +415,9 @@ def test_the_same_data_give_the_same_picture(tmp_path: Path) -> None:
 
 def test_options_that_make_no_sense_are_refused() -> None:
     cases: list[tuple[list[str], str]] = [
-        (["--plot", "a.svg"], "'--plot': there are no packets to draw"),
-        (["--pcap", "t.pcap", "--plot", "a.pdf"], "'--plot': the file has to end in"),
-        (["--pcap", "t.pcap", str(FIREWALL)], "'--pcap': two files are compared"),
+        (["--plot", "a.svg"], "'--plot': plots the packets of a trace"),
+        (["--pcap", "t.pcap", "--plot", "a.pdf"], "'--plot': the file name must end in"),
+        (["--pcap", "t.pcap", str(FIREWALL)], "'--pcap': a trace runs through one file"),
     ]
     for words, message in cases:
         done = slowpath("measure", str(FIREWALL), *words)

@@ -50,8 +50,8 @@ def test_a_gate_fails_for_programs_without_a_counterpart(tmp_path: Path) -> None
     old, new = source(tmp_path, "a.bpf.c", "marks"), source(tmp_path, "b.bpf.c", "renamed")
     run = slowpath("measure", old, new, *SHORT, "--fail-on", "ratio > 100")
     assert run.returncode == ExitCode.FAILED, run.stderr
-    assert f"{old}: marks: {new} has no program of this name" in run.stderr
-    assert f"{new}: other_renamed: {old} has no program of this name" in run.stderr
+    assert f"{old}: marks: {new} lacks a program with this name" in run.stderr
+    assert f"{new}: other_renamed: {old} lacks a program with this name" in run.stderr
 
 
 def test_csv_has_the_comparison(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_csv_has_the_comparison(tmp_path: Path) -> None:
     assert run.returncode == 0, "without a gate, programs may lack a counterpart"
     rows = list(csv.DictReader(io.StringIO(run.stdout)))
     assert [bool(row["old"]) for row in rows] == [True, True, False, False]
-    assert {row["error"] for row in rows} == {"the other file has no program of this name"}
+    assert {row["error"] for row in rows} == {"the other file lacks a program with this name"}
 
 
 def test_a_packet_that_cannot_be_compared_says_why() -> None:

@@ -215,7 +215,7 @@ def test_several_programs_have_a_row_each(source: Path) -> None:
 def test_unused_definitions_are_noted(source: Path) -> None:
     run = slowpath("sweep", source, "--cflags", "-DVALUE=1", "-D", "VALLUE=1,2")
     assert run.returncode == 0
-    assert run.stderr == f"note: VALLUE changes nothing, and {source} has no such word\n"
+    assert run.stderr == f"note: VALLUE has no effect, and {source} does not contain this word\n"
     same = slowpath("sweep", source, "-D", "VALUE=1,2", *CARD)
     assert same.stderr == ""  # both as fast as can be
 
@@ -223,20 +223,16 @@ def test_unused_definitions_are_noted(source: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "reason"),
     [
-        (["examples/count_min.8.bpf.o", "-D", "N=1"], 2, "is no C source (*.c)"),
+        (["examples/count_min.8.bpf.o", "-D", "N=1"], 2, "is not a C source (*.c)"),
         (["missing.bpf.c", "-D", "N=1"], 3, "missing.bpf.c: no such file"),
         ([COUNT_MIN, "-D", "N=1", "-D", "N=2"], 2, "N is given twice; write all its values"),
         ([COUNT_MIN, "-D", "N=1", "--target", "ebpf,nix"], 2, "'nix' is not a target"),
         ([COUNT_MIN, "-D", "N=1", "--target", "ebpf,ebpf"], 2, "ebpf is named twice"),
         ([COUNT_MIN, "-D", "N=1", "--metric", "x"], 2, "they have instructions, memory-accesses"),
         ([COUNT_MIN, "-D", "N=1", *CARD, "--metric", "x"], 2, "they have bitrate, packetrate"),
-        ([COUNT_MIN, "-D", "N=1", "--target", "ebpf", "--cores", "2"], 2, "there are no cores"),
-        ([COUNT_MIN, "-D", "N=1", "--plot", "x.pdf"], 2, "the file has to end in .svg or .png"),
-        (
-            [COUNT_MIN, "-D", "N=1", "--total-seconds", "2"],
-            2,
-            "nothing is measured without --measure",
-        ),
+        ([COUNT_MIN, "-D", "N=1", "--target", "ebpf", "--cores", "2"], 2, "has no cores"),
+        ([COUNT_MIN, "-D", "N=1", "--plot", "x.pdf"], 2, "the file name must end in .svg or .png"),
+        ([COUNT_MIN, "-D", "N=1", "--total-seconds", "2"], 2, "needs --measure"),
     ],
 )
 @pytest.mark.usefixtures("source")
@@ -250,7 +246,7 @@ def test_limits_of_loops_count_for_all_values(source: Path) -> None:
     words = ["-D", "VALUE=1,2", "--target", "ebpf", "--unroll", "3@nowhere.c:1"]
     run = slowpath("sweep", source, *words)
     assert run.returncode == 2
-    assert "--unroll 3@nowhere.c:1: no program that was analysed has code" in run.stderr
+    assert "--unroll 3@nowhere.c:1: no analysed program has code" in run.stderr
 
 
 # --- pictures ------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ pub(crate) fn apply(
     let kind = RelocationKind::new(record.kind)
         .ok_or_else(|| format!("unknown kind {} of CO-RE relocation", record.kind))?;
     let spec = Spec::local(local, record.ty, local.string(record.access), kind)
-        .ok_or_else(|| "a CO-RE relocation that its types do not explain".to_owned())?;
+        .ok_or_else(|| "a CO-RE relocation that does not match the object's types".to_owned())?;
     let fault = |what: &str| format!("{}: {what}", spec.describe(local));
     let original = value::of(local, kind, Some(&spec)).map_err(fault)?;
     // A local type number does not depend on the kernel.

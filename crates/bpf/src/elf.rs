@@ -184,7 +184,8 @@ impl<'data> Elf<'data> {
             // In other types of sections, `sh_info` has another meaning.
             let Some(section) = sections.get_mut(target) else { continue };
             if let Some(bad) = found.iter().find(|rel| rel.symbol >= symbols.len()) {
-                let text = format!("a relocation names symbol {}, which is none", bad.symbol);
+                let text =
+                    format!("a relocation names symbol {}, which does not exist", bad.symbol);
                 return Err(ObjectError::section(section.name.as_str(), text, DAMAGED));
             }
             section.relocations.extend(found);

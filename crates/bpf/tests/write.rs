@@ -114,7 +114,7 @@ fn every_object_is_read_back_unchanged() {
         let mut linked = link_all(&object, &kernel);
         // Programs with unresolved instructions are rejected.
         for program in linked.iter().filter(|program| !program.unresolved.is_empty()) {
-            let refused = object.write(&[program]).expect_err("it is not resolved").to_string();
+            let refused = object.write(&[program]).expect_err("not resolved").to_string();
             let expected = format!("program {}, section ", program.name);
             assert!(
                 refused.starts_with(&expected) && refused.contains("not resolved"),
@@ -343,7 +343,7 @@ fn unwritable_programs_give_errors() {
     let starts = |text: String, what: &str| {
         assert!(text.starts_with("program xdp_main") && text.contains(what), "{text}");
     };
-    starts(refused(&object, &|p| wide(p, Imm64::MapFd(3))), "only a running kernel");
+    starts(refused(&object, &|p| wide(p, Imm64::MapFd(3))), "only in a running kernel");
     starts(refused(&object, &|p| wide(p, Imm64::Map(99))), "no such map");
     starts(refused(&object, &|p| wide(p, Imm64::MapValue { map: 0, offset: 0 })), "no global data");
     starts(refused(&object, &|p| wide(p, Imm64::Function { offset: 0 })), "middle of a function");

@@ -25,7 +25,7 @@ pub enum Problem {
     #[error("it cannot be read: {0}")]
     Io(#[from] io::Error),
     /// The file is neither pcap nor pcapng.
-    #[error("it is no capture: it starts with {start}, which neither pcap nor pcapng does{hint}")]
+    #[error("it is not a capture: it starts with {start}, unlike pcap and pcapng{hint}")]
     OtherFile {
         /// First bytes of the file, in hexadecimal.
         start: String,
@@ -33,7 +33,7 @@ pub enum Problem {
         hint: &'static str,
     },
     /// The file is empty.
-    #[error("it is empty: it has not even the header of a capture")]
+    #[error("it is empty: it lacks the header of a capture")]
     Empty,
     /// The file ends within a block.
     #[error("it is cut off")]
@@ -48,7 +48,8 @@ pub enum Problem {
         most: usize,
     },
     /// The packets of the file are not Ethernet frames.
-    #[error("its packets are of link type {link}, and a program at a device sees Ethernet frames; capture at one device, not at all of them{}", of(*.interface))]
+    #[error("its packets have link type {link}, but XDP programs receive Ethernet frames; capture \
+        on one device, not on all{}", of(*.interface))]
     OtherLink {
         /// Name and number of the packets' link type.
         link: String,
@@ -67,7 +68,7 @@ fn place(packets: u64, offset: u64) -> String {
     match (packets, offset) {
         (0, 0) => String::new(),
         (0, offset) => format!(" (at byte {offset}, before its first packet)"),
-        (packets, offset) => format!(" (at byte {offset}, behind packet {packets})"),
+        (packets, offset) => format!(" (at byte {offset}, after packet {packets})"),
     }
 }
 

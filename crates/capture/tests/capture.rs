@@ -203,8 +203,8 @@ fn other_links_are_named() {
     let (packets, error) = read(file.concat());
     assert_eq!(packets, [packet(b"fine", 4)]);
     let text = error.unwrap().to_string();
-    assert!(text.contains("of link type 147,") && text.contains("(interface 1)"), "{text}");
-    assert!(text.contains("behind packet 1"), "{text}");
+    assert!(text.contains("have link type 147,") && text.contains("(interface 1)"), "{text}");
+    assert!(text.contains("after packet 1"), "{text}");
 }
 
 #[test]

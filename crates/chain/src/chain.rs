@@ -115,11 +115,11 @@ impl Chain {
         for program in &description.programs {
             let (name, at) = (&program.name.value, line(&program.name));
             if !is_name(name) {
-                let what = format!("{name:?} is no name: {NAME}");
+                let what = format!("{name:?} is not a name: {NAME}");
                 return Err(ChainError::at(at, what));
             }
             if let Some(other) = members.iter().find(|other| other.name == *name) {
-                let what = format!("program {name} is there twice, also in line {}", other.line);
+                let what = format!("program {name} is defined twice, also in line {}", other.line);
                 return Err(ChainError::at(at, what));
             }
             members.push(Member {
@@ -191,7 +191,10 @@ impl Chain {
         }
         if let Some(action) = on.iter().find(|on| matches!(on, Action::Aborted | Action::Drop)) {
             let (action, to) = (action.name(), &self.members[to].name);
-            let what = format!("{action} sends nothing: no edge on it leads to a device of {to}");
+            let what = format!(
+                "{action} does not send packets, so its edge cannot lead to a \
+                device of {to}"
+            );
             return Err(ChainError::at(line(&edge.from), what));
         }
         edge.network
@@ -210,13 +213,13 @@ impl Chain {
             let fault = if members.contains(&member) {
                 "is in the dispatcher twice"
             } else if members.len() == DISPATCHED {
-                "is one more than the ten programs that a dispatcher runs"
+                "exceeds the limit of ten programs in a dispatcher"
             } else if members.first().is_some_and(|&other: &usize| {
                 self.members[other].device != self.members[member].device
             }) {
                 "runs on another device than other programs of the dispatcher"
             } else if self.edges.iter().any(|edge| edge.to == member) {
-                "is in the dispatcher, which packets arrive at: no edge leads there"
+                "is in the dispatcher, where packets arrive, so no edge may lead to it"
             } else {
                 members.push(member);
                 continue;
@@ -229,8 +232,7 @@ impl Chain {
     fn member(&self, name: &Spanned<String>) -> Result<usize, ChainError> {
         self.members.iter().position(|member| member.name == name.value).ok_or_else(|| {
             let known: Vec<&str> = self.members.iter().map(|m| m.name.as_str()).collect();
-            let what =
-                format!("there is no program {:?}; there are {}", name.value, known.join(", "));
+            let what = format!("unknown program {:?}; known are {}", name.value, known.join(", "));
             ChainError::at(line(name), what)
         })
     }
@@ -246,13 +248,13 @@ impl Chain {
         let mut actions = Vec::new();
         for name in names {
             let action = Action::named(&name.value).ok_or_else(|| {
-                let what = format!("{:?} is no action: {}", name.value, Action::names());
+                let what = format!("{:?} is not an action: {}", name.value, Action::names());
                 ChainError::at(line(name), what)
             })?;
             let leads = |edge: &&Edge| edge.from == from && edge.on.contains(&action);
             if let Some(other) = self.edges.iter().find(leads) {
                 let to = &self.members[other.to].name;
-                let what = format!("{} leads to {to} already", name.value);
+                let what = format!("{} already leads to {to}", name.value);
                 return Err(ChainError::at(line(name), what));
             }
             if !actions.contains(&action) {
@@ -260,7 +262,7 @@ impl Chain {
             }
         }
         if actions.is_empty() {
-            let what = format!("`on` is empty: an edge is taken on some of {}", Action::names());
+            let what = format!("`on` is empty; write some of {}", Action::names());
             return Err(ChainError::at(at, what));
         }
         Ok(actions)
@@ -272,7 +274,7 @@ impl Chain {
         let mut maps = Vec::new();
         for name in names {
             let parts = name.value.split_once(':').ok_or_else(|| {
-                let what = format!("{:?} is no map of a program: write PROGRAM:MAP", name.value);
+                let what = format!("{:?} is not a map of a program: write PROGRAM:MAP", name.value);
                 ChainError::at(line(name), what)
             })?;
             let member = self.members.iter().position(|member| member.name == parts.0);
@@ -293,15 +295,16 @@ impl Chain {
                 return Err(ChainError::Whole("there are no programs".to_owned()));
             };
             let what = format!(
-                "an edge leads to {name}, and to each other program, so that packets arrive at none: \
-                 the chain is a circle"
+                "edges lead to {name} and to every other program, so the chain is a circle without \
+                 a start"
             );
             return Err(ChainError::at(*line, what));
         };
         if let Some(other) = entries.next() {
             let (first, other) = (&self.members[entry], &self.members[other]);
             let what = format!(
-                "no edge leads to {}, nor to {}: packets arrive at one program of a chain",
+                "no edge leads to {} or to {}, but packets must arrive at a single program of a \
+                 chain",
                 other.name, first.name
             );
             return Err(ChainError::at(other.line, what));
@@ -377,7 +380,7 @@ impl Chain {
             return Ok(());
         };
         let Member { name, line, .. } = &self.members[number];
-        let what = format!("{name} runs behind itself, or behind programs that do; a chain ends");
+        let what = format!("{name} runs after itself, or after programs that do; a chain must end");
         Err(ChainError::at(*line, what))
     }
 }
@@ -406,7 +409,7 @@ fn device(name: &Spanned<String>) -> Result<String, ChainError> {
     if is_name(&name.value) {
         return Ok(name.value.clone());
     }
-    let what = format!("{:?} is no name of a device: {NAME}", name.value);
+    let what = format!("{:?} is not the name of a device: {NAME}", name.value);
     Err(ChainError::at(line(name), what))
 }
 

@@ -185,7 +185,7 @@ impl Chain {
                 let called = format!("{}:{name}", self.members[*member].name);
                 let Some(number) = maps.iter().position(|map| map.name == *name) else {
                     let known: Vec<&str> = maps.iter().map(|map| map.name.as_str()).collect();
-                    let what = format!("there is no map {called}; there are {}", known.join(", "));
+                    let what = format!("unknown map {called}; known are {}", known.join(", "));
                     return Err(ChainError::at(shared.line, what));
                 };
                 let here = (*member, number);
@@ -252,8 +252,7 @@ impl Chain {
         }
         let called = |of: (usize, usize)| format!("{}:{}", self.members[of.0].name, map(of).name);
         let what = format!(
-            "{} and {} are not alike: {why} the same type, sizes of keys and values, entries and \
-             flags",
+            "{} and {} differ: {why} the same type, sizes of keys and values, entries and flags",
             called(second),
             called(first)
         );

@@ -59,7 +59,7 @@ impl Chain {
                 |edge: &&Edge| edge.from == from.member && edge.on.iter().any(|a| on.contains(a));
             if let Some(edge) = chain.edges.iter().find(taken) {
                 return Err(fault(format!(
-                    "the dispatcher runs {} behind {}, on actions on which an edge leads to {}",
+                    "the dispatcher runs {} after {}, on actions with an edge to {}",
                     called(to),
                     called(from),
                     self.members[edge.to].name

@@ -202,7 +202,7 @@ fn prove_with(
             let complete = if only_together {
                 let all = validation.compare_together()?;
                 if !all {
-                    validation.gap("it does not show for all paths together".to_owned());
+                    validation.gap("not provable for all paths together".to_owned());
                 }
                 all
             } else {

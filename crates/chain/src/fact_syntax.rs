@@ -21,14 +21,13 @@ pub fn parse_facts(texts: &[String]) -> Result<PacketFacts, String> {
     for text in texts {
         let fact = one(text).map_err(|why| format!("{text:?}: {why}"))?;
         let met = facts.meet(&fact).filter(is_possible);
-        facts = met
-            .ok_or_else(|| format!("{text:?}: no packet is like that, with what is said before"))?;
+        facts = met.ok_or_else(|| format!("{text:?} contradicts the facts before it"))?;
         read.push((text, end(&fact)));
     }
     let most = facts.max_length;
     match read.into_iter().find(|&(_, end)| end > usize::from(most)) {
         Some((text, end)) => Err(format!(
-            "{text:?}: packets have at most {most} bytes, so that none has a byte {}",
+            "{text:?}: packets have at most {most} bytes, so byte {} does not exist",
             end - 1
         )),
         None => Ok(facts),
@@ -103,7 +102,7 @@ fn one(text: &str) -> Result<PacketFacts, String> {
             let _ = of;
             let (first, second) = (field(range)?, field(other)?);
             if first.bytes != second.bytes || first.offset == second.offset {
-                return Err("the two are as long as each other, and not the same".to_owned());
+                return Err("the two fields must differ and have equal length".to_owned());
             }
             facts.equal.insert((first.min(second), first.max(second)));
         }
@@ -112,17 +111,21 @@ fn one(text: &str) -> Result<PacketFacts, String> {
             let bytes = hexadecimal(value)?;
             if bytes.len() != usize::from(last - first) + 1 {
                 let count = last - first + 1;
-                return Err(format!("{value} is no value of {count} bytes: two digits each"));
+                return Err(format!(
+                    "{value} is not a value of {count} bytes; write two digits for \
+                    each"
+                ));
             }
             facts.bits = (first..=last).zip(bytes.into_iter().map(KnownBits::all)).collect();
         }
         ["byte", offset, "&", mask, "=", value] => {
             let (mask, value) = (hexadecimal(mask)?, hexadecimal(value)?);
             let ([mask], [value]) = (&mask[..], &value[..]) else {
-                return Err("a mask and a value are two digits each".to_owned());
+                return Err("mask and value must have two digits each".to_owned());
             };
             let bits = KnownBits::of(*mask, *value).filter(|bits| bits.value == *value);
-            let bits = bits.ok_or("the mask has all bits of the value, and one at least")?;
+            let bits =
+                bits.ok_or("the mask must include all bits of the value, and at least one")?;
             facts.bits.insert(decimal(offset)?, bits);
         }
         ["byte" | "bytes", range, "in", ..] => {
@@ -134,7 +137,7 @@ fn one(text: &str) -> Result<PacketFacts, String> {
             for value in list.split(',') {
                 let bytes = hexadecimal(value.trim())?;
                 if bytes.len() != usize::from(field.bytes) {
-                    return Err(format!("{} has two digits for each byte", value.trim()));
+                    return Err(format!("{} needs two digits for each byte", value.trim()));
                 }
                 values.insert(bytes.iter().fold(0, |all, &byte| all << 8 | u64::from(byte)));
             }
@@ -143,7 +146,7 @@ fn one(text: &str) -> Result<PacketFacts, String> {
         _ => return Err(FORMS.to_owned()),
     }
     if facts.min_length > facts.max_length {
-        return Err("the first length is no greater than the second".to_owned());
+        return Err("the first length must not exceed the second".to_owned());
     }
     Ok(facts)
 }
@@ -160,7 +163,7 @@ fn length(text: &str) -> Result<u16, String> {
 fn number(text: &str, most: u16) -> Result<u16, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = text.parse().ok().filter(|&number: &u16| digits && number <= most);
-    number.ok_or_else(|| format!("{text:?} is no number from 0 to {most}; {FORMS}"))
+    number.ok_or_else(|| format!("{text:?} is not a number from 0 to {most}; {FORMS}"))
 }
 
 /// Parses a range of bytes, such as `12` or `12-13`. Returns the offsets of its first and last
@@ -169,7 +172,7 @@ fn ends(range: &str) -> Result<(u16, u16), String> {
     let (first, last) = range.split_once('-').unwrap_or((range, range));
     let (first, last) = (decimal(first)?, decimal(last)?);
     if last < first {
-        return Err(format!("bytes {range}: the first one comes first"));
+        return Err(format!("bytes {range}: the first must not be after the last"));
     }
     Ok((first, last))
 }
@@ -187,7 +190,7 @@ fn hexadecimal(text: &str) -> Result<Vec<u8>, String> {
     let byte = |&[high, low]: &[u8; 2]| Some(digit(high)? << 4 | digit(low)?);
     let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
     bytes.filter(|bytes| rest.is_empty() && !bytes.is_empty()).ok_or_else(|| {
-        format!("{text:?} is no value: hexadecimal, two digits for each byte; {FORMS}")
+        format!("{text:?} is not a value: write two hexadecimal digits for each byte; {FORMS}")
     })
 }
 

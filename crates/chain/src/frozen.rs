@@ -106,7 +106,7 @@ impl Names {
                 |name| if base == called { name.clone() } else { format!("{name}{INNER}") },
             );
             if own.insert(name.clone(), what).is_some() {
-                let what = format!("map {called} is map {name}, which is there as well");
+                let what = format!("map {called} is the same as map {name}, which is also given");
                 return Err(Error::OptionFile { option: "--maps", line: None, what });
             }
         }

@@ -25,7 +25,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub(crate) enum FusedError {
     /// The programs run on several devices.
-    #[error("{from} and {to} run on different devices; one program runs on one")]
+    #[error("{from} and {to} run on different devices; a fused program runs on one")]
     Devices {
         /// Name of the program on the first device.
         from: String,
@@ -140,7 +140,7 @@ pub(crate) fn fused(
         done.proof.as_mut().map(|proof| mem::take(&mut proof.test_inputs)).unwrap_or_default();
     let mut remarks = done.remarks;
     if chain.edges.iter().any(|edge| edge.dispatched) {
-        remarks.push("programs return XDP actions, no numbers above 31".to_owned());
+        remarks.push("programs return XDP actions, not numbers above 31".to_owned());
     }
     let made = done.specialised.as_ref().filter(|_| graphs);
     let graph = made.and_then(|made| PairReport::of(name, &joined.object, &whole, made));

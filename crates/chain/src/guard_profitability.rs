@@ -84,7 +84,7 @@ pub(crate) fn assess_guard(
         } else {
             let what = format!("a guard would cost {}", instructions(takes));
             Verdict::KeepOriginal(format!(
-                "{what}, and is not known to save more: it stays as it was"
+                "{what}, and is not known to save more: it stays unchanged"
             ))
         };
     };
@@ -100,13 +100,13 @@ pub(crate) fn assess_guard(
             let why = vec![format!("{costs}: it is rewritten without")];
             Verdict::FewerFacts { made: Box::new(plain), why, pays }
         } else {
-            Verdict::KeepOriginal(format!("{costs}: it stays as it was"))
+            Verdict::KeepOriginal(format!("{costs}: it stays unchanged"))
         };
     }
     match fewer {
         Some(made) if after < before => Verdict::FewerFacts { made: Box::new(made), why, pays },
         _ if pays => Verdict::Pays,
-        _ => Verdict::KeepOriginal(format!("{costs}: it stays as it was")),
+        _ => Verdict::KeepOriginal(format!("{costs}: it stays unchanged")),
     }
 }
 
@@ -179,7 +179,7 @@ impl ProfitabilityCheck<'_> {
             }
             let saved = (spared + now).saturating_sub(after);
             let spared = instructions(spared);
-            why.push(format!("{} not relied on: to check costs {spared}, and saves {saved}", unit));
+            why.push(format!("{} not used: its check costs {spared} and saves {saved}", unit));
             (facts, after, best) = (less, now, Some(candidate));
         }
         (best, after, why)

@@ -71,7 +71,7 @@ fn arrivals(
             Ok(linked) => programs.push(linked),
             Err(error) => {
                 let name = &chain.members[number].name;
-                arrivals.notes.push(format!("nothing is known of what arrives: {name}: {error}"));
+                arrivals.notes.push(format!("no facts about arriving packets: {name}: {error}"));
                 return arrivals;
             }
         }
@@ -107,7 +107,7 @@ fn arrivals(
         }
         arrivals.notes.extend(reached.unknown.iter().map(|(edge, why)| {
             let from = &chain.members[chain.edges[*edge].from].name;
-            format!("nothing is known of packets that {from} sends: {why}")
+            format!("no facts about packets that {from} sends: {why}")
         }));
         if number == member {
             arrivals.facts = reached.facts;

@@ -20,7 +20,7 @@ pub(crate) fn network(description: &NetworkDescription) -> Result<Network, Chain
             "ethernet_addresses" => network.changes.push(0..12),
             "ttl" => network.routes = true,
             other => {
-                let what = format!("{other:?} is no field: {FIELDS}; `bytes` names others");
+                let what = format!("{other:?} is not a field: {FIELDS}; use `bytes` for others");
                 return Err(ChainError::at(line(field), what));
             }
         }
@@ -29,8 +29,8 @@ pub(crate) fn network(description: &NetworkDescription) -> Result<Network, Chain
         let (first, behind) = range.value;
         if first >= behind || behind > MOST {
             let what = format!(
-                "[{first}, {behind}] are no bytes: the first of them and the first behind them, at \
-                 most {MOST}"
+                "[{first}, {behind}] is not a range of bytes: write the first byte and the byte \
+                 after the last, at most {MOST}"
             );
             return Err(ChainError::at(line(range), what));
         }

@@ -116,19 +116,19 @@ pub fn optimize_for(
         let left = made.guard.as_ref().map_or(made.program.insns.len(), |guard| guard.original);
         let calls_less = calls(&made.program.insns[..left]) < calls(&program.insns);
         if left >= program.insns.len() && !calls_less {
-            remarks.push("there is nothing to leave out".to_owned());
+            remarks.push("nothing can be omitted".to_owned());
             break;
         }
         let mut proof = proved((object, program), &made, (&facts, mode), options, &within)?;
         if proof.proved && proof.pairs == 0 {
-            remarks.push("there is no packet for which all holds that is known".to_owned());
+            remarks.push("no packet satisfies all known facts".to_owned());
             break;
         }
         if proof.proved && left > program.insns.len() {
             let (before, calls) = (program.insns.len(), calls(&program.insns));
             remarks.push(format!(
-                "{left} instructions for {before}, with fewer calls of helpers than {calls}: whether \
-                 that is a gain, only a measurement shows"
+                "{left} instructions instead of {before}, with fewer than {calls} helper calls; \
+                 only a measurement can show a gain"
             ));
         }
         // The cost of calls is not counted in instructions.
@@ -148,9 +148,9 @@ pub fn optimize_for(
             break;
         }
         let why = match (&proof.counterexample, proof.undecided.first()) {
-            (Some(example), _) => format!("it would do something else: {}", example.what),
+            (Some(example), _) => format!("it would behave differently: {}", example.what),
             (None, Some(why)) => why.clone(),
-            (None, None) => "not all of it is proved".to_owned(),
+            (None, None) => "the proof is incomplete".to_owned(),
         };
         let fewer = match frozen.filter(|_| !made.maps.is_empty()) {
             Some(_) => Some((facts, None)),
@@ -160,7 +160,7 @@ pub fn optimize_for(
         let rest = match &fewer {
             Some((_, None)) if frozen.is_some() => "it is rewritten for any content of maps",
             Some(_) => "it is rewritten for fewer facts",
-            None => "it stays as it was",
+            None => "it stays unchanged",
         };
         remarks.push(format!("not proved ({why}): {rest}"));
         unproved = Some(why);
@@ -231,7 +231,7 @@ fn weighed(
             if pays {
                 return Ok(Some((made, proof)));
             }
-            remarks.push("a guard costs more than it saves: it stays as it was".to_owned());
+            remarks.push("a guard costs more than it saves: it stays unchanged".to_owned());
             Ok(None)
         }
     }

@@ -92,7 +92,7 @@ pub fn plan(
     let cache = Cache::new(options.cache.clone(), options.build.clone());
     let results = Results::new(options, &cache);
     let mut report = PlanReport::default();
-    stop.enter("finding out what arrives");
+    stop.enter("finding facts about arriving packets");
     let mut arrivals = Arrivals::of(topology);
     let half = stop.within(stop.remaining().map(|left| left / ARRIVING));
     let how = (options.neighbours, options.threads);
@@ -137,7 +137,7 @@ pub fn plan(
     }
     ranking::rank(&mut ranked);
     report.as_is.sort_by(|a, b| b.share.total_cmp(&a.share));
-    stop.enter("finding out which lines establish facts");
+    stop.enter("finding the lines that establish facts");
     // The plan is useful without these lines, so only a part of the time is spent on them.
     let part = stop.within(stop.remaining().map(|left| left / REASONS));
     let all = (topology, &*programs, &arrivals);
@@ -163,7 +163,7 @@ pub fn plan(
     (report.kept, report.computed) = cache.counts();
     report.notes = cache.notes();
     if part.reason().is_some() && !report.hot_spots.is_empty() {
-        report.notes.push("there was no time to ask which lines establish all facts".to_owned());
+        report.notes.push("no time was left to find the lines that establish all facts".to_owned());
     }
     report.seconds = started.elapsed().as_secs_f64();
     report.stopped = stop.reason().map(|reason| reason.to_string());

@@ -143,7 +143,7 @@ pub fn rewrite(
     for (number, reached) in reached.iter_mut().enumerate() {
         let parts = (&chain, number, &programs[..]);
         stop.about(&chain.members[number].name);
-        stop.enter("finding out which lines establish what arrives");
+        stop.enter("finding the lines that establish facts");
         let mut program = ProgramReport::of(parts, loaded, reached, options.explain, stop);
         let own = contents.get(number).filter(|own| !own.is_empty());
         let frozen = own.and_then(|own| {
@@ -245,7 +245,7 @@ pub fn rewrite(
         so_far(&rewritten);
     }
     if let Some(name) = &options.fuse {
-        stop.about("all programs as one");
+        stop.about("fused program");
         match fused(&chain, loaded, &rewritten.objects, name, (&options.lift, options.graphs), stop)
         {
             Ok(done) => {
@@ -309,7 +309,7 @@ pub(crate) fn write(
             Err(error) => error.to_string(),
         };
         let name = &object.programs[number].name;
-        remarks.push(format!("{name} is not in the object that is written: {left_out}"));
+        remarks.push(format!("the written object lacks {name}: {left_out}"));
     }
     all.push(program.clone());
     all.sort_by_key(|program| program.number);

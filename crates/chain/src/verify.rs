@@ -154,7 +154,7 @@ pub fn verify(
     };
     let mut undecided = proof.undecided.clone();
     if outcome == Outcome::Undecided && proof.proved {
-        undecided.push("there is no packet for which the facts hold".to_owned());
+        undecided.push("no packet satisfies the facts".to_owned());
     }
     if outcome != Outcome::Undecided {
         undecided.clear();

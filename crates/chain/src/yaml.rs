@@ -38,9 +38,9 @@ fn in_words(error: &Error, kind: &Kind) -> String {
     let Kind { name, foreign, other } = kind;
     match error {
         Error::WithSnippet { error, .. } | Error::AliasError { error, .. } => in_words(error, kind),
-        Error::Eof { .. } => format!("there is nothing: {name} begins with `schema: 1`"),
+        Error::Eof { .. } => format!("is empty; {name} begins with `schema: 1`"),
         Error::MultipleDocuments { .. } => {
-            format!("another document begins here: {name} is a file by itself")
+            format!("another document begins here; a file contains a single one: {name}")
         }
         Error::Unexpected { expected: "mapping start", .. } => {
             "keys are expected here, each with a value: `key: value`".to_owned()
@@ -54,25 +54,25 @@ fn in_words(error: &Error, kind: &Kind) -> String {
             number(ty).map_or_else(|| error_line(error), str::to_owned)
         }
         Error::SerdeInvalidLength { len, .. } => {
-            format!("{len} values are here, and not as many as expected")
+            format!("unexpected number of values: {len}")
         }
         Error::SerdeUnknownField { field, .. } if foreign.contains(&field.as_str()) => {
-            format!("`{field}` is of {other}, and this is read as {name}")
+            format!("`{field}` belongs to {other}, but the file is read as {name}")
         }
         Error::SerdeUnknownField { field, expected, .. } => {
             // A key can be any text, even of several lines.
             let field = field.escape_debug();
-            format!("there is no key `{field}` here; there are {}", expected.join(", "))
+            format!("unknown key `{field}`; known are {}", expected.join(", "))
         }
         Error::SerdeMissingField { field, .. } => format!("`{field}` is missing here"),
         Error::DuplicateMappingKey { key: Some(key), .. } => {
-            format!("`{}` is there twice", key.escape_debug())
+            format!("`{}` is defined twice", key.escape_debug())
         }
         Error::Budget { .. }
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. } => {
-            format!("by here it is larger, or deeper, than {name} can be, aliases replaced")
+            format!("up to here, it is larger or deeper than {name} can be (with expanded aliases)")
         }
         other => error_line(other),
     }

@@ -39,7 +39,7 @@ fn programs_that_print_or_tell_something_else_are_refuted() {
     for (name, proof) in proofs {
         let found = proof.counterexample.as_ref();
         let found = found.unwrap_or_else(|| panic!("{name}: {proof:#?}"));
-        assert_eq!(found.what, "what helpers are called with", "{name}");
+        assert_eq!(found.what, "the arguments of helper calls", "{name}");
         assert_ne!(found.original.calls, found.specialised.calls, "{name}");
         assert!(!proof.proved, "{name}");
     }
@@ -69,13 +69,13 @@ fn named<const N: usize>(reasons: [(&str, Vec<String>); N]) -> BTreeMap<String, 
 
 #[test]
 fn what_is_not_compared_is_not_proved() {
-    let printed = |helper: &str| vec![format!("what {helper} does, or returns, is not compared")];
-    let copied = || vec!["what bpf_perf_event_output copies of the packet is not compared".into()];
+    let printed = |helper: &str| vec![format!("what {helper} are not compared")];
+    let copied = || vec!["packet bytes that bpf_perf_event_output copies are not compared".into()];
     let expected = named([
         ("open_stack_text", printed("bpf_trace_printk")),
         ("open_local_text", printed("bpf_trace_printk")),
         ("open_array_text", printed("bpf_trace_vprintk")),
-        ("open_copies_less", vec![unconfirmed("what helpers are called with")]),
+        ("open_copies_less", vec![unconfirmed("the arguments of helper calls")]),
         ("open_copies_written", copied()),
         ("open_copies_written_late", copied()),
         ("open_copies_moved", copied()),

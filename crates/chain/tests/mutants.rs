@@ -107,7 +107,7 @@ fn cases() -> Vec<Case> {
         (Fault::ComparisonInverted, guarded(), Refuted, Differs),
         (Fault::GuardTrusted, guarded(), Refuted, Differs),
         (Fault::OriginalCut, guarded(), NotProved("is not the original's"), Refused),
-        (Fault::OriginalMissed, guarded(), NotProved("nothing leads to"), Refused),
+        (Fault::OriginalMissed, guarded(), NotProved("is unreachable"), Refused),
     ]
 }
 

@@ -68,12 +68,12 @@ fn check(kernel: Option<&Kernel>, object: &[u8], seed: u64, mode: Mode, tally: &
     };
     assert_eq!(made.specialised.is_some(), made.proof.is_some(), "{seed} {mode:?}");
     for remark in &made.remarks {
-        assert!(!remark.contains("would do something else"), "{seed} {mode:?}: {remark}");
+        assert!(!remark.contains("would behave differently"), "{seed} {mode:?}: {remark}");
         *tally.reasons.entry(remark.clone()).or_default() += 1;
     }
     let (Some(specialised), Some(proof)) = (&made.specialised, &made.proof) else {
         assert!(!made.remarks.is_empty(), "{seed} {mode:?}: it is said why");
-        let nothing = made.remarks.iter().any(|remark| remark.contains("nothing to leave out"));
+        let nothing = made.remarks.iter().any(|remark| remark.contains("nothing can be omitted"));
         *(if nothing { &mut tally.nothing } else { &mut tally.unproved }) += 1;
         return;
     };

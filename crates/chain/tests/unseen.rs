@@ -79,7 +79,7 @@ fn nothing_is_rewritten_for_packets_that_there_are_not() {
     let made = optimize(&object, &program, &facts, Mode::Trust, &options, &stop);
     let made = made.expect("is rewritten");
     assert!(made.specialised.is_none() && made.proof.is_none(), "{made:?}");
-    assert!(made.remarks.iter().any(|remark| remark.contains("there is no packet")), "{made:?}");
+    assert!(made.remarks.iter().any(|remark| remark.contains("no packet")), "{made:?}");
 }
 
 /// Returns the reports about two programs in a chain. Byte 12 of all packets has the value 8.
@@ -105,7 +105,7 @@ fn reported(first: &str, second: &str) -> [slowpath_chain::report::ProgramReport
 #[test]
 fn what_loaders_may_set_is_said() {
     let [first, second] = reported("set_up", "constant");
-    let set = ["action in .rodata of a is as its object has it".to_owned()];
+    let set = ["action in .rodata of a has the value from its object".to_owned()];
     assert!(first.proved == Some(true) && second.proved == Some(true), "{first:?} {second:?}");
     assert_eq!(first.assumptions, set);
     assert_eq!(second.assumptions, set, "it rests on the facts about what comes from there");

@@ -25,7 +25,7 @@ pub enum LoadError {
         kind: ProgramKind,
     },
     /// The program calls a kernel function that the running kernel does not have.
-    #[error("program {program} calls {function}, which this kernel has not; try a newer kernel")]
+    #[error("program {program} calls {function}, which this kernel lacks; try a newer kernel")]
     NoKernelFunction {
         /// Name of the program that makes the call.
         program: String,
@@ -70,7 +70,7 @@ pub enum LoadError {
         reason: &'static str,
     },
     /// The program cannot be changed so that it exits early at a requested instruction.
-    #[error("program {program}: it cannot end where it is to: {reason}")]
+    #[error("program {program}: it cannot be cut at the requested instruction: {reason}")]
     NoEarlyExit {
         /// Name of the program.
         program: String,
@@ -86,7 +86,7 @@ pub enum LoadError {
         reason: &'static str,
     },
     /// An exit of the program cannot be replaced by code that records the program's action.
-    #[error("program {program}: what it does to frames cannot be recorded: {reason}")]
+    #[error("program {program}: its changes of frames cannot be recorded: {reason}")]
     NotRecorded {
         /// Name of the program.
         program: String,
@@ -126,7 +126,7 @@ pub enum RunError {
     #[error("a signal came before all repetitions were made; run them again")]
     Interrupted,
     /// The counter of instructions cannot be read.
-    #[error("the counter of instructions is not there{}", .cause.as_ref().map_or_else(String::new, |e| format!(": {e}")))]
+    #[error("the counter of instructions is missing{}", .cause.as_ref().map_or_else(String::new, |e| format!(": {e}")))]
     NoCount {
         /// The error when the counter's map was read; `None` if the program has no such map.
         cause: Option<MapError>,
@@ -183,13 +183,13 @@ pub enum MapError {
         expected: usize,
     },
     /// The map is not a map of maps.
-    #[error("map {map} is no map of maps")]
+    #[error("map {map} is not a map of maps")]
     NoInner {
         /// Name of the map.
         map: String,
     },
     /// The map is not a ring buffer.
-    #[error("map {map} is no ring buffer")]
+    #[error("map {map} is not a ring buffer")]
     NoRing {
         /// Name of the map.
         map: String,
@@ -236,10 +236,7 @@ pub enum InstallError {
     },
     /// No perf event could be opened, so nothing receives what the program sends with
     /// `bpf_perf_event_output`.
-    #[error(
-        "nobody can listen to what the program sends by bpf_perf_event_output: {cause}; it \
-             needs CAP_PERFMON"
-    )]
+    #[error("output of bpf_perf_event_output cannot be received: {cause}; this needs CAP_PERFMON")]
     Listener {
         /// The error that the kernel returned.
         cause: io::Error,
@@ -266,7 +263,7 @@ pub enum NamespaceError {
         cause: io::Error,
     },
     /// The thread that would enter the namespace could not be started.
-    #[error("no thread to be in a network namespace starts: {cause}; stop other work")]
+    #[error("a thread for a network namespace does not start: {cause}; stop other programs")]
     Thread {
         /// The error of the operating system.
         cause: io::Error,
@@ -280,7 +277,10 @@ pub enum LinkError {
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
     /// The kernel did not attach the program.
-    #[error("the kernel does not attach the program to device {device}: {cause}{}", hint_suffix(.hint))]
+    #[error(
+        "the kernel does not attach the program to device {device}: {cause}{}",
+        hint_suffix(.hint)
+    )]
     Kernel {
         /// Interface index of the device in its namespace.
         device: u32,
@@ -323,7 +323,7 @@ impl LinkError {
     /// advice on a likely cause. `native` is true if the program was to run in the driver.
     pub(crate) fn of(device: u32, cause: io::Error, native: bool) -> LinkError {
         let hint = match cause.raw_os_error() {
-            Some(libc::EBUSY) => "it has a program already",
+            Some(libc::EBUSY) => "it already has a program",
             Some(libc::EOPNOTSUPP) if native => "try the generic mode",
             Some(libc::EPERM | libc::EACCES) => "run as root, or with CAP_BPF and CAP_NET_ADMIN",
             Some(libc::EINVAL) => "programs for devmaps and cpumaps cannot be attached",

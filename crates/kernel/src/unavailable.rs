@@ -49,18 +49,18 @@ impl Attempt {
     /// Returns the operation that the kernel refuses, for the start of the message.
     fn refused(self) -> &'static str {
         match self {
-            Attempt::Namespace => "makes no network namespace",
-            _ => "runs no BPF programs",
+            Attempt::Namespace => "does not create a network namespace",
+            _ => "does not run BPF programs",
         }
     }
 
     /// Returns the exact step that failed, for the message.
     fn step(self) -> &'static str {
         match self {
-            Attempt::Cpus => "it does not say how many CPUs it has",
+            Attempt::Cpus => "it does not report the number of CPUs",
             Attempt::Load => "it does not load an empty XDP program",
             Attempt::Run => "it makes no test run of an empty XDP program",
-            Attempt::Namespace => "it says no",
+            Attempt::Namespace => "it refuses",
         }
     }
 
@@ -182,10 +182,10 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Cause::NotLinux { system } => {
-                write!(f, "this is {system}, and only Linux {OLDEST} or later runs them")
+                write!(f, "this is {system}; only Linux {OLDEST} or later runs them")
             }
             Cause::NoSysfs { error } => {
-                write!(f, "it does not say how many CPUs it has ({error}); mount /sys")
+                write!(f, "it does not report the number of CPUs ({error}); mount /sys")
             }
             Cause::Old { release } => {
                 write!(f, "this is Linux {release}; boot Linux {OLDEST} or later")
@@ -202,11 +202,11 @@ impl fmt::Display for Cause {
             }
             Cause::UserNamespace => write!(
                 f,
-                "the capabilities of this process are those of a user namespace, and count for nothing \
-                 outside of it; run as root of the machine, not in a rootless container"
+                "the capabilities of this process are valid only in its user namespace; run as \
+                 root of the machine, not in a rootless container"
             ),
             Cause::Filter { error, container } => {
-                write!(f, "a seccomp filter keeps this process from it ({error}); ")?;
+                write!(f, "a seccomp filter prevents it ({error}); ")?;
                 match container {
                     true => write!(
                         f,
@@ -218,8 +218,8 @@ impl fmt::Display for Cause {
             }
             Cause::LockedMemory { limit } => write!(
                 f,
-                "it counts them as locked memory, of which this process may have {limit} bytes; \
-                 set `ulimit -l unlimited`"
+                "it counts them as locked memory, which is limited to {limit} bytes; set `ulimit \
+                 -l unlimited`"
             ),
             Cause::Lockdown { mode } => write!(
                 f,

@@ -72,5 +72,5 @@ fn a_single_missing_capability_is_named() {
 
 #[test]
 fn capabilities_of_a_user_namespace_do_not_suffice() {
-    assert_answer(&["unshare", "--user", "--map-root-user"], "those of a user namespace");
+    assert_answer(&["unshare", "--user", "--map-root-user"], "valid only in its user namespace");
 }

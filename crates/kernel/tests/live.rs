@@ -262,7 +262,7 @@ fn programs_see_the_index_of_the_device() {
         let run = live.run(&prepared, &PACKET, &Context::default(), 10, 0).expect("runs");
         assert_eq!(run.delivered, expected);
     }
-    Oracle::Kernel.compared(2, "numbers of devices");
+    Oracle::Kernel.compared(2, "by number; only devices");
 }
 
 #[test]

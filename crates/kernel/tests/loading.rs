@@ -104,9 +104,7 @@ fn the_verifiers_reason_is_in_the_error() {
     let text = refused.to_string();
     assert!(text.starts_with("program rejected: the kernel's verifier says: "), "{text}");
     assert!(text.contains(" (instruction 1, ./features.bpf.c:265); "), "{text}");
-    assert!(
-        text.ends_with("compared with data_end on every way there, by the pointer that is read")
-    );
+    assert!(text.ends_with("with data_end on every path, with the pointer that is read"));
     assert_eq!(text.lines().count(), 1);
 }
 
@@ -141,7 +139,7 @@ fn a_map_that_is_not_created_is_named_with_its_definition() {
         assert_eq!(text.lines().count(), 1);
     };
     refused(|map| map.key_size = 0, "hash, key 0 bytes, value 8,");
-    refused(|map| map.max_entries = 0, "its own loader chooses the number of elements");
+    refused(|map| map.max_entries = 0, "its own loader chooses their number");
     refused(|map| map.kind = MapKind(9999), "a newer kernel may have this type");
 }
 

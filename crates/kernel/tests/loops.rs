@@ -349,7 +349,7 @@ fn a_loop_that_only_the_verifier_follows_to_its_end_has_a_bound() {
         "the kernel's verifier accepts the program, which limits a run to 1000000 instructions";
     assert_eq!(shown["assumptions"], serde_json::json!([condition]), "{shown}");
     let stopped = guarantee["stopped"].as_str().unwrap_or_default();
-    assert!(stopped.contains("no limit but the verifier's is known for the loop"), "{stopped}");
+    assert!(stopped.contains("no known limit except the verifier's"), "{stopped}");
 }
 
 /// Checks that the verifier's instruction limit is not applied to loops around a BPF iterator. The

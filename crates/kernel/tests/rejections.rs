@@ -63,12 +63,12 @@ fn programs() -> Vec<(&'static str, Vec<Insn>, &'static str, &'static str)> {
             "instruction 1",
             "",
         ),
-        ("unreachable", vec![pass, exit, pass, exit], "instruction 2", "nothing leads to"),
+        ("unreachable", vec![pass, exit, pass, exit], "instruction 2", "is unreachable"),
         (
             "unreachable behind a jump",
             vec![pass, jump(1), pass, exit],
             "instruction 2",
-            "nothing leads to",
+            "is unreachable",
         ),
         (
             "stack overflow",
@@ -112,7 +112,7 @@ fn programs() -> Vec<(&'static str, Vec<Insn>, &'static str, &'static str)> {
                 exit,
             ],
             "instruction 0",
-            "a number that only a running kernel understands",
+            "a number that is valid only in a running kernel",
         ),
     ]
 }

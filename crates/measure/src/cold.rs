@@ -66,7 +66,7 @@ impl Cold {
         cache_bytes: u64,
     ) -> Result<Cold, MeasureError> {
         if case.is_drained() {
-            let reason = "it writes to a ring buffer, which is emptied between calls only";
+            let reason = "it writes to a ring buffer, which is emptied only between calls";
             return Err(MeasureError::not_cold(reason));
         }
         let undo = undo(kernel, &case)?;
@@ -76,8 +76,7 @@ impl Cold {
         loop {
             if flows.count() < MIN_FLOWS {
                 return Err(MeasureError::not_cold(format!(
-                    "no more than {} packets are known that take the path and look for other \
-                     elements of maps",
+                    "only {} packets are known that take the path and use other map elements",
                     flows.count()
                 )));
             }
@@ -179,7 +178,7 @@ fn undo(kernel: &Kernel, case: &Case) -> Result<Undo, MeasureError> {
             Ok(undo.clone())
         } else {
             Err(MeasureError::not_cold(
-                "the path changes which elements there are, and only one of them is put back \
+                "the path inserts or deletes elements, and only one of these changes is undone \
                  between runs",
             ))
         };

@@ -53,7 +53,7 @@ impl Draining {
             if runs < 2 {
                 let name = ring.name();
                 let reason =
-                    format!("{name} has no room for what two runs write, {bytes} bytes each");
+                    format!("{name} has no room for the output of two runs, {bytes} bytes each");
                 return Err(MeasureError::NotRepeatable { reason });
             }
             found.runs = found.runs.min(runs);

@@ -33,8 +33,7 @@ pub enum MeasureError {
     Capture(#[from] CaptureError),
     /// The order of the instructions that the path executes is unknown.
     #[error(
-        "which instructions it takes in which order is not known: it depends on what packet and \
-         maps do not determine{}",
+        "its instructions and their order are unknown: they depend on more than packet and maps{}",
         depends_suffix(.depends)
     )]
     NoTrace {
@@ -42,7 +41,7 @@ pub enum MeasureError {
         depends: Vec<String>,
     },
     /// A map did not accept the initial content that the user gave for a trace.
-    #[error("maps are not filled as --maps says: {0}; change that there, or leave the map out")]
+    #[error("maps cannot be filled as in --maps: {0}; change the entry, or omit the map")]
     Content(Box<ReplayError>),
     /// A map evicted some of the initial elements that the user gave for a trace.
     #[error(
@@ -100,7 +99,7 @@ pub enum MeasureError {
         reason: String,
     },
     /// The caller requested more live packets than were counted and verified to take the path.
-    #[error("{frames} live packets were seen to take the path; no more are timed in one load")]
+    #[error("{frames} live packets took the path; one load does not time more")]
     NotCounted {
         /// Number of live packets that were counted and took the path.
         frames: u32,

@@ -283,9 +283,9 @@ impl Case {
         match (unreadable, inner) {
             (Some(change), _) => {
                 let maps = change.maps.join(", ");
-                format!("what bpf_{} does to {maps} is not taken back", change.call)
+                format!("changes of {maps} by bpf_{} cannot be undone", change.call)
             }
-            (None, Some(change)) => format!("what it writes to {} is not taken back", change.map),
+            (None, Some(change)) => format!("its writes to {} cannot be undone", change.map),
             (None, None) => {
                 let depends: Vec<String> =
                     witness::open_dependencies(&self.witness).into_iter().collect();

@@ -13,12 +13,12 @@ pub fn unknown(effects: &Effects, depends: &[String]) -> String {
         changed.insert(0, "packet".to_owned());
     }
     let taken_back = if changed.is_empty() {
-        "a run is seen to change neither packet nor maps".to_owned()
+        "a run changes neither packet nor maps".to_owned()
     } else {
-        format!("to take back what a run changes ({}) is not enough", changed.join(", "))
+        format!("undoing the changes of a run ({}) is not enough", changed.join(", "))
     };
     let differs = if depends.is_empty() {
-        "what else differs is not known".to_owned()
+        "the remaining difference is unknown".to_owned()
     } else {
         format!("it depends on {}, which may differ each time", depends.join(", "))
     };
@@ -36,7 +36,7 @@ mod tests {
         let mut effects = Effects::default();
         assert_eq!(
             unknown(&effects, &[]),
-            "a run is seen to change neither packet nor maps, and what else differs is not known"
+            "a run changes neither packet nor maps, and the remaining difference is unknown"
         );
         let inner = None;
         for key in [vec![0], vec![1]] {
@@ -46,7 +46,7 @@ mod tests {
         effects.packet.push(PacketChange { offset: 0, before: vec![0], after: vec![1] });
         assert_eq!(
             unknown(&effects, &["bpf_get_prandom_u32 (result)".to_owned()]),
-            "to take back what a run changes (packet, map flows) is not enough, and it depends on \
+            "undoing the changes of a run (packet, map flows) is not enough, and it depends on \
              bpf_get_prandom_u32 (result), which may differ each time"
         );
     }

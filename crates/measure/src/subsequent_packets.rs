@@ -102,7 +102,7 @@ fn obstacle(
     let first_trial = trial()?;
     let once = first_trial.run(&case.packet, &case.context, 1)?;
     if once.is_none_or(|(value, tally)| value != case.action || tally != *second) {
-        return Ok(Some("which path a second packet takes differs from time to time"));
+        return Ok(Some("the path of a second packet varies"));
     }
     let expected = ExpectedRun { value: case.action, instructions: case.instructions };
     let repetitions = first_trial.repeats(&case.packet, &case.context, &expected, COUNTING_TIME)?;
@@ -112,8 +112,8 @@ fn obstacle(
     }
     let restored = trial()?.run(&case.packet, &case.context, FIRST_REPETITIONS)?.is_some();
     Ok(Some(if restored {
-        "further packets do not all take the path of the second one: they go on changing maps"
+        "some further packets do not take the path of the second one, because they change maps, too"
     } else {
-        "what it changes in the packet is not taken back"
+        "its changes of the packet cannot be undone"
     }))
 }

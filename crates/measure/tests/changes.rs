@@ -97,7 +97,10 @@ fn full_ring_buffers_are_filled_and_not_drained() {
 fn ring_buffers_with_room_for_a_single_run_are_refused() {
     let Some(changes) = Changes::new() else { return };
     let refused = changes.prepare("reserve_most", &json!({}), &json!([])).expect_err("is refused");
-    assert!(refused.to_string().contains("small has no room for what two runs write"), "{refused}");
+    assert!(
+        refused.to_string().contains("small has no room for the output of two runs"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn paths_without_a_target_or_with_a_reader_are_refused() {
     let refused = prepare(&timing_thread, &kernel, (&features(), "answer"), &json!({}))
         .expect_err("goes nowhere");
     assert!(matches!(refused, MeasureError::NotLive { .. }), "{refused}");
-    assert!(refused.to_string().contains("lead nowhere"), "{refused}");
+    assert!(refused.to_string().contains("only devices in maps are supported"), "{refused}");
     let refused = prepare(&timing_thread, &kernel, (&changes(), "output_anyway"), &json!({}));
     let refused = refused.expect_err("fills a ring buffer").to_string();
     assert!(refused.contains("ring buffer"), "{refused}");

@@ -158,7 +158,7 @@ fn errors_name_content_that_cannot_be_installed() {
         (
             "globals",
             json!({ ".rodata": [{ "key": 0, "value": 4 }] }),
-            "map .rodata: the kernel keeps it",
+            "map .rodata: it is read-only",
         ),
         ("tail_call", json!({ "calls": [] }), "map calls: key 01000000 does not hold"),
         (
@@ -166,17 +166,9 @@ fn errors_name_content_that_cannot_be_installed() {
             json!({ "nested": [{ "key": 0, "map": "nested#1" }] }),
             "map nested: key 00000000",
         ),
-        (
-            "all_maps",
-            json!({ "routes": [{ "others": 2 }] }),
-            "map routes: `others` says too little",
-        ),
+        ("all_maps", json!({ "routes": [{ "others": 2 }] }), "map routes: `others` is not enough"),
         ("all_maps", json!({ "ring": [] }), "map ring: a ringbuf has no entries"),
-        (
-            "all_maps",
-            json!({ "table": [{ "others": 9 }] }),
-            "map table: 9 entries are more than its 8",
-        ),
+        ("all_maps", json!({ "table": [{ "others": 9 }] }), "map table: 9 entries exceed its 8"),
         (
             "all_maps",
             json!({ "routes": [{ "key": [33, 1], "value": 1 }] }),

@@ -7,8 +7,8 @@ use thiserror::Error;
 pub enum NeighbourError {
     /// The process may use fewer CPUs than are needed.
     #[error(
-        "it takes {needed} CPUs ({}), and this process may use {}; let it use more \
-         (`taskset`, the CPUs of its control group), or leave something out",
+        "{needed} CPUs are needed ({}), but this process may use {}; allow more (`taskset`, \
+         control group), or remove a thread",
         .purposes.join(", "), listed(.allowed)
     )]
     TooFewCpus {
@@ -20,7 +20,10 @@ pub enum NeighbourError {
         allowed: Vec<usize>,
     },
     /// The process may not use a CPU that the description names.
-    #[error("{purpose}: CPU {cpu} is none of those that this process may use, {}", listed(.allowed))]
+    #[error(
+        "{purpose}: CPU {cpu} is not among those that this process may use, {}",
+        listed(.allowed)
+    )]
     Cpu {
         /// The use of the CPU, in words.
         purpose: String,
@@ -30,7 +33,7 @@ pub enum NeighbourError {
         allowed: Vec<usize>,
     },
     /// Two measured threads would run on the same CPU.
-    #[error("CPU {cpu} is for {one} and for {other}; each takes one of its own")]
+    #[error("CPU {cpu} is for {one} and for {other}; each needs its own")]
     Shared {
         /// Number of the CPU.
         cpu: usize,
@@ -56,7 +59,7 @@ pub enum NeighbourError {
     #[error("{0}")]
     Unfit(&'static str),
     /// There is not enough memory.
-    #[error("{what} takes {bytes} bytes of memory, which there are not")]
+    #[error("{what} needs {bytes} bytes of memory, more than available")]
     Memory {
         /// The use of the memory, in words.
         what: &'static str,

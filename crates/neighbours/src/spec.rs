@@ -214,14 +214,12 @@ impl FunctionSpec {
         within("requests in a queue", self.queue as f64, QUEUE.0, QUEUE.1)?;
         self.clients.iter().try_for_each(ClientSpec::check)?;
         let reason = match (self.pattern, self.service, self.accelerator_cpu) {
-            (Pattern::Pipeline, None, _) => "a pipeline has an accelerator; name what it does",
-            (Pattern::Pipeline, _, None) => "the accelerator of a pipeline has a CPU of its own",
+            (Pattern::Pipeline, None, _) => "a pipeline needs an accelerator; name its service",
+            (Pattern::Pipeline, _, None) => "the accelerator of a pipeline needs its own CPU",
             (Pattern::RunToCompletion, _, Some(_)) => {
-                "run to completion, the accelerator has the CPU of the function"
+                "with run-to-completion, the accelerator uses the CPU of the function"
             }
-            (_, None, _) if !self.clients.is_empty() => {
-                "there is no accelerator to send requests to"
-            }
+            (_, None, _) if !self.clients.is_empty() => "clients need an accelerator",
             (_, None, _) if self.stages.is_empty() => "a function without stages does nothing",
             _ => return Ok(()),
         };

@@ -151,5 +151,5 @@ fn invalid_mixes_are_refused_with_a_reason() {
         traffic()
     );
     let Err(error) = mix(&pipeline) else { panic!("a pipeline without an accelerator") };
-    assert_eq!(error.to_string(), "a pipeline has an accelerator; name what it does");
+    assert_eq!(error.to_string(), "a pipeline needs an accelerator; name its service");
 }

@@ -115,7 +115,7 @@ fn instructions_are_refused_with_a_reason() {
         (vec![half, imm(AluOp::Div, 4, -7)], "a division by a negative constant"),
         (
             vec![half, load(Size::B, 3, 6, 0), alu(AluOp::Div, 4, Source::Reg(r(3)))],
-            "a division by something that is no constant",
+            "a division by a value that is not a constant",
         ),
         (
             vec![half, Insn::Swap { kind: SwapKind::Le, size: Size::H, dst: r(4) }],

@@ -401,7 +401,7 @@ fn loaded(py: Python<'_>, objects: Vec<(Py<Object>, usize)>) -> PyResult<Vec<Loa
     let loaded = |(object, program): (Py<Object>, usize)| {
         let object: Option<Arc<_>> = object.get().shared().object();
         let object = object.ok_or_else(|| {
-            let what = "a listing is no part of a chain; the programs are BPF objects";
+            let what = "a listing cannot be part of a chain; programs must be BPF objects";
             errors::exception(py, &Error::Input(what.to_owned()))
         })?;
         Ok(Loaded { object, program })

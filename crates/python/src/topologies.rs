@@ -69,7 +69,7 @@ impl Topology {
     ) -> PyResult<(String, Vec<Vec<u8>>)> {
         let subject = |(object, program, digest): (Py<Object>, usize, String)| {
             let object = object.get().shared().object().ok_or_else(|| {
-                let what = "a listing is no part of a topology; the programs are BPF objects";
+                let what = "a listing cannot be part of a topology; programs must be BPF objects";
                 errors::exception(py, &Error::Input(what.to_owned()))
             })?;
             Ok(Subject { loaded: Loaded { object, program }, digest })

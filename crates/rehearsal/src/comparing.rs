@@ -119,12 +119,16 @@ pub fn compare(
         // The unmodified program is the one to be deployed, so the verifier must accept it, too.
         load(kernel, Role::Rewritten, subject.rewritten, install)?;
         let names = answered.join(", ");
-        let note = format!("what {names} return is the same for both, and not the kernel's answer");
+        let note = format!(
+            "results of {names} are equal for both programs, but not those of the \
+            kernel"
+        );
         work.rehearsal.notes.push(note);
     }
     if !unpredictable.is_empty() {
         let names: Vec<String> = unpredictable.into_iter().collect();
-        let reason = format!("it depends on what {} returns or does later", names.join(", "));
+        let reason =
+            format!("the result depends on later results or effects of {}", names.join(", "));
         work.rehearsal.undetermined = Some(reason);
     }
     let Packets { seeds, facts } = packets;
@@ -135,7 +139,7 @@ pub fn compare(
     }
     if through.len() < seeds.len() {
         let lost = seeds.len() - through.len();
-        let note = format!("{lost} of {} given packets do not get through", seeds.len());
+        let note = format!("{lost} of {} given packets do not reach the program", seeds.len());
         work.rehearsal.notes.push(note);
     }
     let mut direct = Mutator::new(options.seed.wrapping_add(1), &through, &programs);
@@ -170,7 +174,7 @@ pub fn compare(
         reached += u64::from(ran != Ran::Kept);
     }
     if reached < options.packets && work.continues() {
-        let note = format!("only {reached} packets got through the programs in front");
+        let note = format!("only {reached} packets passed the earlier programs");
         work.rehearsal.notes.push(note);
     }
     let mut passed = 0;
@@ -396,7 +400,7 @@ impl<'a> Work<'a> {
     /// Records that two copies of the original gave different results, so that the programs cannot
     /// be compared.
     fn cannot_compare(&mut self, difference: &Difference) {
-        let reason = format!("two copies of the original program do not do the same: {difference}");
+        let reason = format!("two copies of the original program behave differently: {difference}");
         self.rehearsal.undetermined.get_or_insert(reason);
         self.history = Vec::new();
     }
@@ -418,7 +422,7 @@ impl<'a> Work<'a> {
             }
             Repeated::Somewhere(difference) => Found::new(&difference, None, self.equal_until),
             Repeated::No => {
-                let reason = format!("a difference does not show again: {difference}");
+                let reason = format!("a difference is not reproducible: {difference}");
                 self.rehearsal.undetermined = Some(reason);
                 self.history = Vec::new();
                 return Ok(());

@@ -106,8 +106,7 @@ pub fn rehearse<'a>(
         on_devices(kernel, subject, packets, install, options, stop, &mut rehearsal)?;
         rehearsal.notes.extend(sizes::note(&sized.chosen));
         if !pinned {
-            let note = "the thread could not stay on one CPU: maps with a value for each CPU may \
-                        differ for that";
+            let note = "the thread could not stay on one CPU, so per-CPU maps may differ";
             rehearsal.notes.push(note.to_owned());
         }
         if rehearsal.difference.is_none() && options.rounds > 0 && stop.reason().is_none() {
@@ -121,7 +120,7 @@ pub fn rehearse<'a>(
             };
             match rate {
                 Ok(rate) => rehearsal.rate = Some(rate),
-                Err(reason) => rehearsal.notes.push(format!("nothing is timed: {reason}")),
+                Err(reason) => rehearsal.notes.push(format!("not timed: {reason}")),
             }
         }
         let ended = || stop.reason().map(|reason| reason.to_string());

@@ -55,9 +55,9 @@ pub fn on_devices(
             (Some(reason), _) => Some(reason.clone()),
             _ if !unpredictable.is_empty() => {
                 let names = unpredictable.join(", ");
-                Some(format!("what programs in front do depends on what {names} return"))
+                Some(format!("earlier programs depend on results of {names}"))
             }
-            (None, None) => Some("no frame on it has such a length".to_owned()),
+            (None, None) => Some("its frames cannot have this length".to_owned()),
             (None, Some(settings)) => {
                 stop.enter("sending frames on virtual Ethernet");
                 let environment = RunEnvironment::Device(settings);
@@ -70,7 +70,7 @@ pub fn on_devices(
                         });
                         let few = done.compared < devices.frames && rehearsal.difference.is_none();
                         let few = few.then(|| {
-                            format!("only {} frames got to the two programs", done.compared)
+                            format!("only {} frames reached both programs", done.compared)
                         });
                         done.undetermined.or(done.ended).or(few)
                     }

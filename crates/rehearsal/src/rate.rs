@@ -73,7 +73,7 @@ pub fn rate(
     let setting = Setting { kernel, subject, install, attachments: &attachments };
     let (upstream, _installed): (Vec<_>, Vec<_>) =
         load_upstream(kernel, subject, install)?.into_iter().unzip();
-    let mut failure = "no given packet gets through".to_owned();
+    let mut failure = "no given packet reaches the program".to_owned();
     for seed in seeds.iter().take(MAX_PACKETS) {
         let Some(arrival) = pass(subject, &upstream, seed.clone())? else { continue };
         match setting.time(&arrival, options.rounds.min(MAX_ROUNDS), stop)? {
@@ -109,12 +109,12 @@ impl Setting<'_> {
             let rounds = rounds.saturating_sub(turns.len() as u32).min(BLOCK);
             let block = Block { arrival, undo: undo.as_ref(), repeat, rounds };
             let Some(times) = self.block(&block, run.return_value)? else {
-                return Ok(Err("timed runs do something else".to_owned()));
+                return Ok(Err("timed runs behave differently".to_owned()));
             };
             turns.extend(times);
         }
         let Some(figures) = Figures::new(&turns) else {
-            return Ok(Err("there was no time".to_owned()));
+            return Ok(Err("no time was left".to_owned()));
         };
         Ok(Ok(Rate {
             original_ns: figures.original,

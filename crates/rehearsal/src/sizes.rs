@@ -37,6 +37,6 @@ pub fn with_sizes(object: &Object) -> (Cow<'_, Object>, Vec<String>) {
 /// empty.
 pub fn note(names: &[String]) -> Option<String> {
     let all = names.join(", ");
-    let what = "elements here: how many there are is up to its own loader";
+    let what = "elements here, because its own loader chooses their number";
     (!names.is_empty()).then(|| format!("{all}: {ELEMENTS} {what}"))
 }

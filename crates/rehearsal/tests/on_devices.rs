@@ -258,7 +258,7 @@ fn reasons_for_no_comparison_are_reported() {
     };
     let long = Devices { lengths: (9500, 9600), ..with_test_runs().devices };
     let reported = reason(Options { devices: long, ..with_test_runs() }, &[]);
-    assert_eq!(reported, "no frame on it has such a length");
+    assert_eq!(reported, "its frames cannot have this length");
     let random = of_insns(
         &original,
         vec![
@@ -269,11 +269,11 @@ fn reasons_for_no_comparison_are_reported() {
     );
     let upstream = [Stage { object: Arc::new(random), program: 0, results: vec![PASS] }];
     let reported = reason(with_test_runs(), &upstream);
-    assert!(reported.ends_with("depends on what bpf_get_prandom_u32 return"), "{reported}");
+    assert!(reported.ends_with("depend on results of bpf_get_prandom_u32"), "{reported}");
     let drops = passing(1, "xdp");
     let upstream = [Stage { object: Arc::new(drops), program: 0, results: vec![PASS] }];
     let done = rehearsed(&kernel, &upstream, (&original, &original), on(true, false));
     let device = done.expect("runs").devices.remove(0);
-    assert_eq!(device.why_not.as_deref(), Some("only 0 frames got to the two programs"));
+    assert_eq!(device.why_not.as_deref(), Some("only 0 frames reached both programs"));
     Oracle::Kernel.compared(3, "reasons in rehearsals");
 }

@@ -435,7 +435,8 @@ fn random_numbers_are_the_same_in_both() {
     let same = run(0);
     assert_eq!((same.undetermined, same.difference), (None, None));
     assert_eq!(same.compared, 5000);
-    let note = "what bpf_get_prandom_u32 return is the same for both, and not the kernel's answer";
+    let note =
+        "results of bpf_get_prandom_u32 are equal for both programs, but not those of the kernel";
     assert!(same.notes.iter().any(|told| told == note), "{:?}", same.notes);
     assert!(run(1).difference.is_some_and(|found| found.what.contains("return")));
 }
@@ -517,7 +518,7 @@ fn an_unpredictable_program_is_not_compared() {
         Insn::Exit,
     ]);
     let reason = address.undetermined.expect("addresses differ");
-    let expected = "two copies of the original program do not do the same: they return ";
+    let expected = "two copies of the original program behave differently: they return ";
     assert!(reason.starts_with(expected), "{reason}");
     assert_eq!((address.compared, address.ran, address.difference), (0, 5000, None));
 }

@@ -50,7 +50,7 @@ pub enum ReplayError {
     /// After an earlier failed run, the content of a map is unknown and cannot be read back from
     /// the kernel.
     #[error(
-        "program {program}: after a run that was not followed, the content of {map} is not known; start anew"
+        "program {program}: after an untracked run, the content of {map} is unknown; start again"
     )]
     Lost {
         /// Name of the program.

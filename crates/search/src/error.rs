@@ -50,7 +50,7 @@ pub enum SearchError {
         nodes: usize,
     },
     /// The user limits a loop at an instruction that is not part of any loop.
-    #[error("there is no loop around .{location}, which --unroll names")]
+    #[error(".{location} is not in a loop, but --unroll names it")]
     NoLoopAt {
         /// Number of the instruction that is outside of all loops.
         location: u32,

@@ -349,7 +349,7 @@ impl Unroller<'_> {
     fn finish(mut self) -> Result<Unrolled, SearchError> {
         if let Some(block) = self.pending.iter().position(|arrivals| !arrivals.is_empty()) {
             let location = self.program.blocks[block].first.0;
-            return Err(SearchError::Internal(format!("the way to .{location} was not followed")));
+            return Err(SearchError::Internal(format!("the path to .{location} was not followed")));
         }
         self.cut();
         let Unroller { dag, executor, exits, assumptions, cuts, .. } = self;

@@ -223,7 +223,7 @@ impl Estimation<'_> {
 /// Formats the note that says why there is no estimate. `stopped` is the reason why the search for
 /// paths ended.
 pub(crate) fn no_estimate(stopped: &str) -> String {
-    format!("estimates: there is none; no path was estimated before the search ended: {stopped}")
+    format!("estimates: none, because the search ended before the first estimate: {stopped}")
 }
 
 /// Returns the cost of a path on a target that counts events, such as the number of executed

@@ -155,7 +155,8 @@ impl Options {
         if on_card {
             if self.receive.is_some() {
                 return Err(Error::Option(format!(
-                    "--receive: packets arrive on {} as its firmware has it",
+                    "--receive does not apply to {}, where the firmware determines how packets \
+                     arrive",
                     target.name
                 )));
             }
@@ -192,7 +193,7 @@ impl Options {
         match self.entries {
             Some(0) => Err(Error::Option("--entries 0: maps have 1 entry or more".to_owned())),
             Some(_) if target.timing.is_none() => Err(Error::Option(format!(
-                "--entries: target {} estimates no times; --target linux-xdp does",
+                "--entries: target {} does not estimate times; use --target linux-xdp",
                 target.name
             ))),
             entries => Ok(entries),

@@ -22,7 +22,7 @@ use std::sync::Arc;
 const STACK: u32 = 512;
 /// Reason instead of [`POINTER_OF_SEVERAL_KINDS`] if a stand-in may have hidden the pointer's kind.
 const POINTER_OF_UNKNOWN_KIND: &str =
-    "a pointer of unknown kind: from memory, from a call, or not of one kind on all ways";
+    "a pointer of unknown kind: from memory, from a call, or of different kinds on different paths";
 
 /// An instruction of a program: the name of its function, and its slot in that function.
 type Place = (String, usize);
@@ -183,7 +183,7 @@ impl Replacement {
             let stand_in = stand_in(insn, stack.copied().unwrap_or(STACK));
             let (Some(stand_in), Some(place)) = (stand_in, place) else {
                 let (text, reason) = (linked.place_text(at), &refusal.reason);
-                return Err(Error::Input(format!("{text}: {reason}; nothing can stand in for it")));
+                return Err(Error::Input(format!("{text}: {reason}; it cannot be replaced")));
             };
             let hidden = refusal.reason == POINTER_OF_SEVERAL_KINDS && !known;
             let reason = if hidden { POINTER_OF_UNKNOWN_KIND } else { &refusal.reason };

@@ -195,15 +195,16 @@ impl StructuralBound {
         let by = match source {
             Source::Verifier => {
                 return Some(format!(
-                    "no limit but the verifier's is known for the loop at {name} (.{location}), \
-                     --unroll N@{name} states one"
+                    "the loop at {name} (.{location}) has no known limit except the verifier's; \
+                     state one with --unroll N@{name}"
                 ));
             }
             Source::Device(by) => format!(" ({by})"),
             Source::Value | Source::Stated => String::new(),
         };
         Some(format!(
-            "the loop at {name} (.{location}) may run {iterations} times{by}, too often to be unrolled"
+            "the loop at {name} (.{location}) may run {iterations} times{by}, too often to unroll \
+             it"
         ))
     }
 }

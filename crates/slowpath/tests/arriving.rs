@@ -102,7 +102,7 @@ fn without_arriving_packets_there_is_no_guarantee() {
     for facts in [None, Some(PacketFacts::lengths(2000, 4000))] {
         let result = arriving(facts, true);
         let error = result["error"].as_str().expect("an error");
-        assert_eq!(error, "no packet gets here through the programs in front");
+        assert_eq!(error, "earlier programs pass no packets here");
         assert_eq!(result["guarantee"], Value::Null);
     }
 }

@@ -84,5 +84,5 @@ fn only_counting_targets_have_counters() {
 fn listings_have_no_bpf_instructions() {
     let ebpf = Options { target: "ebpf".into(), ..options() };
     let (result, _) = analyse(b"   0:\t.0  br[.15000]\n", ebpf);
-    assert!(result["error"].as_str().is_some_and(|error| error.contains("no BPF object")));
+    assert!(result["error"].as_str().is_some_and(|error| error.contains("not a BPF object")));
 }

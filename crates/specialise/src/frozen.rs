@@ -127,7 +127,7 @@ impl FrozenMap {
             MapKind::ARRAY if def.initial.is_none() => LookupMethod::Index,
             MapKind::LPM_TRIE => LookupMethod::Prefix,
             MapKind::ARRAY => return Err("it holds global data".to_owned()),
-            kind => return Err(format!("a {kind} is none of hash, array, lpm_trie")),
+            kind => return Err(format!("it is a {kind}, not a hash, array or lpm_trie")),
         };
         if content.others > 0 {
             return Err("not all its entries are given".to_owned());
@@ -143,7 +143,7 @@ impl FrozenMap {
         let mut entries = Vec::new();
         for entry in &content.entries {
             let value = values(&entry.value).filter(|_| entry.key.len() == def.key_size as usize);
-            entries.push((entry.key.clone(), value.ok_or("its entries are not of its sizes")?));
+            entries.push((entry.key.clone(), value.ok_or("its entries have wrong sizes")?));
         }
         if keying == LookupMethod::Prefix && def.key_size <= 4 {
             return Err("its keys are too short".to_owned());

@@ -23,7 +23,8 @@ ANNOTATE = Command(
         "Objects with debug information show source lines, others instructions.",
         "Source lines missing in the object are read from the source file, under its recorded name "
         "or beside the object. The file is used only if it agrees with the object.",
-        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or analysed, 4 stopped before "
+        "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read or analysed, 4 stopped "
+        "before "
         "any bound was known.",
     ),
     (

@@ -54,7 +54,7 @@ def headline(result: Result) -> Iterator[Line]:
         yield from report_single.guarantee_lines(result, guarantee)
         yield report_single.bottleneck_line(result, guarantee)
     if not is_found(guarantee):
-        yield labelled("costs", "of the path that sets this bound; no packet needs to take it")
+        yield labelled("costs", "on the path that sets this bound; perhaps no packet takes it")
 
 
 def annotation_report(

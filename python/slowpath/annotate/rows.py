@@ -167,7 +167,7 @@ def find_source(file: str, program: str, known: Mapping[int, str]) -> Source:
         if wrong is None:
             return Source(lines, None)
         remark = (
-            f"{candidate} is not what the object was compiled from: line {wrong} differs; only the "
+            f"{candidate} differs from the compiled source in line {wrong}; only the "
             "lines in the object are shown"
         )
     return Source((), remark)

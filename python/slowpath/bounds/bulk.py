@@ -171,7 +171,7 @@ class BulkProgress:
             lambda elapsed: f"{done} analysed{self._left(done, elapsed)}",
             lambda elapsed: (
                 f"{elapsed:.0f} s so far, {done} analysed{self._left(done, elapsed)}; "
-                "Ctrl-C ends it now with what is known by then"
+                "Ctrl-C stops with the results so far"
             ),
         )
 
@@ -254,8 +254,8 @@ class _EndConditions:
             return not_a_program(task, task.error or "cannot be read")
         if answer.died:
             reason = (
-                "the processes that analysed it died, each time, perhaps for want of memory: "
-                "there is no bound; --memory limits it"
+                "the processes that analysed it died repeatedly, perhaps for lack of memory, so "
+                "there is no bound; set a limit with --memory"
             )
             return stopped(task, reason, _DIED)
         return not_begun(task, self._reason)
@@ -264,5 +264,5 @@ class _EndConditions:
 def _check_version(version: str) -> None:
     own = engine.version()
     if version != own:
-        reason = f"the cluster's workers have slowpath {version}, this is {own}"
-        raise UnavailableError(f"{reason}; install the same there")
+        reason = f"the cluster's workers run slowpath {version}, but this is {own}"
+        raise UnavailableError(f"{reason}; install the same version there")

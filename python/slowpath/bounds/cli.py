@@ -34,7 +34,7 @@ REPORTING = (
     SEARCH.option(
         "--paths K|all",
         "Report the K slowest paths",
-        "They are satisfiable. The format table describes the first 100.",
+        "Packets can take all of them. The table describes the first 100.",
         default="1",
     ),
     FORMATS.option(),
@@ -71,13 +71,14 @@ def _bound(args: Namespace) -> int:
 BOUND = Command(
     (
         "Guarantee the speed of programs on their slowest path",
-        "All XDP programs of an object are analysed as they run on the target: instruction by "
-        "instruction on a server, compiled as by its driver on a SmartNIC.",
-        "Several programs get one row each, with several targets one target after the other. A "
-        "failure does not stop the rest. Ctrl-C stops with the bound reached so far.",
-        "Exit codes: 0 fine, 1 --require not met, 2 wrong usage, 3 a file cannot be read, written "
+        "Analyses all XDP programs of an object. On a server, their instructions count; for a "
+        "SmartNIC, they are compiled as its driver would do.",
+        "Several programs get a table with one row each, target by target. An error in one program "
+        "does not stop the others. Ctrl-C stops with the bound reached so far.",
+        "Exit codes: 0 success, 1 --require not met, 2 wrong usage, 3 a file cannot be read, "
+        "written "
         "or analysed, 4 stopped before --require was decided or before there was a bound. With "
-        "several files, the first of 3, 1, 4, 0 that occurs.",
+        "several files, the code is the first of 3, 1, 4 and 0 that occurs.",
     ),
     (
         FILES,

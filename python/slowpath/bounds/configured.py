@@ -117,5 +117,5 @@ def unchecked(one: ProgramRequirement, request: Request) -> str | None:
     if reason is None and _decides_metric(one, request.target):
         metric = request.options.metric or (request.target.counters or METRICS)[0]
         if one.requirement.metric != metric:
-            reason = f"--metric {one.requirement.metric} guarantees it, this run {metric}"
+            reason = f"it needs --metric {one.requirement.metric}, but this run has {metric}"
     return reason

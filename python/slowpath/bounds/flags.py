@@ -57,10 +57,12 @@ TARGET = GUARANTEE.option(
 )
 _METRIC = "Guarantee this metric [default: instructions]"
 _METRICS = (
-    "instructions or memory-accesses; on a SmartNIC bitrate [default: bitrate] or packetrate."
+    "instructions or memory-accesses; on a SmartNIC, bitrate (the default there) or packetrate."
 )
 METRIC = GUARANTEE.option(
-    "--metric NAME", _METRIC, f"{_METRICS} With several targets, it applies to those that have it."
+    "--metric NAME",
+    _METRIC,
+    f"{_METRICS} With several targets, it applies to those with this metric.",
 )
 CORES = GUARANTEE.option(
     "--cores N",
@@ -78,34 +80,34 @@ UNROLL = SEARCH.option(
 MTU = GUARANTEE.option(
     "--mtu BYTES",
     "Limit packets to BYTES [default: the maximum of --receive]",
-    "The length includes the Ethernet header, but not the frame check sequence. It is at most "
-    "65535; on a SmartNIC 16383 [default: 1500].",
+    "The length includes the Ethernet header, but not the frame check sequence. The limit is "
+    "65535; on a SmartNIC, 16383 [default: 1500].",
     common=False,
     type=within(int, 60, 65535),
 )
 ENTRIES = GUARANTEE.option(
     "--entries N",
     "Assume N entries in each map, for times in cold caches [default: full maps]",
-    "Maps with less room have fewer entries. Packets are spread over all entries.",
+    "Maps with lower max_entries are full. Packets use all entries equally.",
     common=False,
     type=within(int, 1, 2**32 - 1),
 )
 DEADLINE = SEARCH.option(
     "--deadline TIME",
-    "Stop each program after TIME with its bound so far [default: 60s]",
-    "0 means no limit.",
+    "Analyse each program for at most TIME [default: 60s]",
+    "The result is then the bound reached so far. 0 means no limit.",
     type=duration,
 )
 TOTAL_DEADLINE = SEARCH.option(
     "--total-deadline TIME",
-    "Stop all analyses together after TIME [default: no limit]",
-    "Programs that have not started by then are not analysed.",
+    "Limit the time of all analyses together [default: no limit]",
+    "Programs whose analysis has not started by then are skipped.",
     common=False,
     type=duration,
 )
 MEMORY = SEARCH.option(
     "--memory SIZE",
-    "Stop if memory exceeds SIZE [default: half of the free memory]",
+    "Stop an analysis if it exceeds SIZE [default: half of the free memory]",
     "SIZE is such as 512MiB or 2G. The limit applies to each program; the result is the bound "
     "reached so far.",
     common=False,
@@ -135,8 +137,7 @@ SET = ASSUMED.option(
 MAP_ABI = ASSUMED.option(
     "--map-abi",
     "Select the interface of compiled programs to maps [default: array-pointer]",
-    "array-pointer is that of the firmware of the published measurements, call that of the stock "
-    "firmware.",
+    "array-pointer: firmware of the published measurements. call: stock firmware.",
     common=False,
     choices=("array-pointer", "call"),
 )
@@ -145,7 +146,7 @@ RECEIVE = ASSUMED.option(
     "Set the environment in which packets arrive [default: any]",
     "any, native-page, veth, generic, test-run, or numbers: "
     "head=0..216,tail=0..3520,meta=0..32,length=60..1514,pieces=1. It applies to programs in a "
-    "kernel. Properties that not every device has become conditions of the result.",
+    "kernel. The result lists properties that only some devices have, as conditions.",
     common=False,
 )
 BTF = ASSUMED.option(

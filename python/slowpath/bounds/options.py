@@ -70,7 +70,7 @@ def parse_unroll(text: str) -> list[str]:
         if not _is_loop_limit(piece):
             raise ValueError(
                 f"{piece!r} is not a loop limit; write N, or N@LOCATION,... "
-                "with the locations that slowpath named, such as 10@filter.c:44"
+                "with locations that slowpath prints, such as 10@filter.c:44"
             )
     return pieces
 
@@ -106,7 +106,7 @@ def choose_metric(metric: str | None, requirement: Requirement | None) -> str | 
     if requirement is None:
         return metric
     if metric not in (None, requirement.metric):
-        what = "the rate is a" if isinstance(requirement, Rate) else "the limit is one of"
+        what = "the rate is a" if isinstance(requirement, Rate) else "the limit is for"
         raise ValueError(
             f"{what} {_words(requirement.metric)}, but --metric asks for {_words(metric or '')}"
         )
@@ -130,7 +130,7 @@ def check_metric(metric: str | None, target: targets.Target) -> str | None:
         return metric
     named = targets.target_names()
     others = [n for n in named if metric in (targets.builtin_target(n).counters or [])]
-    hint = f"; --target {others[0]} has it" if others else ""
+    hint = f"; use --target {others[0]}" if others else ""
     from slowpath.core.suggestions import did_you_mean
 
     known = counters or METRICS
@@ -156,17 +156,17 @@ def check_required(requirement: Requirement | None, target: targets.Target) -> N
     if isinstance(requirement, Rate):
         if target.machine is not None:
             if requirement.metric == "bitrate":
-                what = f"target {target.name} estimates packets a second"
-                hint = f"write for example 5Mpps; --target {CARD} guarantees bits a second"
+                what = f"target {target.name} estimates only packets a second"
+                hint = f"write for example 5Mpps, or use --target {CARD}"
                 raise ValueError(f"{what}; {hint}")
         elif counters is not None:
             example = f"'<=4000 {counters[0]}'"
             what = f"target {target.name} counts {' and '.join(counters)}"
-            raise ValueError(f"{what}, there is no rate to require; write for example {example}")
+            raise ValueError(f"{what}, not rates; write for example {example}")
     elif counters is None:
         raise ValueError(
-            f"target {target.name} has rates, it counts no {metric_words(requirement.metric)}; "
-            "require a rate such as 10Gbit/s, or count with --target ebpf"
+            f"target {target.name} guarantees rates, not {metric_words(requirement.metric)}; "
+            "require a rate such as 10Gbit/s, or use --target ebpf"
         )
     elif requirement.metric not in counters:
         what = f"target {target.name} counts {' and '.join(counters)}"
@@ -234,7 +234,7 @@ def _calibrated(text: str) -> targets.Description:
     try:
         check_valid(targets.target_of(found), calibration_file())
     except InputError as problem:
-        what = "this machine's calibration is not valid; slowpath calibrate makes it anew"
+        what = "this machine's calibration is invalid; run slowpath calibrate again"
         raise InputError(problem.file, f"{problem.reason} ({what})") from None
     return found
 
@@ -319,7 +319,7 @@ def _read_requirement(written: WrittenOptions) -> Requirement | None:
     """
     if written.require is None:
         if written.accept_assumptions:
-            reason = "there is no --require that could rely on assumptions"
+            reason = "needs --require"
             raise OptionError("--accept-assumptions", reason)
         return None
     from slowpath.bounds.requirement import parse_requirement
@@ -380,7 +380,7 @@ def check_deadline(seconds: float | None) -> float | None:
     """
     if seconds is None or 0 < seconds < float("inf"):
         return seconds
-    raise ValueError("a deadline is a number of seconds above 0")
+    raise ValueError("a deadline must be above 0 seconds")
 
 
 def parse_cflags(text: str, files: Sequence[str]) -> tuple[str, ...]:
@@ -393,7 +393,7 @@ def parse_cflags(text: str, files: Sequence[str]) -> tuple[str, ...]:
     import shlex
 
     if not any(is_c(file) or file.endswith(_DESCRIPTIONS) for file in files):
-        raise ValueError("no file is C source (*.c), nothing is compiled by clang")
+        raise ValueError("no file is a C source (*.c), so clang does not run")
     return tuple(shlex.split(text))
 
 

@@ -53,7 +53,7 @@ class Unmatched:
     def complain(self) -> ExitCode:
         """Report the limits that apply to no program, and return the exit code."""
         for piece in sorted(self._pieces or ()):
-            error(f"--unroll {piece}", "no program that was analysed has code at this line")
+            error(f"--unroll {piece}", "no analysed program has code at this line")
         return ExitCode.USAGE if self._pieces else ExitCode.FINE
 
 

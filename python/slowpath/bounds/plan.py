@@ -156,14 +156,14 @@ def _check_count(request: Request) -> None:
         OptionError: if an option does not apply.
     """
     if request.options.entries is not None and request.target.machine is None:
-        what = f"target {request.target.name} estimates no times"
-        raise OptionError("--entries", f"{what}; --target linux-xdp does")
+        what = f"target {request.target.name} does not estimate times"
+        raise OptionError("--entries", f"{what}; use --target linux-xdp")
     counters = request.target.counters
     if counters is None:
         return
     what = f"target {request.target.name} counts {' and '.join(counters)}"
     if request.options.cores is not None:
-        raise OptionError("--cores", f"{what}, it has no cores; --target {CARD} has some")
+        raise OptionError("--cores", f"{what} and has no cores; use --target {CARD}")
     metric = request.options.metric
     if metric in METRICS:
-        raise OptionError("--metric", f"{what}, there is no {metric}; --target {CARD} has it")
+        raise OptionError("--metric", f"{what}, not {metric}; use --target {CARD}")

@@ -107,7 +107,7 @@ def explain(run: Run, metric: str, elapsed: float, seconds: float | None) -> str
     progress, stage = run.progress, run.stage or "reading the program"
     known = progress.candidates or progress.value
     bound = _bound(progress, metric) if known else "no bound yet"
-    ways = [_time_limit(seconds, "--deadline"), "Ctrl-C ends it now with the bound by then"]
+    ways = [_time_limit(seconds, "--deadline"), "Ctrl-C stops with the bound so far"]
     if not progress.paths:
         ways.append("--unroll N@LOCATION limits a loop")
     return f"{elapsed:.0f} s so far, {stage}, {bound}; {', '.join(ways)}"
@@ -210,13 +210,13 @@ class PartWatcher(Watcher):
 
 def ending(seconds: float | None, option: str) -> str:
     """Describe the ways to end the work; `option` limits its time to `seconds` (None: no limit)."""
-    return f"{_time_limit(seconds, option)}, Ctrl-C ends it now with what is known by then"
+    return f"{_time_limit(seconds, option)}, Ctrl-C stops with the results so far"
 
 
 def _time_limit(seconds: float | None, option: str) -> str:
     if seconds is None:
-        return f"nothing ends it by itself ({option} SECONDS does)"
-    return f"{option} ends it after {seconds:g} s"
+        return f"no time limit (set one with {option})"
+    return f"time limit {seconds:g} s ({option})"
 
 
 def describe_work(progress: StageProgress) -> str:

@@ -74,7 +74,7 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
     yield labelled("at most", f"{format_counts({name: count})} per packet ({text})", style)
     if not is_found(guarantee) and result["paths"]:
         _, reached = counted(result["paths"][0]["cost"], result["metric"])
-        yield labelled("at least", f"{format_counts({name: reached})}: a packet takes them")
+        yield labelled("at least", f"{format_counts({name: reached})}: a known packet reaches this")
     others = {other: number for other, number in counts.items() if other != name}
     if others:
         yield labelled("", f"{format_counts(others)} {where}")
@@ -216,7 +216,7 @@ class CountTable:
         """Return explanations of the columns and of the marks in rows."""
         notes = [f"[{number}] {text}" for number, text in enumerate(self._notes.texts, start=1)]
         if self._measured:
-            text = f"{self._measured}: at most so many per packet"
+            text = f"{self._measured}: maximum per packet"
             if self._others:
                 text += f"; {', '.join(self._others)}: on the path with the most {self._measured}"
             notes.append(text)

@@ -141,15 +141,15 @@ def witness_lines(path: PathResult) -> Iterator[Line]:
     for name, entries in witness["maps"].items():
         if not entries:
             continue
-        yield detail_line("map content", f"{name}; what is not listed may be anything")
+        yield detail_line("map content", f"{name}; unlisted entries are arbitrary")
         for entry in entries:
             yield from (Line(f"{INDENT * 2}{row}") for row in _content_rows(entry))
     if witness["environment"]:
-        yield detail_line("at the start", "besides the packet")
+        yield detail_line("at the start", "required in addition to the packet")
     for value in witness["environment"] or []:
         yield Line(f"{INDENT * 2}{one_line(given_text(value))}")
     if witness["unknowns"]:
-        yield detail_line("results", "that instructions have to yield, in order")
+        yield detail_line("results", "required from instructions, in order")
     for unknown in witness["unknowns"]:
         yield Line(f"{INDENT * 2}{one_line(unknown_text(unknown))}")
 
@@ -408,7 +408,7 @@ def estimate_lines(result: Result) -> Iterator[Line]:
     if estimate["foreign_cpu"] is not None:
         yield labelled("", one_line(f"wider intervals: this CPU is {estimate['foreign_cpu']}"))
     elif is_wide(estimate):
-        yield labelled("", "wide intervals: check programs of the calibration took other times")
+        yield labelled("", "wide intervals: the calibration predicts its check programs poorly")
     yield labelled("", _looked_at(estimate["candidates"], estimate["stopped"]))
 
 

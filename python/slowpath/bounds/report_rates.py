@@ -79,7 +79,7 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
         where += f", packets of {result['paths'][0]['min_packet_size']} bytes"
     if not is_found(guarantee) and result["paths"]:
         reached = format_rate(metric_rate(result["paths"][0], metric), metric)
-        yield labelled("", f"at most {reached}: a packet takes so long")
+        yield labelled("", f"at most {reached}: a known packet is this slow")
     yield labelled("", f"{format_rate(metric_rate(guarantee, other), other)} {where}")
     yield from interleaved_lines(result)
     yield from assumption_lines(result)
@@ -242,7 +242,7 @@ class CompactTable:
         notes = notes_of(self._notes.texts)
         if self._capped:
             limits = ", ".join(sorted(self._capped))
-            notes.append(f"uncapped: what the program by itself allows, without {limits}")
+            notes.append(f"uncapped: rate of the program itself, without {limits}")
         return [Line(note) for note in notes]
 
     def _row(self, file: str, cells: Sequence[str], *remarks: str) -> str:

@@ -171,7 +171,7 @@ def _explain_guarantee(
             return f"up to {value}, {needed} required"
         case Decision.FAILED:
             verb = "allows only" if rate else "causes"
-            return f"a packet is known that {verb} {value}, {needed} required"
+            return f"a known packet {verb} {value}, {needed} required"
         case Decision.UNDECIDED:
             least = "at least" if rate else "at most"
             return (
@@ -192,7 +192,7 @@ def _explain_estimate(estimate: Estimate | None, required: Rate, decision: Decis
     )
     if decision is not Decision.UNDECIDED:
         return text
-    return f"undecided: {text}; not all paths were looked at ({estimate['stopped']})"
+    return f"undecided: {text}; the search stopped before all paths ({estimate['stopped']})"
 
 
 def _assumed(time: RatedTime) -> str:
@@ -236,8 +236,8 @@ def refusal(result: Result, required: Requirement) -> str:
     cuts = " and ".join(one_line(condition(text)) for text in result["cuts"] or [])
     subject = "estimate" if _is_of_estimate(result, required) else "guarantee"
     return (
-        f"the {subject} meets the requirement only if {cuts}; packets may make it run more often: "
-        "--accept-assumptions takes that"
+        f"the {subject} meets the requirement only if {cuts}; packets may make it run more often; "
+        "accept this with --accept-assumptions"
     )
 
 

@@ -29,12 +29,12 @@ CALIBRATE = Command(
         "Measure the cost of program components on this machine",
         "Fits a model to each component over a swept parameter. Without arguments, runs all "
         "experiments for the test bed. Needs the extra `models`.",
-        "One directory holds all programs and measurements; the models can be derived from it "
-        "again.",
+        "The output folder keeps all programs and measurements, so that --evaluate can derive the "
+        "models again.",
         "The test bed linux-xdp measures in the running kernel and has the requirements of "
         "slowpath measure. dpdk and dpdk-swx need an installed DPDK; dpdk-swx runs pipelines in "
         "the form that p4c emits. ebpf and agilio-cx-2x40 compute costs. p4 only writes programs.",
-        "Exit codes: 0 fine, 2 wrong usage, 3 an experiment cannot be read or measured, or this "
+        "Exit codes: 0 success, 2 wrong usage, 3 an experiment cannot be read or measured, or this "
         "machine lacks something, 4 stopped before all was measured.",
     ),
     (

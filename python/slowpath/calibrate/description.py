@@ -277,7 +277,7 @@ class Quality(NamedTuple):
         if self.base is not None:
             fewest, largest = FEWEST_QUICK_CHECKS, LARGEST_QUICK_ERROR
         if self.checks < fewest:
-            return f"only {self.checks} of at least {fewest} check programs were measured"
+            return f"{self.checks} check programs were measured; at least {fewest} are needed"
         error = f"half of the check programs are off by more than {self.check_error:.1%}"
         if self.check_error > largest:
             return f"{error}; the limit is {largest:.0%}"

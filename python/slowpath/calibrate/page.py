@@ -75,7 +75,7 @@ def during(blocks: Sequence[Environment]) -> Html | None:
     parts = [{name: block[name] for name in ("run", "pace")} for block in blocks]
     rows = _rows(parts, "block") if len(parts) > 1 else _rows(parts[0])
     inside = join(*warnings, table(_COLUMNS, rows))
-    return element("details", element("summary", "The machine meanwhile"), inside)
+    return element("details", element("summary", "Machine during this experiment"), inside)
 
 
 def _disturbances(blocks: Sequence[Environment]) -> list[Disturbance]:
@@ -102,9 +102,7 @@ def _disturbance(one: Disturbance, count: str = "") -> Html:
 
 
 def _all(parts: object) -> Html:
-    return element(
-        "details", element("summary", "All that was recorded"), table(_COLUMNS, _rows(parts))
-    )
+    return element("details", element("summary", "Complete record"), table(_COLUMNS, _rows(parts)))
 
 
 def _rows(value: object, name: str = "") -> Iterator[tuple[str, str]]:
@@ -144,9 +142,9 @@ def _bytes(count: int) -> str:
 
 _STATES = {
     "complete": None,
-    "partial": "This experiment was interrupted: the figures are of what was measured by then.",
-    "failed": "Nothing could be measured.",
-    "written": "The test bed only writes programs; nothing is measured.",
+    "partial": "This experiment was interrupted. The figures use the measurements until then.",
+    "failed": "All measurements failed.",
+    "written": "The test bed only writes programs and does not measure.",
 }
 OVERVIEW = "overview"
 """HTML anchor of the table of all experiments."""
@@ -175,7 +173,7 @@ def section(number: int, found: CalibratedExperiment, where: Sequence[Environmen
     if result["model"] is not None:
         parts += [*_model(result["model"])]
     elif result["reason"] is not None and result["points"]:
-        parts.append(element("p", f"There is no model: {result['reason']}."))
+        parts.append(element("p", f"No model: {result['reason']}."))
     back = element("p", element("a", "Overview", href=f"#{OVERVIEW}"), class_="small")
     parts += [_errors(found), _values(result), during(where), back]
     return element("section", *parts, id=anchor(number))
@@ -189,7 +187,11 @@ def anchor(number: int) -> str:
 def _facts(found: CalibratedExperiment) -> Html:
     result, measurement = found["result"], found["measurement"]
     fixed = ", ".join(f"{name} {value}" for name, value in result["fixed"].items())
-    against = "the same program without it" if result["baseline"] == "without" else "an empty one"
+    against = (
+        "the same program without the component"
+        if result["baseline"] == "without"
+        else "an empty program"
+    )
     points = f"{len(result['points'])} of {len(measurement['points'])}"
     took = None if result["exact"] else f"{measurement['seconds']:.1f} s"
     return facts(
@@ -325,7 +327,10 @@ def _head(title: str, directory: str, found: Sequence[CalibratedExperiment]) -> 
     unfinished = [one for one in found if one["measurement"]["state"] in {"partial", "failed"}]
     known = facts(
         ("begun", begun),
-        ("experiments", f"{len(found)}" + (f", {len(unfinished)} not whole" if unfinished else "")),
+        (
+            "experiments",
+            f"{len(found)}" + (f", {len(unfinished)} incomplete" if unfinished else ""),
+        ),
         ("measured for", f"{took / 60:.0f} min" if took >= 90 else f"{took:.0f} s"),  # noqa: PLR2004 - seconds
         ("data", directory),
     )
@@ -348,7 +353,7 @@ def _row(number: int, found: CalibratedExperiment) -> list[Content]:
 def _foot() -> Html:
     return element(
         "footer",
-        f"Written by slowpath {engine.version()}. Costs are of a packet, beyond a baseline "
-        "program; error is the mean distance of points from the model (sMAPE). The page needs no "
-        "network, and the links to data are data in it.",
+        f"Written by slowpath {engine.version()}. Costs are per packet, beyond a baseline program. "
+        "Errors are mean distances of points from the model (sMAPE). The page contains all linked "
+        "data, and needs no network.",
     )

@@ -141,13 +141,13 @@ def small(result: ModelDocument) -> Html | None:
 def _costs(name: str, result: ModelDocument) -> Html:
     parameter, metric, model = result["parameter"], result["metric"], result["model"]
     unit = _UNITS[metric]
-    words = f"{unit} of a packet by {parameter}"
+    words = f"{unit} per packet by {parameter}"
     chart = Chart(parameter, unit, _points(result), _curves(model), _changes(model), words)
     links = [download(points_csv(result["points"], parameter), f"{name}.csv", "points")]
     if model is not None:
         text = model_csv(parameter, metric, pieces(model))
         links.append(download(text, f"{name}.model.csv", "model"))
-    what = "What it costs a packet, beyond the baseline"
+    what = "Cost per packet beyond the baseline"
     if not result["exact"]:
         what += ", with 95 % intervals"
     return _figure(chart, what, *links)
@@ -166,12 +166,12 @@ def _distances(name: str, result: ModelDocument, model: FittedModel) -> Html:
     below, above = ([_PERCENT * one for one in ends] for ends in band(found, model["floor"]))
     zero = Curve(x, [0.0] * len(x), below, above, 0)
     points = Points(x, y, low, high, says)
-    words = f"how far measured costs are from the model, by {parameter}"
+    words = f"distance of measured costs from the model, by {parameter}"
     unit = "% off the model"
     chart = Chart(parameter, unit, points, [zero], _changes(model), words, reach=_REACH)
     link = download(residuals_csv(parameter, found), f"{name}.residuals.csv", "residuals")
     expected = f"{_PERCENT * model['confidence']:g} % of single measurements in the band"
-    return _figure(chart, f"How far that is from the model; expected: {expected}", link)
+    return _figure(chart, f"Distance from the model; expected: {expected}", link)
 
 
 def _figure(chart: Chart, what: str, *links: Html) -> Html:

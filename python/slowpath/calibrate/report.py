@@ -29,12 +29,12 @@ def text_report(document: CalibrateDocument, derived: Derived | None) -> Iterato
         return
     scaled = "" if base is None else f", scaled from {base}"
     yield f"Target of this machine: {derived.file}{scaled}"
-    error = f"half of them to {derived.error:.1%} of their time"
-    yield f"It explains {derived.programs} programs, {error}."
+    error = f"within {derived.error:.1%} for half of them"
+    yield f"It explains the times of {derived.programs} programs, {error}."
     good = derived.quality
-    checks = f"{good.checks} check programs, half of them to {good.check_error:.1%}"
+    checks = f"{good.checks} check programs, within {good.check_error:.1%} for half of them"
     precise = f"{good.precise} of {good.experiments} experiments met their precision"
-    yield f"It predicts {checks}; {precise}."
+    yield f"It predicts the times of {checks}. {precise}."
 
 
 def _row(found: CalibratedExperiment) -> list[str]:

@@ -138,11 +138,10 @@ def _keep(derived: Derived) -> list[str]:
         # Commands without --target use this file from now on.
         note(f"kept as this machine's target {CALIBRATED}: {keep_calibration(derived.text)}")
         return []
-    stays = f"the one before stays, {calibration_file()}" if kept else "there is no other"
+    stays = f"the previous one stays: {calibration_file()}" if kept else "no other exists"
     return [
         f"{derived.file}: not kept as this machine's target {CALIBRATED} ({stays}): {doubt}; "
-        "calibrate while nothing else runs, with more --seconds, or use it with --target "
-        f"{derived.file}"
+        f"calibrate on a quiet machine with more --seconds, or use it with --target {derived.file}"
     ]
 
 

@@ -73,7 +73,7 @@ def _settings(options: Namespace) -> Settings:
     name = f"calibration-{'quick' if options.quick else bed.name}"
     folder = RunFolder(Path(options.output or name))
     if folder.begun:
-        reason = "has a run; go on with it by --rerun, or name another directory by -o"
+        reason = "has a run; resume it with --rerun, or name another directory with -o"
         raise InputError(str(folder.path), reason)
     usual = (PRECISION, SECONDS) if options.quick else (_PRECISION, _SECONDS)
     precision, seconds = options.precision or usual[0], options.seconds or usual[1]
@@ -112,7 +112,7 @@ def _check_others(options: Namespace, option: str) -> None:
     }
     for name, value in others.items():
         if value is not None and value != []:
-            raise OptionError(option, f"the directory says what is run; leave out {name}")
+            raise OptionError(option, f"the directory already contains this setting; omit {name}")
 
 
 def _resume(folder: RunFolder) -> Settings:
@@ -133,7 +133,7 @@ def _is_complete(experiment: ExperimentFolder) -> bool:
 
 def _bed(name: str, *, quick: bool = False) -> TestBed:
     if name not in TESTBEDS:
-        raise OptionError("--testbed", f"{name!r} is none of {', '.join(TESTBEDS)}")
+        raise OptionError("--testbed", f"{name!r} is not one of {', '.join(TESTBEDS)}")
     bed: TestBed = load(QUICK if quick else TESTBEDS[name])
     return bed
 
@@ -150,14 +150,14 @@ def _experiments(options: Namespace, bed: TestBed) -> list[Experiment]:
     names = [experiment["name"] for experiment in experiments]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError(twice[0], "is the name of two experiments; each has its own directory")
+        raise InputError(twice[0], "is the name of two experiments; rename one")
     if options.range is None:
         return [with_range(one, None, None, options.points) for one in experiments]
     first, last, count = _range(options.range)
     if len(experiments) > 1:
         raise OptionError("--range", "is for one experiment; name it with --component")
     if count is not None and options.points is not None:
-        raise OptionError("--points", f"--range {options.range} has the number of values")
+        raise OptionError("--points", f"--range {options.range} already sets the number of values")
     return [with_range(one, first, last, count or options.points) for one in experiments]
 
 
@@ -176,7 +176,7 @@ def _range(text: str) -> tuple[int, int, int | None]:
     first, last = parse_integer(found.first), parse_integer(found.last)
     count = parse_integer(found.amount) if found.sign else None
     if first is None or last is None:
-        raise OptionError("--range", f"{text!r} has ends that are not integers")
+        raise OptionError("--range", f"both ends of {text!r} must be integers")
     if found.sign and (count is None or not 1 <= count <= _MOST_POINTS):
-        raise OptionError("--range", f"COUNT is an integer from 1 to {_MOST_POINTS}")
+        raise OptionError("--range", f"N must be an integer from 1 to {_MOST_POINTS}")
     return first, last, count

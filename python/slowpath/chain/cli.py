@@ -50,10 +50,10 @@ def _bound(options: Namespace) -> int:
 BOUND = Command(
     (
         "Guarantee the speed of a chain of programs",
-        "The description (YAML) names programs and the action of each that hands packets to the "
-        "next. The slowest path is the one through all programs.",
-        "A packet that passes one program reaches the next one as the first has left it. "
-        "Programs that no packet reaches are reported.",
+        "The description (YAML) names programs, and for each the action that passes packets on. "
+        "The result is for the slowest path through all programs.",
+        "A packet reaches a program as the previous program leaves it. The report names programs "
+        "that no packet reaches.",
     ),
     (
         argument("CHAIN", "Chain description (*.yaml)"),
@@ -75,7 +75,7 @@ _CHAIN_OR_PROGRAM = argument(
 _LIMITS = Heading("How long to work")
 _MEMORY = _LIMITS.option(
     "--memory SIZE",
-    "Stop if memory exceeds SIZE [default: half of the free memory]",
+    "Stop if memory use exceeds SIZE [default: half of the free memory]",
     "SIZE is such as 512MiB or 2G.",
     common=False,
 )
@@ -122,9 +122,9 @@ FACTS = Command(
         "Find facts about every packet that reaches each program",
         "Facts are constant bytes, lengths, fields with few values, and equal fields. Each is "
         "proved for all packets.",
-        "Facts are printed with the lines of earlier programs that establish them and the branches "
-        "that they decide.",
-        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, 4 ended before all facts "
+        "The report shows the branches that facts decide, and the lines of earlier programs that "
+        "establish them.",
+        "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read, 4 ended before all facts "
         "were known.",
     ),
     (
@@ -151,7 +151,7 @@ OPTIMIZE = Command(
         "A program without a proof stays unchanged, and the report gives the reason. By default a "
         "rewritten program checks the facts that it relies on at its entry. If they do not hold, "
         "it runs the original code, so that it can be loaded anywhere.",
-        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, 4 ended before "
+        "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read or written, 4 ended before "
         "all programs were done.",
     ),
     (
@@ -160,12 +160,12 @@ OPTIMIZE = Command(
         _REWRITING.flag(
             "--trust",
             "Omit the checks at the entry",
-            "The program is then correct behind this chain only.",
+            "The program is then correct only in this chain.",
         ),
         _REWRITING.flag(
             "--fuse",
             "Fuse all programs into one; implies --trust",
-            "The fused program is to be loaded instead of the others.",
+            "Load the fused program instead of the others.",
         ),
         GUARANTEE.option(
             "--target NAME|FILE.toml,...",
@@ -184,8 +184,8 @@ OPTIMIZE = Command(
         _REWRITING.option(
             "--packets N",
             "Run N packets in the original and the rewritten program",
-            "The packets are those that earlier programs let through. Compares the results, and "
-            "times both. Needs the running kernel; 0: none.",
+            "The packets are those that earlier programs pass on. Compares the results, and times "
+            "both. Needs the running kernel; 0: none.",
             common=False,
             type=int,
             default=100_000,
@@ -211,7 +211,7 @@ PLAN = Command(
         "For each node, programs are rewritten for the packets that arrive at the node: one "
         "variant for all packets, or several by ingress. Variants are listed by decreasing gain. "
         "Results are cached: after a change, only results that depend on it are computed again.",
-        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, 4 ended before "
+        "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read or written, 4 ended before "
         "all nodes were planned.",
     ),
     (
@@ -228,7 +228,7 @@ PLAN = Command(
         _PLANNING.flag(
             "--trust",
             "Omit the checks at the entry of variants",
-            "Variants are then correct on these paths only.",
+            "Variants are then correct only on these paths.",
         ),
         _PLANNING.option(
             "--variants K",
@@ -289,8 +289,8 @@ VERIFY = Command(
         _COMPARED.option(
             "--chain FILE",
             "Compare both as replacements for a program of a chain",
-            "FILE is a chain description (*.yaml). Only packets that pass the programs in front "
-            "count.",
+            "FILE is a chain description (*.yaml). Only packets that earlier programs pass on "
+            "are compared.",
         ),
         *_WORK,
         _KNOWLEDGE.option(

@@ -16,7 +16,7 @@ ASSUMED = "assumed"
 
 def fact_text(fact: Fact) -> str:
     """Format a fact about packets: `bytes 12-13 = 86dd`, `60 to 1514 bytes`."""
-    there = ", where there are such bytes" if fact.get("if_there") else ""
+    there = ", if the packet has these bytes" if fact.get("if_there") else ""
     return f"{_plain_text(fact)}{there}"
 
 

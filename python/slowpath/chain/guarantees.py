@@ -57,8 +57,8 @@ class GuaranteeRequest(NamedTuple):
             for member, name in sorted(self.known.frozen)
         ]
         return [
-            *(["packets as assumed"] if self.known.assumed else []),
-            *([f"{maps_text(names)} as given"] if names else []),
+            *(["the assumed facts about packets"] if self.known.assumed else []),
+            *([f"the given content of {maps_text(names)}"] if names else []),
             *(["generation zero"] if self.known.generations else []),
             *([f"packets as {self.receive} delivers them"] if self.receive else []),
         ]
@@ -292,7 +292,7 @@ def guarantee_lines(program: ChainProgram) -> Iterator[str]:
         reasons |= dict.fromkeys(f"on {one['target']}, if {text}" for text in more)
     about = dict.fromkeys(text for one in program["guarantees"] for text in one["about"])
     if about:
-        reasons[f"before and after are for {'; '.join(about)}"] = None
+        reasons[f"both values assume: {'; '.join(about)}"] = None
     yield from (aligned_line(f"{program['name']}: {one_line(reason)}") for reason in reasons)
 
 

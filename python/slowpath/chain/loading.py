@@ -90,7 +90,7 @@ def load_members(file: str, description: ProgramDescription, clang: Clang) -> li
         InputError: if an object cannot be read or lacks the program.
     """
     if clang.flags and not any(is_c(path) for _, path, _ in description.members):
-        raise InputError(file, "no program is C source (*.c), nothing is compiled with --cflags")
+        raise InputError(file, "no program is a C source (*.c), so --cflags has no effect")
     folder = Path(file).parent
     read = dict[str, tuple[bytes, objects.Object]]()
     loaded = list[LoadedMember]()
@@ -190,7 +190,7 @@ def _choose_program(
     programs = objects.programs(read)
     chosen = find_program(path, programs, program)
     if isinstance(chosen, str):
-        reason = f"{chosen}; chains are of these" if programs is None else chosen
+        reason = f"{chosen}; a chain consists of BPF objects" if programs is None else chosen
         raise InputError(file, f"{name}: {reason}")
     return chosen
 
@@ -239,7 +239,9 @@ def targets_of(loaded: LoadedChain) -> dict[str, str]:
             known = choose_target(target)
             check_valid(known, target)
             if known.compiles and len(loaded.chain.on_device(device)) > 1:
-                raise ValueError(f"target {known.name} runs one program, and no chain of several")
+                raise ValueError(
+                    f"target {known.name} runs a single program, not a chain of several"
+                )
         except (ValueError, InputError) as problem:
             what = f"line {line}: device {device}: {problem}"
             raise InputError(loaded.file, what) from None

@@ -46,7 +46,9 @@ def _known_content(program: ChainProgram) -> Iterator[Html]:
     if program["frozen"]:
         yield table(_MAPS, map(_map_row, program["frozen"]), stack=True)
     if facts_with:
-        yield element("p", f"What holds of packets is for {maps_text(facts_with)} as given.")
+        yield element(
+            "p", f"Facts about packets assume the given content of {maps_text(facts_with)}."
+        )
     for line in map_conditions(program):
         yield element("p", f"{line[:1].upper()}{line[1:]}.")
 
@@ -62,7 +64,7 @@ _GUARANTEE_COLUMNS = [
     Column("what"),
     Column("before", number=True),
     Column("after", number=True),
-    Column("known to be"),
+    Column("certainty"),
 ]
 
 
@@ -70,11 +72,11 @@ def _guarantee_table(guarantees: Sequence[Guarantee]) -> Iterator[Html]:
     """Yield the table of guarantees before and after rewriting, and notes about them."""
     if not guarantees:
         return
-    yield element("h3", "Guaranteed before and after")
+    yield element("h3", "Guarantees before and after")
     yield table(_GUARANTEE_COLUMNS, map(_guarantee_row, guarantees), stack=True)
     about = dict.fromkeys(text for one in guarantees for text in one["about"])
     if about:
-        yield element("p", f"Both are for {'; '.join(about)}.")
+        yield element("p", f"Both values assume: {'; '.join(about)}.")
     notes = dict.fromkeys(
         f"{one['target']}: {words}"
         for one in guarantees
@@ -120,7 +122,7 @@ def _program_section(number: int, program: ChainProgram, pair: Pair | None) -> H
     remarks = [*program["never"], *program["remarks"]]
     parts += [element("p", remark, class_="warn") for remark in remarks]
     if program["facts"]:
-        title = element("h3", f"What holds of every packet that arrives ({len(program['facts'])})")
+        title = element("h3", f"Facts about every packet that arrives ({len(program['facts'])})")
         parts += [title, _facts_table(program["facts"])]
     parts += _known_content(program)
     parts += _guarantee_table(program["guarantees"])
@@ -144,8 +146,8 @@ def _graph_parts(name: str, pair: Pair, reasons: Reasons) -> Iterator[Html]:
     yield legend(pair)
     yield element(
         "p",
-        "In the small pictures, boxes are as high as they have instructions; a click on one leads "
-        "to its block, and a click on a block opens it. No packet takes the faint arrows.",
+        "In the small pictures, the height of a box is its number of instructions. Click a box to "
+        "go to its block, and click a block to open it. No packet takes the faint arrows.",
         class_="soft small",
     )
     sides = [("before", pair["before"]), ("after", pair["after"])]
@@ -167,7 +169,7 @@ def _graph_parts(name: str, pair: Pair, reasons: Reasons) -> Iterator[Html]:
     ]
     yield element("div", *panes, class_="panes" if len(panes) > 1 else None)
     if pair["dropped"]:
-        words = f"What was changed, and why: {counted(len(pair['dropped']), 'instruction')}"
+        words = f"Changes and reasons: {counted(len(pair['dropped']), 'instruction')}"
         rows = (_dropped_row(one, reasons) for one in pair["dropped"])
         changes = table(_DROPPED, rows, stack=True)
         yield element("details", element("summary", words), changes)
@@ -211,7 +213,7 @@ def _proof_parts(proof: Proof | None, conditions: Sequence[str]) -> Iterator[Htm
         yield facts(
             ("paths of the original", f"{proof['paths']:,}"),
             ("pairs of paths compared", f"{proof['pairs']:,}"),
-            ("questions to the solver", f"{proof['queries']:,}"),
+            ("solver queries", f"{proof['queries']:,}"),
             ("took", f"{proof['seconds']:.2f} s"),
         )
     conditions = sorted({*conditions, *(proof["assumptions"] if proof else [])})
@@ -294,4 +296,4 @@ def _fused_section(report: ChainReport, graphs: Graphs, file: str | None) -> Ite
         return
     pair = graphs["fused"]
     shown = [] if pair is None else _graph_parts("fused", pair, Reasons([]))
-    yield element("section", element("h2", "All as one"), *lines, *shown, id="fused")
+    yield element("section", element("h2", "Fused program"), *lines, *shown, id="fused")

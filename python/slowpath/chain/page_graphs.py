@@ -54,7 +54,7 @@ class Reasons:
         if dropped["room"]:
             parts += self._room or ["room"]
         if dropped["maps"]:
-            parts.append(one_line(f"{maps_text(dropped['maps'])} as given"))
+            parts.append(one_line(f"given content of {maps_text(dropped['maps'])}"))
         return "; ".join(parts) or "-"
 
     def _of_bytes(self, offsets: list[int]) -> Iterator[str]:
@@ -86,14 +86,14 @@ _HEIGHT = 700.0  # maximum height of a picture in pixels, unless the scale is `_
 _SMALLEST = 0.35  # minimum scale of a picture, so that boxes stay legible
 _COPY = 40  # maximum height of the box of the original in a rewritten program, in instructions
 _BEFORE = {
-    "kept": "as it was",
+    "kept": "unchanged",
     "changed": "changed",
-    "gone": "run through, but nothing of it is left",
-    "unreached": "no packet gets there",
+    "gone": "executed before, now removed",
+    "unreached": "not reached by packets",
 }
 _AFTER = {
-    "guard": "checks what the rest relies on",
-    "original": "the program as it was written",
+    "guard": "checks facts that the rest relies on",
+    "original": "original program",
 }
 
 
@@ -255,7 +255,7 @@ class _Listing:
             code = element("code", element("s", condition))
         elif notes:
             # The branch stays because the kernel's verifier learns from it.
-            notes.append(element("span", ", but still there", class_="why"))
+            notes.append(element("span", ", but kept for the verifier", class_="why"))
         return element("span", code, " → ", *links, *notes, class_="end")
 
     def _link(self, number: int) -> Html:

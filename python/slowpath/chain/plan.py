@@ -41,16 +41,16 @@ def plan_report(report: PlanReport) -> Iterator[Line | str]:
         columns = ("node", "program", "variant", *numbers, "rests on", "object")
         yield from grid(columns, [_row(one) for one in spots], right=numbers, margin="")
     else:
-        yield "no variant of any program pays"
+        yield "no variant pays off"
     never = [path["never"] for path in report["paths"] if path["never"]]
     yield from _first_lines(never)
     yield from _first_lines([_irrelevant(one) for one in spots if one["irrelevant"]])
     yield from _first_lines([f"{_title(one)}: {text}" for one in spots for text in one["remarks"]])
     yield from _first_lines([_as_is(one) for one in report["as_is"]])
     if report["not_looked_at"]:
-        yield one_line(f"not looked at, for lack of time: {', '.join(report['not_looked_at'])}")
+        yield one_line(f"not planned, for lack of time: {', '.join(report['not_looked_at'])}")
     if report["unused"]:
-        yield one_line(f"on no path: {', '.join(report['unused'])}")
+        yield one_line(f"not on any path: {', '.join(report['unused'])}")
     yield from _first_lines(sorted({f"if {text}" for one in spots for text in one["assumptions"]}))
     yield from (f"note: {one_line(note)}" for note in report["notes"])
     yield from _ending(report)
@@ -63,11 +63,11 @@ def _ending(report: PlanReport) -> Iterator[str]:
         names = ", ".join(report["changed"])
         yield one_line(
             f"{names} changed since the last plan: {report['computed']} of {results} results "
-            "computed anew"
+            "recomputed"
         )
     else:
         yield f"{results} results: {report['computed']} computed, {report['kept']} from the cache"
-    yield f"{report['queries']} questions to the solver, {report['seconds']:.2f} s in all"
+    yield f"{report['queries']} solver queries, {report['seconds']:.2f} s in all"
     if report["stopped"]:
         yield f"stopped: {one_line(report['stopped'])}"
 
@@ -110,20 +110,20 @@ def _title(one: HotSpot) -> str:
 def _irrelevant(one: HotSpot) -> str:
     nodes = one["irrelevant"]
     are = "is" if len(nodes) == 1 else "are"
-    return f"{_title(one)}: {_names(nodes)} {are} irrelevant, nothing from there is used"
+    return f"{_title(one)}: {_names(nodes)} {are} irrelevant, because no fact from there is used"
 
 
 def _as_is(one: AsIs) -> str:
     ingresses, reasons = _names(one["ingresses"]), "; ".join(one["why"])
     subject = f"{one['program']} at {one['node']}"
-    return f"{subject} stays as it was for packets from {ingresses}: {reasons}"
+    return f"{subject} stays unchanged for packets from {ingresses}: {reasons}"
 
 
 def _first_lines(lines: Sequence[str]) -> Iterator[str]:
     """Yield the first `_SHOWN` lines, then the number of omitted ones."""
     yield from (one_line(text) for text in lines[:_SHOWN])
     if len(lines) > _SHOWN:
-        yield f"{len(lines) - _SHOWN} more like that; --format json has all"
+        yield f"{len(lines) - _SHOWN} more; --format json lists all"
 
 
 _DEADLINE, _UNLIMITED = 60.0, 1e9
@@ -237,7 +237,7 @@ def make_plan_options(options: Namespace) -> PlanOptions:
         OptionError: if an option is invalid.
     """
     if options.cache_dir is not None and options.no_cache_dir:
-        raise OptionError("--no-cache-dir", "--cache-dir says where results are kept")
+        raise OptionError("--no-cache-dir", "conflicts with --cache-dir")
     written = written_options(options, [options.topology])
     return PlanOptions(
         file=options.topology,

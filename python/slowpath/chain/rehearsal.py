@@ -118,7 +118,7 @@ def _find_witness(options: RehearsalOptions, stopping: Stopping) -> Witness | No
     request = read_request([loaded.file], written)
     known = chains.known_start(options.subject, chains.ChainKnowledge(options.assumed))
     session = Session(request, plan_for(loaded, request, known))
-    watcher = PartWatcher(options.watch, "a packet to begin with")
+    watcher = PartWatcher(options.watch, "start packet")
     for analysed in session.analyse(RunContext(stopping, lambda *_: watcher)):
         for path in analysed.result["paths"]:
             return path["witness"]
@@ -173,7 +173,7 @@ class _Stage:
 
     def rehearse_fused(self, fused: chains.FusedObject) -> Rehearsal:
         """Test the fused program against the original programs, which tail calls connect."""
-        look = self._progress("all programs as one")
+        look = self._progress("fused program")
         if fused.separate is None:
             return self._load(fused.data, fused.entry, look)
 
@@ -234,7 +234,7 @@ class _Stage:
 
         `why` is the reason for which it cannot be compared; the result contains it.
         """
-        fused = objects.read_object("all programs as one", data)
+        fused = objects.read_object("fused program", data)
         chain = rehearsals.Rehearsed([], (fused, 0), data, _COMMON_PACKETS)
         size = rehearsals.Rehearsing(1, rounds=0)
         try:
@@ -307,9 +307,9 @@ def _rehearsal(report: RehearsalReport, *, raised: bool | None) -> Rehearsal:
     quartiles = rate["ratio_quartiles"] if rate else []
     notes = list[str]()
     if why := covered["not_installed"]:
-        notes.append(f"paths were left out whose map content the kernel does not take: {why}")
+        notes.append(f"paths are omitted because the kernel rejects their map content: {why}")
     if not_run := covered["not_run"]:
-        notes.append(f"in the kernel, no time for a packet for each of {not_run} further paths")
+        notes.append(f"in the kernel, {not_run} further paths were not tested for lack of time")
     notes += report["notes"]
     if report["unread"]:
         notes.append(f"not compared: the content of {', '.join(report['unread'])}")

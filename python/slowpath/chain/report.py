@@ -151,7 +151,7 @@ def _omitted_work(program: ChainProgram) -> Iterator[Line | str]:
     if not rows:
         return
     yield ""
-    yield Line(one_line(f"{program['name']}: what it need not do, and why"), "bold")
+    yield Line(one_line(f"{program['name']}: omitted work, by reason"), "bold")
     yield from grid(("because of", "established by", *_COUNTED), rows, right=_COUNTED)
     yield ""
 
@@ -173,24 +173,27 @@ def _kernel_lines(one: Rehearsal) -> Iterator[str]:
         packet = f", with packet {one['packet']}" if one["packet"] else ""
         yield f"in the kernel, {one['difference']}{packet}"
         if must_not_load(one):
-            yield "it is proved, and wrong all the same, so it is not written: report it"
+            yield "not written: the kernel contradicts the proof; please report this defect"
     elif one["agrees"]:
-        paths = f"a packet for each of {one['paths']} paths, " if one["paths"] else ""
-        more = f" and {one['arbitrary']} arbitrary ones" if one["arbitrary"] else ""
-        yield f"in the kernel, the same with {paths}{one['packets']} packets that get there{more}"
+        paths = f"a packet of each of {one['paths']} paths, " if one["paths"] else ""
+        more = f" and {one['arbitrary']} arbitrary packets" if one["arbitrary"] else ""
+        packets = f"{one['packets']} packets that reach it{more}"
+        yield f"in the kernel, same results for {paths}{packets}"
     yield from _device_lines(one["devices"])
     if one["raised"] and one["agrees"]:
-        yield "in the kernel, the same with another generation and other maps"
+        yield "in the kernel, same results with another generation and other map content"
     if one["original_ns"] and one["rewritten_ns"]:
-        ratio = f", without it {one['program_ratio']:.1f} x" if one["program_ratio"] else ""
+        ratio = ""
+        if one["program_ratio"]:
+            ratio = f"; without these, {one['program_ratio']:.1f} times as fast"
         yield (
             f"in the kernel, {one['original_ns']:.1f} ns before, {one['rewritten_ns']:.1f} ns "
-            f"after; of that, {one['frame_ns'] or 0:.1f} ns for an empty program{ratio}"
+            f"after; each includes {one['frame_ns'] or 0:.1f} ns for an empty program{ratio}"
         )
     if one["refused"]:
-        yield f"it is not written, the kernel refuses it: {one['why_not']}"
+        yield f"not written: the kernel rejects it: {one['why_not']}"
     elif one["why_not"]:
-        yield f"not tried in the kernel: {one['why_not']}"
+        yield f"not tested in the kernel: {one['why_not']}"
     yield from one["notes"]
 
 
@@ -202,11 +205,11 @@ def _device_lines(devices: Sequence[OnDevice]) -> Iterator[str]:
         if one["frames"]
     ]
     if results:
-        yield f"on veth, the same with {' and '.join(results)}"
+        yield f"on veth, same results for {' and '.join(results)}"
     for one in devices:
         if one["why_not"]:
-            when = " to the end" if one["frames"] else ""
-            yield f"on veth ({one['mode']}), not tried{when}: {one['why_not']}"
+            tested = "test not finished" if one["frames"] else "not tested"
+            yield f"on veth ({one['mode']}), {tested}: {one['why_not']}"
 
 
 def fused_lines(report: ChainReport, file: str | None) -> Iterator[str]:
@@ -220,10 +223,10 @@ def fused_lines(report: ChainReport, file: str | None) -> Iterator[str]:
     joined, after = fused["instructions_fused"], fused["instructions_after"]
     now = "" if rewritten == before else f", {rewritten} rewritten"
     proved = ", proved" if fused["proved"] else ""
-    result = f"not written, {fused['not_written']}" if fused["not_written"] else file
+    result = f"not written: {fused['not_written']}" if fused["not_written"] else file
     yield one_line(
-        f"fused: {before} instructions as the programs were{now}, {joined} as one program, "
-        f"{after} left{proved}: {result}"
+        f"fused: {before} instructions in the original programs{now}, {joined} fused, "
+        f"{after} optimized{proved}: {result}"
     )
     yield from (f"fused: if {one_line(condition)}" for condition in fused["assumptions"])
     yield from rehearsal_lines("fused", fused["rehearsal"])
@@ -248,7 +251,7 @@ def _content(program: ChainProgram) -> Iterator[str]:
         text = f"not frozen: {one['why_not']}" if one["why_not"] else f"{entries}, {use}"
         yield one_line(f"map {one['map']}: {text}")
     if program["facts_with"]:
-        yield one_line(f"facts are for {maps_text(program['facts_with'])} as given")
+        yield one_line(f"facts assume the given content of {maps_text(program['facts_with'])}")
 
 
 def map_conditions(program: ChainProgram) -> Iterator[str]:
@@ -256,16 +259,16 @@ def map_conditions(program: ChainProgram) -> Iterator[str]:
     guard, facts_with = program["guard"], program["facts_with"]
     if guard and guard["generation"]:
         yield (
-            f"right for as long as map {guard['generation']} is zero: raise it before one of these "
-            "maps is changed"
+            f"valid while map {guard['generation']} is zero; raise it before you change one of "
+            "these maps"
         )
     elif program["proved"] and any(one["used"] for one in program["frozen"]):
-        yield "right for as long as these maps stay as they are"
+        yield "valid while the content of these maps stays the same"
     if facts_with and guard:
-        yield f"right with any content of {maps_text(facts_with)}: it checks packets itself"
+        yield f"valid with any content of {maps_text(facts_with)}, because it checks packets itself"
     elif facts_with and program["proved"]:
-        stays = "stay" if len(facts_with) > 1 else "stays"
-        yield f"right for as long as {maps_text(facts_with)} {stays} as given"
+        keep = "keep their" if len(facts_with) > 1 else "keeps its"
+        yield f"valid while {maps_text(facts_with)} {keep} given content"
 
 
 def program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
@@ -285,5 +288,5 @@ def program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
         checks if rewritten else "-",
         "yes" if program["proved"] else "-",
         f"{ratio:.1f} x" if (ratio := program["measured_rate_ratio"]) else "-",
-        file or "as it was",
+        file or "unchanged",
     )

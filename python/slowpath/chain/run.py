@@ -187,7 +187,7 @@ def _load(options: ChainOptions) -> LoadedChain:
         fused = object_file(options.output, loaded.label)
         check_output("--output", str(fused), inputs)
         if loaded.label in names:
-            reason = f"{fused} is program {loaded.label}, and all programs as one: rename either"
+            reason = f"{fused} would hold program {loaded.label} and the fused program; rename one"
             raise OptionError("--output", reason)
     return loaded
 
@@ -230,7 +230,7 @@ def _rewrite(options: ChainOptions, loaded: LoadedChain) -> _Rewritten | None:
         message, stopped = run_watched(work, watch, stopping, *limits)
         if message is None:
             watch.close()
-            error(options.file, stopped or "nothing is known")
+            error(options.file, stopped or "no result")
             return None
         (_, text, objects, fused, covers, graphs) = message
         command = "chain facts" if options.mode is None else "chain optimize"
@@ -308,7 +308,7 @@ def _rehearse(
         fused["rehearsal"] = fused_rehearsal
         if fused_rehearsal and must_not_load(fused_rehearsal):
             fused["not_written"] = (
-                f"the kernel refuses it: {fused_rehearsal['why_not']}"
+                f"the kernel rejects it: {fused_rehearsal['why_not']}"
                 if fused_rehearsal["refused"]
                 else f"in the kernel, {fused_rehearsal['difference']}"
             )

@@ -47,7 +47,7 @@ def check_folder(output: Path | None) -> None:
         OptionError: if it is an existing file.
     """
     if output is not None and output.exists() and not output.is_dir():
-        raise OptionError("--output", f"{output} is no folder")
+        raise OptionError("--output", f"{output} is not a folder")
 
 
 def object_file(folder: Path, name: str) -> Path:

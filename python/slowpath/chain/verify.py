@@ -146,7 +146,7 @@ def _replaced(options: VerifyOptions, file: str, clang: Clang) -> _ReplacedProgr
     names = [name for name, _, _ in loaded.chain.members]
     name = options.program or names[-1]
     if name not in names:
-        raise InputError(file, f"there is no program {name}; it has {', '.join(names)}")
+        raise InputError(file, f"does not have a program {name}; it has {', '.join(names)}")
     member = names.index(name)
     return _ReplacedProgram(loaded, member, name, loaded.chain.members[member][2])
 
@@ -171,7 +171,7 @@ def _undecided(stopped: str | None) -> dict[str, object]:
     return {
         "outcome": "undecided",
         "assumptions": [],
-        "undecided": [stopped or "nothing is known"],
+        "undecided": [stopped or "no result"],
         "shared": [],
         "counterexample": None,
         "proof": {"paths": 0, "pairs": 0, "queries": 0, "seconds": 0.0, "assumptions": []},
@@ -186,11 +186,11 @@ def verify_report(report: VerifyReport) -> Iterator[str]:
         case "equal":
             yield f"equal: {first} and {second} do the same with every packet"
         case "differ":
-            yield f"differ: {first} and {second} do not do the same"
+            yield f"differ: {first} and {second} behave differently"
         case "undecided":
             yield f"not decided: whether {first} and {second} do the same"
     if report["place"]:
-        yield one_line(f"  as {report['place']}, for packets that get there")
+        yield one_line(f"  as {report['place']}, for packets that reach it")
     yield from (f"  if {one_line(fact)}" for fact in report["facts"])
     yield from (f"  if {one_line(condition)}" for condition in report["assumptions"])
     yield from (f"  {one_line(why)}" for why in report["undecided"])
@@ -203,8 +203,8 @@ def verify_report(report: VerifyReport) -> Iterator[str]:
         yield from _state_lines(first, example["original"])
         yield from _state_lines(second, example["specialised"])
     if report["shared"]:
-        yield one_line(f"  maps of both: {first_few(report['shared'], _SHOWN)}")
-    yield f"{proof['pairs']} pairs of paths, {proof['queries']} questions to the solver"
+        yield one_line(f"  shared maps: {first_few(report['shared'], _SHOWN)}")
+    yield f"{proof['pairs']} pairs of paths, {proof['queries']} solver queries"
 
 
 def _state_lines(name: str, state: FinalState) -> Iterator[str]:

@@ -33,7 +33,7 @@ COMPILE = Command(
         "Compile a program for a SmartNIC as the driver of the card would",
         "slowpath bound can read the listing, with or without --source. The result of --verify "
         "goes to standard error.",
-        "Exit codes: 0 fine, 1 --verify found a packet that card and kernel treat differently, "
+        "Exit codes: 0 success, 1 --verify found a packet that card and kernel treat differently, "
         "2 wrong usage, 3 the file cannot be read or the card cannot run the program, 4 --verify "
         "is undecided, or --deadline or --memory ended the compilation.",
     ),

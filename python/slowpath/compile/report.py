@@ -103,7 +103,7 @@ def verdict(verification: Verification) -> Iterator[str]:
     known = count_of(proved, "path") if total is None else f"{proved} of {count_of(total, 'path')}"
     do = "does" if (total or proved) == 1 else "do"
     if verification["counterexample"] is not None:
-        yield "differs: the card does something else than the kernel with this packet"
+        yield "differs: card and kernel treat this packet differently"
         yield from _difference(verification["counterexample"])
         return
     if verification["proved"]:
@@ -117,7 +117,7 @@ def verdict(verification: Verification) -> Iterator[str]:
 
 def _difference(example: Counterexample) -> Iterator[str]:
     yield from _packet(example["packet"])
-    yield from _array("map content, all else is 0", example["array"])
+    yield from _array("map content; other bytes are 0", example["array"])
     if example["drawn"]:
         drawn = ", ".join(f"{number:#x}" for number in example["drawn"])
         yield f"{_INDENT}random numbers: {drawn}"

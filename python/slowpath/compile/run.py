@@ -72,14 +72,14 @@ def compile_object(job: Job) -> ExitCode:
     with heeding_signals() as stopping:
         stopped = _work(job, subject, stopping, results.take)
     if results.compiled is None:
-        error(job.file, stopped or "it could not be compiled")
+        error(job.file, stopped or "not compiled")
         return ExitCode.UNDECIDED
     if job.report.format == "listing":
         for made in provenance_lines(provenance(compiled=is_c(job.file))):
             note(made.text)
     compiled, verification = results.compiled, results.verification
     if job.verify and verification is None:
-        verification = undecided(stopped or "nothing is known")
+        verification = undecided(stopped or "no result")
     if job.report.format == "json":
         write_lines(job.report(_document(job, compiled, verification)), job.output)
     if verification is None:
@@ -149,8 +149,8 @@ def _check_target(target: targets.Target) -> None:
     if target.compiles:
         return
     able = [n for n in targets.target_names() if targets.builtin_target(n).compiles]
-    reason = f"target {target.name} takes BPF instructions as they are: there is nothing to compile"
-    raise OptionError("--target", f"{reason}; programs are compiled for {', '.join(able)}")
+    reason = f"target {target.name} runs BPF instructions without compilation"
+    raise OptionError("--target", f"{reason}; slowpath compiles for {', '.join(able)}")
 
 
 def _one_program(job: Job, found: objects.Object) -> objects.ProgramInfo:
@@ -171,7 +171,7 @@ def _one_program(job: Job, found: objects.Object) -> objects.ProgramInfo:
         return chosen[0]
     if chosen:
         there_are = f"{job.file} has several programs: {list_programs(chosen)}"
-        raise OptionError(job.selection.option, f"{there_are}; --prog-name NAME chooses one")
+        raise OptionError(job.selection.option, f"{there_are}; select one with --prog-name NAME")
     if job.selection:
         raise no_match(job.selection, programs)
     raise InputError(job.file, nothing_to_choose(others))
@@ -210,7 +210,7 @@ def make_job(file: str, written: WrittenOptions, output: Output) -> Job:
     if output.file is not None:
         read_option("--output", lambda path: check_not_a_program(path, [file]), output.file)
     if output.source and output.report.format == "json":
-        raise OptionError("--source", "--format json has the source lines anyway")
+        raise OptionError("--source", "--format json always includes the source lines")
     memory = memory_or_share(written.memory)
     return Job(
         file=file,

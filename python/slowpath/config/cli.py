@@ -20,7 +20,7 @@ SHOW = Command(
         "A setting comes from the command line, else from an environment variable such as "
         "SLOWPATH_TARGET, else from the settings file: slowpath.toml, or [tool.slowpath] in "
         "pyproject.toml, in the folder of the program or above it in the same Git repository.",
-        "Exit codes: 0 fine, 2 wrong usage, 3 the settings file cannot be read or has an error.",
+        "Exit codes: 0 success, 2 wrong usage, 3 the settings file cannot be read or has an error.",
     ),
     (
         _FILE,
@@ -37,13 +37,13 @@ CHECK = Command(
     (
         "Check a settings file of a project",
         "Reports unknown keys, wrong types and invalid values, each with its line.",
-        "Exit codes: 0 fine, 2 wrong usage, 3 the file cannot be read or has an error.",
+        "Exit codes: 0 success, 2 wrong usage, 3 the file cannot be read or has an error.",
     ),
     (_FILE,),
     deferred(f"{_RUN}:check", "file"),
     (
         Example("slowpath config check", "Check the settings file of this folder"),
-        Example("slowpath config check slowpath.toml", "Check a file that is named"),
+        Example("slowpath config check slowpath.toml", "Check this file"),
     ),
 )
 CONFIG = Group(

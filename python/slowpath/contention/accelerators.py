@@ -170,8 +170,10 @@ def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
     scale[scale == 0] = 1.0
     found, _, rank, _ = np.linalg.lstsq(design / scale, ones, rcond=None)
     if sized and rank < len(terms):
-        reason = "request times of several sizes take two match ratios of each of two sizes"
-        raise InputError(file, f"{reason} at least")
+        reason = (
+            "request times of several sizes need at least two match ratios for each of two sizes"
+        )
+        raise InputError(file, reason)
     found = found / scale
     if not sized and found[1] < 0 and not _falls(design, found):
         design = design[:, :1]
@@ -275,8 +277,8 @@ def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
     if len(np.unique(taken)) < 2:  # noqa: PLR2004 - ends of a line
         raise IdentificationError("two co-runs with different request times are needed")
     if wait[-1] <= max(wait[0], 0.0):
-        reason = "longer requests of the other do not slow the function"
-        raise IdentificationError(f"{reason}: it does not wait for the accelerator")
+        reason = "longer requests of the other client do not slow the function"
+        raise IdentificationError(f"{reason}; it does not wait for the accelerator")
     # Waits increase with the round time; any decrease is noise.
     return Waits(taken, np.maximum.accumulate(np.maximum(wait, 0.0)))
 
@@ -290,7 +292,7 @@ def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
         IdentificationError: if a time or throughput is not positive.
     """
     if solo <= 0 or any(min(run) <= 0 for run in runs):
-        raise IdentificationError("queues, request times and throughputs have to be above zero")
+        raise IdentificationError("queues, request times and throughputs must be above zero")
     found = sorted((run.queues * run.request_time, 1 / run.throughput - 1 / solo) for run in runs)
     taken, wait = np.array(found).reshape(-1, 2).T
     return Waits(taken, wait)

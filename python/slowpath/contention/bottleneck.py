@@ -264,15 +264,15 @@ def read_change(text: str) -> Change:
         return Change(text, words, 0.0, is_factor=False)
     match = _CHANGE.fullmatch(words)
     if match is None or match["what"] not in (_QUEUES, _TIME, *ATTRIBUTES):
-        raise ChangeError(f"{text!r} is none of {_WORDS}")
+        raise ChangeError(f"{text!r} is not a change; write {_WORDS}")
     try:
         value = float(match["value"])
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf or (value == 0 and match["what"] != "mtbr"):
-        raise ChangeError(f"{text!r}: {match['value']!r} is no number above zero")
+        raise ChangeError(f"{text!r}: {match['value']!r} is not a number above zero")
     if match["what"] == _TIME and match["how"] == "=":
-        raise ChangeError(f"{text!r}: a time can be multiplied only: {_TIME} x0.5")
+        raise ChangeError(f"{text!r}: a time takes a factor: {_TIME} x0.5")
     if match["what"] == _TIME and not 1 / _MOST_TIMES <= value <= _MOST_TIMES:
         raise ChangeError(f"{text!r}: {value:g} is not from {1 / _MOST_TIMES:g} to {_MOST_TIMES:g}")
     return Change(text, match["what"], value, match["how"] == "x")
@@ -290,16 +290,16 @@ def changed(setting: Setting, change: Change) -> Setting:
     if change.subject in ATTRIBUTES:
         return _traffic(setting, change.subject, change)
     if not target.accelerated:
-        raise ChangeError(f"{change.text!r}: {target.file} uses no accelerator")
+        raise ChangeError(f"{change.text!r}: {target.file} does not use an accelerator")
     if change.subject == _QUEUES:
         queues = change.value * target.model.queues if change.is_factor else change.value
         if not (queues.is_integer() and 1 <= queues <= _MOST_QUEUES):
-            raise ChangeError(f"{change.text!r}: {queues:g} is no number of queues")
+            raise ChangeError(f"{change.text!r}: {queues:g} is not a number of queues")
         return setting._replace(
             target=target._replace(model=target.model._replace(queues=int(queues)))
         )
     if target.model.pattern == "run-to-completion":
-        reason = "memory rows of run-to-completion have the time of requests in them"
+        reason = "for run-to-completion, memory rows include the time of requests"
         raise ChangeError(f"{change.text!r}: {reason}; measure it with the other accelerator")
     return setting.map(lambda kind: _scale_request_time(kind, change.value))
 
@@ -307,8 +307,8 @@ def changed(setting: Setting, change: Change) -> Setting:
 def _without(setting: Setting, file: str) -> Setting:
     names = [one.file for one in setting.others]
     if file not in names:
-        known = ", ".join(names) or "nobody"
-        raise ChangeError(f"'{_WITHOUT}{file}': beside the function there is {known}")
+        known = ", ".join(names) or "none"
+        raise ChangeError(f"'{_WITHOUT}{file}': is not among the models of --with: {known}")
     at = names.index(file)
     return setting._replace(others=setting.others[:at] + setting.others[at + 1 :])
 
@@ -318,7 +318,7 @@ def _traffic(setting: Setting, attribute: Attribute, change: Change) -> Setting:
     if now is None:
         now = next((one.mtbr for one in setting.others if one.mtbr is not None), None)
     if now is None:
-        raise ChangeError(f"{change.text!r}: nobody uses an accelerator")
+        raise ChangeError(f"{change.text!r}: none of the functions uses an accelerator")
     value = now * change.value if change.is_factor else change.value
     of = COLUMNS[attribute]
     if not of.least <= value <= of.most:

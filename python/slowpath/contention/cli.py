@@ -25,7 +25,7 @@ _EVALUATE = Formats(
     json="evaluation_json",
     csv="evaluation_csv",
 )
-CODES = "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, used or written."
+CODES = "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read, used or written."
 NEEDS = needs("contention")
 
 
@@ -51,9 +51,9 @@ _RECIPE = MODEL.option(
 _PATTERN = MODEL.option(
     "--pattern",
     "Set the execution pattern [default: detected]",
-    "pipeline: stages, limited by the slowest one. run-to-completion: resources used one after the "
-    "other for each packet, so that times add up. The default is detected from mixes with "
-    "competitors for several resources, else from the record of the profile, else pipeline.",
+    "pipeline: stages, limited by the slowest one. run-to-completion: a packet uses resources one "
+    "after the other, so times add up. The default is detected from mixes with competitors for "
+    "several resources, else from the record of the profile, else pipeline.",
     common=False,
     choices=("pipeline", "run-to-completion"),
 )
@@ -75,8 +75,8 @@ _METHOD = MODEL.option(
 _ALONE = MODEL.option(
     "--alone RATE",
     "Start from this measured solo throughput",
-    "RATE is that under --traffic; it reflects the current state of the machine. A query has a "
-    "column `alone` instead.",
+    "RATE is that under --traffic, so that predictions fit the present state of the machine. A "
+    "query has a column `alone` instead.",
     common=False,
     type=within(float, 1e-13, 1e13),
 )
@@ -102,7 +102,7 @@ TRAIN = Command(
     (
         "Train a model of a function's throughput beside others",
         f"Reads tables of measurements. {NEEDS}",
-        "The columns of a table tell its kind: `throughput` beside counters of competitors, "
+        "The columns of a table show its kind: `throughput` beside counters of competitors, "
         "`inverse_throughput` by match ratio, mixes with clients of the accelerator, or only "
         "counters: the contention that the function causes. The memory model with the least error "
         "on held-out rows is chosen.",
@@ -121,8 +121,8 @@ TRAIN = Command(
         OUTPUT.option(
             "-o, --output FILE",
             "Write the model to FILE (JSON)",
-            "It has the rows and the chosen model, no executable code. `-` prints the model "
-            "instead of the report.",
+            "FILE contains the rows and the chosen model, but no executable code. `-` prints the "
+            "model instead of the report.",
         ),
         _TRAIN.option(),
     ),
@@ -138,8 +138,8 @@ PREDICT = Command(
         "Predict the throughput of a function beside others",
         "Also names the bottleneck. Takes either a model and models of its competitors, or tables "
         f"and a query with a row for each prediction. {NEEDS}",
-        "Rows outside the measured range are named: their predictions are guesses, and their "
-        "intervals as wide as the errors of held-out rows at the ends of the range.",
+        "Names rows outside the measured range. Their predictions are guesses, with intervals as "
+        "wide as the errors of held-out rows at the ends of the range.",
         CODES,
     ),
     (
@@ -265,7 +265,7 @@ EVALUATE = Command(
         MODEL.option("--recipe NAME", "Evaluate only this model; repeatable", action="append"),
         MODEL.option(
             "--repetitions N",
-            "Draw the folds N times",
+            "Repeat the cross-validation N times",
             type=within(int, 1, 100),
             default=1,
         ),

@@ -74,7 +74,7 @@ COUNTERS = (
 DMA = Column(
     "dma_mb",
     "MB/s",
-    "what network and accelerators move to and from memory for the competitors",
+    "traffic of network and accelerators to and from memory, for the competitors",
     1e9,
     zero=True,
     other_units=("dma", "dma_kb", "dma_bytes", "dma_gb", "dma_gbit"),
@@ -144,7 +144,7 @@ def _check(table: Table, column: Column) -> None:
         raise missing_column_error(table, column)
     unit = table.remarks.get(f"unit {column.name}")
     if column.unit and unit is not None and unit != column.unit:
-        reason = f"is in {unit[:40]}; profiles have it in {column.unit}"
+        reason = f"is in {unit[:40]}; it must be in {column.unit}"
         raise table.remark_error(f"unit {column.name}", reason)
 
 
@@ -180,10 +180,10 @@ def missing_column_error(table: Table, column: Column) -> InputError:
     misnamed = _misnamed(table, column)
     if misnamed is not None:
         inside = f", in {column.unit}" if column.unit else ""
-        reason = f"has a column {misnamed!r} where {column.name!r} is needed{inside}"
+        reason = f"has a column {misnamed!r} instead of {column.name!r}{inside}"
         return InputError(table.file, reason)
     have = ", ".join(name for name in table.header if name) or "no names"
-    return InputError(table.file, f"has no column {column.name!r}{unit}; it has {have}")
+    return InputError(table.file, f"lacks the column {column.name!r}{unit}; it has {have}")
 
 
 def _misnamed(table: Table, column: Column) -> str | None:
@@ -198,14 +198,14 @@ def _misnamed(table: Table, column: Column) -> str | None:
 def invalid_reason(column: Column, value: float) -> str | None:
     """Return the reason why a value is not allowed in a column; None if it is allowed."""
     if value < 0:
-        return f"{value:g} is negative; {column.meaning} cannot be"
+        return f"{value:g} is negative ({column.meaning})"
     if value == 0:
-        return None if column.zero else f"is zero; {column.meaning} cannot be"
+        return None if column.zero else f"must not be zero ({column.meaning})"
     unit = f" {column.unit}" if column.unit not in ("", "1") else ""
     if value > column.most:
-        return f"{value:g} is more than {column.most:g}{unit}; is it in another unit?"
+        return f"{value:g} is above {column.most:g}{unit}; perhaps its unit is wrong"
     if value < column.least:
-        return f"{value:g} is less than {column.least:g}{unit}; is it in another unit?"
+        return f"{value:g} is below {column.least:g}{unit}; perhaps its unit is wrong"
     return None
 
 

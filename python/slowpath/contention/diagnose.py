@@ -30,7 +30,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
         OptionError: if an option has a wrong value, or does not fit the others.
     """
     if given.traffic is None:
-        raise OptionError("--traffic", "is needed: flows, size and, with an accelerator, mtbr")
+        raise OptionError("--traffic", "is required: flows, size and, with an accelerator, mtbr")
     if given.plot is not None and given.sweep is None:
         raise OptionError("--plot", "draws the curve of a sweep: --sweep says along what")
     check_page(given.html)
@@ -69,7 +69,7 @@ def read_sweep(text: str) -> "Swept":
     attribute = next((one for one in ATTRIBUTES if one == name), None)
     if attribute is None:
         raise OptionError(
-            "--sweep", f"{text!r} is none of {', '.join(ATTRIBUTES)} =FIRST..LAST[/N]"
+            "--sweep", f"{text!r} is not a sweep; write flows=, size= or mtbr=FIRST..LAST[/N]"
         )
     try:
         found = parse_range(f"--sweep {name}", limits, "/", "/")
@@ -79,12 +79,12 @@ def read_sweep(text: str) -> "Swept":
     whole = attribute in WHOLE
     of = COLUMNS[attribute]
     if not of.least <= first < last <= of.most:
-        reason = f"{name} goes up from FIRST to LAST, from {of.least:g} to {of.most:g} at most"
+        reason = f"{name} must grow from FIRST to LAST, between {of.least:g} and {of.most:g}"
         raise OptionError("--sweep", reason)
     if whole and not (first.is_integer() and last.is_integer()):
-        raise OptionError("--sweep", f"{name} is a whole number")
+        raise OptionError("--sweep", f"{name} must be a whole number")
     if not (count.is_integer() and 2 <= count <= _MOST_POINTS):  # noqa: PLR2004 - both ends
-        raise OptionError("--sweep", f"COUNT is a whole number from 2 to {_MOST_POINTS}")
+        raise OptionError("--sweep", f"N must be a whole number from 2 to {_MOST_POINTS}")
     return Swept(attribute, first, last, int(count))
 
 
@@ -93,7 +93,9 @@ def _diagnosed(given: Namespace, traffic: Traffic, swept: "Swept | None") -> "Di
 
     setting = _setting(given, traffic)
     if swept is not None and swept.attribute == "mtbr" and not setting.target.accelerated:
-        raise OptionError("--sweep", f"{given.model} uses no accelerator: mtbr changes nothing")
+        raise OptionError(
+            "--sweep", f"{given.model} does not use an accelerator, so mtbr has no effect"
+        )
     confidence = given.confidence / 100
     (now,) = diagnose([setting], confidence)
     model = setting.target.model

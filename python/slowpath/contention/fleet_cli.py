@@ -39,8 +39,8 @@ PLACE = Command(
         "Reports broken promises and wasted NICs. FLEET describes NICs and functions, with models "
         f"and promises (shares of the solo throughput). {NEEDS}",
         "docs/reference/contention-files.md has the keys of FLEET. Wastage is the number of NICs "
-        "in use beyond those of the best plan, as a share of the latter. The best plan knows all "
-        "arrivals beforehand.",
+        "beyond those of the best plan, as a share of the latter. The best plan knows all arrivals "
+        "in advance.",
         CODES,
     ),
     (
@@ -138,9 +138,9 @@ SUGGEST = Command(
         "Suggest mixes of functions to measure",
         "Lists the mixes that a fleet would use if predictions were true, ordered by their number "
         f"of NICs. {NEEDS}",
-        "FLEET is that of slowpath contention place, which relies on measurements up to their "
-        "noise, and on predictions up to their uncertainty. With --format csv, the output is a "
-        "table for --measured, with empty throughputs to fill in.",
+        "FLEET is as for slowpath contention place. Placement allows for the noise of measurements "
+        "and the uncertainty of predictions. With --format csv, the output is a table for "
+        "--measured, with empty throughputs to fill in.",
         CODES,
     ),
     (
@@ -180,10 +180,11 @@ PROFILE = Command(
         "Measure the throughput of a function beside competitors",
         "A YAML file describes the function, its traffic, its competitors, and the effort of "
         f"measuring (docs/reference/contention-files.md). {NEEDS}",
-        "Each runs on a CPU of its own, alternately alone and beside the others; blocks in which "
-        "another program used the CPU are repeated. The folder then has tables for slowpath "
-        "contention train, and a record of the machine and noise.",
-        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be used, or this machine lacks "
+        "Each function runs on its own CPU, alternately alone and beside the others. Blocks of "
+        "time "
+        "in which another program used the CPU are repeated. The folder then has tables for "
+        "slowpath contention train, and a record of the machine and noise.",
+        "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be used, or this machine lacks "
         "something, 4 stopped before all was measured.",
     ),
     (
@@ -196,8 +197,8 @@ PROFILE = Command(
         _MEASURING.option(
             "--plan",
             "Choose mixes by this plan [default: as in FILE]",
-            "At random, on a grid, adaptively where traffic makes a difference (the paper's "
-            "Algorithm 1), or where a model is least sure.",
+            "random, grid, adaptive: where traffic makes a difference (the paper's Algorithm 1), "
+            "active: where a model is least sure.",
             choices=PLANS,
         ),
         _MEASURING.option(

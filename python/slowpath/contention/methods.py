@@ -52,7 +52,7 @@ class Slomo(NamedTuple):
         if solo is None:
             return np.asarray(predicted)
         if self.solo is None:
-            raise ValueError("the throughput alone under the traffic of the training is not known")
+            raise ValueError("the solo throughput under the training traffic is unknown")
         return np.asarray(predicted * solo / self.solo)
 
 
@@ -74,8 +74,8 @@ _MOST_RATIO = 3.0
 """A note is printed if given and profiled solo throughput differ by more than this ratio."""
 METHODS: dict[Method, str] = {
     "slowpath": "by the execution pattern",
-    "sum": "sum of what each resource takes",
-    "min": "least of what each resource leaves",
+    "sum": "sum of the throughput drops of all resources",
+    "min": "largest throughput drop of a resource",
     "slomo": "SLOMO",
 }
 """Descriptions of the prediction methods, by name."""
@@ -170,8 +170,8 @@ def solo_warnings(
     warnings = []
     if solo_throughput(model.memory) is None:
         warnings.append(
-            "the profile has no row without competitors, so the least contention that it has "
-            "counts as none, and predictions from a throughput alone may be too high"
+            "the profile lacks rows without competitors, so its least contention counts as none; "
+            "predictions from a solo throughput may be too high"
         )
     profiled = found.alone
     if profiled is None:
@@ -179,8 +179,8 @@ def solo_warnings(
     ratio = query.alone / profiled
     if ((ratio > _MOST_RATIO) | (ratio < 1 / _MOST_RATIO)).any():
         warnings.append(
-            f"the throughput alone is more than {_MOST_RATIO:g} times off what the profile has: "
-            "another unit, or another machine?"
+            "the solo throughput differs from the profile by a factor of more than "
+            f"{_MOST_RATIO:g}; perhaps its unit or machine is another one"
         )
     return warnings
 
@@ -213,7 +213,7 @@ def partial(model: FunctionModel, query: Query, full: Predictions, confidence: f
 def _slomo(model: FunctionModel, query: Query) -> Predictions:
     slomo = fit_slomo(model.memory, solo_throughput(model.memory))
     if query.alone is not None and slomo.solo is None:
-        reason = "has no row without competitors, whose throughput SLOMO would extrapolate from"
+        reason = "lacks a row without competitors, from which SLOMO extrapolates"
         raise InputError(model.memory.origin.files[0], reason)
     throughput = slomo.predict(query.columns, query.alone)
     nothing = np.full(len(throughput), np.nan)

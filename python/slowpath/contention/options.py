@@ -36,12 +36,14 @@ def read_traffic(text: str) -> Traffic:
     for part in text.split(","):
         name, sign, value = (one.strip() for one in part.partition("="))
         if name not in ATTRIBUTES or not sign:
-            raise OptionError("--traffic", f"{part!r} is none of flows=N, size=BYTES, mtbr=N")
+            raise OptionError(
+                "--traffic", f"{part!r} is not traffic; write flows=N, size=BYTES or mtbr=N"
+            )
         if name in found:
             raise OptionError("--traffic", f"{name} is given twice")
         found[name] = _number(name, value, ATTRIBUTES[name])
     if _FLOWS not in found or _SIZE not in found:
-        raise OptionError("--traffic", "flows and size are needed")
+        raise OptionError("--traffic", "flows and size are required")
     return Traffic(found[_FLOWS], found[_SIZE], found.get(_MTBR))
 
 
@@ -51,7 +53,7 @@ def _number(name: str, text: str, of: "Column") -> float:
     except ValueError:
         value = math.nan
     if not of.least <= value <= of.most:
-        reason = f"{name}: {text[:40]!r} is no number from {of.least:g} to {of.most:g} {of.unit}"
+        reason = f"{name}: {text[:40]!r} is not a number from {of.least:g} to {of.most:g} {of.unit}"
         raise OptionError("--traffic", reason)
     return value
 
@@ -64,7 +66,7 @@ def read_beside(text: str | None) -> list[str]:
     """
     names = [] if text is None else [one.strip() for one in text.split(",")]
     if not all(names):
-        raise OptionError("--with", f"{text!r} has no name before, between or after commas")
+        raise OptionError("--with", f"{text!r} has an empty name beside a comma")
     return names
 
 
@@ -115,4 +117,4 @@ def check_noise(given: Namespace) -> None:
         OptionError: if `--measured` is missing.
     """
     if given.noise is not None and given.measured is None:
-        raise OptionError("--noise", "is of measured mixes; --measured names their table")
+        raise OptionError("--noise", "concerns measured mixes; name their table with --measured")

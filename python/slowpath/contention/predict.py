@@ -56,30 +56,32 @@ def _check(given: Namespace) -> None:
     models = {"--with": given.beside, "--traffic": given.traffic}
     if given.model is None:
         for name in (one for one, value in models.items() if value is not None):
-            raise OptionError(name, "is about a model, and none is named")
+            raise OptionError(name, "concerns a model; name one as an argument")
         if given.memory_table is None or given.query is None:
             missing = "--memory-table" if given.memory_table is None else "--query"
-            raise OptionError(missing, "is needed where no model is named")
+            raise OptionError(missing, "is required without a model")
     else:
         for name in (one for one, value in tables.items() if value is not None):
-            raise OptionError(name, "makes a model, and one is named already")
+            raise OptionError(name, "trains a model; omit it, or omit the model")
         if (given.query is None) == (given.traffic is None):
-            raise OptionError("--traffic", "a model takes either --query or --traffic")
+            raise OptionError("--traffic", "name either --query or --traffic")
         if given.query is not None and given.beside is not None:
-            raise OptionError("--with", "the query says already who else is there")
+            raise OptionError("--with", "the query already describes the competitors")
         trained = {
             "--recipe": given.recipe,
             "--pattern": given.pattern,
             "--queues": given.queues,
         }
         for name in (one for one, value in trained.items() if value is not None):
-            raise OptionError(name, "the model has been trained already")
+            raise OptionError(
+                name, "the model is already trained; set this in slowpath contention train"
+            )
     if given.recipe is not None and given.method == _SLOMO:
-        raise OptionError("--recipe", "SLOMO has a memory model of its own")
+        raise OptionError("--recipe", "SLOMO has its own memory model")
     if given.alone is not None and given.query is not None:
-        raise OptionError("--alone", "is for --traffic; a query has a column `alone`")
+        raise OptionError("--alone", "is for --traffic; add a column `alone` to the query")
     if given.output is not None and not given.output.endswith(_WRITTEN):
-        raise OptionError("--output", "the file has to end in .csv, .json or .parquet")
+        raise OptionError("--output", "the file name must end in .csv, .json or .parquet")
     read = [given.model, *(given.memory_table or ()), given.accelerator_table, given.query]
     read += read_beside(given.beside)
     check_output("--output", given.output, [one for one in read if one is not None])

@@ -219,14 +219,12 @@ def check_compatible(
     if None not in (one.device, two.device) and one.device != two.device:
         raise InputError(other_file, f"is of device {two.device!r}; {file} is of {one.device!r}")
     if differ := other.memory.columns.keys() ^ model.memory.columns.keys():
-        reason = f"has other columns of contention than {file}: {', '.join(sorted(differ))}"
+        reason = f"and {file} differ in columns of contention: {', '.join(sorted(differ))}"
         raise InputError(other_file, reason)
     # Request times of one accelerator are added, so they need the same unit.
     both = model.request_time is not None and other.request_time is not None
     if both and None not in (one.unit, two.unit) and one.unit != two.unit:
-        raise InputError(
-            other_file, f"has throughput in {two.unit!r}; {file} has it in {one.unit!r}"
-        )
+        raise InputError(other_file, f"has throughput in {two.unit!r}, but {file} in {one.unit!r}")
 
 
 def contention_of(model: FunctionModel, file: str) -> OwnContention:
@@ -236,11 +234,13 @@ def contention_of(model: FunctionModel, file: str) -> OwnContention:
         InputError: if the model does not contain it.
     """
     if model.contention is None:
-        reason = "does not say what it does to others: train it with a table of its own counters"
+        reason = (
+            "lacks the contention that the function causes: train it with a table of its counters"
+        )
         raise InputError(file, reason)
     if missing := set(model.memory.columns) - set(model.contention.columns):
         reason = f"{', '.join(sorted(missing))}, which its memory rows have"
-        raise InputError(file, f"does not say of what it does to others: {reason}")
+        raise InputError(file, f"lacks contention that the function causes: {reason}")
     return model.contention
 
 

@@ -68,12 +68,12 @@ def stated_origin(table: Table) -> Origin:
     remarks = table.remarks
     for other in _OTHER_CACHES:
         if other in remarks:
-            raise table.remark_error(other, f"has to be in MB, as `{CACHE}: N`")
+            raise table.remark_error(other, f"must be in MB: `{CACHE}: N`")
     known = {one.name for one in ALL} | {*table.header}
     for key in remarks:
         of, _, name = key.partition(" ")
         if of == UNIT and name not in known:
-            raise table.remark_error(key, "there is no such column")
+            raise table.remark_error(key, "the table lacks this column")
     unit = remarks.get(f"{UNIT} {THROUGHPUT.name}")
     check_times(table, unit)
     return Origin(
@@ -97,7 +97,7 @@ def check_times(table: Table, unit: str | None) -> None:
         key = f"{UNIT} {column.name}"
         time = table.remarks.get(key)
         if unit is not None and time is not None and not reciprocal(unit, time):
-            reason = f"is in {time[:40]}; it is 1 / throughput, which is in {unit[:40]}"
+            reason = f"is in {time[:40]}, not the reciprocal of the throughput ({unit[:40]})"
             raise table.remark_error(key, reason)
 
 
@@ -126,7 +126,7 @@ def _number(table: Table, key: str, least: float, most: float) -> float | None:
     except ValueError:
         number = math.nan
     if not least <= number <= most:
-        raise table.remark_error(key, f"{text[:40]!r} is no number from {least:g} to {most:g}")
+        raise table.remark_error(key, f"{text[:40]!r} is not a number from {least:g} to {most:g}")
     return number
 
 
@@ -182,7 +182,7 @@ def kind_of(file: str) -> Kind:
         return "contention"
     wanted = f"{THROUGHPUT.name!r}, {REQUEST_TIME.name!r} or counters"
     have = ", ".join(name for name in table.header if name) or "no names"
-    raise InputError(file, f"is no profile: it has no column {wanted}; it has {have}")
+    raise InputError(file, f"is not a profile: it needs a column {wanted}; it has {have}")
 
 
 def read_memory(files: Sequence[str]) -> MemoryProfile:
@@ -194,13 +194,13 @@ def read_memory(files: Sequence[str]) -> MemoryProfile:
     """
     repeated = next((file for at, file in enumerate(files) if file in files[:at]), None)
     if repeated is not None:
-        raise InputError(repeated, "is named twice; its rows would count twice")
+        raise InputError(repeated, "is named twice")
     parts = [_memory(file) for file in files]
     first = parts[0]
     for earlier, later in combinations(parts, 2):
         check_same(earlier.origin, later.origin, (*SAME, "cache_mb", "mtbr"))
         if differ := later.columns.keys() ^ earlier.columns.keys():
-            reason = f"has other columns of contention than {earlier.origin.files[0]}"
+            reason = f"and {earlier.origin.files[0]} differ in columns of contention"
             raise InputError(later.origin.files[0], f"{reason}: {', '.join(sorted(differ))}")
     joined = MemoryProfile(
         _joined([one.origin for one in parts])._replace(files=tuple(files)),
@@ -210,7 +210,7 @@ def read_memory(files: Sequence[str]) -> MemoryProfile:
     )
     if len(joined.rows) < FEWEST:
         together = "" if len(files) == 1 else f" together with {', '.join(files[:-1])}"
-        reason = f"has {len(joined.rows)} rows{together}; a memory model takes at least {FEWEST}"
+        reason = f"has {len(joined.rows)} rows{together}; a memory model needs at least {FEWEST}"
         raise InputError(files[-1], reason)
     return joined
 
@@ -235,7 +235,7 @@ def _memory(file: str) -> MemoryProfile:
     origin, throughput = origin_of(table), column_of(table, THROUGHPUT)
     if has(table, QUEUED):
         for at in np.flatnonzero(column_of(table, QUEUED)):
-            reason = "is above zero; memory rows are without competitors at an accelerator"
+            reason = "is above zero; memory rows must not have competitors at an accelerator"
             raise table.error(int(at), QUEUED.name, reason)
     return MemoryProfile(origin, table.names(), columns, throughput)
 
@@ -255,7 +255,7 @@ def read_accelerator(file: str, reference: Origin | None = None) -> AcceleratorP
         check_times(table, reference.unit)
     different = len(np.unique(mtbr))
     if different < FEWEST_REQUESTS:
-        reason = f"column {MTBR.name}: has {different} different values; a line takes two"
+        reason = f"column {MTBR.name}: has {different} different values; a line needs two"
         raise InputError(file, reason)
     size = column_of(table, SIZE) if has(table, SIZE) else None
     return AcceleratorProfile(origin, table.names(), mtbr, request_time, size)
@@ -286,7 +286,7 @@ def check_columns(own_contention: OwnContention, memory: MemoryProfile) -> None:
     """
     if lacking := memory.columns.keys() - own_contention.columns.keys():
         names = ", ".join(one.name for one in ALL if one.name in lacking)
-        reason = f"has no columns {names}, by which {memory.origin.files[0]} tells contention"
+        reason = f"lacks columns of {memory.origin.files[0]}: {names}"
         raise InputError(own_contention.origin.files[0], reason)
 
 
@@ -327,7 +327,7 @@ def _contention(table: Table) -> Sequence[Column]:
         return (*COUNTERS, DMA) if has(table, DMA) else COUNTERS
     counters = [one.name for one in COUNTERS if one.name in table.header]
     if counters:
-        reason = f"has a column {SCORE[0].name!r}, which stands for counters, beside counters"
+        reason = f"has both counters and {SCORE[0].name!r}, which replaces them"
         raise InputError(table.file, f"{reason}: {', '.join(counters)}")
     return SCORE
 
@@ -347,7 +347,7 @@ def check_same(one: Origin, other: Origin, fields: Sequence[str] = SAME) -> None
         first, second = getattr(one, name), getattr(other, name)
         if first != second and None not in (first, second):
             field = name.replace("_", " ")
-            reason = f"is of {field} {second!r}; {one.files[0]} is of {first!r}"
+            reason = f"is for {field} {second!r}, but {one.files[0]} is for {first!r}"
             raise InputError(other.files[0], reason)
 
 
@@ -367,7 +367,7 @@ def read_mixes(file: str, memory: MemoryProfile) -> Mixes:
         filled, empty = (
             (CLIENT_QUEUES, CLIENT_TIME) if present[at] else (CLIENT_TIME, CLIENT_QUEUES)
         )
-        reason = f"there is no value, and one of {filled.name}; a client has both"
+        reason = f"is empty although {filled.name} has a value; a client has both"
         raise table.error(int(at), empty.name, reason)
     return Mixes(
         origin,

@@ -125,7 +125,7 @@ def predictions_text(answer: PredictionReport) -> Iterator[Line]:
     yield from grid(COLUMNS, rows, right=("throughput", "low", "high"))
     unit = answer.model.memory.origin.unit
     yield Line("")
-    unit_text = f"in {unit}" if unit else "in the unit of the profile, which it does not state"
+    unit_text = f"in {unit}" if unit else "in the unit of the profile, which is not stated"
     intervals = f"{answer.confidence:g} % intervals" if answer.intervals else "no intervals"
     yield Line(one_line(f"Throughput {unit_text}; {intervals}."))
 
@@ -156,41 +156,41 @@ def model_text(model: FunctionModel, _warnings: Sequence[str]) -> Iterator[Line]
             one.recipe,
             _percent(one.among),
             _percent(one.beyond),
-            "taken" if one.recipe == model.choice.recipe.name else "",
+            "chosen" if one.recipe == model.choice.recipe.name else "",
         )
         for one in model.choice.scores
     ]
     columns = ("memory model", "error among rows", "beyond rows", "")
     yield from grid(columns, rows, right=columns[1:3])
     yield Line("")
-    yield Line("Errors are means of |predicted - measured| / measured on rows that were held out.")
+    yield Line("Errors are means of |predicted - measured| / measured on held-out rows.")
 
 
 def _wait_source(model: FunctionModel) -> str:
     """Return a sentence on how waiting times at the accelerator were determined."""
     if model.co_runs is None:
-        return "Waits at the accelerator: a whole round of the others' requests"
+        return "Waits at the accelerator: a full round of the requests of others (assumed)"
     count = len(model.co_runs.rows)
-    return f"Waits at the accelerator: as {count} mixes beside a client that never pauses tell"
+    return f"Waits at the accelerator: measured in {count} mixes with a client that never pauses"
 
 
 def _pattern(model: FunctionModel, reason: Reason) -> Iterator[Line]:
     """Yield the function's execution pattern, and how it was determined."""
     source = {
         "given": "as given",
-        "detected": "as mixes tell",
-        "declared": "as the record of the profile says",
-        "assumed": "which is assumed: nothing tells",
+        "detected": "detected from mixes",
+        "declared": "from the record of the profile",
+        "assumed": "an assumption without evidence",
     }[reason.source]
     if reason.source == "assumed" and model.request_time is None:
-        source = "which makes no difference for one resource"
+        source = "irrelevant for a single resource"
     yield Line(f"Pattern: {model.pattern}, {source}")
     found = reason.detected
     if found is not None:
         yield Line(
-            f"{found.co_runs} mixes with contention for both resources: a pipeline is off by"
-            f" {_percent(found.pipeline_error)}, run-to-completion by"
-            f" {_percent(found.run_to_completion_error)}; {100 * found.confidence:.0f} % sure"
+            f"Errors in {found.co_runs} mixes with contention for both resources: pipeline"
+            f" {_percent(found.pipeline_error)}, run-to-completion"
+            f" {_percent(found.run_to_completion_error)}; {100 * found.confidence:.0f} % confidence"
         )
 
 

@@ -120,15 +120,15 @@ def figures(report: Evaluation) -> list[tuple[str, ...]]:
 def explanation(report: Evaluation) -> str:
     """Return an explanation of the columns of the table of errors."""
     return (
-        f"Held-out rows; +- standard error; covered by {100 * report.confidence:g} % intervals of "
-        "that width; ends: MAPE beyond the rows."
+        f"All rows are held out. +-: standard error. covered, width: {100 * report.confidence:g} % "
+        "intervals. ends: MAPE beyond the measured range."
     )
 
 
 def choices(chosen: dict[str, int]) -> str:
     """Return a sentence with the number of cross-validation folds that chose each model."""
     names = ", ".join(f"{name} {count}" for name, count in sorted(chosen.items()))
-    return f"Chosen in folds: {names}."
+    return f"Models chosen, by number of folds: {names}."
 
 
 _NEAR = 0.1
@@ -145,8 +145,8 @@ def evaluation_page(report: Evaluation) -> str:
     about = f"Throughput in {origin.unit or 'the unit of the profile'}; "
     about += f"slowpath {engine.version()}."
     return page(
-        f"{name}: predicted against measured",
-        element("h1", f"{name}{device}: predicted against measured"),
+        f"{name}: predicted and measured throughput",
+        element("h1", f"{name}{device}: predicted and measured throughput"),
         element("p", f"{len(report.memory.rows)} rows of {', '.join(origin.files)}."),
         element("section", table(columns, figures(report)), element("p", explanation(report))),
         *(_section(report, one) for one in report.shown()),
@@ -173,10 +173,8 @@ def _section(report: Evaluation, one: Evaluated) -> Html:
     chart = Chart(f"measured, {unit}", f"predicted, {unit}", points, [exact], (), words)
     lines = [csv_line(ROW), *map(csv_line, rows)]
     data = download("\n".join(lines) + "\n", "held-out.csv", "rows")
-    about = (
-        f"Each row as it was predicted when it was held out, with {100 * report.confidence:g} % "
-    )
-    about += "interval; line and band: right, and within 10 %. CSV: "
+    about = f"Each row is predicted without itself, with a {100 * report.confidence:g} % interval. "
+    about += "Line: exact prediction. Band: within 10 %. CSV: "
     figure = element("figure", element("figcaption", about, data), draw(chart))
     chosen = None if one.chosen is None else element("p", choices(one.chosen))
     return element("section", element("h2", one.name), chosen, figure)

@@ -85,7 +85,7 @@ def _read_memory(file: str, saved: SavedRows) -> MemoryProfile:
     columns = _columns(file, "memory", saved, [one | {THROUGHPUT.name} for one in _CONTENTION])
     throughput = columns.pop(THROUGHPUT.name)
     if len(throughput) < FEWEST:
-        reason = f"memory has {len(throughput)} rows; a memory model takes at least {FEWEST}"
+        reason = f"memory has {len(throughput)} rows; a memory model needs at least {FEWEST}"
         raise _no_model(file, reason)
     return MemoryProfile(_origin(file, "memory", saved), tuple(saved["rows"]), columns, throughput)
 
@@ -94,7 +94,7 @@ def _read_requests(file: str, saved: SavedRows) -> AcceleratorProfile:
     columns = _columns(file, "accelerator", saved, _REQUESTS)
     different = len({*columns[MTBR.name].tolist()})
     if different < FEWEST_REQUESTS:
-        reason = f"accelerator has {different} different values of {MTBR.name}; a line takes two"
+        reason = f"accelerator has {different} different values of {MTBR.name}; a line needs two"
         raise _no_model(file, reason)
     return AcceleratorProfile(
         _origin(file, "accelerator", saved),
@@ -143,7 +143,7 @@ def _columns(file: str, part: str, saved: SavedRows, allowed: Sequence[set[str]]
         nearest = min(allowed, key=lambda one: len(one ^ names))
         lacking, unknown = sorted(nearest - names), sorted(names - nearest)
         faults = [f"lacks column {', '.join(lacking)}"] if lacking else []
-        faults += [f"has a column {', '.join(unknown)} that is not known there"] if unknown else []
+        faults += [f"has an unknown column {', '.join(unknown)}"] if unknown else []
         raise _no_model(file, f"{part} {' and '.join(faults)}")
     for name, values in saved["columns"].items():
         if len(values) != len(saved["rows"]):
@@ -215,11 +215,13 @@ def read(file: str) -> FunctionModel:
     """
     document = _document(file)
     if document["version"] != _VERSION:
-        reason = f"is a model of version {document['version']}; this slowpath reads {_VERSION}"
+        reason = (
+            f"is a model of version {document['version']}; this slowpath reads version {_VERSION}"
+        )
         raise InputError(file, f"{reason}: train it again")
     recipe = RECIPES.get(document["recipe"])
     if recipe is None:
-        raise InputError(file, f"has a recipe {document['recipe']!r}, which is not known here")
+        raise InputError(file, f"has an unknown recipe {document['recipe']!r}")
     scores = tuple(Score(one["recipe"], one["among"], one["beyond"]) for one in document["scores"])
     choice = ModelChoice(recipe, scores, np.array(document["end_errors"], dtype=float))
     profiles = _profiles(file, document)
@@ -254,7 +256,7 @@ def _widening(file: str, document: SavedModel) -> float:
     """Return the factor that widens intervals where other clients use the accelerator."""
     found = document.get("widening", 1.0)
     if not 0 < found < math.inf:
-        raise _no_model(file, f"widening is {found:g}, which is no factor")
+        raise _no_model(file, f"widening is {found:g}, which is not a factor")
     return found
 
 
@@ -289,7 +291,7 @@ def _profiles(file: str, document: SavedModel) -> Profiles:
         for key in SAME:
             one, other = getattr(memory.origin, key), getattr(origin, key)
             if one != other and None not in (one, other):
-                raise _no_model(file, f"{name} is of {key} {other!r}, memory of {one!r}")
+                raise _no_model(file, f"{name} is for {key} {other!r}, but memory is for {one!r}")
     times_add_up = document["pattern"] == "run-to-completion" and accelerator is not None
     if times_add_up and memory.origin.mtbr is None:
         raise _no_model(file, "run-to-completion needs memory.origin.mtbr")
@@ -310,9 +312,9 @@ def _document(file: str) -> SavedModel:
     if not 1 <= found["queues"] <= _MOST_QUEUES:
         raise _no_model(file, f"queues: {found['queues']} is not between 1 and {_MOST_QUEUES:,}")
     if any(one < 0 for one in found["end_errors"]):
-        raise _no_model(file, "end_errors: has a negative one")
+        raise _no_model(file, "end_errors: has a negative value")
     if not found["checks"]:
-        raise _no_model(file, "checks: is empty; nothing tells whether it still says the same")
+        raise _no_model(file, "checks: is empty, so the model cannot be verified")
     return found
 
 
@@ -335,11 +337,11 @@ def _check(file: str, model: FunctionModel, checks: list[Checked]) -> None:
     for one in checks:
         at = one["row"]
         if not 0 <= at < len(predicted):
-            raise _no_model(file, f"checks name row {at}")
+            raise _no_model(file, f"checks: row {at} does not exist")
         for now, then in ((predicted[at], one["throughput"]), (low[at], one["low"])):
             if not math.isclose(now, then, rel_tol=_SAME):
-                reason = f"row {model.memory.rows[at]} is now {now:g}, and was {then:g}"
-                raise InputError(file, f"predicts otherwise than when it was trained: {reason}")
+                reason = f"row {model.memory.rows[at]} is now {now:g}, but was {then:g}"
+                raise InputError(file, f"predicts other values than after training: {reason}")
 
 
 _NEEDED = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn"}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _HAVE = {
     "accelerator": "request times",
-    "contention": "what the function does to others",
+    "contention": "contention that the function causes",
     "mixes": "mixes with clients of an accelerator",
 }
 _COMPLETION = "run-to-completion"
@@ -63,14 +63,14 @@ def _warnings(model: "FunctionModel", declared: "Declared | None") -> Iterator[s
     found = None if reason.detected is None else reason.detected.pattern
     if reason.source == "given":
         if found not in (None, model.pattern):
-            yield f"--pattern: {_detection(reason)}, which is not what is given"
+            yield f"--pattern: {_detection(reason)}, contrary to the option"
     elif found is not None and declared is not None and found != declared.pattern:
-        text = f"declares {declared.pattern}, and {_detection(reason)}, which is taken"
-        yield f"{declared.file}: {text}; --pattern says which it is"
+        text = f"declares {declared.pattern}, but {_detection(reason)}; the latter is used"
+        yield f"{declared.file}: {text}; set it with --pattern"
     elif reason.source == "assumed" and model.request_time is not None:
         yield (
-            f"{model.memory.origin.files[0]}: nothing tells the execution pattern: "
-            f"{model.pattern} is assumed; --pattern says which it is"
+            f"{model.memory.origin.files[0]}: the execution pattern is unknown; "
+            f"{model.pattern} is assumed; set it with --pattern"
         )
 
 
@@ -79,7 +79,10 @@ def _detection(reason: "Reason") -> str:
     found = reason.detected
     if found is None:
         return ""
-    return f"{found.co_runs} mixes say {found.pattern} ({100 * found.confidence:.0f} % sure)"
+    return (
+        f"{found.co_runs} mixes indicate {found.pattern} ({100 * found.confidence:.0f} % "
+        "confidence)"
+    )
 
 
 def tables_of(names: Sequence[str]) -> list[str]:
@@ -97,7 +100,7 @@ def tables_of(names: Sequence[str]) -> list[str]:
             continue
         inside = [str(Path(name) / table) for table in TABLES if (Path(name) / table).is_file()]
         if not inside:
-            raise InputError(name, f"has none of the tables of a profile: {', '.join(TABLES)}")
+            raise InputError(name, f"lacks the tables of a profile: {', '.join(TABLES)}")
         found += inside
     return found
 
@@ -150,7 +153,7 @@ def _measured(tables: Sequence[str]) -> "tuple[Profiles, Mixes | None]":
     memory_files = [file for file in tables if kinds[file] == "memory"]
     if not memory_files:
         others = ", ".join(f"{file} has {_HAVE[kinds[file]]}" for file in tables)
-        reason = f"no table has a column 'throughput' beside competitors for memory: {others}"
+        reason = f"no table has a column 'throughput' with competitors for memory: {others}"
         raise InputError(tables[0], reason)
     memory = reading.read_memory(memory_files)
     found, mixes = Profiles(memory), None

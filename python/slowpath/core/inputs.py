@@ -48,9 +48,9 @@ def read_program(file: str) -> bytes:
     except OSError as error:
         raise InputError(file, _reason(error)) from None
     except ValueError:  # file names in descriptions can be any text
-        raise InputError(file, "no file has a NUL byte in its name") from None
+        raise InputError(file, "a file name cannot contain a NUL byte") from None
     if len(data) > limit:
-        raise InputError(file, f"is larger than {_LARGEST_MEBIBYTES} MiB; no program is that large")
+        raise InputError(file, f"is larger than {_LARGEST_MEBIBYTES} MiB, the limit for programs")
     return data
 
 
@@ -79,7 +79,7 @@ def _from_pipe(file: str, descriptor: int, limit: int) -> bytes:
         while limit > 0:
             left = None if _pipes_until is None else max(_pipes_until - time.monotonic(), 0)
             if not poll.poll(None if left is None else 1000 * left):
-                raise InputError(file, "is a pipe that was not written to its end in time")
+                raise InputError(file, "is a pipe whose writer did not finish in time")
             part = os.read(descriptor, min(limit, 1 << 20))
             if not part:
                 break
@@ -125,7 +125,7 @@ def check_page(file: str | None) -> None:
         OptionError: if it has another extension.
     """
     if file is not None and not file.endswith((".html", ".htm")):
-        raise OptionError("--html", "the file has to end in .html")
+        raise OptionError("--html", "the file name must end in .html")
 
 
 def check_output(option: str, output: str | None, read: Iterable[str]) -> None:
@@ -138,8 +138,8 @@ def check_output(option: str, output: str | None, read: Iterable[str]) -> None:
         return
     for file in read:
         if is_same_file(output, file):
-            what = "it" if file == output else f"the input {file}"
-            raise OptionError(option, f"{output}: {what} is read, and would be overwritten")
+            what = "an input" if file == output else f"the input {file}"
+            raise OptionError(option, f"{output} would overwrite {what}")
 
 
 def check_written(options: Iterable[Option], args: Namespace) -> None:
@@ -158,7 +158,7 @@ def check_written(options: Iterable[Option], args: Namespace) -> None:
             check_output(option.names[-1], file, read)
             for name, other in written:
                 if os.path.realpath(file) == os.path.realpath(other) or is_same_file(file, other):
-                    raise OptionError(option.names[-1], f"{file} is written for {name} as well")
+                    raise OptionError(option.names[-1], f"{file} is also the output of {name}")
             written.append((option.names[-1], file))
 
 

@@ -151,7 +151,7 @@ GENERAL_OPTIONS = (
     ),
     GENERAL.option(
         "--color",
-        "Use colours and links: on terminals, always or never [default: auto]",
+        "Use colours and links on terminals (auto), always or never [default: auto]",
         "The variables NO_COLOR, FORCE_COLOR, CLICOLOR and CLICOLOR_FORCE change the default.",
         common=False,
         action=_ColourAction,

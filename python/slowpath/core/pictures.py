@@ -37,7 +37,7 @@ def check_picture(file: str | None) -> None:
     if file is None:
         return
     if not file.endswith(PICTURES):
-        raise OptionError("--plot", "the file has to end in .svg or .png")
+        raise OptionError("--plot", "the file name must end in .svg or .png")
     if not can_draw():
         raise UnavailableError(not_installed(["matplotlib"], "plots"))
 

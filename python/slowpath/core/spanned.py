@@ -74,9 +74,9 @@ def read_spanned(file: str, text: str) -> Spanned:
     except yaml.YAMLError as problem:
         Place(file, 1, "").refuse(f"is not YAML: {str(problem).splitlines()[0]}")
     except RecursionError:
-        Place(file, 1, "").refuse("is not YAML that can be read: it is nested too deeply")
+        Place(file, 1, "").refuse("is not readable YAML: it is nested too deeply")
     if node is None:
-        Place(file, 1, "").refuse("is empty; it has to be a table of keys")
+        Place(file, 1, "").refuse("is empty; it must be a table of keys")
     return _yaml_spanned(node, file, "", set())
 
 
@@ -107,10 +107,10 @@ def _yaml_spanned(node: Any, file: str, key: str, outer: set[int]) -> Spanned:  
     for name, one in node.value:
         key_place = Place(file, name.start_mark.line + 1, key)
         if name.id != "scalar":
-            key_place.refuse("has a key that is no word")
+            key_place.refuse("has a key that is not a word")
         inner = f"{key}.{name.value}" if key else str(name.value)
         if name.value in table:
-            key_place._replace(key=inner).refuse("stands here twice")
+            key_place._replace(key=inner).refuse("is defined twice")
         _joined_surrogates(key_place, str(name.value))
         table[name.value] = _yaml_spanned(one, file, inner, outer)
     return Spanned(place, table)
@@ -121,7 +121,7 @@ def _joined_surrogates(place: Place, text: str) -> str:
     try:
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
-        place.refuse("has half of a character, an escape from \\ud800 to \\udfff by itself")
+        place.refuse("has an incomplete character: a single escape from \\ud800 to \\udfff")
 
 
 def yaml_text(document: object) -> str:
@@ -157,7 +157,7 @@ def read_marked_json(file: str, text: str) -> Spanned:
     except ValueError as problem:
         Place(file, 1, "").refuse(f"is not JSON: {problem}")
     except RecursionError:
-        Place(file, 1, "").refuse("is not JSON that can be read: it is nested too deeply")
+        Place(file, 1, "").refuse("is not readable JSON: it is nested too deeply")
 
 
 def _tokens(text: str) -> Iterator[_Token]:
@@ -193,7 +193,7 @@ def _table(tokens: Iterator[_Token], file: str, key: str) -> dict[str, Spanned]:
         name = _word(place, token.text)
         inner = f"{key}.{name}" if key else name
         if name in table:
-            place._replace(key=inner).refuse("stands here twice")
+            place._replace(key=inner).refuse("is defined twice")
         table[name] = _json_spanned(next(tokens), tokens, file, inner)
     return table
 
@@ -204,7 +204,7 @@ def _word(place: Place, token: str) -> str:
         return token
     word = str(json.loads(token))
     if any("\ud800" <= letter <= "\udfff" for letter in word):
-        place.refuse("has half of a character, an escape from \\ud800 to \\udfff by itself")
+        place.refuse("has an incomplete character: a single escape from \\ud800 to \\udfff")
     return word
 
 
@@ -218,11 +218,11 @@ def table(found: Spanned, needed: Sequence[str], optional: Sequence[str] = ()) -
         InputError: if the value is not a table, lacks a needed key, or has an unknown key.
     """
     if not isinstance(found.value, dict):
-        found.place.refuse(f"is no table; it has the keys {_listed((*needed, *optional))}")
+        found.place.refuse(f"is not a table with the keys {_listed((*needed, *optional))}")
     known = (*needed, *optional)
     for key, inner in found.value.items():
         if key not in known:
-            inner.place.refuse(f"is not known here; there are {_listed(known)}")
+            inner.place.refuse(f"is unknown; known are {_listed(known)}")
     missing = [key for key in needed if key not in found.value]
     if missing:
         found.place.refuse(f"lacks {_listed(missing)}")
@@ -236,7 +236,7 @@ def mapping(found: Spanned) -> Table:
         InputError: if the value is not a table.
     """
     if not isinstance(found.value, dict):
-        found.place.refuse("is no table of names and their values")
+        found.place.refuse("is not a table of names and values")
     return found.value
 
 
@@ -247,7 +247,7 @@ def items(found: Spanned) -> list[Spanned]:
         InputError: if the value is not a list.
     """
     if not isinstance(found.value, list):
-        found.place.refuse("is no list; write [one, another]")
+        found.place.refuse("is not a list; write [one, another]")
     return found.value
 
 
@@ -258,7 +258,7 @@ def text(found: Spanned) -> str:
         InputError: if the value is a list, a table, or empty.
     """
     if not isinstance(found.value, str) or not found.value.strip():
-        found.place.refuse("is no text")
+        found.place.refuse("is not a text")
     return found.value.strip()
 
 
@@ -270,7 +270,9 @@ def name(found: Spanned) -> str:
     """
     word = text(found)
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,63}", word):
-        found.place.refuse(f"{word!r} is no name; use small letters, digits and hyphens, up to 64")
+        found.place.refuse(
+            f"{word!r} is not a name; use up to 64 lower-case letters, digits and hyphens"
+        )
     return word
 
 
@@ -282,7 +284,7 @@ def word(found: Spanned, allowed: Iterable[str]) -> str:
     """
     value, known = text(found), tuple(allowed)
     if value not in known:
-        found.place.refuse(f"{value!r} is none of {_listed(known)}")
+        found.place.refuse(f"{value!r} is not one of {_listed(known)}")
     return value
 
 
@@ -307,7 +309,7 @@ def decimal(found: Spanned, least: float, most: float = math.inf) -> float:
         value = math.nan
     if math.isinf(value) or not least <= value <= most:
         limits = f"from {least:g} up" if math.isinf(most) else f"from {least:g} to {most:g}"
-        found.place.refuse(f"{digits[:40]!r} is no number {limits}")
+        found.place.refuse(f"{digits[:40]!r} is not a number {limits}")
     return value
 
 
@@ -345,11 +347,11 @@ def number(found: Spanned, limits: Number) -> int:
     value = parse_integer(digits)
     if value is None:
         allowed = f"from {limits.least:,} to {limits.most:,}"
-        found.place.refuse(f"{digits!r} is no whole number {allowed}")
+        found.place.refuse(f"{digits!r} is not a whole number {allowed}")
     if not limits.least <= value <= limits.most:
         found.place.refuse(f"{digits} is not between {limits.least:,} and {limits.most:,}")
     if value % limits.step:
-        found.place.refuse(f"{digits} is no multiple of {limits.step}")
+        found.place.refuse(f"{digits} is not a multiple of {limits.step}")
     return value
 
 

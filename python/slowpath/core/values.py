@@ -60,7 +60,7 @@ class Range(NamedTuple):
 FORMS = {
     "+": "FIRST..LAST+STEP",
     "*": "FIRST..LAST*FACTOR",
-    "/": "FIRST..LAST/COUNT",
+    "/": "FIRST..LAST/N",
 }
 """Forms of ranges beside `FIRST..LAST`, by their sign."""
 

@@ -15,7 +15,7 @@ DEMO = Command(
     (
         "Analyse an example that comes with slowpath",
         "The example is an XDP firewall for TCP and UDP over IPv4 and IPv6. The report is that of "
-        "slowpath bound; hints for further steps follow.",
+        "slowpath bound, followed by hints for further steps.",
     ),
     (),
     _demo,

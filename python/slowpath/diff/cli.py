@@ -36,7 +36,7 @@ DIFF = Command(
         "their names differ. Columns are named as in veristat's comparisons: _a is OLD, _b is "
         "NEW, _diff is b - a, _pct is 100 (b - a) / a; a column without a suffix means _b. N/A "
         "marks a value that one side lacks.",
-        "Exit codes: 0 fine, 1 --fail-on holds, 2 wrong usage, 3 a file cannot be read or a "
+        "Exit codes: 0 success, 1 --fail-on holds, 2 wrong usage, 3 a file cannot be read or a "
         "program of NEW cannot be analysed, 4 stopped before any bound was known.",
     ),
     (

@@ -93,7 +93,9 @@ def parse_filter(text: str) -> Filter:
     body = stripped[1:].strip() if negated else stripped
     if not re.search(r"[<>=]", body):
         if not body:
-            raise ValueError(f"{text!r} is no filter; write 'bitrate_pct < -5', or a glob on names")
+            raise ValueError(
+                f"{text!r} is not a filter; write 'bitrate_pct < -5', or a glob on names"
+            )
         return Filter(negated, Glob(body))
     return Filter(negated, parse_comparison(body))
 
@@ -106,23 +108,23 @@ def parse_comparison(text: str) -> Comparison:
     """
     match = _COMPARISON.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is no comparison; write for example 'bitrate_pct < -5'")
+        raise ValueError(f"{text!r} is not a comparison; write for example 'bitrate_pct < -5'")
     column = match["column"].lower().replace("-", "_")
     if column.startswith(_OLD_TIME):
         present = column.replace(_OLD_TIME, COLD_NS, 1)
-        note(f"warning: column {column} is now {present}; the old name goes with version 0.3")
+        note(f"warning: column {column} is now {present}; version 0.3 removes the old name")
         column = present
     operator = _SYNONYMS.get(match["operator"], match["operator"])
     value = _value(match["value"])
     if operator not in {"==", "!="} and not isinstance(value, int | float):
-        raise ValueError(f"{text!r}: {operator} needs a number, {match['value']!r} is none")
+        raise ValueError(f"{text!r}: {operator} needs a number, not {match['value']!r}")
     base = _base(column)
     if base in {*TEXTS, *NAMES}:
         if operator not in {"==", "!="}:
-            raise ValueError(f"{text!r}: {column} is a text, compare it with == or !=")
+            raise ValueError(f"{text!r}: {column} is a text; compare it with == or !=")
         value = value if value is None else match["value"]
     elif base in NUMBERS and isinstance(value, str):
-        raise ValueError(f"{text!r}: {column} is a number, {match['value']!r} is none")
+        raise ValueError(f"{text!r}: {column} is a number; it cannot be {match['value']!r}")
     return Comparison(column, operator, value)
 
 
@@ -159,7 +161,7 @@ def check_column(column: str, rows: Sequence[Row]) -> None:
     if not rows or full_name(column, values) in values:
         return
     names = ", ".join(dict.fromkeys(known))
-    raise ValueError(f"there is no column {column!r}; there are {names}, with _a, _b, _diff, _pct")
+    raise ValueError(f"{column!r} is not a column; columns are {names}, with _a, _b, _diff, _pct")
 
 
 def keep_rows(rows: Sequence[Row], filters: Sequence[Filter]) -> list[Row]:
@@ -196,7 +198,9 @@ def parse_sort(text: str) -> list[Order]:
     for piece in text.split(","):
         match = _ORDER.fullmatch(piece.strip())
         if match is None:
-            raise ValueError(f"{piece!r} is no column to sort by; write for example bitrate_pct^")
+            raise ValueError(
+                f"{piece!r} is not a column to sort by; write for example bitrate_pct^"
+            )
         column = match["column"].lower().replace("-", "_")
         way = {"^": False, "v": True, "": None}[match["way"]]
         orders.append(Order(column, way, bool(match["bar"])))
@@ -255,7 +259,7 @@ class AllowOptions(NamedTuple):
     def hint(self, row: Row) -> str:
         """Return a hint for the error: the option that would let the program pass, or nothing."""
         if row.pair.old is None and self.new:
-            return f"; --allow-new does not hold, because {self.unread} could not be read"
+            return f"; --allow-new does not apply, because {self.unread} could not be read"
         if row.pair.old is None:
             return "; --allow-new lets new programs pass"
         if row.pair.new is None:
@@ -295,7 +299,7 @@ def failures(
 
 def _known(row: Row, gate: Gate) -> str:
     column = full_name(gate.condition.column, row.values)
-    reason = f"{column} is {cell(row, column)}, and --fail-on {gate.text!r} forbids that"
+    reason = f"{column} is {cell(row, column)}, but --fail-on {gate.text!r} forbids this"
     words = {"bound": "is a bound that is not exact", "conditional": "depends on assumptions"}
     weaker = [
         f"{side} {words[verdict]}"
@@ -308,23 +312,23 @@ def _known(row: Row, gate: Gate) -> str:
 def _unknown(row: Row, gate: Gate) -> str:
     column = full_name(gate.condition.column, row.values)
     reason = missing_reason(row, column)
-    return f"{column} is N/A ({reason}), and --fail-on {gate.text!r} needs it"
+    return f"{column} is N/A ({reason}), but --fail-on {gate.text!r} needs it"
 
 
 def missing_reason(row: Row, column: str) -> str:
     """Return the reason why a pair of programs has no value in a column."""
     old, new = row.pair
     if old is None:
-        return "OLD has no such program"
+        return "OLD lacks the program"
     if new is None:
-        return "NEW has no such program"
+        return "NEW lacks the program"
     failed = [name for name, r in (("OLD", old), ("NEW", new)) if r["error"] is not None]
     if failed:
         return f"{' and '.join(failed)} could not be analysed"
     if column.startswith(TIMES):
         without = [name for name, r in (("OLD", old), ("NEW", new)) if r["estimate"] is None]
         if without:
-            return f"there is no estimate of {' and '.join(without)}"
+            return f"no estimate for {' and '.join(without)}"
         if not row.pair.same_machine:
             return "OLD and NEW are estimated for different machines, dates or --entries"
-    return f"target {old['target']} and metric {old['metric']} do not have it for both"
+    return f"target {old['target']} and metric {old['metric']} do not provide it"

@@ -37,22 +37,24 @@ def read_saved(file: str, data: bytes) -> list[Result]:
     try:
         document: Any = json.loads(data)
     except (ValueError, RecursionError) as problem:
-        raise InputError(file, f"is no JSON: {problem}") from None
+        raise InputError(file, f"is not JSON: {problem}") from None
     results = document.get("results") if isinstance(document, dict) else None
     other = _other_command(document)
     if other is not None:
         raise InputError(
-            file, f"is output of slowpath {other}; only that of slowpath bound is read"
+            file, f"is output of slowpath {other}; diff reads only that of slowpath bound"
         )
     if not isinstance(results, list) or not results:
-        raise InputError(file, "is no output of slowpath bound --format json: it has no results")
+        raise InputError(file, "is not output of slowpath bound --format json: it lacks results")
     for result in results:
         _drop_old_estimates(result)
     try:
         bound = schema("bound")
         check_shape(results, bound["properties"]["results"], bound["$defs"], "results")
     except ShapeError as problem:
-        raise InputError(file, f"is no output of slowpath bound --format json: {problem}") from None
+        raise InputError(
+            file, f"is not output of slowpath bound --format json: {problem}"
+        ) from None
     for result in results:
         _fill_in(result)
     return results
@@ -69,7 +71,7 @@ def _drop_old_estimates(result: object) -> None:
     if not isinstance(found, dict) or "warm" in found or "ns" not in found:
         return
     result["estimate"] = None
-    note = "estimates: there is none; an older version wrote these results, save them again"
+    note = "estimates: missing, because an older version wrote these results; save them again"
     if isinstance(result.get("notes"), list):
         result["notes"].append(note)
     paths = result.get("paths")
@@ -318,7 +320,7 @@ def _read(file: str) -> bytes:
     """
     data = read_program(file)
     if not data.strip():
-        raise InputError(file, "is empty: neither a program nor output of bound --format json")
+        raise InputError(file, "is empty, neither a program nor output of bound --format json")
     return data
 
 
@@ -394,5 +396,5 @@ def _refuse_options(written: WrittenOptions) -> None:
         if name != "selection" and value != default:
             raise OptionError(
                 f"--{name.replace('_', '-')}",
-                "OLD and NEW are saved results, nothing is analysed",
+                "has no effect, because OLD and NEW are saved results",
             )

@@ -93,8 +93,8 @@ def _bounds(rows: Sequence[Row]) -> Iterator[str]:
                 stopped[f"{side} of {row.pair.name}: {guarantee['stopped']}"] = None
     if stopped:
         yield (
-            ">= and <= mark guarantees that may be better than they look, because the search "
-            f"stopped: {'; '.join(stopped)}"
+            ">= and <= mark bounds of a stopped search; the exact guarantee may be better: "
+            f"{'; '.join(stopped)}"
         )
 
 
@@ -108,14 +108,14 @@ def _machines(rows: Sequence[Row]) -> Iterator[str]:
             f"{side['machine']}, measured {side['date']}, {entries_words(side['cold'])}"
             for side in (old, new)
         )
-        yield f"times of {row.pair.name} are not compared: OLD is for {one}; NEW for {other}"
+        yield f"times of {row.pair.name} are not compared: OLD is for {one}, but NEW for {other}"
 
 
 def _assumptions(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the assumptions of each pair's guarantees; those of both OLD and NEW come first."""
     verdicts = [verdict_of(side) for row in rows for side in row.pair if side is not None]
     if "conditional" in verdicts:
-        yield "(if) marks guarantees that are exact if what they assume holds"
+        yield "(if) marks guarantees that are exact under their assumptions"
     for row in rows:
         old, new = row.pair
         assumed = [[] if side is None else side["assumptions"] for side in row.pair]
@@ -148,13 +148,13 @@ def _titled(
         return
     what = cost_words(changes.component, row.pair.measured["metric"])
     for word, lines in (
-        ("dearer", changes.dearer(len(changes.lines))),
-        ("cheaper", changes.cheaper(len(changes.lines))),
+        ("rose", changes.dearer(len(changes.lines))),
+        ("fell", changes.cheaper(len(changes.lines))),
     ):
         if lines:
             total = format_cycles(abs(sum(line.diff for line in lines)))
             cut = f", the first {limit} of {len(lines)}" if len(lines) > limit else ""
-            title = f"{row.pair.name}: lines that got {word} on the slowest path"
+            title = f"{row.pair.name}: lines whose cost {word} on the slowest path"
             yield f"{title}: {total} {what}{cut}", lines[:limit]
 
 

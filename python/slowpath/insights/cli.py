@@ -20,7 +20,7 @@ from slowpath.insights.options import (
     TRAFFIC,
 )
 
-CODES = "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, used or written."
+CODES = "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read, used or written."
 NEEDS = needs("insights")
 _ACCELERATORS = Formats(
     "slowpath.insights.accelerators.report",
@@ -40,8 +40,8 @@ INSIGHTS = Group(
     (
         "Advise how to port a network function to a SmartNIC",
         "slowpath insights FILE [OPTIONS] advises how to port the function in a source (.c, .cc, "
-        ".ll, ...); slowpath insights FILE --help lists its options. The commands predict single "
-        "needs of a function before it is ported.",
+        ".ll, ...); slowpath insights FILE --help lists its options. The commands answer single "
+        "questions about a function before it is ported.",
         "For a file named like a command, write its path: ./counts.",
     ),
     (),

@@ -42,7 +42,7 @@ PACKETS = TRAFFIC.option(
 STRIP = TRAFFIC.option(
     "--strip BYTES",
     "Remove BYTES from the front of each packet",
-    "Earlier elements would remove them: 14 for Ethernet.",
+    "These are bytes that earlier elements remove: 14 for Ethernet.",
     common=False,
     type=within(int, 0, 2048),
     default=0,
@@ -92,7 +92,7 @@ def require_trace(options: Namespace) -> None:
         ("--setup", options.setup, SETUP),
     ):
         if value != option.settings["default"]:
-            raise OptionError(name, "is for a function that runs; --pcap is missing")
+            raise OptionError(name, "needs a run of the function; give a trace with --pcap")
 
 
 def read_maps(options: Namespace) -> "MapsFile | None":
@@ -109,7 +109,7 @@ def read_maps(options: Namespace) -> "MapsFile | None":
     from slowpath.insights.source.sources import is_xdp
 
     if not is_xdp(options.file):
-        raise OptionError("--maps", f"is for XDP programs in C; {options.file} is none")
+        raise OptionError("--maps", f"is for XDP programs in C, not for {options.file}")
     return MapsFile(options.maps, read_text(options.maps))
 
 
@@ -241,9 +241,14 @@ def _setup(options: Namespace) -> tuple[str, ...]:
 
     code = split_setup(options.setup)[1] if "setup" in options else []
     if code and not is_source(options.file):
-        raise OptionError("--setup", "the file is no source in C or C++: only functions can run")
+        raise OptionError(
+            "--setup",
+            "the file is not a source in C or C++, so CODE cannot be compiled; name a FUNCTION",
+        )
     if any(cut in piece for piece in code for cut in ("\n", "\r", "//")):
-        raise OptionError("--setup", "is one line of C without //; give it once for each line")
+        raise OptionError(
+            "--setup", "takes one line of C without //; repeat the option for each line"
+        )
     return setup_flags(code)
 
 
@@ -258,5 +263,5 @@ def _flags(text: str, file: str) -> tuple[str, ...]:
     from slowpath.insights.source.sources import is_source
 
     if not is_source(file):
-        raise ValueError("the file is no source in C or C++, nothing is compiled by clang")
+        raise ValueError("clang does not compile this file, because it is not a source in C or C++")
     return tuple(shlex.split(text))

@@ -24,7 +24,7 @@ def check_output(output: str | None, read: Sequence[str]) -> None:
     if output is None:
         return
     if not output.endswith(_WRITTEN):
-        raise OptionError("--output", "the file has to end in .csv or .json")
+        raise OptionError("--output", "the file name must end in .csv or .json")
     inputs.check_output("--output", output, read)
 
 

@@ -35,7 +35,7 @@ def read_csv(file: str) -> tuple[tuple[str, ...], list[Row]]:
     text = read_decompressed(file).removeprefix("\ufeff")
     if text.lstrip().startswith(("{", "[")):
         raise InputError(
-            file, "line 1: is JSON; a CSV table is wanted, with names of columns first"
+            file, "line 1: is JSON, not a CSV table with names of columns in its first line"
         )
     lines = [
         (line.last, line.cells)
@@ -43,17 +43,17 @@ def read_csv(file: str) -> tuple[tuple[str, ...], list[Row]]:
         if any(cell.strip() for cell in line.cells)
     ]
     if not lines:
-        raise InputError(file, "is empty; the first line has to name the columns")
+        raise InputError(file, "is empty; the first line must name the columns")
     header = tuple(name.strip() for name in lines[0][1])
     _check_header(file, header)
     rows = []
     for number, cells in lines[1:]:
         if len(cells) != len(header):
-            reason = f"there are {len(cells)} values, and {len(header)} columns"
+            reason = f"has {len(cells)} values for {len(header)} columns"
             raise InputError(file, f"line {number}: {reason}")
         rows.append(Row(f"line {number}", dict(zip(header, cells, strict=True))))
     if not rows:
-        raise InputError(file, "has no rows below the names of columns")
+        raise InputError(file, "has no rows below the column names")
     return header, rows
 
 
@@ -70,13 +70,13 @@ def read_json_lines(file: str) -> list[Row]:
         try:
             value = parse_json(line, unique=True)
         except (ValueError, RecursionError) as problem:
-            reason = f"is not JSON: {problem}; one object on each line is wanted"
+            reason = f"is not JSON: {problem}; write one object per line"
             raise InputError(file, f"line {number}: {reason}") from None
         if not isinstance(value, dict):
-            raise InputError(file, f"line {number}: is no object")
+            raise InputError(file, f"line {number}: is not an object")
         found.append(Row(f"line {number}", value))
     if not found:
-        raise InputError(file, "is empty; one object on each line is wanted")
+        raise InputError(file, "is empty; write one object per line")
     return found
 
 
@@ -90,7 +90,7 @@ def read_decompressed(file: str) -> str:
     if data.startswith(_GZIP):
         data = _decompressed(file, data)
     elif file.endswith(_COMPRESSED):
-        raise InputError(file, "is not compressed with gzip, as its name says; rename it")
+        raise InputError(file, "is not compressed with gzip, although its name ends so; rename it")
     return text_of(file, data)
 
 
@@ -139,6 +139,6 @@ def named_tables(found: Spanned, kind: str, above: str = "") -> list[Spanned]:
             one.place.refuse("lacks name")
         key = text(name)
         if key in known:
-            name.place.refuse(f"there is {key!r} already")
+            name.place.refuse(f"{key!r} is already defined")
         known[key] = with_key(one, f"{above}{kind} {key}")
     return [*known.values()]

@@ -141,7 +141,7 @@ PLACEMENT = Command(
         PLACING.option(
             "--unpriced",
             "Forbid accesses without a price, or let them cost nothing",
-            "forbidden: no structure is in a level that has no price for one of its accesses.",
+            "forbidden: structures avoid levels without a price for one of their accesses.",
             common=False,
             choices=("forbidden", "free"),
             default="forbidden",

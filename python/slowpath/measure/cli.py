@@ -26,7 +26,7 @@ from slowpath.core.quantities import duration
 from slowpath.core.values import percentage
 
 _MEASUREMENT = Heading("How to measure")
-_TRACE = Heading("Packets of one's own")
+_TRACE = Heading("Your own packets")
 _SEARCH_SECONDS = 3.0
 """Default time limit of the path search, because programs can have very many paths."""
 _MODES = ("test-run", "live")
@@ -72,7 +72,7 @@ MEASURE = Command(
         "with its packet and its map content. Nothing is attached to a device of this machine.",
         "Paths take turns with an empty program and a busy loop. All changes to the system are "
         "removed at the end.",
-        "With --pcap, the packets of a trace also run, besides the slowest path.",
+        "With --pcap, the packets of a trace run in addition to the slowest path.",
         "With two files (old and new version), programs with the same name are measured in turns "
         "and compared.",
         "The time of a path is that of one run in the kernel's loop for test runs, without "
@@ -80,7 +80,7 @@ MEASURE = Command(
         "With --mode live, the cost of a program is the time per packet beyond a minimal program "
         "with the same action. The report also shows the rate at which a virtual device receives "
         "packets with the program.",
-        "Exit codes: 0 fine, 1 --fail-on holds or lacks a value to compare, 2 wrong usage, 3 a "
+        "Exit codes: 0 success, 1 --fail-on holds or lacks a value to compare, 2 wrong usage, 3 a "
         "file cannot be read, analysed or measured, or this kernel does not allow measuring, 4 "
         "stopped before anything was measured, or before --fail-on was decided.",
     ),
@@ -111,8 +111,8 @@ MEASURE = Command(
         _MEASUREMENT.option(
             "--mode",
             "Run packets in the kernel's test-run loop, or live",
-            "With live, actions are carried out through virtual devices in a private network "
-            "namespace.",
+            "With live, the kernel carries out actions, through virtual devices in a private "
+            "network namespace.",
             choices=_MODES,
             default=_MODES[0],
         ),
@@ -126,9 +126,9 @@ MEASURE = Command(
         _MEASUREMENT.option(
             "--cache",
             "Choose the state of the caches",
-            "`hot`: one packet repeatedly. `cold`: also many flows in turn, whose map entries "
-            "exceed the caches, for each path with look-ups. `both`: as `cold`, but shown only if "
-            "it differs from `hot` by more than the spread.",
+            "`hot`: one packet repeatedly. `cold`: for paths with look-ups, also many flows in "
+            "turn, whose map entries exceed the caches. `both`: like `cold`, but shown only if it "
+            "differs from `hot` by more than the spread.",
             common=False,
             choices=("hot", "cold", "both"),
             default="both",
@@ -153,7 +153,7 @@ MEASURE = Command(
         _TRACE.option(
             "--pcap FILE",
             "Run the packets of a capture through each program",
-            "FILE is pcap or pcapng. Packets run in order and with the map content that earlier "
+            "FILE is pcap or pcapng. Packets run in order, with the map content that earlier "
             "packets leave. Reports the path of each packet, the time of each path, and the mean "
             "cost per packet.",
         ),
@@ -178,7 +178,7 @@ MEASURE = Command(
         ASSUMED.option(
             "--receive ENVIRONMENT",
             "Set the environment in which packets arrive [default: test-run]",
-            "Other environments are those of slowpath bound. Paths that no test run takes are not "
+            "slowpath bound lists other environments. Paths that no test run can take are not "
             "measured.",
             common=False,
         ),

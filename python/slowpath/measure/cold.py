@@ -46,7 +46,7 @@ def measure_cold(
         if path["measured_ns"] is None:
             continue
         if cache_bytes is None:
-            path["cold_reason"] = "the size of the caches is not known"
+            path["cold_reason"] = "the size of the caches is unknown"
         elif not callbacks.preparing(done, len(rows)):
             path["cold_reason"] = "interrupted before it was measured"
         else:

@@ -54,7 +54,7 @@ def same_packet(
     `maps` is the content of the file that `--maps` names; None without this option.
     """
     if not old.witnesses:
-        return SamePacket(None, "no path of the old program could be prepared")
+        return SamePacket(None, "slowpath could not prepare a path of the old program")
     if new.task.object is None or new.task.program is None:
         return SamePacket(None, "the new program cannot be run")
     subject = objects.Subject(new.task.file, new.task.object, new.task.program.number, None)
@@ -181,8 +181,8 @@ def _why(old: Measured | None, new: Measured | None) -> str:
     """Return the reason why there is no ratio of the times of the new and the old program."""
     if old is None or new is None:
         side = "old" if old is None else "new"
-        return f"no path of the {side} program was measured with all its calls"
-    return "there were too few loads in which both were measured undisturbed"
+        return f"no measured path of the {side} program includes all its calls"
+    return "too few loads measured both undisturbed"
 
 
 def _conclusion(row: ComparedPath) -> str | None:
@@ -193,8 +193,9 @@ def _conclusion(row: ComparedPath) -> str | None:
     between = f"95 % interval {low:.3f} to {high:.3f}"
     if not row["significant"]:
         return (
-            f"No difference is shown: the slowest path takes {value:.3f} times as long as before "
+            f"No significant difference: the slowest path takes {value:.3f} times as long as "
+            "before "
             f"({between})."
         )
-    change = f"{value - 1:.1%} longer" if value > 1 else f"{1 - value:.1%} less long"
+    change = f"{value - 1:.1%} more time" if value > 1 else f"{1 - value:.1%} less time"
     return f"The slowest path takes {change} than before: {value:.3f} times ({between})."

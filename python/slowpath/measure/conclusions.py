@@ -39,8 +39,8 @@ def conclude(record: MeasuredProgram) -> str | None:
     )
     if slowest["rank"] != 1 and record["paths"][0] in known:
         sentence += (
-            f" It is not the one of most instructions: path {slowest['rank']} has "
-            f"{slowest['instructions']}, path 1 {record['paths'][0]['instructions']}."
+            f" Path 1 has more instructions: {record['paths'][0]['instructions']}; path "
+            f"{slowest['rank']}, the slowest, has {slowest['instructions']}."
         )
     return sentence
 
@@ -60,19 +60,19 @@ def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
     quiet, median = outcome.busy
     ratio = median / quiet if quiet > 0 else math.inf  # the overhead of calls exceeded all samples
     if outcome.limit > DISTURBED[0]:
-        slower = f"a busy loop beside them took up to {outcome.limit:g} times as long"
+        slower = f"{outcome.limit:g} times as long as undisturbed"
         if outcome.limit == math.inf:
-            slower = "a busy loop beside them took any time"
+            slower = "any time"
         found.append(
-            f"This is a disturbed measurement: samples count although {slower} (in the median "
-            f"{ratio:.2f} times), because too few were left otherwise; measure again when "
-            "the machine is quiet."
+            f"The measurement was disturbed: a busy loop took up to {slower} (median {ratio:.2f} "
+            "times). Disturbed samples are included, because too few others exist. Measure again "
+            "when the machine is quiet."
         )
     elif outcome.samples and outcome.discarded / outcome.samples > _MANY_DISTURBED:
         found.append(
-            f"{outcome.discarded / outcome.samples:.0%} of the samples were left out, because a "
-            f"busy loop beside them took more than {outcome.limit:g} times as long as undisturbed "
-            f"(in the median {ratio:.2f} times): measure again when the machine is quiet."
+            f"{outcome.discarded / outcome.samples:.0%} of the samples are omitted, because a busy "
+            f"loop beside them took over {outcome.limit:g} times as long as undisturbed (median "
+            f"{ratio:.2f} times). Measure again when the machine is quiet."
         )
     if not outcome.precise:
         found.append(imprecise(outcome.seconds))
@@ -80,19 +80,19 @@ def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
     if later:
         ranks = ", ".join(str(path["rank"]) for path in later)
         found.append(
-            f"Further packets like it take another path than the first (path {ranks}): what the "
-            "first one changed was taken back each time."
+            f"A second equal packet takes another path (path {ranks}), so changes by the first one "
+            "were undone before each run."
         )
     answered = {helper for path in record["paths"] for helper in path["answered"]}
     omitted = {helper for path in record["paths"] for helper in path["omitted"]}
     if replaced := sorted(answered - omitted):
         found.append(
-            f"Answers of {', '.join(replaced)} were replaced by those that the paths need."
+            f"Fixed results replaced those of {', '.join(replaced)}, so that runs take the paths."
         )
     found.extend(
-        f"Path {path['rank']} was timed without {', '.join(path['omitted'])}: the call has effects "
-        "and the kernel would answer it differently. Its time is too short, and the path may be "
-        "the slowest."
+        f"Path {path['rank']} was timed without {', '.join(path['omitted'])}: the call has "
+        "effects, and the kernel would return another result. So the time is too short, and the "
+        "path may be the slowest."
         for path in incomplete(record)
     )
     return found
@@ -101,8 +101,8 @@ def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
 def imprecise(seconds: float) -> str:
     """Return a warning that confidence intervals are still too wide after `seconds`."""
     return (
-        "Not all intervals became as narrow as --precision asks for within --seconds "
-        f"({seconds:.1f} s)."
+        f"Within --seconds ({seconds:.1f} s), some intervals did not reach the requested "
+        "--precision."
     )
 
 
@@ -119,7 +119,7 @@ def conclude_trace(record: MeasuredTrace, *, known: bool) -> str | None:
     if mix is None or slowest is None:
         return None
     sentence = (
-        f"Packets like these take {mix['mean_ns']:.1f} ns in the mean: "
+        f"These packets take {mix['mean_ns']:.1f} ns on average: "
         f"{mix['packetrate_pps'] / 1e6:.1f} million a second on one core, without receiving and "
         "sending."
     )
@@ -128,14 +128,14 @@ def conclude_trace(record: MeasuredTrace, *, known: bool) -> str | None:
         return sentence
     if most >= bound:
         return f"{sentence} {_reached(most, bound, known=known)}"
-    path = "slowest path" if known else "slowest path that was found"
+    path = "slowest path" if known else "slowest path found"
     if slowest["bound_ns"] is not None:
         factor = slowest["bound_ns"] / mix["mean_ns"]
         return (
-            f"{sentence} The {path} takes {factor:.1f} times as long, and none of them takes "
-            f"it: their slowest has {most} instructions of {bound}."
+            f"{sentence} The {path} takes {factor:.1f} times as long, but no packet takes it. It "
+            f"has {bound} instructions; packets take at most {most}."
         )
-    return f"{sentence} Their slowest has {most} instructions, the {path} {bound}."
+    return f"{sentence} They take at most {most} instructions; the {path} has {bound}."
 
 
 def _reached(most: int, bound: int, *, known: bool) -> str:
@@ -146,16 +146,16 @@ def _reached(most: int, bound: int, *, known: bool) -> str:
     """
     if most > bound and known:
         return (
-            f"Their slowest has {most} instructions, more than the slowest path of the analysis "
-            f"({bound}): what that assumes (--mtu, --unroll, --assume) is not so in this trace."
+            f"They take up to {most} instructions, more than the slowest path of the analysis "
+            f"({bound}): the trace violates its assumptions (--mtu, --unroll, --assume)."
         )
     if not known:
         found = "as many as" if most == bound else "more than"
         return (
-            f"Their slowest has {most} instructions, {found} the slowest path that was found "
-            f"({bound}), but the search had to stop: --deadline gives it longer."
+            f"They take up to {most} instructions, {found} the slowest path found ({bound}). The "
+            "search stopped early; raise --deadline."
         )
-    return "The slowest path is among theirs."
+    return "A packet takes the slowest path."
 
 
 def initial_maps(record: MeasuredTrace) -> str | None:
@@ -167,11 +167,11 @@ def initial_maps(record: MeasuredTrace) -> str | None:
             unfilled.append(each["name"])
             continue
         words = f"{each['name']} with {entries:,} {'entry' if entries == 1 else 'entries'}"
-        filled.append(words + (f", {each['others']:,} of them made up" if each["others"] else ""))
+        filled.append(words + (f", {each['others']:,} of them synthetic" if each["others"] else ""))
     if not filled:
         return None
-    rest = f"; as the object makes them: {', '.join(unfilled)}" if unfilled else ""
-    return f"maps at the start, by --maps: {', '.join(filled)}{rest}"
+    rest = f"; as in the object: {', '.join(unfilled)}" if unfilled else ""
+    return f"content of maps at the start (--maps): {', '.join(filled)}{rest}"
 
 
 def notes_of(record: MeasuredTrace, report: TraceReport) -> list[str]:
@@ -180,13 +180,13 @@ def notes_of(record: MeasuredTrace, report: TraceReport) -> list[str]:
     if report["converted"]["packets"]:
         found.append(
             f"{_packets(report['converted']['packets'])} have no Ethernet header (link type "
-            f"{report['converted']['what']}): one was made, with zeros for unknown addresses. "
-            "Their paths hold only where the program does not read these addresses."
+            f"{report['converted']['what']}). slowpath added one, with zeros for unknown "
+            "addresses. Paths that depend on these addresses may be wrong."
         )
     if record["truncated"]:
         found.append(
-            f"{_packets(record['truncated'])} were captured in part: what was captured ran, and "
-            "the program saw them shorter than they were."
+            f"{_packets(record['truncated'])} were captured only in part; the captured part ran, "
+            "as a shorter packet."
         )
     if record["refused"]:
         fault = report["refused"]
@@ -197,13 +197,13 @@ def notes_of(record: MeasuredTrace, report: TraceReport) -> list[str]:
     if record["undecided"]:
         fault = report["undecided"]
         found.append(
-            f"{_packets(record['undecided'])} have a path that is not known, first packet "
+            f"{_packets(record['undecided'])} took unknown paths, first packet "
             f"{fault['first']}: {fault['what']}."
         )
     if record["uncertain"]:
         found.append(
-            f"{_packets(record['uncertain'])} may have taken another path than is said here, "
-            "because it depends on the time or on random numbers."
+            f"{_packets(record['uncertain'])} may have taken other paths than shown here, which "
+            "depend on the time or on random numbers."
         )
     return found
 
@@ -215,8 +215,8 @@ def untimed_packets(record: MeasuredTrace) -> str | None:
         return None
     paths = sum(path["measured_ns"] is None for path in record["paths"])
     return (
-        f"{1 - mix['share']:.1%} of the packets, on {paths} paths, are not in the mean: their "
-        "paths were not timed."
+        f"{1 - mix['share']:.1%} of the packets, on {paths} paths, are not in the mean, "
+        "because their paths were not timed."
     )
 
 
@@ -252,7 +252,7 @@ def conclude_where(breakdown: Breakdown) -> str | None:
     place = where(first)
     stretch = first["call"] or ("code around " + place if place else _instructions(first))
     at = f" at {place}" if first["call"] and place else ""
-    return f"{share:.0%} of the program's time is {stretch}{at}."
+    return f"{stretch}{at} takes {share:.0%} of the program's time."
 
 
 def _instructions(stretch: MeasuredStretch) -> str:

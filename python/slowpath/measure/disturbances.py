@@ -100,8 +100,8 @@ def _settings(record: Environment) -> Iterator[Disturbance]:
     if bpf["perfmon"] is False and "mitigations=off" not in parameters:
         yield _warning(
             "speculation-guards",
-            "The verifier may put instructions against speculation into programs, because this "
-            "process has no CAP_PERFMON.",
+            "The verifier may add instructions against speculation to programs, because this "
+            "process lacks CAP_PERFMON.",
             "Run as root, or with CAP_PERFMON.",
         )
 
@@ -111,8 +111,8 @@ def _kernel(record: Environment) -> Iterator[Disturbance]:
     if kernel["debugging"]:
         yield _warning(
             "debug-kernel",
-            f"The kernel is built to look for errors in itself ({', '.join(kernel['debugging'])}).",
-            "Measure on a kernel that is built for use.",
+            f"The kernel has debugging options ({', '.join(kernel['debugging'])}).",
+            "Measure on a kernel without these.",
         )
     clock = kernel["clock_source"]
     if clock is not None and not clock.startswith(_CLOCKS):
@@ -120,14 +120,14 @@ def _kernel(record: Environment) -> Iterator[Disturbance]:
             "slow-clock",
             f"The kernel reads the time from {clock}, which is slow.",
             "Boot with `clocksource=tsc` if the CPU's counter is reliable: `dmesg | grep -i tsc` "
-            "says why the kernel does not use it.",
+            "shows why the kernel does not use it.",
         )
     if kernel["lockdown"] not in {None, "none"}:
         yield _note(
             "lockdown",
             f"The kernel is locked down ({kernel['lockdown']}): programs that read kernel memory "
-            "may be refused or read zeros.",
-            "Boot with `lockdown=none`, and without Secure Boot where that sets it.",
+            "may be rejected or read zeros.",
+            "Boot with `lockdown=none`, and without Secure Boot if that sets it.",
         )
     slowing = [
         f"{each['name']}: {_mitigation(each['text'])}"
@@ -137,10 +137,11 @@ def _kernel(record: Environment) -> Iterator[Disturbance]:
     if slowing:
         yield _note(
             "mitigations",
-            "Calls and returns take longer, because the kernel works around weaknesses of the CPU "
+            "Calls and returns take longer, because the kernel mitigates vulnerabilities of the "
+            "CPU "
             f"({'; '.join(slowing)}).",
-            "Compare with machines that do the same; `mitigations=off` on the kernel's command "
-            "line shows what it costs, and makes the machine unsafe.",
+            "Compare with machines that do the same. `mitigations=off` on the kernel's command "
+            "line shows the cost, but makes the machine unsafe.",
         )
 
 
@@ -163,8 +164,7 @@ def _frequency(record: Environment) -> Iterator[Disturbance]:
         file = "intel_pstate/no_turbo" if intel else "cpufreq/boost"
         yield _warning(
             "boost",
-            f"CPU {cpu} may exceed its nominal frequency for as long as heat and its neighbours "
-            "allow (turbo).",
+            f"CPU {cpu} may exceed its nominal frequency while heat and other cores allow (turbo).",
             f"Run `echo {int(intel)} > /sys/devices/system/cpu/{file}`.",
         )
     start, end = record["run"]["frequency_start_hz"], record["run"]["frequency_end_hz"]
@@ -193,12 +193,12 @@ def _pace(record: Environment) -> Iterator[Disturbance]:
     if least is not None and pace["instructions_per_cycle"] < least:
         yield _warning(
             "core-shared",
-            f"CPU {cpu} did {pace['instructions_per_cycle']:.1f} additions in a cycle, where a "
-            f"whole core does at least {least:g}: another CPU had its share of the core most of "
-            "the time, perhaps one of another virtual machine.",
-            "Measure when the machine is quiet, or where no core is shared: "
-            "`echo off > /sys/devices/system/cpu/smt/control` on one's own machine, a virtual "
-            "machine with whole cores elsewhere.",
+            f"CPU {cpu} did {pace['instructions_per_cycle']:.1f} additions in a cycle, but a whole "
+            f"core does at least {least:g}. Another CPU used the core most of the time, perhaps "
+            "one of another virtual machine.",
+            "Measure when the machine is quiet, or without sharing cores: "
+            "`echo off > /sys/devices/system/cpu/smt/control` on your own machine, else a virtual "
+            "machine with whole cores.",
         )
     frequency = record["processor"]["frequency"]
     most = frequency["most_hz"]
@@ -208,9 +208,10 @@ def _pace(record: Environment) -> Iterator[Disturbance]:
     if steady and most is not None and pace["clock_hz"] < (1 - _SLOW_CLOCK) * most:
         yield _warning(
             "below-frequency",
-            f"The clock of CPU {cpu} ran at {_ghz(pace['clock_hz'])}, where {_ghz(most)} are "
-            "allowed: heat or a limit of power slowed it down.",
-            "Let the machine cool down, and look at its limits of power: `turbostat` shows them.",
+            f"CPU {cpu} ran at {_ghz(pace['clock_hz'])}, although {_ghz(most)} are allowed: heat "
+            "or "
+            "a power limit slowed it down.",
+            "Let the machine cool down, and check its power limits with `turbostat`.",
         )
 
 
@@ -220,7 +221,7 @@ def _others(record: Environment) -> Iterator[Disturbance]:
         if sibling["busy"] > _BUSY_SIBLING:
             yield _warning(
                 "sibling-busy",
-                f"CPU {sibling['cpu']}, which is the same core as CPU {cpu}, was busy for "
+                f"CPU {sibling['cpu']} shares a core with CPU {cpu}, and was busy for "
                 f"{_percent(sibling['busy'])} of the time.",
                 "Run `echo off > /sys/devices/system/cpu/smt/control`.",
             )
@@ -230,7 +231,7 @@ def _others(record: Environment) -> Iterator[Disturbance]:
         yield _warning(
             "load",
             f"The load average is {load:.2f}, with {count}: programs waited for each other.",
-            "Wait until nothing else runs; `top` shows what does.",
+            "Wait until other programs end; `top` lists them.",
         )
     waited = (run["waited_ns"] or 0) / 1e9
     if run["seconds"] > 0 and waited / run["seconds"] > _WAITED:
@@ -243,8 +244,8 @@ def _others(record: Environment) -> Iterator[Disturbance]:
     if run["quota_stops"]:
         yield _warning(
             "quota",
-            f"The process was stopped {_times(run['quota_stops'])}, because its control group had "
-            "used up its share of time.",
+            f"The kernel stopped the process {_times(run['quota_stops'])}, because its control "
+            "group had used up its CPU time.",
             "Raise the limit of the container (`docker update --cpus`), or cpu.max of the group.",
         )
     if (run["others_busy"] or 0.0) > _BUSY_OTHERS:
@@ -252,7 +253,7 @@ def _others(record: Environment) -> Iterator[Disturbance]:
             "others-busy",
             f"The CPUs of other cores were busy for {_percent(run['others_busy'] or 0.0)} of the "
             "time; they share caches, memory and heat.",
-            "Wait until nothing else runs; `top` shows what does.",
+            "Wait until other programs end; `top` lists them.",
         )
 
 
@@ -265,7 +266,7 @@ def _interruptions(record: Environment) -> Iterator[Disturbance]:
         yield _warning(
             "stolen",
             f"The hypervisor gave {_percent(time['stolen'])} of the time of CPU {cpu} to others.",
-            "Run on a machine that is not shared.",
+            "Use a machine that is not shared.",
         )
     interrupted = time["interrupts"] + time["deferred"]
     if interrupted > _INTERRUPTED:
@@ -283,16 +284,16 @@ def _machine(record: Environment) -> Iterator[Disturbance]:
         whose = "" if host["hypervisor"] is None else f" ({host['hypervisor']})"
         yield _note(
             "virtual",
-            f"This is a virtual machine{whose}: what else its host does cannot be seen from here.",
-            "Measure on the machine that the program is for.",
+            f"This is a virtual machine{whose}, so other load on its host is not visible.",
+            "Measure on the machine that will run the program.",
         )
     cpu, kept = processor["cpu"], processor["isolated"]
     if kept is not None and cpu not in kept:
-        others = f", which isolates {show_cpus(kept)}" if kept else ""
+        others = f"; it isolates {show_cpus(kept)}" if kept else ""
         yield _note(
             "not-isolated",
-            f"CPU {cpu} is not kept free from other programs by the kernel{others}.",
-            f"Boot with `isolcpus={cpu} nohz_full={cpu}`, or measure on a CPU that is.",
+            f"The kernel does not isolate CPU {cpu} from other programs{others}.",
+            f"Boot with `isolcpus={cpu} nohz_full={cpu}`, or measure on an isolated CPU.",
         )
 
 

@@ -354,7 +354,7 @@ def measure_program_live(
     record = program.record
     record["mode"] = "live"
     for each in program.later:
-        each.record["reason"] = "it is measured without --mode live"
+        each.record["reason"] = "not measured with --mode live"
     cases: list[kernel.LiveCase] = []
     rows: list[MeasuredPath] = []
     prepared = zip(program.cases, program.numbers, strict=True)
@@ -376,14 +376,14 @@ def measure_program_live(
     outcome = measure_live(LiveKernelBench(station, cases, batch), quota, callbacks.measuring)
     for live, row, measured in zip(cases, rows, outcome.paths, strict=True):
         if measured is None:
-            row["error"] = "the CPU was slowed down whenever it was timed"
+            row["error"] = "the CPU was slowed down during all its samples"
         else:
             row["live"] = _path(live, row, measured, batch)
             row["runs"] = measured.frames
             if measured.lost > _MANY_LOST * measured.sent:
                 crowded.append(
-                    f"{measured.lost:,} packets of path {row['rank']} found no room in a device: "
-                    "choose a smaller --batch."
+                    f"Devices dropped {measured.lost:,} packets of path {row['rank']} for lack of "
+                    "room; choose a smaller --batch."
                 )
     record["loads"], record["samples"] = outcome.loads, outcome.samples
     record["discarded"], record["precise"] = outcome.discarded, outcome.precise
@@ -397,11 +397,11 @@ def _path(case: kernel.LiveCase, row: MeasuredPath, measured: MeasuredLive, batc
     notes = []
     if case.rewritten:
         notes.append(
-            "The program changes the packet such that the next one takes another path: each packet "
-            "was written anew before it came in, also for the minimal program."
+            "The program changes packets so that later ones take another path. So slowpath "
+            "rewrote each packet before its arrival, also for the minimal program."
         )
     if case.unreceived is not None:
-        notes.append(f"It was not measured at a receiver: {case.unreceived}.")
+        notes.append(f"The rate at a receiver was not measured: {case.unreceived}.")
     return {
         "program_ns": measured.program.value,
         "program_spread_ns": measured.program.spread,
@@ -437,7 +437,7 @@ def _conclusion(record: MeasuredProgram) -> str | None:
     if rate is not None and dropping is not None:
         sentence += (
             f" A virtual device of this machine receives {rate / 1e6:.2f} million packets a second "
-            f"with it, and {dropping / 1e6:.2f} where all are dropped at once."
+            f"with the program, and {dropping / 1e6:.2f} with one that drops all."
         )
     return sentence
 
@@ -449,9 +449,8 @@ def _warnings(outcome: LiveOutcome) -> list[str]:
         if outcome.limit == math.inf:
             slower = "any time"
         found.append(
-            "This is a disturbed measurement: samples count although a busy loop beside them took "
-            f"{slower}, because too few were left otherwise; measure again when the machine is "
-            "quiet."
+            f"The measurement was disturbed: a busy loop took {slower}. Disturbed samples are "
+            "included, because too few others exist. Measure again when the machine is quiet."
         )
     if not outcome.precise:
         found.append(imprecise(outcome.seconds))

@@ -198,5 +198,7 @@ def chosen_cpu(requested: int | None) -> int:
         return max(allowed)
     if requested not in allowed:
         listed = ", ".join(map(str, sorted(allowed)))
-        raise OptionError("--cpu", f"this process may not run on CPU {requested}, but on {listed}")
+        raise OptionError(
+            "--cpu", f"this process may not run on CPU {requested}; allowed are {listed}"
+        )
     return requested

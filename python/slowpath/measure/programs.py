@@ -68,7 +68,7 @@ def later_path(later: kernel.SubsequentPackets) -> LaterPath:
         "spread_ns": None,
         "low_ns": None,
         "high_ns": None,
-        "reason": later.reason or "it was not measured",
+        "reason": later.reason or "not measured",
     }
 
 
@@ -176,11 +176,11 @@ def prepare_program(
     prepared = PreparedProgram(record, [], [], [], [])
     if result["error"] is not None or task.object is None or task.program is None:
         if record["error"] is None:
-            record["error"] = "it is a listing; the kernel runs BPF objects"
+            record["error"] = "the file is a listing; the kernel runs only BPF objects"
         return prepared
     if not result["paths"]:
         why = "" if guarantee is None else f" ({guarantee['stopped']})"
-        record["error"] = f"no path was found that a packet takes{why}"
+        record["error"] = f"no path found that a packet takes{why}"
         return prepared
     subject = objects.Subject(task.file, task.object, task.program.number, None)
     chosen = choose(result["paths"])

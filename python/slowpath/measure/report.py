@@ -36,7 +36,7 @@ def comparison_report(comparison: Sequence[ComparedVersions]) -> Iterator[Line |
     """Yield a table and a conclusion for each pair of compared programs."""
     for compared in comparison:
         yield ""
-        yield Line(f"{compared['old']} and {compared['new']}, in turns", "bold")
+        yield Line(f"{compared['old']} and {compared['new']}, measured in turns", "bold")
         yield from grid(
             _COMPARISON_COLUMNS, [_cells(row) for row in compared["paths"]], right=_COMPARISON_RIGHT
         )
@@ -66,7 +66,7 @@ def comparison_csv(
         name = label(record)
         if name not in compared_names:
             sides = [name, None] if record["file"] == old else [None, name]
-            why = record["error"] or "the other file has no program of this name"
+            why = record["error"] or "the other file lacks a program with this name"
             yield csv_line([*sides, *[None] * (len(_COMPARISON_CSV) - len(sides) - 1), why])
 
 
@@ -77,7 +77,7 @@ def label(record: MeasuredProgram) -> str:
 
 def _cells(row: ComparedPath) -> list[str]:
     low, high = row["low"], row["high"]
-    verdicts = {True: "different", False: "no difference shown", None: "not compared"}
+    verdicts = {True: "different", False: "no difference", None: "not compared"}
     return [
         row["path"],
         _number(row["old_ns"], 1),
@@ -137,21 +137,21 @@ def stretches_report(breakdown: Breakdown | None, *, verbose: bool) -> Iterator[
     if breakdown is None:
         return
     if breakdown["error"] is not None:
-        yield f"  Where the time goes is not known: {breakdown['error']}."
+        yield f"  No breakdown of the time: {breakdown['error']}."
         return
     stretches = breakdown["stretches"]
     shown = stretches if verbose else largest(breakdown)[:_SHOWN]
     yield ""
     path = "the path" if breakdown["rank"] is None else f"path {breakdown['rank']}"
     yield Line(
-        f"  where the {breakdown['program_ns'] or 0.0:.1f} ns of the program on {path} go "
+        f"  breakdown of the {breakdown['program_ns'] or 0.0:.1f} ns of {path} "
         f"({len(shown)} of {len(stretches)} stretches):"
     )
     yield from grid(
         _STRETCH_COLUMNS, [_stretch_row(stretch) for stretch in shown], right=_STRETCH_RIGHT
     )
     if verbose and breakdown["uncut"]:
-        yield f"  not cut at instructions {', '.join(map(str, breakdown['uncut']))}"
+        yield f"  not divided at instructions {', '.join(map(str, breakdown['uncut']))}"
 
 
 def _stretch_row(stretch: MeasuredStretch) -> list[str]:
@@ -220,7 +220,7 @@ def _cold_lines(paths: Sequence[MeasuredPath]) -> Iterator[str]:
 
 def _cold_conditions(cold: ColdPath) -> str:
     ranges = ", ".join(f"{offset}+{length}" for offset, length in cold["varied"])
-    limited = "" if cold["limited"] is None else f"; not really cold: {cold['limited']}"
+    limited = "" if cold["limited"] is None else f"; not fully cold: {cold['limited']}"
     return (
         f"{cold['flows']:,} flows with {_size(cold['entry_bytes'])} of map entries, last-level "
         f"cache {_size(cold['cache_bytes'])}; packets differ in bytes {ranges}{limited}"
@@ -292,7 +292,7 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
         yield Line(f"{label(record)}: not measured", "bold")
         yield from errors_of(record)
         return
-    found = "paths" if record["complete"] else "paths that were found"
+    found = "paths" if record["complete"] else "paths found"
     yield Line(f"{label(record)}: {len(measured)} of {record['found']} {found}, caches hot", "bold")
     columns, rows = list(_COLUMNS), [_row(path) for path in measured]
     if any(path["omitted"] for path in measured):
@@ -309,11 +309,11 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
         yield (
             f"  An empty program takes {record['baseline_ns']:.1f} ns in the kernel's loop; "
             f"{_plural(record['loads'], 'load')}, {_plural(record['samples'], 'sample')}, "
-            f"{record['discarded'] / max(record['samples'], 1):.0%} of them left out as disturbed, "
+            f"{record['discarded'] / max(record['samples'], 1):.0%} of them omitted as disturbed, "
             f"measured for {record['seconds']:.1f} s."
         )
     if record["predicted_for"] is not None:
-        yield f"  Predicted by the model of {one_line(record['predicted_for'])}."
+        yield f"  Predictions are those of the model of {one_line(record['predicted_for'])}."
     if record["conclusion"] is not None:
         yield Line(f"  {record['conclusion']}", "bold")
     yield from _later_lines(measured)

@@ -66,10 +66,11 @@ def _live_program(record: MeasuredProgram, *, verbose: bool) -> Iterator[Line | 
     yield from grid(_LIVE_COLUMNS, rows, right=_LIVE_RIGHT)
     yield ""
     yield (
-        "  program ns: beyond a minimal program of the same action, the baseline. Mpps: million "
-        "packets a second that a virtual Ethernet device of this machine receives with the program "
-        "in its driver, and with one that drops all; sending them is part of it, and no network "
-        "card is: it is not a card's rate."
+        "  program ns: time beyond the baseline, a minimal program with the same action. Mpps: "
+        "millions of packets a second that a virtual Ethernet device of this machine receives, "
+        "with "
+        "the program in its driver and with one that drops all. This includes sending, but no "
+        "network card, so it is not the rate of a card."
     )
     yield (
         f"  {record['loads']:,} loads, {record['samples']:,} samples, "

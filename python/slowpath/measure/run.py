@@ -156,7 +156,7 @@ class Measuring:
     def disagree(self, file: str, what: str) -> None:
         """Report on standard error that kernel and interpreter disagree on a path of a file."""
         error(file, what)
-        complain(f"note: {file}: --format json has all that it takes to report it")
+        complain(f"note: {file}: --format json has all data for a report of this defect")
         self.codes.append(ExitCode.INPUT)
 
 
@@ -183,14 +183,16 @@ class VersionsRun:
             elif pair.new is not None:
                 self._only(new[pair.new], files[0])
         if self._measuring.settings.gates and not self.records:
-            self._miss(files[1], "there is no program to compare")
+            self._miss(files[1], "has no program to compare")
 
     def _only(self, analysed: Analysed, other: str) -> None:
         """Measure a program that the file `other` lacks."""
         record = self._alone(analysed)
         self.records.append(record)
         if self._measuring.settings.gates and analysed.result["error"] is None:
-            self._miss(record["file"], f"{record['program']}: {other} has no program of this name")
+            self._miss(
+                record["file"], f"{record['program']}: {other} lacks a program with this name"
+            )
 
     def _miss(self, file: str, what: str) -> None:
         gates = self._measuring.settings.gates
@@ -346,7 +348,7 @@ class _Run:
     def _break_down(self, program: PreparedProgram, line: LiveLine) -> None:
         if not self._settings.stretches or self._stopping.asked:
             return
-        line.show("looking where the time goes")
+        line.show("breaking down the time")
         seconds = min(_STRETCHES, self._settings.seconds)
         quota = self._measuring.quota._replace(precision=0.0, seconds=seconds)
         add_breakdown(self._station, program, quota, self._measuring.go_on(line))

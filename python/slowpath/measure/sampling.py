@@ -148,7 +148,7 @@ class Outcome(NamedTuple):
 
     def why(self, subject: int) -> str:
         """Return the reason why the subject with this number has no measured time."""
-        return self.failed.get(subject, "the CPU was slowed down too much whenever it was timed")
+        return self.failed.get(subject, "the CPU was slowed down too much during all its samples")
 
 
 class _Timed(NamedTuple):

@@ -26,22 +26,20 @@ def check_trace_options(
     """
     if plot is not None:
         if pcap is None:
-            raise OptionError("--plot", "there are no packets to draw; name a trace with --pcap")
+            raise OptionError("--plot", "plots the packets of a trace; name one with --pcap")
         check_picture(plot)
     if pcap is not None:
         if live:
-            raise OptionError("--pcap", "packets of a trace run without --mode live")
+            raise OptionError("--pcap", "conflicts with --mode live")
         if len(request.files) == 2:  # noqa: PLR2004
-            raise OptionError(
-                "--pcap", "two files are compared, and a trace runs through one; name one"
-            )
+            raise OptionError("--pcap", "a trace runs through one file; name only one")
 
 
 def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped: bool) -> ExitCode:
     """Print why a trace, or a part of it, did not run, and return the exit code."""
     code = ExitCode.FINE
     if trace["error"] is not None and record["error"] is None:
-        rest = "" if trace["count"] == 0 else f"; {trace['count']:,} packets were read before"
+        rest = "" if trace["count"] == 0 else f"; {trace['count']:,} packets before it were read"
         error(trace["file"], f"{trace['error']}{rest}")
         code = ExitCode.UNDECIDED if stopped else ExitCode.INPUT
     if trace["disagreements"]:
@@ -50,7 +48,7 @@ def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped:
             f"{record['program']}: kernel and interpreter disagree on {trace['disagreements']:,} "
             "packets of the trace; this is a defect of slowpath, please report it",
         )
-        complain(f"note: {record['file']}: --format json has all that it takes to report it")
+        complain(f"note: {record['file']}: --format json has all data for a report of this defect")
         code = ExitCode.INPUT
     return code
 
@@ -66,7 +64,7 @@ def draw_traces(file: str, records: Sequence[MeasuredProgram]) -> ExitCode:
         if trace is not None and trace["mix"] is not None
     ]
     if not curves:
-        error(file, "nothing was measured of the trace that could be drawn")
+        error(file, "no measured packets to plot")
         return ExitCode.INPUT
     try:
         draw(file, curves)
@@ -102,7 +100,7 @@ def parse_gate(text: str) -> Gate:
     """
     found = _CONDITION.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no condition; write for example 'ratio > 1.05'")
+        raise ValueError(f"{text!r} is not a condition; write for example 'ratio > 1.05'")
     return Gate(text, float(found[2]), found[1] == ">=")
 
 
@@ -115,17 +113,17 @@ def decide(gate: Gate, row: ComparedPath) -> Decision:
     """Decide whether the measured ratio of the slowest paths passes the gate, by its interval."""
     value, low, high = row["ratio"], row["low"], row["high"]
     if value is None or low is None or high is None:
-        reason = f"the slowest paths could not be compared, and --fail-on {gate.text!r} needs that"
+        reason = f"the slowest paths could not be compared, but --fail-on {gate.text!r} needs this"
         return Decision(ExitCode.FAILED, reason)
     measured = f"the ratio is {value:.3f} (95 % interval {low:.3f} to {high:.3f})"
     if low > gate.limit or (gate.inclusive and low == gate.limit):
-        reason = f"{measured}, and --fail-on {gate.text!r} forbids that"
+        reason = f"{measured}, but --fail-on {gate.text!r} forbids this"
         return Decision(ExitCode.FAILED, reason)
     if high < gate.limit or (not gate.inclusive and high == gate.limit):
         return Decision(ExitCode.FINE, None)
     reason = (
-        f"{measured}: whether --fail-on {gate.text!r} holds is not decided; measure for longer "
-        "(--seconds) or on a quieter machine"
+        f"{measured}, so --fail-on {gate.text!r} is undecided; measure for longer (--seconds) or "
+        "on a quieter machine"
     )
     return Decision(ExitCode.UNDECIDED, reason)
 
@@ -157,14 +155,17 @@ def check(settings: Settings, request: Request) -> None:
         OptionError: if an option is invalid for the files, or contradicts another one.
     """
     if settings.gates and len(request.files) != len(VERSIONS):
-        raise OptionError("--fail-on", "there is nothing to compare; name two files, old and new")
+        raise OptionError("--fail-on", "needs two files to compare, old and new")
     if settings.gates and settings.live is not None:
-        raise OptionError("--fail-on", "versions are compared without --mode live")
+        raise OptionError("--fail-on", "conflicts with --mode live")
     if settings.cache == "cold" and settings.live is not None:
-        raise OptionError("--cache", "live packets are measured on hot caches; leave it out")
+        raise OptionError(
+            "--cache", "live packets are measured only with hot caches; omit this option"
+        )
     if settings.cache == "cold" and len(request.files) == len(VERSIONS):
         raise OptionError(
-            "--cache", "two versions are compared on hot caches; leave it out, or name one file"
+            "--cache",
+            "two versions are compared only with hot caches; omit this option, or name one file",
         )
     check_trace_options(settings.pcap, settings.plot, request, live=settings.live is not None)
 

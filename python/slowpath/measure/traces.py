@@ -78,10 +78,10 @@ def prepare_trace(
     order = _fill(record, report, analysed.result["paths"])
     _name_ranks(record, program)
     if left:
-        record["error"] = f"stopped behind packet {record['count']:,}"
+        record["error"] = f"stopped after packet {record['count']:,}"
         return prepared
     if not record["count"] and record["error"] is None:
-        record["error"] = "it has no packets"
+        record["error"] = "the trace has no packets"
         return prepared
     chosen = _chosen(record)
     for done, place in enumerate(chosen):

@@ -105,7 +105,9 @@ class Model:
 
         check_picture(os.fspath(file))
         if self._points is None:
-            raise InputError("model", "has no measurements that could be drawn; fit them again")
+            raise InputError(
+                "model", "lacks its measurements, so it cannot be plotted; fit them again"
+            )
         draw(os.fspath(file), self.document, self._points)
 
     def to_json(self) -> str:
@@ -216,7 +218,7 @@ def _check(x: Sequence[str], y: str, options: Options) -> None:
     from slowpath.models.metrics import METRICS
 
     if not x or len(set(x)) < len(x) or y in x:
-        raise OptionError("--x", f"names of columns, each once, and not {y!r}")
+        raise OptionError("--x", f"needs different column names, without {y!r}")
     for option, value, known in (
         ("--select", options.select, RULES),
         ("--search", options.search, METHODS),
@@ -225,7 +227,7 @@ def _check(x: Sequence[str], y: str, options: Options) -> None:
     ):
         if value not in known:
             words = ", ".join(str(one) for one in known if one is not None)
-            raise OptionError(option, f"{value!r} is none of {words}")
+            raise OptionError(option, f"{value!r} is not one of {words}")
     segments = 1 if options.segments is None else options.segments
     for option, number, kind, least, most in (
         ("--segments", segments, Integral, 1, MOST_SEGMENTS),
@@ -236,7 +238,7 @@ def _check(x: Sequence[str], y: str, options: Options) -> None:
     ):
         if not isinstance(number, kind):
             what = "whole number" if kind is Integral else "number"
-            raise OptionError(option, f"{number!r} is no {what}")
+            raise OptionError(option, f"{number!r} is not a {what}")
         if not least <= number <= most:
             raise OptionError(option, f"{number:g} is not in the range {least}<=x<={most}")
 
@@ -276,11 +278,11 @@ def _numbers(data: Any, names: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401
         try:
             column = data[name]
         except (KeyError, IndexError, TypeError):
-            raise InputError(DATA, f"has no column {name!r}") from None
+            raise InputError(DATA, f"lacks the column {name!r}") from None
         try:
             found[name] = np.asarray(column, dtype=float)
         except (OverflowError, TypeError, ValueError):
-            raise InputError(DATA, f"{name} has something that is not a number") from None
+            raise InputError(DATA, f"{name} has a value that is not a number") from None
         if found[name].shape != (len(found[names[0]]),):
-            raise InputError(DATA, f"{name} has other rows than {names[0]}")
+            raise InputError(DATA, f"{name} and {names[0]} differ in length")
     return found

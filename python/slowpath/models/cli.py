@@ -19,10 +19,11 @@ FIT = Command(
         "The curve is cut into segments, each with the function that fits it best. The data "
         f"determine number and functions. {needs('models')}",
         "Functions are constant, line, polynomial, logarithm, hyperbola, exponential, or one of "
-        "these inverted; or the whole curve is a function that runs into a limit. Relative errors "
-        "count; single outliers have little effect.",
+        "these inverted; or one function that approaches a limit fits the whole curve. The fit "
+        "minimises relative errors; single outliers have little effect.",
         "With --query, print predictions for the rows of a file as CSV.",
-        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, or a model cannot "
+        "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read or written, or a model "
+        "cannot "
         "be derived from it.",
     ),
     (
@@ -34,7 +35,7 @@ FIT = Command(
         ),
         DATA.option(
             "--x COLUMNS",
-            "Model y over this column, or over up to three",
+            "Model y over one to three columns",
             "Commas separate columns. Segments divide the first; the data determine whether "
             "columns add up or interact.",
             required=True,
@@ -58,7 +59,7 @@ FIT = Command(
         ),
         MODEL.option(
             "--segments N",
-            "Use N segments, or as many as possible",
+            "Use N segments, or fewer if the data do not allow N",
             type=within(int, 1, MOST_SEGMENTS),
         ),
         MODEL.option(

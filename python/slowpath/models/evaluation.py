@@ -36,7 +36,7 @@ def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
     rows = rows.reshape(-1, 1) if rows.ndim == 1 else rows
     if rows.ndim != _TABLE or rows.shape[1] != len(model["x"]):
         names = ", ".join(model["x"])
-        raise PointsError(f"each x has to have {len(model['x'])} columns ({names})")
+        raise PointsError(f"each x must have {len(model['x'])} columns ({names})")
     for name, column in zip(model["x"], rows.T, strict=True):
         check_sizes(name, column)
     at = rows[:, 0]

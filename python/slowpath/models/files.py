@@ -42,7 +42,7 @@ def read_table(file: str, names: Sequence[str]) -> Table:
     text = read_text(file).removeprefix("\ufeff")
     comment, head = _first_lines(text)
     if head is None:
-        raise InputError(file, "is empty; the first line has to name the columns")
+        raise InputError(file, "is empty; the first line must name the columns")
     separator = max(_SEPARATORS, key=head.count)
     lines: Iterator[tuple[int, list[str]]] = (
         (line.first, line.cells)
@@ -54,15 +54,15 @@ def read_table(file: str, names: Sequence[str]) -> Table:
     if all(map(_is_number, header)):
         names_in_comment = next(csv.reader([comment], delimiter=separator), [])
         if len(names_in_comment) != len(header) or any(map(_is_number, names_in_comment)):
-            raise InputError(file, "its first line is numbers; fit needs a line of names")
+            raise InputError(file, "the first line has numbers; it must name the columns")
         lines, header = chain([(first, header)], lines), names_in_comment
     header = [name.strip() for name in header]
     places = {name: _place(file, header, name) for name in names}
     columns: dict[str, list[float]] = {name: [] for name in names}
     for number, cells in lines:
         if any(cell.strip() for cell in cells[len(header) :]):
-            reason = f"there are {len(cells)} values, and {len(header)} columns"
-            hint = "write 0.5 for 0,5, and names of all columns into the first line"
+            reason = f"has {len(cells)} values for {len(header)} columns"
+            hint = "write 0.5 for 0,5, and name all columns in the first line"
             raise InputError(file, f"line {number}: {reason}; {hint}")
         for name, place in places.items():
             columns[name].append(_number(file, number, name, cells, place))
@@ -91,7 +91,7 @@ def _is_number(cell: str) -> bool:
 def _place(file: str, header: Sequence[str], name: str) -> int:
     if name not in header:
         have = ", ".join(one for one in header if one) or "no names"
-        raise InputError(file, f"has no column {name!r}; its first line has {have}")
+        raise InputError(file, f"lacks the column {name!r}; its first line has {have}")
     if header.count(name) > 1:
         raise InputError(file, f"has {header.count(name)} columns {name!r}; rename all but one")
     return header.index(name)
@@ -100,7 +100,7 @@ def _place(file: str, header: Sequence[str], name: str) -> int:
 def _number(file: str, line: int, name: str, cells: Sequence[str], place: int) -> float:
     where = f"line {line}, column {name}"
     if place >= len(cells) or not cells[place].strip():
-        raise InputError(file, f"{where}: there is no value; fill it in or remove the line")
+        raise InputError(file, f"{where}: is empty; fill it in or remove the line")
     text = cells[place].strip()
     try:
         value = float(text)
@@ -159,11 +159,11 @@ def _inconsistency(model: FittedModel) -> str | None:
     for number, segment in enumerate(model["segments"]):
         rank = _rank(segment, len(model["x"]))
         if rank is None:
-            return f"segments[{number}] has no function that is known"
+            return f"segments[{number}] has an unknown function"
         sizes = {len(segment["parameters"]), len(segment["covariance"])}
         if sizes | {len(row) for row in segment["covariance"]} != {rank}:
             return f"segments[{number}] does not have {rank} parameters and their covariance"
-    return None if _valid(model["residuals"]) else "its residuals are no shares at ascending x"
+    return None if _valid(model["residuals"]) else "its residuals are not shares at ascending x"
 
 
 def _valid(residuals: Residuals | None) -> bool:

@@ -80,9 +80,9 @@ def fit(
     chosen = options or Options()
     check(points)
     if chosen.monotone is not None and len(points.names) > 1:
-        raise PointsError("a model of several x columns cannot be asked to rise or fall")
+        raise PointsError("--monotone needs a model of one x column")
     if chosen.least_parameter and len(points.names) > 1:
-        raise PointsError("parameters of a model of several x columns cannot have a least size")
+        raise PointsError("--least-parameter needs a model of one x column")
     table = ordered(points)
     steps = _Steps(watch, chosen)
     if chosen.select == "held-out" and chosen.segments is None:

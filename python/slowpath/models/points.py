@@ -113,14 +113,14 @@ def check(points: Points) -> None:
         PointsError: when there are too many columns, too few points, or invalid values.
     """
     if len(points.names) > MOST_COLUMNS:
-        raise PointsError(f"a model takes up to {MOST_COLUMNS} x columns, not {len(points.names)}")
+        raise PointsError(f"a model has at most {MOST_COLUMNS} x columns, not {len(points.names)}")
     for name, values in zip((*points.names, points.y_name), (*points.x.T, points.y), strict=True):
         check_sizes(name, values)
     different = len(np.unique(points.x[:, 0])) if len(points.y) else 0
     if different < FEWEST:
         name = points.names[0]
         raise PointsError(
-            f"{different} different values of {name}; a model takes at least {FEWEST}"
+            f"{different} different values of {name}; a model needs at least {FEWEST}"
         )
 
 
@@ -132,11 +132,11 @@ def check_sizes(name: str, values: Floats) -> None:
     """
     if not np.isfinite(values).all():
         raise PointsError(
-            f"{name} has {values[~np.isfinite(values)][0]}, which is no finite number"
+            f"{name} has {values[~np.isfinite(values)][0]}, which is not a finite number"
         )
     largest = float(np.abs(values).max(initial=0))
     if largest > LARGEST:
-        reason = f"which is too large; values go up to {LARGEST:g}, so take another unit"
+        reason = f"above the limit of {LARGEST:g}; use a larger unit"
         raise PointsError(f"{name} has {largest:g}, {reason}")
 
 

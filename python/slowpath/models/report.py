@@ -94,31 +94,32 @@ def sentences(model: FittedModel) -> Iterator[str]:
     x, y = model["x"][0], model["y"]
     for left, right in pairwise(model["segments"]):
         yield (
-            f"It changes between {_n(left['to'])} and {_n(right['from'])} {x}; a straight line "
-            "joins the two."
+            f"The function changes between {_n(left['to'])} and {_n(right['from'])} {x}; a "
+            "straight "
+            "line joins both parts."
         )
     yield from _residuals(model)
     shown = _shown(model["metric"])
     fitted = _errors(model["errors"], shown)
     held = model["held_out"]
     left_out = (
-        "not known for others: there are too few to leave some out"
+        "The error on held-out points is unknown, because the points are too few."
         if held is None
-        else f"{_errors(held, shown)} for points that were left out"
+        else f"On held-out points, it is {_errors(held, shown)}."
     )
-    yield f"The error is {fitted} for the points that it was fitted to, and {left_out}."
+    yield f"The error on the fitted points is {fitted}. {left_out}"
     share = model["confidence"]
     below, above = (
         max(abs(q) * segment["noise"] for segment in model["segments"]) * model["widening"]
         for q in model["noise_quantiles"]
     )
     yield (
-        f"{100 * share:g} % of single measurements are expected within -{_percent(below)} and "
-        f"+{_percent(above)} of the model, or closer."
+        f"{100 * share:g} % of single measurements are expected from -{_percent(below)} to "
+        f"+{_percent(above)} of the model."
     )
     if model["outliers"]:
         values = "value is" if model["outliers"] == 1 else "values are"
-        yield f"{model['outliers']} {values} far off, and counted less."
+        yield f"{model['outliers']} {values} far off and have less weight."
     yield _beyond(model, x, y)
 
 
@@ -126,8 +127,8 @@ def _residuals(model: FittedModel) -> Iterator[str]:
     if model["residuals"] is not None:
         low, high = min(model["residuals"]["share"]), max(model["residuals"]["share"])
         yield (
-            "The curve has finer structure than functions: what neighbouring points have in common "
-            f"is added to them, {_signed(low)} to {_signed(high)}."
+            "The curve has finer structure than the functions. The common deviation of "
+            f"neighbouring points is added to them, {_signed(low)} to {_signed(high)}."
         )
 
 
@@ -138,7 +139,7 @@ def _beyond(model: FittedModel, x: str, y: str) -> str:
         f"{side} {_n(end)} {'the function goes on' if segment['extrapolates'] else f'{y} stays'}"
         for side, end, segment in (("below", low, first), ("above", high, last))
     ]
-    return f"Nothing was measured beyond, and what it says is a guess: {', '.join(ends)} ({x})."
+    return f"Values beyond the measured range are guesses: {', '.join(ends)} ({x})."
 
 
 def _errors(errors: Errors, metrics: Sequence[str]) -> str:

@@ -41,9 +41,9 @@ def fit(given: Namespace, reporter: Reporter) -> ExitCode:
 def _columns(given: Namespace) -> list[str]:
     columns = [name.strip() for name in given.x.split(",")]
     if "" in columns or len(set(columns)) < len(columns):
-        raise OptionError("--x", "names of columns, each once, with commas between them")
+        raise OptionError("--x", "needs different column names, separated by commas")
     if given.y in columns:
-        raise OptionError("--y", f"{given.y!r} is an x column already")
+        raise OptionError("--y", f"{given.y!r} is already an x column")
     return columns
 
 
@@ -99,7 +99,7 @@ def _watched(given: Namespace, points: "Points", options: "Options") -> FittedMo
     faster = "" if given.search == "extrema" else ", --search extrema is faster"
 
     def show(number: int, most: int) -> None:
-        state = f"model {number} of up to {most}, most of them to judge points left out"
+        state = f"model {number} of at most {most}, most of them for held-out points"
         progress.show(
             lambda elapsed: f"{state}, {elapsed:.1f} s",
             lambda elapsed: f"{elapsed:.0f} s so far, {state}; Ctrl-C stops it{faster}",
@@ -141,6 +141,6 @@ def _warnings(
     shown = "; ".join(", ".join(f"{value:g}" for value in row) for row in outside[:_SHOWN])
     more = "; ..." if len(outside) > _SHOWN else ""
     return [
-        f"{file}: {len(outside)} of {all_} lines are outside the measured range ({names}: "
-        f"{shown}{more}); their predictions are guesses, with intervals that are too narrow"
+        f"{file}: {len(outside)} of {all_} lines are beyond the measured range ({names}: "
+        f"{shown}{more}); predictions there are guesses, and their intervals are too narrow"
     ]

@@ -53,7 +53,7 @@ def read_calibration(file: str) -> Calibration:
     described = tomllib.loads(text)
     timing = described.get("timing")
     if timing is None:
-        raise InputError(file, "describes a target that estimates no times: it has no [timing]")
+        raise InputError(file, "describes a target without [timing], which does not estimate times")
     known: dict[str, Any] = timing.get("calibration", {})
     return {
         "file": file,
@@ -99,9 +99,9 @@ def lines(shown: Calibration) -> Iterator[Line | str]:
     if shown["default"]:
         yield labelled("default", "yes: estimates without --target use it on this machine")
     else:
-        yield labelled("default", one_line(f"no: estimates use it by --target {shown['file']}"))
+        yield labelled("default", one_line(f"no: estimates use it with --target {shown['file']}"))
     if shown["doubt"] is not None:
-        yield labelled("doubt", one_line(f"{shown['doubt']}; every estimate by it says so"))
+        yield labelled("doubt", one_line(f"{shown['doubt']}; every estimate with it has a note"))
 
 
 def _compiler(shown: Calibration) -> str:
@@ -111,7 +111,7 @@ def _compiler(shown: Calibration) -> str:
 def _precision(shown: Calibration) -> str:
     if shown["experiments"] is None:
         return "not recorded"
-    return f"{shown['precise']} of {shown['experiments']} experiments met the precision asked for"
+    return f"{shown['precise']} of {shown['experiments']} experiments met the requested precision"
 
 
 def _checks(shown: Calibration) -> str:
@@ -123,5 +123,5 @@ def _checks(shown: Calibration) -> str:
 def _intervals(shown: Calibration) -> str:
     low, high = USUAL_ENDS
     wide = shown["low"] < low or shown["high"] > high
-    usual = "wider than usual, by what check programs took" if wide else "the usual ones"
+    usual = "wider than usual, because of the check programs" if wide else "as usual"
     return f"{shown['low']:.2f} to {shown['high']:.2f} times the estimate: {usual}"

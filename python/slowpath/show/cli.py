@@ -29,7 +29,9 @@ def _show(args: Namespace) -> int:
         from slowpath.show.calibrations import show_calibrations
 
         if len(targets) < len(args.file):
-            raise OptionError("FILE", f"{targets[0]} is a target; name objects by themselves")
+            raise OptionError(
+                "FILE", f"{targets[0]} is a target; name targets and objects in separate calls"
+            )
         return show_calibrations(targets, _TARGET_FORMATS.reporter(args.format))
     from slowpath.bounds.options import memory_or_share
     from slowpath.show.run import ShowOptions, show_objects
@@ -43,10 +45,10 @@ def _show(args: Namespace) -> int:
 SHOW = Command(
     (
         "Show the content of objects, and the parts that are unsupported",
-        "Lists programs, maps, helpers and loops of objects. The last columns tell if slowpath "
-        "bound can analyse a program, and if the card agilio-cx-2x40 can run it.",
-        "The column for slowpath bound applies to --target ebpf; `--unroll` there means: only with "
-        "limits of its loops. Reasons are listed below.",
+        "Lists programs, maps, helpers and loops of objects. The last columns show whether "
+        "slowpath bound can analyse a program, and whether the card agilio-cx-2x40 can run it.",
+        "The column for slowpath bound is about --target ebpf. `--unroll` there means: only with "
+        "limits for loops. Reasons follow the table.",
         "For a target file of slowpath calibrate, show the machine, date and precision of the "
         "measurement, the error for check programs, and the intervals and defaults of estimates.",
         "Exit code 3 if a file cannot be read, or one of its programs cannot be linked; the others "

@@ -120,7 +120,7 @@ def _shown(choice: _Chosen, options: ShowOptions, btf: KernelBtf, stopping: Stop
     if found is None:
         return _failed(choice.file, choice.error or "cannot be read")
     if stopping.asked:
-        return _failed(choice.file, "interrupted before it was looked at")
+        return _failed(choice.file, "interrupted before it was analysed")
     needed = any(program.needs_kernel for program in choice.programs)
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
@@ -135,7 +135,7 @@ def _shown(choice: _Chosen, options: ShowOptions, btf: KernelBtf, stopping: Stop
             stopped = job.run(None, stopping, lambda message: shown.append(json.loads(message[1])))
     except InputError as problem:
         return _failed(choice.file, problem.reason)
-    return shown[0] if shown else _failed(choice.file, stopped or "nothing is known of it")
+    return shown[0] if shown else _failed(choice.file, stopped or "no result")
 
 
 def _failed(file: str, error: str) -> BpfObject:

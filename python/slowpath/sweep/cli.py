@@ -27,11 +27,12 @@ _REPLACED = {"--target": _TARGETS, "--metric": _METRIC}
 SWEEP = Command(
     (
         "Show how the cost of programs grows with a definition in a C source",
-        "The source is compiled and analysed for each value. Targets with rates show guaranteed "
-        "packets per second, those that count show counts.",
+        "The source is compiled and analysed for each value. The table has guaranteed packets per "
+        "second for targets with rates, and counts for others.",
         "If a value does not compile or its program cannot be analysed, its row has the reason and "
-        "the sweep continues. Ctrl-C ends the sweep and prints the values that are done.",
-        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, or a value cannot "
+        "the sweep continues. Ctrl-C ends the sweep and prints the finished values.",
+        "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read or written, or a value "
+        "cannot "
         "be compiled, analysed or measured, 4 stopped before all values were done.",
     ),
     (
@@ -39,7 +40,7 @@ SWEEP = Command(
         _SWEEP.option(
             "-D, --define NAME=VALUES",
             "Sweep a definition over values: 1..20, 1..20+2 or 1,2,4",
-            "1..20+2 is every second value, 1..1024*2 powers of two. VALUES can also be words "
+            "1..20+2 is every second value, 1..1024*2 are powers of two. VALUES can also be words "
             "separated by commas. With several definitions, all combinations are swept.",
             action="append",
             required=True,

@@ -109,7 +109,7 @@ def check_definitions(definitions: Sequence[Definition]) -> None:
         if names.count(name) > 1:
             raise ValueError(f"{name} is given twice; write all its values with commas")
     if (count := prod(len(one.values) for one in definitions)) > _MOST:
-        raise ValueError(f"these are {count:,} programs; at most {_MOST:,} are analysed")
+        raise ValueError(f"the definitions give {count:,} programs; the limit is {_MOST:,}")
 
 
 def points(definitions: Sequence[Definition]) -> Iterator[Point]:
@@ -153,7 +153,7 @@ def read_sweep_request(args: Namespace) -> SweepRequest:
     definitions = [read_option("-D", parse_definition, text) for text in args.define]
     read_option("-D", check_definitions, definitions)
     if not is_c(file):
-        raise OptionError("FILE", f"{file} is no C source (*.c); only these have definitions")
+        raise OptionError("FILE", f"{file} is not a C source (*.c)")
     names = named_targets(args.target or default_target([file]))
     targets = [read_option("--target", choose_target, name) for name in names]
     for target, name in zip(targets, names, strict=True):
@@ -198,10 +198,10 @@ def _check_metric(metric: str | None, targets: Sequence[Target]) -> None:
 def _check_entries(entries: int | None, targets: Sequence[Target]) -> None:
     if entries is not None and all(target.machine is None for target in targets):
         named = ", ".join(target.name for target in targets)
-        raise OptionError("--entries", f"no times are estimated on {named}; linux-xdp has them")
+        raise OptionError("--entries", f"{named} does not estimate times; use linux-xdp")
 
 
 def _check_cores(cores: int | None, targets: Sequence[Target]) -> None:
     if cores is not None and all(target.counters is not None for target in targets):
         named = ", ".join(target.name for target in targets)
-        raise OptionError("--cores", f"nothing is a throughput on {named}, there are no cores")
+        raise OptionError("--cores", f"{named} has no cores")

@@ -151,7 +151,10 @@ class _Run:
                 error(self._request.file, what)
         for name in _without_effect(self.document):
             if not re.search(rf"\b{name}\b".encode(), read_program(self._request.file)):
-                note(f"note: {name} changes nothing, and {self._request.file} has no such word")
+                note(
+                    f"note: {name} has no effect, and {self._request.file} does not contain this "
+                    "word"
+                )
         return worst(self._codes)
 
 
@@ -173,7 +176,7 @@ def _opened(args: Namespace, stopping: Stopping) -> Iterator[tuple[Measuring | N
     if not args.measure:
         for name, value in (("--cpu", args.cpu), ("--total-seconds", args.total_seconds)):
             if value is not None:
-                raise OptionError(name, "nothing is measured without --measure")
+                raise OptionError(name, "needs --measure")
         yield None, None
         return
     opened, unavailable = None, None

@@ -26,7 +26,7 @@ MODELS = Command(
         "List the cost models of a target's components",
         "Shows parameter, cost and error of each. The error is the mean symmetric relative error "
         "at points that were not part of the fit.",
-        "bound --entries N makes estimates grow with calls named in the last column.",
+        "Calls in the last column take longer with more map entries (bound --entries N).",
     ),
     (argument("NAME", "A built-in target, or a description (*.toml)"),),
     deferred(f"{_RUN}:list_models", "name"),

@@ -102,12 +102,12 @@ impl Lifter<'_> {
         self.ir.enter(self.frames.get(at.frame).depth);
         let program = self.code.program(self.unit(at));
         let Some(&insn) = program.insns.get(at.slot) else {
-            return Err(Cause::new("control runs over the end of the program", VERIFIER));
+            return Err(Cause::new("control flow runs past the end of the program", VERIFIER));
         };
         match (insn, at.phase) {
             (Insn::Call(Call::Helper(POISON)), _) => {
-                let text = program.unresolved(at.slot).unwrap_or("it is not resolved");
-                let hint = "give the types of the kernel it is for with --btf";
+                let text = program.unresolved(at.slot).unwrap_or("not resolved");
+                let hint = "pass the types of its kernel with --btf";
                 Err(Cause::new(text, hint))
             }
             (Insn::Call(Call::Helper(number)), Phase::Start) => self.helper(at, number),

@@ -258,7 +258,10 @@ impl<'a> Lifter<'a> {
         let unit = self.unit(at);
         if self.options.receive.fragments && self.code.program(unit).accepts_fragments() {
             let name = self.code.called(unit, at.slot);
-            let sentence = format!("packets are in one piece: {name} is not known of others");
+            let sentence = format!(
+                "packets are in one piece; the result of {name} for others is \
+                unknown"
+            );
             self.missing_runs.fragments.insert(sentence.clone());
             self.assume(sentence);
         }

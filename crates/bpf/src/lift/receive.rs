@@ -306,7 +306,7 @@ impl Receive {
         match named.filter(|known| known.receive == *self) {
             _ if parts.is_empty() => None,
             Some(known) => Some(format!("packets arrive as {} delivers them: {list}", known.name)),
-            None => Some(format!("packets arrive so: {list}")),
+            None => Some(format!("packets arrive with: {list}")),
         }
     }
 }

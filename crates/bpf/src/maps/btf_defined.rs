@@ -36,11 +36,15 @@ pub(super) fn read(
     for var in vars {
         let name = btf.type_name(var.ty);
         let Kind::Var { ty, .. } = *btf.kind(var.ty) else {
-            return Err(ObjectError::section(".maps", "BTF lists what is no variable", HINT));
+            return Err(ObjectError::section(
+                ".maps",
+                "BTF lists something other than a variable",
+                HINT,
+            ));
         };
         let symbol =
             elf.symbols.iter().find(|s| s.section() == Some(index) && s.name == name).ok_or_else(
-                || ObjectError::map(name, "BTF knows it, the symbol table does not", HINT),
+                || ObjectError::map(name, "BTF lists it, but the symbol table does not", HINT),
             )?;
         let def = definition(btf, name, ty)?;
         let values = def.1.and_then(|at| {
@@ -79,7 +83,7 @@ impl Reader<'_> {
         let btf = self.btf;
         let ty = btf.resolve(ty);
         let Kind::Struct { members, .. } = btf.kind(ty) else {
-            return Err(self.fault("its type is no structure"));
+            return Err(self.fault("its type is not a structure"));
         };
         let mut def = MapDef::new(self.name);
         let mut values = None;
@@ -137,7 +141,7 @@ impl Reader<'_> {
         match pointee(member.ty) {
             Kind::Array { len, .. } => Ok((*len).into()),
             Kind::Enum(e) if e.variants.len() == 1 => Ok(e.variants[0].value),
-            _ => Err(self.fault(format!("`{}` is no number", btf.string(member.name)))),
+            _ => Err(self.fault(format!("`{}` is not a number", btf.string(member.name)))),
         }
     }
 
@@ -146,7 +150,7 @@ impl Reader<'_> {
     fn pointee(&self, member: &RawMember) -> Result<(Option<TypeId>, u32), ObjectError> {
         let field = self.btf.string(member.name);
         let Kind::Ptr(to) = *self.btf.kind(self.btf.resolve(member.ty)) else {
-            return Err(self.fault(format!("`{field}` is no pointer to a type")));
+            return Err(self.fault(format!("`{field}` is not a pointer to a type")));
         };
         let size = self.btf.size(to);
         let size = size.ok_or_else(|| self.fault(format!("the type of `{field}` has no size")))?;
@@ -162,7 +166,7 @@ impl Reader<'_> {
     ) -> Result<Option<Box<MapDef>>, ObjectError> {
         let btf = self.btf;
         let Kind::Array { element, .. } = *btf.kind(btf.resolve(member.ty)) else {
-            return Err(self.fault("`values` is no array"));
+            return Err(self.fault("`values` is not an array"));
         };
         let Kind::Ptr(to) = *btf.kind(btf.resolve(element)) else {
             return Err(self.fault("`values` does not hold pointers"));

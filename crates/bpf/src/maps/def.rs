@@ -128,7 +128,7 @@ impl MapDef {
                     bytes.zip(value.to_le_bytes()).for_each(|(to, from)| *to = from);
                 }
             }
-            stated.value = Some("as the witness has it".to_owned());
+            stated.value = Some("the value from the witness".to_owned());
         }
     }
 

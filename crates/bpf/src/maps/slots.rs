@@ -25,7 +25,8 @@ pub(super) fn from_relocations(
                     && map.values.is_some_and(|(a, b)| (a..b).contains(&relocation.offset))
             });
             let Some(holder) = holder else {
-                let text = format!("a relocation at {} is in no map's values", relocation.offset);
+                let text =
+                    format!("a relocation at {} is outside the values of maps", relocation.offset);
                 return Err(ObjectError::section(".maps", text, crate::error::DAMAGED));
             };
             let map = &table.maps[holder];

@@ -56,7 +56,7 @@ pub(super) fn find(elf: &Elf) -> Result<Vec<Function>, ObjectError> {
             return damaged(format!("more than {LIMIT} instructions"));
         }
         if !bytes.is_multiple_of(8) {
-            return damaged(format!("{bytes} bytes of code are no multiple of 8"));
+            return damaged(format!("{bytes} bytes of code are not a multiple of 8"));
         }
         let symbols = symbols(elf, index);
         if symbols.is_empty() {

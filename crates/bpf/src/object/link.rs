@@ -24,7 +24,7 @@ const LIMIT: usize = 1 << 20;
 /// Error text and hint for instructions that contain numbers of a running kernel, such as file
 /// descriptors of maps. Such numbers are in code from a kernel, but not in a compiler's output.
 const RUNNING: (&str, &str) = (
-    "a number that only a running kernel understands",
+    "a number that is valid only in a running kernel",
     "pass the compiler's output, not code taken from a kernel",
 );
 
@@ -193,7 +193,7 @@ impl<'a> Linker<'a> {
                         return Ok(None);
                     }
                     Some(Reference::Map(_) | Reference::Data { .. }) => {
-                        return Err(fault("a call of what is no function", DAMAGED));
+                        return Err(fault("a call of something other than a function", DAMAGED));
                     }
                 };
                 let callee = self.object.function_at(target.0, target.1).ok_or_else(|| {
@@ -208,7 +208,7 @@ impl<'a> Linker<'a> {
                 return Err(fault(RUNNING.0, RUNNING.1));
             }
             (_, Some(_)) => {
-                return Err(fault("a relocation of an instruction that takes none", DAMAGED));
+                return Err(fault("a relocation of an instruction that cannot have one", DAMAGED));
             }
             (_, None) => return Ok(None),
         };
@@ -231,8 +231,9 @@ impl<'a> Linker<'a> {
                 let place = i64::try_from(*offset).ok().and_then(|o| o.checked_add(added));
                 let place = place.filter(|place| place % 8 == 0);
                 let callee = place.and_then(|place| self.object.function_at(*section, place / 8));
-                let callee =
-                    callee.ok_or_else(|| fault("the address of what is no function", DAMAGED))?;
+                let callee = callee.ok_or_else(|| {
+                    fault("the address of something other than a function", DAMAGED)
+                })?;
                 self.insns[at] = Insn::LoadImm64 { dst, value: Imm64::Function { offset: 0 } };
                 self.calls.push((at, callee));
                 return Ok(Some(callee));

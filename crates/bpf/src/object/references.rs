@@ -67,7 +67,7 @@ fn refer(elf: &Elf, btf: Option<&Btf>, maps: &MapTable, symbol: &Symbol, addend:
             return Reference::Unknown(text);
         }
         SymbolPlace::Other => {
-            return Reference::Unknown(format!("symbol `{}` has no place", symbol.name));
+            return Reference::Unknown(format!("symbol `{}` has no location", symbol.name));
         }
     };
     let Some(section) = elf.sections.get(index) else {
@@ -79,7 +79,7 @@ fn refer(elf: &Elf, btf: Option<&Btf>, maps: &MapTable, symbol: &Symbol, addend:
     if maps.defines_maps(index) {
         return match maps.defined_at(index, offset) {
             Some(map) => Reference::Map(map as u32),
-            None => Reference::Unknown(format!("`{}` is the start of no map", symbol.name)),
+            None => Reference::Unknown(format!("`{}` is not the start of a map", symbol.name)),
         };
     }
     if is_data_section(&section.name)
@@ -91,7 +91,7 @@ fn refer(elf: &Elf, btf: Option<&Btf>, maps: &MapTable, symbol: &Symbol, addend:
         SymbolKind::Section => "the start",
         _ => symbol.name.as_str(),
     };
-    Reference::Unknown(format!("{name} of section {} is no map and no data", section.name))
+    Reference::Unknown(format!("{name} of section {} is neither a map nor data", section.name))
 }
 
 fn undefined(btf: Option<&Btf>, symbol: &Symbol) -> Reference {

@@ -47,7 +47,7 @@ impl Object {
             let field = btf.string(member.name);
             let fault = |what: String| ObjectError::section(SECTION, what, HINT);
             let value = number(btf, member)
-                .ok_or_else(|| fault(format!("`{field}` of program {name} is no number")))?;
+                .ok_or_else(|| fault(format!("`{field}` of program {name} is not a number")))?;
             if field == "priority" {
                 config.priority = value;
             } else if let Some(action) = XDP_ACTIONS.iter().position(|action| *action == field) {

@@ -84,7 +84,7 @@ impl Object {
             let otherwise = if covered > 0 { "otherwise " } else { "" };
             let object = if program.is_some() { "its object" } else { "the object" };
             let name = &variable.name;
-            sentences.push(format!("{name} {place} is {otherwise}as {object} has it"));
+            sentences.push(format!("{name} {place} {otherwise}has the value from {object}"));
         }
         sentences
     }
@@ -192,14 +192,14 @@ impl Object {
     fn part(&self, whole: VariablePart, part: &str) -> Result<VariablePart, String> {
         let (Some(btf), Some(ty)) = (&self.btf, whole.ty) else {
             return Err(
-                "the object has no types, that would tell its parts; compile it with -g".into()
+                "the object has no types, so its members are unknown; compile it with -g".into()
             );
         };
         let (offset, ty) = if let Some(member) = part.strip_prefix('.') {
             let found = btf.member(ty, member);
             let found = found.ok_or_else(|| format!("there is no member {member}"))?;
             if found.bitfield != 0 || !found.bit_offset.is_multiple_of(8) {
-                return Err(format!("{member} is a bit field; state all of its structure"));
+                return Err(format!("{member} is a bit field; set its whole structure"));
             }
             (u64::from(found.bit_offset) / 8, found.ty)
         } else {
@@ -207,7 +207,7 @@ impl Object {
             let index: Option<u64> = index.and_then(|index| index.trim().parse().ok());
             let index = index.ok_or_else(|| format!("{part:?} is not an index"))?;
             let Kind::Array { element, len, .. } = *btf.kind(btf.resolve(ty)) else {
-                return Err(format!("{part} is of something that is not an array"));
+                return Err(format!("{part} indexes something other than an array"));
             };
             if index >= u64::from(len) {
                 return Err(format!("{part} is not below {len}, the number of elements"));
@@ -233,10 +233,10 @@ impl Object {
             more => format!(" and {more} more"),
         };
         match names.is_empty() {
-            true => "there is no such variable; the object has none that loaders set".to_owned(),
+            true => "unknown variable; the object has none that loaders set".to_owned(),
             false => {
                 let names = names[..names.len().min(LISTED)].join(", ");
-                format!("there is no such variable; the object has {names}{more}")
+                format!("unknown variable; the object has {names}{more}")
             }
         }
     }
@@ -289,7 +289,7 @@ impl Object {
                 if let Some(quoted) = quoted.filter(|_| characters) {
                     let mut bytes = quoted.as_bytes().to_vec();
                     if bytes.len() as u64 > size {
-                        return Err(format!("{} bytes are more than its {size}", bytes.len()));
+                        return Err(format!("{} bytes exceed its size of {size}", bytes.len()));
                     }
                     bytes.resize(size as usize, 0);
                     return Ok((bytes, text.to_owned()));
@@ -362,7 +362,7 @@ impl Object {
                 Some(shown)
             }
             None if size > MOST_ANY => {
-                return Err(format!("{size} bytes are more than the {MOST_ANY} that can be any"));
+                return Err(format!("{size} bytes exceed the {MOST_ANY} that can be `any`"));
             }
             None => None,
         };

@@ -64,7 +64,7 @@ impl BpfProgram {
         if self.insns.len() > INSTRUCTIONS {
             let number = self.insns.len();
             let sentence =
-                format!("{number} instructions are more than the {INSTRUCTIONS} of a program");
+                format!("{number} instructions exceed the {INSTRUCTIONS} that a program may have");
             found.refused.push(sentence);
         }
         let mut paths = Paths::new(&functions);
@@ -96,8 +96,8 @@ impl BpfProgram {
             };
             let sentence = |bytes: u32| {
                 format!(
-                    "{} makes tail calls behind {bytes} bytes of stack of its callers, which have to \
-                     be below {BEFORE_TAIL_CALL}",
+                    "{} makes tail calls, but its callers use {bytes} bytes of stack; the limit is \
+                     below {BEFORE_TAIL_CALL}",
                     name(&number)
                 )
             };

@@ -212,7 +212,7 @@ fn faults_of_programs_name_section_and_instruction() {
         ([0x05, 0, 0xff, 0x7f, 0, 0, 0, 0], "a jump out of its function"),
         ([0x05, 0, 0xf0, 0xff, 0, 0, 0, 0], "a jump out of its function"),
         ([0x85, 0x10, 0, 0, 0, 0, 0, 0], "a call into the middle of a function"),
-        ([0x85, 0x20, 0, 0, 7, 0, 0, 0], "a number that only a running kernel understands"),
+        ([0x85, 0x20, 0, 0, 7, 0, 0, 0], "a number that is valid only in a running kernel"),
     ] {
         let message = with_insn(3, bytes);
         assert!(message.starts_with(prefix) && message.contains(what), "{message}");

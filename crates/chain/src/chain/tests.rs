@@ -71,37 +71,37 @@ fn what_is_no_chain_is_refused_at_its_line() {
     for (text, message) in [
         ("schema: 2\nprograms: []\n".to_owned(), "line 1: schema 2: known is 1"),
         (programs(&[]).replace("programs:\n", "programs: []\n"), "there are no programs"),
-        (programs(&["a", "a"]), "line 4: program a is there twice, also in line 3"),
+        (programs(&["a", "a"]), "line 4: program a is defined twice, also in line 3"),
         (
             programs(&["a/b"]),
-            "line 3: \"a/b\" is no name: letters, digits, `_`, `-` and `.`, 100 at most",
+            "line 3: \"a/b\" is not a name: letters, digits, `_`, `-` and `.`, 100 at most",
         ),
         (
             two.clone() + &edges(&[("a", "XDP_PASS", "c")]),
-            "line 6: there is no program \"c\"; there are a, b",
+            "line 6: unknown program \"c\"; known are a, b",
         ),
         (
             two.clone() + &edges(&[("a", "PASS", "b")]),
-            "line 6: \"PASS\" is no action: XDP_ABORTED, XDP_DROP, XDP_PASS, XDP_TX, XDP_REDIRECT",
+            "line 6: \"PASS\" is not an action: XDP_ABORTED, XDP_DROP, XDP_PASS, XDP_TX, XDP_REDIRECT",
         ),
         (
             two.clone() + &edges(&[("a", "", "b")]),
-            "line 6: `on` is empty: an edge is taken on some of XDP_ABORTED, XDP_DROP, XDP_PASS, \
-             XDP_TX, XDP_REDIRECT",
+            "line 6: `on` is empty; write some of XDP_ABORTED, XDP_DROP, XDP_PASS, XDP_TX, \
+             XDP_REDIRECT",
         ),
         (
             two.clone(),
-            "line 4: no edge leads to b, nor to a: packets arrive at one program of a chain",
+            "line 4: no edge leads to b or to a, but packets must arrive at a single program of a chain",
         ),
         (
             two.clone() + &edges(&[("a", "XDP_PASS", "b"), ("b", "XDP_PASS", "a")]),
-            "line 3: an edge leads to a, and to each other program, so that packets arrive at none: \
-             the chain is a circle",
+            "line 3: edges lead to a and to every other program, so the chain is a circle without a \
+             start",
         ),
         (
             three.clone()
                 + &edges(&[("a", "XDP_PASS", "b"), ("b", "XDP_PASS", "c"), ("c", "XDP_TX", "b")]),
-            "line 4: b runs behind itself, or behind programs that do; a chain ends",
+            "line 4: b runs after itself, or after programs that do; a chain must end",
         ),
         (
             three + &edges(&[("a", "XDP_PASS", "b"), ("a", "'XDP_PASS'", "c")]),
@@ -109,7 +109,7 @@ fn what_is_no_chain_is_refused_at_its_line() {
         ),
         (
             two + &edges(&[("a", "XDP_TX", "b")]) + "shared_maps:\n  - [flows, 'b:flows']\n",
-            "line 8: \"flows\" is no map of a program: write PROGRAM:MAP",
+            "line 8: \"flows\" is not a map of a program: write PROGRAM:MAP",
         ),
     ] {
         let error = Chain::parse(&text).expect_err(&text);
@@ -173,16 +173,16 @@ fn networks_are_what_they_can_be() {
         (
             "ttl",
             "dscp",
-            "line 10: \"dscp\" is no field: ethernet_addresses, ttl; `bytes` names others",
+            "line 10: \"dscp\" is not a field: ethernet_addresses, ttl; use `bytes` for others",
         ),
-        ("[14, 16]", "[16, 16]", "line 10: [16, 16] are no bytes"),
-        ("[14, 16]", "[0, 16384]", "line 10: [0, 16384] are no bytes"),
+        ("[14, 16]", "[16, 16]", "line 10: [16, 16] is not a range of bytes"),
+        ("[14, 16]", "[0, 16384]", "line 10: [0, 16384] is not a range of bytes"),
         (
             "XDP_TX",
             "XDP_DROP",
-            "line 7: XDP_DROP sends nothing: no edge on it leads to a device of b",
+            "line 7: XDP_DROP does not send packets, so its edge cannot lead to a device of b",
         ),
-        ("device: edge", "device: the edge", "line 3: \"the edge\" is no name of a device"),
+        ("device: edge", "device: the edge", "line 3: \"the edge\" is not a name of a device"),
         ("bytes", "byte", "line 10: "),
     ] {
         let error = Chain::parse(&DEVICES.replace(old, new)).expect_err(new);

@@ -89,7 +89,7 @@ fn pins_that_are_not_alike_are_refused_by_both_names() {
     let two = chain(&["", ""], "");
     let map = loaded(&[plain])[0].object.maps[0].name.clone();
     let error = two.groups(&loaded(&[pinned, larger])).expect_err("not alike").to_string();
-    let begin = format!("line 4: b:{map} and a:{map} are not alike: both objects pin them");
+    let begin = format!("line 4: b:{map} and a:{map} differ: both objects pin them");
     assert!(error.starts_with(&begin), "{error}");
 }
 

@@ -68,13 +68,12 @@ fn what_no_dispatcher_does_is_refused() {
         (
             &["silent", "early"],
             "edges: [{from: early, on: [XDP_TX], to: silent}]\ndispatcher: [silent]\n",
-            "line 6: silent is in the dispatcher, which packets arrive at: no edge leads there",
+            "line 6: silent is in the dispatcher, where packets arrive, so no edge may lead to it",
         ),
         (
             &["silent", "early", "never"],
             "edges: [{from: early, on: [XDP_TX], to: never}]\ndispatcher: [silent, early]\n",
-            "line 7: the dispatcher runs silent behind early, on actions on which an edge leads to \
-             never",
+            "line 7: the dispatcher runs silent after early, on actions with an edge to never",
         ),
         (
             &["silent", "early"],

@@ -94,9 +94,9 @@ fn differences_at(
     }
     let mut differences = vec![scalar(pair, (path, other), "result", 0, "the result")?];
     for (what, field) in [
-        ("where the packet starts", DATA),
-        ("where the packet ends", DATA_END),
-        ("where the metadata starts", DATA_META),
+        ("the start of the packet", DATA),
+        ("the end of the packet", DATA_END),
+        ("the start of the metadata", DATA_META),
     ] {
         differences.push(scalar(pair, (path, other), "context", field, what)?);
     }
@@ -271,7 +271,7 @@ fn memory(
     let packet = *key == (false, "packet".to_owned());
     let pool = pair.pool();
     let name = match (&key.1[..], key.0) {
-        ("calls", false) => "what helpers are called with".to_owned(),
+        ("calls", false) => "the arguments of helper calls".to_owned(),
         (name, true) => format!("map {name}"),
         (name, false) => format!("the {name}"),
     };

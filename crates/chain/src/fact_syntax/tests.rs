@@ -60,8 +60,8 @@ fn what_is_no_fact_is_refused_and_the_forms_are_named() {
 
 #[test]
 fn facts_that_contradict_each_other_are_refused() {
-    let why = read(&["byte 12 = 08", "byte 12 = 86"]).expect_err("no packet is like that");
-    assert!(why.contains("no packet is like that"), "{why}");
+    let why = read(&["byte 12 = 08", "byte 12 = 86"]).expect_err("the facts contradict each other");
+    assert!(why.contains("contradicts the facts"), "{why}");
     assert!(read(&["length >= 100", "length <= 99"]).is_err());
 }
 
@@ -75,8 +75,8 @@ fn facts_of_different_kinds_that_contradict_each_other_are_refused() {
         &["byte 12 = byte 13", "byte 13 = byte 14", "byte 12 & f0 = 40", "byte 14 & 40 = 00"],
         &["bytes 12-13 = bytes 20-21", "byte 13 = 01", "bytes 20-21 in {0102, 0203}"],
     ] {
-        let why = read(texts).expect_err("no packet is like that");
-        let last = format!("{:?}: no packet is like that", texts[texts.len() - 1]);
+        let why = read(texts).expect_err("the facts contradict each other");
+        let last = format!("{:?} contradicts the facts before it", texts[texts.len() - 1]);
         assert!(why.starts_with(&last), "{why}");
     }
     for texts in [
@@ -91,10 +91,10 @@ fn facts_of_different_kinds_that_contradict_each_other_are_refused() {
 #[test]
 fn facts_beyond_the_end_of_all_packets_are_refused() {
     let why = read(&["byte 60 = 01", "length <= 60"]).expect_err("there is no such byte");
-    assert_eq!(why, "\"byte 60 = 01\": packets have at most 60 bytes, so that none has a byte 60");
+    assert_eq!(why, "\"byte 60 = 01\": packets have at most 60 bytes, so byte 60 does not exist");
     assert!(read(&["length <= 60", "byte 59 = 01"]).is_ok());
     for text in ["byte 5000 = 01", "bytes 5000-5001 in {0102}", "byte 12 = byte 5000"] {
         let texts = [text, "length <= 4000"];
-        assert!(read(&texts).expect_err("there is no such byte").contains("none has a byte 500"));
+        assert!(read(&texts).expect_err("the byte does not exist").contains("so byte 500"));
     }
 }

@@ -67,7 +67,7 @@ pub fn facts_along(
                 options.lift.receive = options.lift.receive.with_packet_environment(environment);
             }
             stop.about(&chain.members[member].name);
-            stop.enter("finding out what it lets through");
+            stop.enter("finding facts about packets that it passes on");
             let left = facts_leaving(object, program, &facts, &results, &options, stop);
             let Some(to) = reached.get_mut(edge.to) else { continue };
             let (arriving, environment) = match left {

@@ -147,7 +147,7 @@ impl Proof {
                     let refutes = packets.iter().any(|packet| candidates.clone().refute(packet));
                     seen.extend(packets);
                     if !refutes {
-                        let why = "a packet that refutes facts refutes none".to_owned();
+                        let why = "the solver's packet contradicts none of the facts".to_owned();
                         return Ok((Candidates::default(), Some(why)));
                     }
                 }

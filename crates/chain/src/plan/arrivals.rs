@@ -185,7 +185,10 @@ impl Arrivals {
             arriving.facts = match packets {
                 OutgoingPackets::Facts(facts) => {
                     let may = |why: &String| {
-                        format!("there may be more facts about what {name} lets through: {why}")
+                        format!(
+                            "there may be more facts about packets that {name} passes on: \
+                            {why}"
+                        )
                     };
                     arriving.unknown.extend(early.iter().map(may));
                     Some(PacketFacts::from(facts))
@@ -195,7 +198,7 @@ impl Arrivals {
                     None
                 }
                 OutgoingPackets::Unknown(why) => {
-                    let what = format!("nothing is known of what {name} lets through: {why}");
+                    let what = format!("no facts about packets that {name} passes on: {why}");
                     arriving.unknown.push(what);
                     Some(any_packet())
                 }

@@ -134,14 +134,14 @@ impl Cache {
             Ok(data) => data,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => {
-                let what = format!("{} cannot be read ({error}): computed anew", file.display());
+                let what = format!("{} cannot be read ({error}); recomputed", file.display());
                 self.note(what);
                 return None;
             }
         };
         let found = decode(&data);
         if found.is_none() {
-            self.note(format!("{} is damaged: computed anew", file.display()));
+            self.note(format!("{} is damaged; recomputed", file.display()));
         }
         found
     }

@@ -70,7 +70,7 @@ pub(super) fn node(
         let mut remarks = made.remarks.clone();
         let failed = costs.iter().flat_map(|(before, after)| [before, after]);
         let failed = failed.filter_map(|cost| cost.as_ref().err());
-        remarks.extend(failed.map(|why| format!("how much it executes is not known: {why}")));
+        remarks.extend(failed.map(|why| format!("its executed instructions are unknown: {why}")));
         remarks.extend(told(&arrivals.points, &points, |point| &point.arriving.unknown));
         remarks.sort();
         remarks.dedup();
@@ -140,7 +140,7 @@ fn never(topology: &Topology, path: &str, arrivals: &Arrivals, point: usize) -> 
     let on: Vec<&str> = on.iter().map(|action| action.name()).collect();
     let ends = if ends.is_empty() { String::new() } else { format!(": {}", ends.join(", ")) };
     Some(format!(
-        "{} is never reached on path {path}: {} returns {} for no packet{ends}",
+        "{} is never reached on path {path}: {} never returns {}{ends}",
         named(*node),
         named(arrivals.points[*before].node),
         on.join(", ")

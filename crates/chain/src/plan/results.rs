@@ -215,7 +215,7 @@ impl<'a> Results<'a> {
             if let Some(bytes) = bytes {
                 match linked.rewritten(&bytes, self.options.lift.kernel_types.as_deref()) {
                     Some(rewritten) => made.object = Some((Arc::new(bytes), Arc::new(rewritten))),
-                    None => made.remarks.push("what was written cannot be read again".to_owned()),
+                    None => made.remarks.push("the written object cannot be read again".to_owned()),
                 }
             }
             if made.object.is_none() {

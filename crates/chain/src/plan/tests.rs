@@ -192,7 +192,7 @@ fn where_packets_end_instead_is_said_once_and_with_what() {
     let text = THREE_WAYS.replace("{node: edge, on: [XDP_PASS]}", "{node: edge, on: [XDP_TX]}");
     let planned = planned(&text, &PlanOptions::default());
     let never = planned.report.paths[0].never.as_ref().expect("the firewall sends nothing back");
-    let (_, ends) = never.split_once("returns XDP_TX for no packet: ").expect("it says so");
+    let (_, ends) = never.split_once("never returns XDP_TX: ").expect("the note names places");
     let ends: Vec<&str> = ends.split(", ").collect();
     let different: BTreeSet<&str> = ends.iter().copied().collect();
     assert_eq!(different.len(), ends.len(), "{never}");

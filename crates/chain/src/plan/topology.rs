@@ -114,7 +114,7 @@ impl Topology {
         for node in &description.nodes {
             places.add(&node.name)?;
             if node.name.value == OUTSIDE {
-                let what = format!("{OUTSIDE} is where packets come from, and no node's name");
+                let what = format!("{OUTSIDE} is the origin of packets, and cannot name a node");
                 return Err(ChainError::at(line(&node.name), what));
             }
             let program = node.program.as_ref().map(|program| names.find(program)).transpose()?;
@@ -154,7 +154,7 @@ impl Topology {
         let name =
             name.as_ref().map_or_else(|| (number + 1).to_string(), |name| name.value.clone());
         if written.is_empty() {
-            let what = format!("path {name} has no hops: packets pass at least one node");
+            let what = format!("path {name} has no hops; it needs at least one node");
             return Err(ChainError::at(line(path), what));
         }
         let mut hops = Vec::<Hop>::new();
@@ -163,7 +163,7 @@ impl Topology {
             let at = line(&hop.node);
             if hops.iter().any(|other| other.node == node) {
                 let what = format!(
-                    "path {name} passes {} twice; paths without circles can be planned",
+                    "path {name} passes {} twice; paths must not have circles",
                     hop.node.value
                 );
                 return Err(ChainError::at(at, what));
@@ -171,7 +171,7 @@ impl Topology {
             let last = place + 1 == written.len();
             let on = self.actions(hop, node, last)?;
             if let (true, Some(at)) = (last, changing(hop)) {
-                let what = "the last node of a path has no way to a next one that changes packets";
+                let what = "the last node of a path cannot have changes on the way to a next node";
                 return Err(ChainError::at(at, what));
             }
             let before = hops.last().map_or(OUTSIDE, |hop| self.nodes[hop.node].name.as_str());
@@ -201,7 +201,7 @@ impl Topology {
                 "say `on`: with which of {} of its program packets go on from {name}",
                 Action::names()
             ),
-            (Some(_), false, _) => format!("{name} runs no program that returns anything: no `on`"),
+            (Some(_), false, _) => format!("{name} does not run a program, so it cannot have `on`"),
             (Some(_), true, true) => {
                 format!("{name} is the last node of the path: packets do not go on from there")
             }
@@ -227,7 +227,7 @@ fn share(path: &Spanned<PathDescription>) -> Result<f64, ChainError> {
     if share > 0.0 && share.is_finite() {
         return Ok(share);
     }
-    let what = format!("share {share}: a path has a part of the traffic, more than 0");
+    let what = format!("share {share}: must be a finite number above 0");
     Err(ChainError::at(written.map_or_else(|| line(path), line), what))
 }
 
@@ -235,9 +235,9 @@ fn share(path: &Spanned<PathDescription>) -> Result<f64, ChainError> {
 /// packet are errors.
 fn action(name: &Spanned<String>) -> Result<Action, ChainError> {
     let what = match Action::named(&name.value) {
-        None => format!("{:?} is no action: {}", name.value, Action::names()),
+        None => format!("{:?} is not an action: {}", name.value, Action::names()),
         Some(action @ (Action::Aborted | Action::Drop)) => {
-            format!("{} sends nothing: no packet goes on with it", action.name())
+            format!("{} does not send packets, so none go on with it", action.name())
         }
         Some(action) => return Ok(action),
     };
@@ -257,7 +257,7 @@ fn ingress(name: &Spanned<String>) -> Result<String, ChainError> {
     if is_name(&name.value) {
         return Ok(name.value.clone());
     }
-    let what = format!("{:?} is no name of an ingress: {NAME}", name.value);
+    let what = format!("{:?} is not the name of an ingress: {NAME}", name.value);
     Err(ChainError::at(line(name), what))
 }
 
@@ -275,10 +275,10 @@ impl Names {
     fn add(&mut self, name: &Spanned<String>) -> Result<(), ChainError> {
         let (value, at) = (&name.value, line(name));
         if !is_name(value) {
-            return Err(ChainError::at(at, format!("{value:?} is no name: {NAME}")));
+            return Err(ChainError::at(at, format!("{value:?} is not a name: {NAME}")));
         }
         if let Some((_, other)) = self.known.iter().find(|(known, _)| known == value) {
-            let what = format!("{} {value} is there twice, also in line {other}", self.kind);
+            let what = format!("{} {value} is defined twice, also in line {other}", self.kind);
             return Err(ChainError::at(at, what));
         }
         self.known.push((value.clone(), at));
@@ -297,7 +297,7 @@ impl Names {
                 _ => {}
             }
             let (kind, value, listed) = (self.kind, &name.value, listed.join(", "));
-            ChainError::at(line(name), format!("there is no {kind} {value:?}; there are {listed}"))
+            ChainError::at(line(name), format!("unknown {kind} {value:?}; known are {listed}"))
         })
     }
 }

@@ -82,7 +82,7 @@ pub(super) fn variants(
             }
             why
         } else {
-            vec!["nothing is known of what arrives".to_owned()]
+            vec!["no facts about arriving packets".to_owned()]
         };
         plan.as_is.push((class, why));
     }

@@ -50,7 +50,10 @@ impl ProgramReport {
                     report.assumptions.extend(found.assumptions.iter().cloned());
                     let early = found.stopped.iter();
                     report.remarks.extend(early.map(|why| {
-                        format!("there may be more facts about what {} lets through: {why}", from.0)
+                        format!(
+                            "there may be more facts about packets that {} passes on: {why}",
+                            from.0
+                        )
                     }));
                     if let (true, Some(facts)) = (explain, &reached.facts) {
                         explain_all(found, facts, &from, stop, &mut established);
@@ -64,7 +67,7 @@ impl ProgramReport {
         }
         for (edge, why) in &reached.unknown {
             let from = name(chain.edges[*edge].from);
-            report.remarks.push(format!("nothing is known of what {from} lets through: {why}"));
+            report.remarks.push(format!("no facts about packets that {from} passes on: {why}"));
         }
         if reached.facts.is_some() {
             report.never.clear();

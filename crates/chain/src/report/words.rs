@@ -132,7 +132,7 @@ pub(super) fn why_never(
 ) -> String {
     let ends = ends(program, never);
     let ends = if ends.is_empty() { String::new() } else { format!(": {}", ends.join(", ")) };
-    format!("{name} is never reached: {from} returns {on} for no packet{ends}")
+    format!("{name} is never reached: {from} never returns {on}{ends}")
 }
 
 /// Describes the branches after which packets do not continue to the next program. Each text names

@@ -25,14 +25,14 @@ fn explain(facts: &Facts, attempt: Attempt, errno: i32) -> String {
 fn assert_says(facts: Facts, errno: i32, expected: &str) {
     let said = explain(&facts, Attempt::Load, errno);
     assert!(said.contains(expected), "{said}");
-    assert!(said.starts_with("the kernel runs no BPF programs for us: "), "{said}");
+    assert!(said.starts_with("the kernel does not run BPF programs for us: "), "{said}");
     assert!(!said.contains('\n'), "{said}");
 }
 
 #[test]
 fn other_systems_are_named() {
     let facts = Facts { system: "macos", ..Facts::default() };
-    assert_says(facts, libc::ENOSYS, "this is macos, and only Linux 5.18 or later runs them");
+    assert_says(facts, libc::ENOSYS, "this is macos; only Linux 5.18 or later runs them");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn containers_are_started_with_more() {
     assert_says(facts, libc::EPERM, "; run as root, or with CAP_BPF and CAP_NET_ADMIN");
     let facts = || Facts { is_container: true, is_filtered: true, ..root() };
     assert_says(facts(), libc::EPERM, "start the container with --security-opt seccomp=unconfined");
-    assert_says(facts(), libc::ENOSYS, "a seccomp filter keeps this process from it");
+    assert_says(facts(), libc::ENOSYS, "a seccomp filter prevents it");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn filters_outside_of_containers_are_named() {
 #[test]
 fn roots_of_user_namespaces_are_recognised() {
     let facts = Facts { in_user_namespace: true, is_filtered: true, ..root() };
-    assert_says(facts, libc::EPERM, "those of a user namespace");
+    assert_says(facts, libc::EPERM, "valid only in its user namespace");
 }
 
 #[test]
@@ -123,14 +123,14 @@ fn missing_calls_differ_from_unexpected_errors() {
 #[test]
 fn a_missing_sysfs_is_named() {
     let said = explain(&root(), Attempt::Cpus, libc::ENOENT);
-    assert!(said.contains("how many CPUs it has (") && said.ends_with("mount /sys"), "{said}");
+    assert!(said.contains("report the number of CPUs (") && said.ends_with("mount /sys"), "{said}");
 }
 
 #[test]
 fn namespaces_need_other_capabilities_than_loading() {
     let facts = Facts { capabilities: Some(1 << 39 | 1 << 12), ..root() };
     let said = explain(&facts, Attempt::Namespace, libc::EPERM);
-    assert!(said.starts_with("the kernel makes no network namespace for us: "), "{said}");
+    assert!(said.starts_with("the kernel does not create a network namespace for us: "), "{said}");
     assert!(
         said.contains("has no CAP_SYS_ADMIN; run as root, or with CAP_SYS_ADMIN and"),
         "{said}"

@@ -55,10 +55,10 @@ impl FreeBits {
         }
         if candidates.is_empty() {
             let reason = if probe.followed {
-                "nothing that it finds in maps differs from flow to flow"
+                "its look-ups do not differ between flows"
             } else {
-                "it depends on more than packet and maps, and nothing that is known to be looked \
-                 for before differs from flow to flow"
+                "it depends on more than packet and maps, and its earlier look-ups do not differ \
+                 between flows"
             };
             return Err(MeasureError::not_cold(reason));
         }
@@ -89,7 +89,7 @@ impl FreeBits {
             })
             .collect();
         if bits.is_empty() {
-            let reason = "other packets that look for other elements of maps take other paths";
+            let reason = "packets with other look-ups take other paths";
             return Err(MeasureError::not_cold(reason));
         }
         let changes = |target: usize| bits.iter().any(|bit| bit.changes_target(target));

@@ -61,7 +61,7 @@ impl LiveCase {
             return Err(not_live("the path needs a packet from a certain device"));
         }
         if case.is_drained() {
-            return Err(not_live("the path writes to a ring buffer, which nobody reads meanwhile"));
+            return Err(not_live("the path writes to a ring buffer, which is not read meanwhile"));
         }
         let trial = Trial { kernel, live: Live::new(kernel)?, case: &case, batch };
         let expected = trial.test_run()?;
@@ -73,8 +73,8 @@ impl LiveCase {
             let instructions = instructions.filter(|&other| other != case.instructions);
             let length = instructions.map_or(String::new(), |n| format!(" of {n} instructions"));
             return Err(not_live(format!(
-                "live packets after the first one take another path{length}, as maps are not set \
-                 back between them"
+                "live packets after the first one take another path{length}, because maps are not \
+                 restored between them"
             )));
         };
         let receive_obstacle = trial.receive(&expected, counted)?;
@@ -165,8 +165,8 @@ impl Trial<'_> {
             let same = tally.is_multiple_of(expected, frames);
             if same && Action::of(self.case.action).sends() && arrived < u64::from(frames) {
                 return Err(not_live(
-                    "what the program redirects does not go to a device of its maps: CPU maps, \
-                     sockets and numbers of devices lead nowhere here",
+                    "the program redirects packets to a CPU map, a socket or a device by number; \
+                     only devices in maps are supported",
                 ));
             }
             Ok((run, tally))

@@ -46,10 +46,10 @@ fn deviation(
         }
         // The driver emits the opposite operation on the absolute value.
         Insn::Alu { width: Width::W64, op: AluOp::Add | AluOp::Sub, src: LEAST, .. } => {
-            Some("the card takes the constant -2147483648 for 2147483648")
+            Some("the card treats the constant -2147483648 as 2147483648")
         }
         Insn::Branch { src: LEAST, .. } if insn.negated => {
-            Some("the card takes the constant -2147483648 for 2147483648")
+            Some("the card treats the constant -2147483648 as 2147483648")
         }
         Insn::Alu { width: Width::W64, op: AluOp::Lsh, src: Source::Reg(_), .. } => {
             let (least, most) = insn.bounds.src();
@@ -61,7 +61,10 @@ fn deviation(
                 && insn.unextended
                 && (op == AluOp::Div || is_narrow(insn, src)) =>
         {
-            Some("the card leaves what was above a 32-bit result, which is read as 64 bits")
+            Some(
+                "the card keeps the upper half of a register after a 32-bit result, but the \
+                program reads 64 bits",
+            )
         }
         Insn::Call(_)
             if program.unchecked_head == Some(slot)
@@ -69,11 +72,12 @@ fn deviation(
         {
             Some("the card moves the packet's head without a check, although it may be too short")
         }
-        Insn::Load { .. } if copies::overlaps(program, slot) => {
-            Some("the memory copy that begins here reads what it has not written yet on the card")
-        }
+        Insn::Load { .. } if copies::overlaps(program, slot) => Some(
+            "on the card, the memory copy that begins here reads bytes that it has not yet \
+                written",
+        ),
         Insn::Load { .. } if copies::leaves_wrong_value(program, slot) => Some(
-            "behind the memory copy that begins here, the card has another value in the register",
+            "after the memory copy that begins here, the register has another value on the card",
         ),
         _ => None,
     }

@@ -23,7 +23,7 @@ use crate::firmware::{FRAME_ALIGN, MAX_STACK, MapAbi};
 
 /// Reason for refusing an access through a pointer to different kinds of memory on different paths.
 pub const POINTER_OF_SEVERAL_KINDS: &str =
-    "a pointer whose kind is not the same on all ways to the instruction";
+    "a pointer whose kind differs between paths to the instruction";
 
 /// Returns all reasons why the SmartNIC cannot run a program. Reasons that concern single
 /// instructions come first, then those that concern the whole program.
@@ -128,7 +128,7 @@ fn alu(
         AluOp::Div => {
             let divisor = match src {
                 Source::Reg(_) if least != most => {
-                    return Err(Cause::unsupported("a division by something that is no constant"));
+                    return Err(Cause::unsupported("a division by a value that is not a constant"));
                 }
                 Source::Reg(_) => least,
                 Source::Imm(value) if value < 0 => {

@@ -76,7 +76,7 @@ pub enum LiftCause {
     /// An instruction that uses a base register of local memory before an earlier write of it, in
     /// another block, takes effect.
     #[error(
-        "ActLMAddr{index} takes its new value three cycles later, but a branch comes before, and \
+        "ActLMAddr{index} takes its new value three cycles later, but a branch comes first, and \
          .{user} uses *l$index{index} by then"
     )]
     LocalBasePending {
@@ -138,7 +138,7 @@ pub enum LiftCause {
         return_address: u32,
     },
     /// Too many call strings. A call string is the sequence of calls that leads to a block.
-    #[error("functions are called in too many ways for each to be looked at by itself")]
+    #[error("functions are called in too many ways to analyse each")]
     TooManyCallStrings,
     /// A conditional call of the firmware.
     #[error("a conditional branch to the firmware's {name} is not supported")]
@@ -168,7 +168,7 @@ pub enum LiftCause {
     #[error("`add` is supported with counts 1 and 5 and with ctx_swap, without indirect_ref")]
     AddForm,
     /// A read of a value that an earlier instruction leaves undefined.
-    #[error("it leaves {what} undefined, and something behind it depends on that")]
+    #[error("it leaves {what} undefined, but later code depends on it")]
     Undefined {
         /// Description of the undefined value.
         what: &'static str,

@@ -35,7 +35,7 @@ pub enum ParseCause {
     #[error("the listing has no instruction")]
     NoInstructions,
     /// The file is not a text file.
-    #[error("not a text file: byte {offset} is no text")]
+    #[error("not a text file: byte {offset} is not text")]
     Binary {
         /// Offset of the first byte that is not text.
         offset: usize,

@@ -90,7 +90,7 @@ pub enum WordError {
         csr: u16,
     },
     /// The encoder does not produce this word.
-    #[error("{word:#013x} is no instruction that the compiler emits")]
+    #[error("{word:#013x} is not an instruction that the compiler emits")]
     Unknown {
         /// The instruction word.
         word: u64,

@@ -102,6 +102,6 @@ fn words_without_an_instruction() {
     }
     assert_eq!(
         decode(1).expect_err("no instruction").to_string(),
-        "0x00000000001 is no instruction that the compiler emits"
+        "0x00000000001 is not an instruction that the compiler emits"
     );
 }

@@ -30,8 +30,9 @@ pub(super) fn read(value: &Value, size: u32) -> Result<Vec<u8>, String> {
 fn pieces_at(pieces: &Map<String, Value>, size: u32) -> Result<Vec<u8>, String> {
     let mut whole: Vec<u8> = Vec::new();
     for (offset, piece) in pieces {
-        let start: u32 =
-            offset.parse().map_err(|_| format!("has {offset:?}, which is no offset in bytes"))?;
+        let start: u32 = offset
+            .parse()
+            .map_err(|_| format!("has {offset:?}, which is not an offset in bytes"))?;
         let text = piece.as_str().ok_or_else(|| format!("has no digits at offset {start}"))?;
         let digits = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).count() as u64;
         let end = u64::from(start) + digits.div_ceil(2);
@@ -39,7 +40,7 @@ fn pieces_at(pieces: &Map<String, Value>, size: u32) -> Result<Vec<u8>, String> 
             return Err(format!("ends at offset {end}: it is {}", bytes(size)));
         }
         if end > MAX_CONTENT_BYTES {
-            return Err(format!("goes to offset {end}; the first 64 MiB can be given"));
+            return Err(format!("goes to offset {end}, beyond the first 64 MiB"));
         }
         let piece = hex(text, (end - u64::from(start)) as u32)?;
         if whole.len() < end as usize {
@@ -68,7 +69,7 @@ fn hex(text: &str, size: u32) -> Result<Vec<u8>, String> {
             .ok()
             .filter(|pair| pair.bytes().all(|digit| digit.is_ascii_hexdigit()))
             .and_then(|pair| u8::from_str_radix(pair, 16).ok())
-            .ok_or_else(|| format!("{:?} is no byte", String::from_utf8_lossy(pair))),
+            .ok_or_else(|| format!("{:?} is not a byte", String::from_utf8_lossy(pair))),
     };
     digits.chunks(2).map(byte).collect()
 }
@@ -78,7 +79,7 @@ fn integer(value: &Value, size: u32) -> Result<Vec<u8>, String> {
     /// accept only integers that are not negative.
     const LARGE: u32 = 1 << 16;
     let number = value.as_u64().map(i128::from).or_else(|| value.as_i64().map(i128::from));
-    let number = number.ok_or_else(|| format!("{value} is no integer of 64 bits"))?;
+    let number = number.ok_or_else(|| format!("{value} is not an integer of 64 bits"))?;
     let bits = 8 * size.min(8);
     let fits = number < 1 << bits && number >= -(1i128 << bits) / 2;
     if !fits {

@@ -100,15 +100,15 @@ fn stated_entries(
         let stated = stated.unwrap_or_else(|| vec![0; map.value_size as usize]);
         return match map.initial.as_deref() {
             Some(initial) if initial == stated => Ok(None),
-            _ => Err("the kernel keeps it as the object has it, read-only; leave it out".into()),
+            _ => Err("it is read-only with the content of the object; leave it out".into()),
         };
     }
     if map.kind == MapKind::PROG_ARRAY || !map.slots.is_empty() {
         return match differing_slot(map, content, object) {
             None => Ok(None),
             Some(key) => Err(format!(
-                "key {key} does not hold what the object puts there, and only the object fills \
-                 this {}; let it do so (`.values`), or leave the map out",
+                "key {key} differs from the object, which alone can fill this {}; set it there \
+                 (`.values`), or leave the map out",
                 map.kind
             )),
         };
@@ -119,8 +119,8 @@ fn stated_entries(
         entries.push(match &entry.value {
             EntryValue::Map(held) if !held.contains('#') => {
                 return Err(format!(
-                    "key {} holds {held}, which the object defines, and only the object puts that \
-                     there; call the map {}#1, and give its content in {}.inner",
+                    "key {} holds {held}, which only the object can put there; name the map {}#1, \
+                     and give its content in {}.inner",
                     digits(&entry.key),
                     map.name,
                     map.name
@@ -164,7 +164,10 @@ fn inner_entries(
             return Err(format!("no entry of {outer} holds {map}; put it there under a key"));
         }
         if filler == Filler::Runner && contents.contains_key(map) {
-            return Err(format!("what {map} holds stands under its own name, too; leave one out"));
+            return Err(format!(
+                "the content of {map} is also given under its own name; leave one \
+                out"
+            ));
         }
         Ok(())
     };
@@ -236,7 +239,7 @@ fn named_target(entry: &MapEntry) -> Option<&str> {
 /// this kind.
 fn check_others(map: &MapDef, content: &MapContent, filler: Filler) -> Result<(), String> {
     if content.others > 0 && !has_others(map.kind, filler) {
-        return Err(format!("`others` says too little to fill a {}; give its entries", map.kind));
+        return Err(format!("`others` is not enough to fill a {}; give its entries", map.kind));
     }
     Ok(())
 }

@@ -66,7 +66,7 @@ fn read_for(
         let Some(map) = object.maps.iter().find(|map| map.name == *name) else {
             let known: Vec<&str> = object.maps.iter().map(|map| map.name.as_str()).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            return Err(fail(format!("there is no map of this name; the object has {known}")));
+            return Err(fail(format!("unknown map; the object has {known}")));
         };
         contents.insert(name.clone(), content(entries, map, object, filler, false).map_err(fail)?);
     }
@@ -153,7 +153,7 @@ fn content(
     // A bloom filter takes more values than its limit, which is only the expected number.
     let most = if map.kind == MapKind::BLOOM_FILTER { 0 } else { map.max_entries };
     if count > u64::from(most) && most > 0 && !inner {
-        return Err(format!("{count} entries are more than its {}", map.max_entries));
+        return Err(format!("{count} entries exceed its {}", map.max_entries));
     }
     Ok(MapContent { entries: found, others, inner: whole_maps })
 }

@@ -46,8 +46,8 @@ fn keys_and_values_are_written_in_several_ways() {
     assert_eq!(bytes(json!([1, 2]), 2), Ok(vec![1, 2]));
     for (value, size, word) in [
         (json!("0"), 1, "1 hexadecimal digits, not 2"),
-        (json!("zz"), 1, "is no byte"),
-        (json!("+1"), 1, "is no byte"),
+        (json!("zz"), 1, "is not a byte"),
+        (json!("+1"), 1, "is not a byte"),
         (json!(256), 1, "does not fit"),
         (json!(-129), 1, "does not fit"),
         (json!(1.5), 8, "no integer"),
@@ -71,8 +71,8 @@ fn large_values_are_given_in_pieces() {
     assert_eq!(bytes(json!({}), u32::MAX), Ok(vec![]));
     assert_eq!(bytes(json!(7), u32::MAX), Ok(vec![7, 0, 0, 0, 0, 0, 0, 0]));
     for (value, word) in [
-        (json!({ "x": "00" }), "no offset"),
-        (json!({ "-1": "00" }), "no offset"),
+        (json!({ "x": "00" }), "not an offset"),
+        (json!({ "-1": "00" }), "not an offset"),
         (json!({ "0": 1 }), "no digits"),
         (json!({ "0": "0" }), "digits, not 2"),
         (json!({ "4294967295": "00" }), "ends at"),
@@ -102,12 +102,12 @@ fn missing_entries_do_not_count_and_others_do() {
     entries.push(json!({ "others": 1 }));
     let error =
         map_contents(&json!({ "flows": entries }).to_string(), &monitor()).expect_err("too many");
-    assert!(error.to_string().contains("entries are more than"), "{error}");
+    assert!(error.to_string().contains("entries exceed"), "{error}");
 }
 
 #[test]
 fn errors_name_map_and_entry() {
-    assert!(error("flowz = []\n").contains("map flowz: there is no map of this name"));
+    assert!(error("flowz = []\n").contains("map flowz: unknown map"));
     assert!(error("flowz = []\n").contains("events, flows, .rodata, .bss"));
     assert!(error("flows = 3\n").contains("map flows: must be a list"));
     assert!(error("flows = [3]\n").contains("map flows: entry 1: must be a table"));
@@ -149,7 +149,7 @@ fn initial_maps_have_the_stated_content() {
     assert!(zero["maps"][".bss"].as_array().is_some_and(|entries| entries.len() <= 1), "{zero}");
     let other = "a5".repeat(size(".rodata"));
     let refused = start(json!({ ".rodata": [{ "key": 0, "value": other }] })).expect_err("refused");
-    assert!(refused.contains("map .rodata: the kernel keeps it"), "{refused}");
+    assert!(refused.contains("map .rodata: it is read-only"), "{refused}");
 }
 
 #[test]
@@ -168,9 +168,9 @@ fn runner_maps_include_program_arrays() {
     assert_eq!(run(told), Ok(json!([{ "key": "03000000", "program": "answer" }])));
     assert_eq!(run("calls = []"), Ok(json!([])));
     let refused = run("calls = [{ others = 2 }]").expect_err("refused");
-    assert!(refused.contains("`others` says too little to fill a"), "{refused}");
+    assert!(refused.contains("`others` is not enough to fill a"), "{refused}");
     let refused = initial_maps(told, &features).expect_err("refused").to_string();
-    assert!(refused.contains("only the object fills this"), "{refused}");
+    assert!(refused.contains("object, which alone can fill this"), "{refused}");
 }
 
 #[test]
@@ -191,18 +191,18 @@ fn runner_maps_include_maps_of_maps() {
     assert_eq!(run(within).expect("valid")["outer.inner"], filled);
     for (text, word) in [
         (within.replace("first", "outer#1"), "no entry of outer holds outer#1"),
-        (format!("first = []\n{within}"), "what first holds stands under its own name, too"),
+        (format!("first = []\n{within}"), "the content of first is also given under its own name"),
         (
             "\"outer.inner\" = [{ map = \"first\", max_entries = 9 }]".into(),
             "the object says how large first is",
         ),
-        ("outer = [{ others = 1 }]".into(), "`others` says too little to fill a array_of_maps"),
+        ("outer = [{ others = 1 }]".into(), "`others` is not enough to fill a array_of_maps"),
     ] {
         let refused = run(&text).expect_err("refused");
         assert!(refused.contains(word), "{text}: {refused}");
     }
     let refused = initial_maps(told, &object).expect_err("refused").to_string();
-    assert!(refused.contains("only the object fills this"), "{refused}");
+    assert!(refused.contains("object, which alone can fill this"), "{refused}");
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl<'de> Visitor<'de> for Reader {
         let mut found = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             if found.contains_key(&key) {
-                return Err(Error::custom(format_args!("key {key:?} is there twice")));
+                return Err(Error::custom(format_args!("key {key:?} is defined twice")));
             }
             let Unique(value) = entries.next_value()?;
             found.insert(key, value);

@@ -112,7 +112,7 @@ fn arrivals(
     let received = PacketFacts::lengths(packets.0, packets.1);
     arrivals.facts = arrivals.facts.and_then(|facts| facts.meet(&received));
     if arrivals.facts.is_none() {
-        return Err(Error::Input("no packet gets here through the programs in front".into()));
+        return Err(Error::Input("earlier programs pass no packets here".into()));
     }
     Ok(arrivals)
 }

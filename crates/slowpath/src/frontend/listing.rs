@@ -49,12 +49,12 @@ fn interference(program: &Program) -> Interference {
 pub(super) fn check(data: &[u8]) -> Result<(), Error> {
     check_not_empty(data)?;
     let Err(problem) = slowpath_nfp::parse_bytes(data) else { return Ok(()) };
-    Err(Error::Input(format!("this is no BPF object, and no NFP listing: {problem}")))
+    Err(Error::Input(format!("this is neither a BPF object nor an NFP listing: {problem}")))
 }
 
 fn check_not_empty(data: &[u8]) -> Result<(), Error> {
     if data.is_empty() {
-        let what = "the file is empty; expected is a BPF object or an NFP listing";
+        let what = "the file is empty; pass a BPF object or an NFP listing";
         return Err(Error::Input(what.into()));
     }
     Ok(())

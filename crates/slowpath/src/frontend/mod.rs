@@ -56,7 +56,8 @@ pub(crate) fn lift(
             return object::lift(request, request.object.bpf()?, receive, stop);
         }
         (true, InstructionSet::Nfp) if request.object.as_chain().is_some() => {
-            let what = format!("target {} runs one program, and no chain of several", target.name);
+            let what =
+                format!("target {} runs a single program, not a chain of several", target.name);
             return Err(Error::Input(what));
         }
         (true, InstructionSet::Nfp) => return compiled::lift(request, receive.length, stop),
@@ -64,7 +65,7 @@ pub(crate) fn lift(
         (false, InstructionSet::Bpf) => {
             listing::check(request.object.listing())?;
             let what = format!(
-                "this is no BPF object, and target {} has no prices but for BPF instructions; \
+                "this is not a BPF object, and target {} has prices only for BPF instructions; \
                  listings are analysed with --target agilio-cx-2x40",
                 target.name
             );

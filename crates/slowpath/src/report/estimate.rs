@@ -114,7 +114,7 @@ impl Estimated {
             format!("estimates: {call} was not measured; each call counts as {about:.0} ns")
         });
         let flat = self.unmodelled_growth.iter().map(|call| {
-            format!("estimates: no model has the effect of map entries on {call}; none is added")
+            format!("estimates: the effect of map entries on {call} is unknown, and not added")
         });
         let outside = self.outside_measured_range.iter().map(|(call, (fewest, most))| {
             format!("estimates: {call} was measured with {fewest} to {most} entries of this size")

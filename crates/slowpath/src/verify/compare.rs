@@ -22,7 +22,7 @@ pub(super) struct Outcome {
 }
 
 /// Names of the values of an [`Outcome`], for messages.
-const VALUES: [&str; 3] = ["the result", "where the packet starts", "the length of the packet"];
+const VALUES: [&str; 3] = ["the result", "the start of the packet", "the length of the packet"];
 
 /// Bytes in the packet or an array to which a path has written.
 #[derive(Clone, Copy, Debug)]

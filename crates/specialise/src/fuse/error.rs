@@ -18,7 +18,7 @@ pub enum FuseError {
         available: usize,
     },
     /// Two handovers name the same return value of the same program.
-    #[error("what program {program} returns as {result} is handed over twice")]
+    #[error("the result {result} of program {program} has two successors")]
     Ambiguous {
         /// Name of the program.
         program: String,
@@ -26,7 +26,7 @@ pub enum FuseError {
         result: u32,
     },
     /// Handovers form a cycle, so that a program would run twice.
-    #[error("program {program} comes behind itself; programs that are fused run once")]
+    #[error("program {program} runs after itself; a fused program runs each program once")]
     Circle {
         /// Name of a program on the cycle.
         program: String,

@@ -85,7 +85,7 @@ fn block(
         let function = || {
             let target = insn.function_target(slot);
             let found = target.and_then(|target| functions.get(&target).copied());
-            found.ok_or_else(|| fault(slot, "a call of what is no function"))
+            found.ok_or_else(|| fault(slot, "a call of something other than a function"))
         };
         let end = match insn {
             Insn::SecondSlot => continue,

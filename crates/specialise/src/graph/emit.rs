@@ -191,7 +191,7 @@ impl Emitter {
             if let Some(target) = insn.function_target(slot) {
                 let known = graph.functions.iter().position(|(called, _)| called.first == target);
                 let called = known.ok_or_else(|| {
-                    SpecialiseError::at(original, slot, "a call of what is no function")
+                    SpecialiseError::at(original, slot, "a call of something other than a function")
                 })?;
                 self.open.push((self.insns.len(), Relocation::Function(called)));
                 if !self.called.contains(&called) {

@@ -98,7 +98,7 @@ fn read_segment(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Seg
     table.finish(problems);
     let (from, to, name, parameters) = (from?, to?, name?, parameters?);
     let Some(template) = Template::named(name) else {
-        problems.error(span, format!("`{path}`: {name} is no function template"));
+        problems.error(span, format!("`{path}`: {name} is not a function template"));
         return None;
     };
     let wrong = if from > to {

@@ -59,7 +59,7 @@ pub(super) fn read<'t>(
         let path = prices.key(class);
         let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
         if class.is_empty() || !class.bytes().all(allowed) {
-            problems.error(value.span(), format!("`{path}` is no name of a cost class"));
+            problems.error(value.span(), format!("`{path}` is not the name of a cost class"));
             continue;
         }
         let Some(mut table) = as_table(path, value, problems) else { continue };

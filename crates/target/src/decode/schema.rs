@@ -52,7 +52,7 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
         if instruction_set != InstructionSet::Bpf
             && let Some(table) = root.optional("timing")
         {
-            let what = "`timing` is of BPF instructions; `instruction_set` must be \"bpf\"";
+            let what = "`timing` needs BPF instructions: `instruction_set` must be \"bpf\"";
             problems.error(table.span(), what.to_owned());
         }
         root.finish(problems);

@@ -100,7 +100,7 @@ fn errors_name_file_line_and_key() {
         ("cycles = 9", "cycles = 60001", "spacing.cycles` must be between 0 and 60000"),
         ("spacing = { mark = \"mem\"", "spacing = { mark = \"m\"", "there is no mark \"m\""),
         ("sets = [\"mem\"]", "sets = [\"cc\"]", "`price.\"mem.read\".sets`: there is no mark"),
-        ("[price.\"mem.read\"]", "[price.\"mem read\"]", "is no name of a cost class"),
+        ("[price.\"mem.read\"]", "[price.\"mem read\"]", "is not the name of a cost class"),
         ("[mark.mem]", "[mark.x.y]", "unknown key `mark.x.y`"),
         (
             "source = \"us\"\n[mark",

@@ -19,9 +19,9 @@ SIZE = "size"
 _ENTRIES = Number("entries of each table", 1, 4_000_000, 1)
 _KEY = Number("bytes of a key", 4, 64, 16, 4)
 _VALUE = Number("bytes of an entry's value (action data)", 8, 1024, 64, 8)
-_TABLES = Number("tables of the same size, one look-up in each", 1, 32, 1)
+_TABLES = Number("tables of equal size, with one look-up each", 1, 32, 1)
 _REPEATS = Number("look-ups in the same table", 1, 32, 1)
-_HIT = Word("whether look-ups find an entry", (YES, NO))
+_HIT = Word("look-ups find an entry, or do not", (YES, NO))
 
 MIXES: Mapping[str, Mapping[str, int]] = {
     "parse": {"load": 6, "move": 5, "sum": 5, "branch": 6, "shift": 3, "swap": 1, "store": 1},
@@ -77,30 +77,30 @@ HELPER_MAPS = (
 COMPONENTS: Mapping[str, Component] = {
     "forward": Component("The minimal program: it sends each packet back", {}),
     "parser": Component(
-        "Headers of one size, one behind the other, each with a type field that is checked",
+        "Headers of equal size in sequence, each with a type field that is checked",
         {
             "headers": Number("headers that are parsed", 1, 32, 1),
             "header_bytes": Number("bytes of a header", 4, 64, 8, 4),
             "fields": Number("fields of each header that are read, besides its type", 0, 15, 1),
-            "branches": Number("types that are compared before the right one", 0, 64, 0),
+            "branches": Number("comparisons with other types before the right one", 0, 64, 0),
         },
     ),
     "push": Component(
-        "Headers that are put in front of the packet, and written",
+        "Headers that are added in front of the packet, and written",
         {
             "headers": Number("headers that are added", 1, 8, 1),
             "header_bytes": Number("bytes of a header", 4, 64, 8, 4),
         },
     ),
     "pop": Component(
-        "Headers that are taken off the front of the packet",
+        "Headers that are removed from the front of the packet",
         {
             "headers": Number("headers that are removed", 1, 8, 1),
             "header_bytes": Number("bytes of a header", 4, 64, 8, 4),
         },
     ),
     "table-exact": Component(
-        "Look-ups in tables by the whole key",
+        "Look-ups in tables by exact key",
         {
             "map": Word(
                 "the kernel's type of map", ("hash", "percpu_hash", "lru_hash", "lru_percpu_hash")
@@ -136,7 +136,7 @@ COMPONENTS: Mapping[str, Component] = {
         },
     ),
     "table-ternary": Component(
-        "Look-ups by value and mask; the entry that matches is the last one",
+        "Look-ups by value and mask; the last entry matches",
         {
             "method": Word(
                 "entry by entry, one exact table for each mask, or DPDK's library",
@@ -153,14 +153,14 @@ COMPONENTS: Mapping[str, Component] = {
     "field-writes": Component(
         "Fields of 16 bits that are written",
         {
-            "where": Word("in the packet or beside it", ("header", "metadata")),
+            "where": Word("in the packet, or in metadata", ("header", "metadata")),
             "writes": Number("fields that are written", 1, 512, 1),
         },
     ),
     "state": Component(
-        "Accesses to 64-bit words that stay from packet to packet",
+        "Accesses to 64-bit words of state that outlive a packet",
         {
-            "operation": Word("what is done to a word", ("read", "write", "atomic-add")),
+            "operation": Word("operation on each word", ("read", "write", "atomic-add")),
             "accesses": Number("words that are accessed", 1, 256, 1),
             "entries": _ENTRIES,
         },
@@ -179,26 +179,26 @@ COMPONENTS: Mapping[str, Component] = {
         "Instructions of one class on 64 bits",
         {
             "operation": Word(
-                "what is computed",
+                "operation",
                 ("add", "xor", "shift", "multiply", "divide", "modulo", "byte-swap", "constant"),
             ),
             "count": Number("instructions", 1, 512, 1),
-            "dependent": Word("whether each waits for the one before", (YES, NO)),
+            "dependent": Word("each depends on the previous one, or does not", (YES, NO)),
         },
     ),
     "mixture": Component(
-        "Instructions of all kinds, drawn by lot; each takes its registers by lot, too",
+        "Random instructions of all kinds, with random registers",
         {
-            "mix": Word("which kinds are frequent", tuple(MIXES)),
+            "mix": Word("frequent kinds of instructions", tuple(MIXES)),
             "count": Number("instructions", 2, 512, 64),
-            "turns": Number("turns of a loop around them", 1, 128, 1),
+            "turns": Number("iterations of a loop around them", 1, 128, 1),
         },
     ),
     "branches": Component(
         "Conditional jumps, half of them taken",
         {
             "count": Number("jumps", 64, 1024, 64, 64),
-            "predictable": Word("whether the same are taken for each packet", (YES, NO)),
+            "predictable": Word("each packet takes the same jumps, or does not", (YES, NO)),
         },
     ),
     "helper": Component(
@@ -219,10 +219,10 @@ COMPONENTS: Mapping[str, Component] = {
     ),
     "calls": Component("Calls of functions", {"calls": Number("calls", 1, 128, 1)}),
     "loops": Component(
-        "Turns of a loop with one addition",
+        "Iterations of a loop with one addition",
         {
             "method": Word("a loop of the program, or the helper", ("loop", "bpf_loop")),
-            "turns": Number("turns", 1, 1024, 1),
+            "turns": Number("iterations", 1, 1024, 1),
         },
     ),
     "copy": Component(
@@ -231,10 +231,10 @@ COMPONENTS: Mapping[str, Component] = {
     ),
     "recirculate": Component(
         "Packets that go back from the last stage to the first one",
-        {"passes": Number("how often a packet goes back", 0, 16, 1)},
+        {"passes": Number("times that a packet goes back", 0, 16, 1)},
     ),
     "memory": Component(
-        "A read from memory whose address the read before tells",
+        "A read of memory at an address from the previous read",
         {"bytes": Number("bytes that are read in turn (working set)", 4096, 1 << 30, 4096, 64)},
     ),
 }

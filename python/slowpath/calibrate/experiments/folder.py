@@ -123,7 +123,7 @@ class ExperimentFolder:
             return {}
         found = _read(file)
         if not isinstance(found, dict):
-            raise InputError(str(file), "is no table of paths")
+            raise InputError(str(file), "is not a table of paths")
         return {str(name): str(text) for name, text in found.items()}
 
     def environments(self) -> list[object]:
@@ -135,7 +135,7 @@ class ExperimentFolder:
         file = self.path / _ENVIRONMENT
         found = _read(file)
         if not isinstance(found, list):
-            raise InputError(str(file), "is no list of environments")
+            raise InputError(str(file), "is not a list of environments")
         return found
 
     def samples(self) -> list[Sample]:
@@ -149,7 +149,7 @@ class ExperimentFolder:
             return []
         text = read_text(str(file))
         if hashlib.sha256(text.encode()).hexdigest() != known:
-            reason = "is not what was measured: its hash is not the one in measurement.json"
+            reason = "changed since the measurement: its hash differs from measurement.json"
             raise InputError(str(file), reason)
         try:
             return read_samples(text)

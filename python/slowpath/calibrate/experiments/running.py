@@ -63,12 +63,12 @@ def metric_on(bed: TestBed, experiment: Experiment) -> Metric | None:
         raise InputError(name, f"is for {', '.join(allowed)}, not for {bed.name}")
     if kind not in bed.kinds():
         known = ", ".join(bed.kinds())
-        raise InputError(name, f"{bed.name} has no component {kind}; it has {known}")
+        raise InputError(name, f"{bed.name} does not have the component {kind}; it has {known}")
     bed.check(experiment)
     metrics = [metric for metric in experiment["metrics"] if metric in bed.metrics]
     if bed.metrics and not metrics:
         requested, known = ", ".join(experiment["metrics"]), ", ".join(bed.metrics)
-        raise InputError(name, f"asks for {requested}, and {bed.name} tells {known}")
+        raise InputError(name, f"asks for {requested}, but {bed.name} provides {known}")
     return metrics[0] if metrics else None
 
 

@@ -30,7 +30,7 @@ def read_samples(text: str) -> list[Sample]:
     """
     head, *rows = text.splitlines() or [""]
     if head != _HEAD:
-        raise ValueError(f"line 1: the columns are not {_HEAD}")
+        raise ValueError(f"line 1: the columns must be {_HEAD}")
     samples = []
     for number, row in enumerate(rows, 2):
         try:
@@ -38,7 +38,7 @@ def read_samples(text: str) -> list[Sample]:
             times = float(component), float(baseline)
             samples.append(Sample(int(value), int(load), *times, int(block)))
         except ValueError:
-            raise ValueError(f"line {number}: is no sample") from None
+            raise ValueError(f"line {number}: is not a sample") from None
     return samples
 
 

@@ -167,7 +167,8 @@ def with_range(
                 multiple = f", a multiple of {swept.step}" if swept.step > 1 else ""
                 raise InputError(
                     experiment["name"],
-                    f"{sweep['parameter']} cannot be {value:,}; it is between {swept.least:,} and "
+                    f"{sweep['parameter']} cannot be {value:,}; it must be between "
+                    f"{swept.least:,} and "
                     f"{swept.most:,}{multiple}",
                 )
     if new["last"] < new["first"]:
@@ -233,7 +234,7 @@ def read_experiment(file: str, content: str) -> Experiment:
 def _metrics(found: Spanned) -> list[Metric]:
     metrics = [cast("Metric", word(one, METRICS)) for one in items(found)]
     if not metrics or len({*metrics}) < len(metrics):
-        found.place.refuse(f"names each of {', '.join(METRICS)} at most once, and one at least")
+        found.place.refuse(f"must name each of {', '.join(METRICS)} at most once, and at least one")
     return metrics
 
 
@@ -245,15 +246,15 @@ def _component(found: Spanned) -> ComponentPart:
     fixed = dict[str, int | str]()
     for key, one in mapping(part["fixed"]).items() if "fixed" in part else ():
         if key == sweep["parameter"]:
-            one.place.refuse("is swept; it cannot be fixed, too")
+            one.place.refuse("is swept, so it cannot also be fixed")
         if key not in known.parameters:
-            one.place.refuse(f"{kind} has no such parameter; {_parameters(known)}")
+            one.place.refuse(f"is not a parameter of {kind}; {_parameters(known)}")
         fixed[key] = setting(one, known.parameters[key])
     return {"kind": kind, "sweep": sweep, "fixed": fixed}
 
 
 def _parameters(component: Component) -> str:
-    return f"there are {', '.join(component.parameters)}" if component.parameters else "it has none"
+    return f"it has {', '.join(component.parameters)}" if component.parameters else "it has none"
 
 
 def _sweep(found: Spanned, component: Component) -> Sweep:
@@ -280,21 +281,25 @@ def _traffic(found: Spanned, component: ComponentPart) -> Traffic:
     size = number(part["size"], SIZES)
     headers = [cast("Header", word(one, HEADERS)) for one in items(part["headers"])]
     if headers[:1] != ["ethernet"]:
-        part["headers"].place.refuse("begins with ethernet")
+        part["headers"].place.refuse("must begin with ethernet")
     for outer, inner in pairwise(headers):
         if inner not in _FOLLOWS[outer]:
             allowed = " or ".join(_FOLLOWS[outer]) or "nothing"
-            part["headers"].place.refuse(f"has {inner} behind {outer}, where only {allowed} can be")
+            part["headers"].place.refuse(
+                f"has {inner} behind {outer}, where only {allowed} may follow"
+            )
     sweep = component["sweep"]
     least = sweep["first"] if sweep["parameter"] == SIZE else size
     needed = sum(HEADERS[header] for header in headers)
     if least < needed:
-        part["size"].place.refuse(f"packets of {least} bytes have no room for {needed} of headers")
+        part["size"].place.refuse(
+            f"packets of {least} bytes have no room for headers of {needed} bytes"
+        )
     vary = (
         [_variation(one, component, least) for one in items(part["vary"])] if "vary" in part else []
     )
     if len(vary) > 1:
-        part["vary"].place.refuse("has more than one range of bytes; one is all that there can be")
+        part["vary"].place.refuse("has several ranges of bytes; only one is supported")
     return {"size": size, "headers": headers, "vary": vary}
 
 
@@ -303,7 +308,7 @@ def _variation(found: Spanned, component: ComponentPart, size: int) -> Variation
     offset = number(part["offset"], Number("offset", 0, size - 1, 0))
     count = number(part["bytes"], Number("bytes", 1, 4, 4))
     if offset + count > size:
-        found.place.refuse(f"ends behind the packet, which has {size} bytes")
+        found.place.refuse(f"ends beyond the packet, which has {size} bytes")
     values: int | str = text(part["values"])
     parameters = COMPONENTS[component["kind"]].parameters
     if isinstance(parameters.get(str(values)), Number):
@@ -312,7 +317,7 @@ def _variation(found: Spanned, component: ComponentPart, size: int) -> Variation
     if not str(values)[:1].isdigit():
         numbers = [key for key, one in parameters.items() if isinstance(one, Number)]
         named = f", or one of {', '.join(numbers)}" if numbers else ""
-        part["values"].place.refuse(f"{values!r} is neither a number{named}")
+        part["values"].place.refuse(f"{values!r} is not a number{named}")
     limits = Number("values", 1, 1 << (8 * count), 1)
     how = cast("ValueOrder", word(part["how"], ("random", "sequence")))
     return {"offset": offset, "bytes": count, "how": how, "values": number(part["values"], limits)}
@@ -335,6 +340,6 @@ def shipped_experiment(name: str) -> Experiment:
     if name not in (names := shipped_names()):
         from slowpath.core.suggestions import did_you_mean
 
-        hint = did_you_mean(name, names) or "; slowpath calibrate --list has all"
+        hint = did_you_mean(name, names) or "; slowpath calibrate --list shows them"
         raise OptionError("--component", f"{name!r} is not an experiment{hint}")
     return load_experiment(str(_FOLDER / f"{name}.yaml"))

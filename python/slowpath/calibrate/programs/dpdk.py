@@ -51,7 +51,7 @@ def dpdk_program(experiment: Experiment) -> str:
     settings = settings_at(experiment, points[0])
     key, word = _METHODS.get(part["kind"], ("", None))
     if word is not None and settings[key] != word:
-        reject(experiment, f"dpdk has {key}: {word} only")
+        reject(experiment, f"dpdk supports only {key}: {word}")
     if part["kind"] == "table-lpm":
         _check_addresses(experiment, settings)
     return expand(FOLDER, f"{part['kind']}.c", driver_names(experiment))
@@ -59,9 +59,11 @@ def dpdk_program(experiment: Experiment) -> str:
 
 def _check_addresses(experiment: Experiment, settings: ParameterValues) -> None:
     if experiment["component"]["sweep"]["parameter"] == "key_bytes":
-        reject(experiment, "dpdk has other tables for other key_bytes; it cannot sweep them")
+        reject(
+            experiment, "dpdk has a separate table for each value of key_bytes, and cannot sweep it"
+        )
     if settings["key_bytes"] not in _ADDRESSES:
-        reject(experiment, f"dpdk has key_bytes: 4 or 16 only, not {settings['key_bytes']}")
+        reject(experiment, f"dpdk supports only key_bytes: 4 or 16, not {settings['key_bytes']}")
 
 
 def driver_names(experiment: Experiment) -> dict[str, int | str]:

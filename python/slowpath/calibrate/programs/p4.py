@@ -104,7 +104,7 @@ def _check(experiment: Experiment, settings: ParameterValues) -> None:
     if settings.get("map", "hash") != "hash":
         reject(experiment, f"v1model has no tables like {settings['map']}")
     if numeric_value(settings, "repeats") > 1:
-        reject(experiment, "v1model applies a table once")
+        reject(experiment, "v1model applies a table only once")
     operation = settings.get("operation")
     if experiment["component"]["kind"] == "arithmetic" and operation not in _EXPRESSIONS:
         reject(experiment, f"v1model has no {operation}; there are {', '.join(_EXPRESSIONS)}")

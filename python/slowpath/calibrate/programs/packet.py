@@ -168,9 +168,11 @@ def check_parameters(experiment: Experiment, settings: ParameterValues) -> None:
         "mixture": payload + 256,
     }.get(kind, where + 4)
     if needed > int(size):
-        reject(experiment, f"packets of {size} bytes are too short, {needed} are needed")
+        reject(experiment, f"packets of {size} bytes are too short; {needed} are needed")
     if kind == "push" and headers * each > _HEADROOM:
-        reject(experiment, f"{headers * each} bytes are too many before a packet; {_HEADROOM} fit")
+        reject(
+            experiment, f"{headers * each} bytes do not fit in front of a packet; {_HEADROOM} do"
+        )
     if kind == "parser" and 2 + 2 * numeric_value(settings, "fields") > each:
         reject(experiment, f"{settings['fields']} fields do not fit into headers of {each} bytes")
     summed = numeric_value(settings, "bytes")
@@ -179,16 +181,21 @@ def check_parameters(experiment: Experiment, settings: ParameterValues) -> None:
     entries, bits = numeric_value(settings, "entries") or 1, numeric_value(settings, "prefix_bits")
     width = 8 * numeric_value(settings, "key_bytes")
     if kind == "table-lpm" and bits > width:
-        reject(experiment, f"addresses of {width} bits have no prefixes of {bits} bits")
+        reject(experiment, f"addresses of {width} bits cannot have prefixes of {bits} bits")
     if kind == "table-lpm" and entries > 1 << (prefix_shape(bits).bits - 1):
-        reject(experiment, f"there are no {entries:,} prefixes of {bits} bits")
+        reject(experiment, f"{bits} bits do not allow {entries:,} prefixes")
     if settings.get("helper") == "trace_printk" and numeric_value(settings, "arguments") > _PRINTED:
-        reject(experiment, f"trace_printk prints {_PRINTED} numbers at most; trace_vprintk more")
+        reject(
+            experiment,
+            f"trace_printk prints at most {_PRINTED} numbers; use trace_vprintk for more",
+        )
     drawn = varied_value_count(experiment, settings)
     if kind != "table-ternary" and settings.get("hit", YES) == YES and drawn > entries:
-        reject(experiment, f"{drawn:,} values vary, and there are {entries:,} entries to find")
+        reject(
+            experiment, f"the packet has {drawn:,} values, but the tables only {entries:,} entries"
+        )
     if kind == "table-ternary" and experiment["traffic"]["vary"]:
-        reject(experiment, "the last entry is looked for; nothing can vary")
+        reject(experiment, "packets always match the last entry, so vary is not supported")
 
 
 def reject(experiment: Experiment, why: str) -> NoReturn:

@@ -373,14 +373,17 @@ def _check(experiment: Experiment, settings: ParameterValues) -> None:
     kind = experiment["component"]["kind"]
     key, words = _LACKING.get(kind, ("", ()))
     if key and settings[key] not in words:
-        reject(experiment, f"dpdk-swx has {key}: {', '.join(words)} only, not {settings[key]}")
+        reject(experiment, f"dpdk-swx supports only {key}: {', '.join(words)}, not {settings[key]}")
     layers = layers_of(experiment)
     if experiment["traffic"]["vary"] and not layers.keyed:
-        reject(experiment, "dpdk-swx varies only what tables and state are asked for")
+        reject(experiment, "dpdk-swx varies only the keys of tables and state")
     if layers.keyed and key_offset(experiment) < _ETHERNET:
-        reject(experiment, "dpdk-swx parses the Ethernet header, and the key begins in it")
+        reject(experiment, "dpdk-swx parses the Ethernet header, so the key cannot begin in it")
     if layers.split > _LONGEST:
-        reject(experiment, f"dpdk-swx has no headers of {layers.split} bytes in front of the key")
+        reject(
+            experiment,
+            f"dpdk-swx does not support headers of {layers.split} bytes in front of the key",
+        )
 
 
 def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:

@@ -63,7 +63,7 @@ def _expanded(lines: _Lines, values: Values) -> Iterator[str]:
         elif command == "if" and middle is not None:
             yield from _expanded(lines[middle + 1 : end], values)
         elif command not in ("if", "repeat"):
-            raise TemplateError(f"{line.strip()!r} is no command")
+            raise TemplateError(f"{line.strip()!r} is not a command")
         at = end + 1
 
 
@@ -77,7 +77,7 @@ def _end(lines: _Lines, start: int) -> tuple[int, int | None]:
             return at, middle
         if depth == 1 and command == "else":
             middle = at
-    raise TemplateError(f"{lines[start][0].strip()!r} has no end")
+    raise TemplateError(f"{lines[start][0].strip()!r} lacks an end")
 
 
 def _filled(line: str, values: Values) -> str:

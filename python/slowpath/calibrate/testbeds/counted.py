@@ -51,7 +51,7 @@ class Ebpf(ComputedTestBed):
     """The test bed `ebpf`, which counts BPF instructions."""
 
     name = target = "ebpf"
-    says = "Instructions of XDP programs, counted"
+    says = "Counts the instructions of XDP programs"
     metrics = ("instructions",)
     component = metric = "instructions"
 
@@ -60,7 +60,7 @@ class Agilio(ComputedTestBed):
     """The test bed `agilio-cx-2x40`, which computes cycles on the SmartNIC of this name."""
 
     name = target = "agilio-cx-2x40"
-    says = "XDP programs on the Agilio CX 2x40, cycles by its cost model"
+    says = "Computes the cycles of XDP programs on the Agilio CX 2x40 by its cost model"
     metrics = ("cycles",)
     component = "processing"
     metric = "packetrate"
@@ -122,7 +122,7 @@ class _Station:
         guarantee = result["guarantee"]
         if guarantee is None or not guarantee["exact"] or not result["paths"]:
             why = "" if guarantee is None else f" ({guarantee['stopped'] or guarantee['verdict']})"
-            raise InputError(written.file, f"its slowest path is not known exactly{why}")
+            raise InputError(written.file, f"its slowest path is not exact{why}")
         return result["paths"][0]["cost"][self._bed.component]
 
 

@@ -203,7 +203,7 @@ class LinuxXdp(TestBed):
     """The test bed `linux-xdp`, which times XDP programs in the running kernel."""
 
     name = target = "linux-xdp"
-    says = "XDP programs in the running kernel, timed in its loop for test runs"
+    says = "Times XDP programs in the running kernel's loop for test runs"
     templates, ending = FOLDER, ENDING
     metrics = ("ns",)
 

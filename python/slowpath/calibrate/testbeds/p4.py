@@ -24,7 +24,7 @@ class P4(TestBed):
     """The test bed `p4`, which only writes P4 programs."""
 
     name = target = "p4"
-    says = "P4_16 programs for v1model, which are only written"
+    says = "Only writes P4_16 programs for v1model"
     templates, ending = FOLDER, ".p4"
 
     def check(self, experiment: Experiment) -> None:
@@ -60,7 +60,7 @@ class _Writer:
                     self._write(job, value, name, component=component)
             except InputError as problem:
                 errors[value] = problem.reason
-        checked = f"{_COMPILER} takes them" if self._compiler else f"there is no {_COMPILER} here"
+        checked = f"{_COMPILER} accepts them" if self._compiler else f"{_COMPILER} is not installed"
         return BlockResult([], errors, complete=True, notes=[f"Programs were written; {checked}."])
 
     def _write(self, job: Job, value: int, name: str, *, component: bool) -> None:
@@ -78,5 +78,5 @@ def _checked(compiler: str, source: Path) -> None:
     words = [compiler, *_CHECK, str(source)]
     made = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
     if made.returncode:
-        first = next(iter(made.stderr.splitlines()), "it said nothing")
+        first = next(iter(made.stderr.splitlines()), "failed without a message")
         raise InputError(str(source), f"{_COMPILER}: {first}")

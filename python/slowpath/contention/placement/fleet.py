@@ -105,7 +105,7 @@ def possible_mixes(fleet: Fleet, counts: Indices | None = None) -> list[Mix]:
             found.append(mix)
         if len(found) > MOST_MIXES:
             reason = f"more than {MOST_MIXES:,} mixes of functions fit on a NIC"
-            raise InputError(fleet.file, f"{reason}; this is for smaller fleets")
+            raise InputError(fleet.file, f"{reason}; use fewer functions or cores")
     return found
 
 

@@ -86,8 +86,8 @@ class Measured(NamedTuple):
             InputError: if the noise is unknown.
         """
         if self.noise is None:
-            reason = "nothing was measured twice, so it is not known how sure rows are"
-            raise InputError(self.file, f"{reason}; measure some again, or say --noise")
+            reason = "measurements are not repeated, so their noise is unknown"
+            raise InputError(self.file, f"{reason}; repeat some of them, or set --noise")
         return float(np.sqrt(self.variance(mix, function)))
 
     def _quantile(self, sure: float) -> float:

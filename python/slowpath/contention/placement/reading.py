@@ -28,9 +28,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _MOST_CORES, _MOST_NICS = 1024, 10**6
 _FAR = 100.0
 """If throughputs differ by at least this ratio, they are probably in different units."""
-SLA = Column(
-    "sla", "1", "share of the throughput alone that the function is promised", 1.0, least=1e-6
-)
+SLA = Column("sla", "1", "promised share of the solo throughput", 1.0, least=1e-6)
 FUNCTION = "function"
 
 
@@ -49,19 +47,19 @@ def read_fleet(file: str) -> Fleet:
     entries = mapping(content["functions"])
     functions = [_function(name, one, models) for name, one in entries.items()]
     if not functions:
-        content["functions"].place.refuse("has no function")
+        content["functions"].place.refuse("is empty")
     for one in functions:
         place = entries[one.name].place
         _check(one, functions[0], device, place)
         if one.cores > cores:
-            place.refuse(f"takes {one.cores} cores, and a NIC has {cores}")
+            place.refuse(f"needs {one.cores} cores, but a NIC has {cores}")
     count = _whole(nics["count"], _MOST_NICS) if "count" in nics else None
     return Fleet(file, device, cores, count, tuple(functions))
 
 
 def _function(name: str, found: Spanned, models: dict[str, FunctionModel]) -> Function:
     if not _NAME.fullmatch(name):
-        found.place.refuse("is no name; use letters, digits, dots, hyphens and underscores")
+        found.place.refuse("is not a name; use letters, digits, dots, hyphens and underscores")
     part = table(found, ("model", "cores", "traffic", "sla"), ("solo",))
     written = text(part["model"])
     path = os.path.join(os.path.dirname(found.place.file), written)  # noqa: PTH118, PTH120 - as it was written
@@ -100,24 +98,24 @@ def far_from(model: FunctionModel, throughput: float) -> str | None:
     if rows.min() / _FAR <= throughput <= rows.max() * _FAR:
         return None
     measured = f"{rows.min():g} to {rows.max():g}{f' {unit}' if unit else ''}"
-    return f"{throughput:g} is far from what the model is of, {measured}; is it in another unit?"
+    return f"{throughput:g} is far from the measurements of the model, {measured}; check its unit"
 
 
 def _promises(found: Spanned) -> tuple[float, ...]:
     """Read the shares of solo throughput promised to a function: one share or a list."""
     each = found.value if isinstance(found.value, list) else [found]
     if not each:
-        found.place.refuse("is empty; it has one share or several")
+        found.place.refuse("is empty; write one or more shares")
     shares = tuple(decimal(one, SLA.least, SLA.most) for one in each)
     if len({*shares}) < len(shares):
-        found.place.refuse("has a share twice")
+        found.place.refuse("lists a share twice")
     return shares
 
 
 def _whole(found: Spanned, most: int) -> int:
     value = decimal(found, 1, most)
     if not value.is_integer():
-        found.place.refuse(f"{value:g} is no whole number")
+        found.place.refuse(f"{value:g} is not a whole number")
     return int(value)
 
 
@@ -153,10 +151,8 @@ def read_arrivals(file: str, fleet: Fleet) -> Arrivals:
     several = next((at for at in function if len(fleet.functions[at].sla) > 1), None)
     if several is not None:
         name = fleet.functions[several].name
-        reason = (
-            f"{fleet.file} has several promises for {name}; say with each arrival which is meant"
-        )
-        raise InputError(file, f"has no column {SLA.name!r}: {reason}")
+        reason = f"{fleet.file} has several promises for {name}, so each arrival must name one"
+        raise InputError(file, f"lacks the column {SLA.name!r}: {reason}")
     return Arrivals(
         function, np.array([fleet.functions[at].sla[0] for at in function]), found.names()
     )
@@ -170,7 +166,7 @@ def function_of(found: Table, at: int, fleet: Fleet) -> int:
     """
     if FUNCTION not in found.header:
         have = ", ".join(name for name in found.header if name) or "no names"
-        raise InputError(found.file, f"has no column {FUNCTION!r}; it has {have}")
+        raise InputError(found.file, f"lacks the column {FUNCTION!r}; it has {have}")
     return known_function(found, at, FUNCTION, found.text(at, FUNCTION), fleet)
 
 
@@ -182,7 +178,7 @@ def known_function(found: Table, at: int, column: str, name: str, fleet: Fleet) 
     """
     if name not in fleet.names:
         known = ", ".join(fleet.names)
-        raise found.error(at, column, f"{name[:40]!r} is no function of {fleet.file}: {known}")
+        raise found.error(at, column, f"{name[:40]!r} is not a function of {fleet.file}: {known}")
     return fleet.names.index(name)
 
 
@@ -243,7 +239,7 @@ def read_measured(file: str, fleet: Fleet, noise: float | None = None) -> Measur
 def _rows(found: Table, fleet: Fleet, *, repeated: bool) -> _Rows:
     throughput = column_of(found, THROUGHPUT)
     if MIX not in found.header:
-        reason = f"has no column {MIX!r} (functions of a NIC, as in nat{BETWEEN}acl)"
+        reason = f"lacks the column {MIX!r} (functions of a NIC, such as nat{BETWEEN}acl)"
         raise InputError(found.file, reason)
     _check_remarks(found, fleet)
     known: _Rows = {}
@@ -255,7 +251,7 @@ def _rows(found: Table, fleet: Fleet, *, repeated: bool) -> _Rows:
             raise found.error(at, FUNCTION, f"{fleet.names[function]!r} is not in the mix")
         values = known.setdefault(mix, {})
         if function in values and not repeated:
-            raise found.error(at, FUNCTION, "there is a row for the same function of the same mix")
+            raise found.error(at, FUNCTION, "repeats a row for this function and mix")
         far = far_from(fleet.functions[function].kind.model, float(throughput[at]))
         if repeated and far is not None:
             raise found.error(at, THROUGHPUT.name, far)
@@ -263,7 +259,7 @@ def _rows(found: Table, fleet: Fleet, *, repeated: bool) -> _Rows:
     for mix, values in known.items():
         missing = next((one for one in mix if one not in values), None)
         if missing is not None:
-            reason = f"there is no row for {fleet.names[missing]!r}"
+            reason = f"lacks a row for {fleet.names[missing]!r}"
             raise InputError(found.file, f"mix {mix_text(mix, fleet)}: {reason}")
     return known
 
@@ -273,9 +269,7 @@ def _check_alone(file: str, rows: _Rows, functions: Iterable[int], fleet: Fleet)
     for at in functions:
         if (at,) not in rows:
             name = fleet.names[at]
-            raise InputError(
-                file, f"has no row for {name!r} by itself, which promises are shares of"
-            )
+            raise InputError(file, f"lacks a row for {name!r} alone, which promises refer to")
 
 
 def _check_remarks(found: Table, fleet: Fleet) -> None:
@@ -284,7 +278,7 @@ def _check_remarks(found: Table, fleet: Fleet) -> None:
     unit = found.remarks.get("unit throughput")
     if unit is not None and None not in units and unit not in units:
         known = ", ".join(sorted(map(str, units)))
-        raise found.remark_error("unit throughput", f"is {unit!r}; models have it in {known}")
+        raise found.remark_error("unit throughput", f"is {unit!r}; models use {known}")
 
 
 def mix_text(mix: Mix, fleet: Fleet) -> str:

@@ -100,7 +100,7 @@ def _nics(outcome: PolicyOutcome) -> Iterator[Line]:
         for nic, placed in sorted(by_nic.items())
     ]
     yield from grid(
-        ("NIC", "functions, what they keep of what they are promised"), rows, right=("NIC",)
+        ("NIC", "functions (kept and promised share of solo throughput)"), rows, right=("NIC",)
     )
 
 
@@ -114,29 +114,28 @@ def _judge(report: PlacementReport) -> str:
     if report["judged_by"] != "models":
         return f"Promises are judged by {report['judged_by']}."
     known = (
-        "nothing was measured of these mixes"
+        "the mixes were not measured"
         if report["measured"] is None
-        else f"what they say, but for the mixes of {report['measured']}"
+        else f"only the mixes of {report['measured']} were measured"
     )
     return (
-        f"Promises are judged by the models that placed: {known}, so contention-aware, bid-price "
-        "and optimal break none. --truth names a table of measured ones."
+        f"The models that place functions also judge promises ({known}). So contention-aware, "
+        "bid-price and optimal break none. Name a table of measured mixes with --truth."
     )
 
 
 def _reference(report: PlacementReport) -> str:
     known = [one["reference"] for one in report["sequences"] if one["reference"] is not None]
     if not known:
-        return "There is no reference for wastage."
+        return "Wastage is unknown, because the best plan is unknown."
     proven = sum(one["nics"] == one["least"] for one in known)
     mean = sum(one["nics"] for one in known) / len(known)
     if proven == len(known):
-        return f"Wastage is by the best plan, {number(mean)} NICs, proved to be the best."
+        return f"Wastage is relative to the best plan: {number(mean)} NICs, proved optimal."
     least = sum(one["least"] for one in known) / len(known)
     return (
-        f"Wastage is by the best plan found, {number(mean)} NICs; no plan has fewer than "
-        f"{number(least)} "
-        f"({proven} of {len(known)} proved to be the best)."
+        f"Wastage is relative to the best plan found: {number(mean)} NICs. No plan has fewer than "
+        f"{number(least)} NICs ({proven} of {len(known)} plans are proved optimal)."
     )
 
 
@@ -163,20 +162,28 @@ def suggestion_text(report: SuggestionReport) -> Iterator[Line]:
     yield Line(one_line(f"{report['fleet']}{device}: {count} mixes are worth measuring"), "bold")
     if report["alone"]:
         names = ", ".join(report["alone"])
-        yield Line(one_line(f"And by themselves, which promises are shares of: {names}."))
+        yield Line(
+            one_line(f"Also measure alone: {names}. Promises are shares of these throughputs.")
+        )
     yield Line("")
     if report["mixes"]:
-        columns = ("mix", f"NICs of {report['arrivals']} arrivals", "predicted to keep, %")
+        columns = (
+            "mix",
+            f"NICs of {report['arrivals']} arrivals",
+            "predicted share of solo throughput, %",
+        )
         rows = [(one["mix"], number(one["nics"]), _promises_kept(one)) for one in report["mixes"]]
         yield from grid(columns, rows, right=columns[1:2])
         yield Line("")
     now, then, best = report["nics_now"], report["nics_then"], report["nics_best"]
     yield Line(
-        f"{report['arrivals']} arrivals take {now:.1f} NICs with what is known, promises being "
-        f"kept with a probability of {_PERCENT * report['sure']:g} %;"
+        f"With present data, {report['arrivals']} arrivals take {now:.1f} NICs, if promises are "
+        "kept "
+        f"with a probability of {_PERCENT * report['sure']:g} %."
     )
     yield Line(
-        f"{then:.1f} if these mixes are measured and do what is predicted, {best:.1f} if all are."
+        f"They take {then:.1f} NICs if measurements of these mixes confirm the predictions, and "
+        f"{best:.1f} if all mixes are measured."
     )
 
 

@@ -39,11 +39,11 @@ def run_place(given: Namespace, reporter: Reporter) -> ExitCode:
 def _check(given: Namespace) -> None:
     """Check that the options of the command `place` do not contradict each other."""
     if (given.arrivals is None) == (given.sequences is None):
-        raise OptionError("--arrivals", "either --arrivals or --sequences says what arrives")
+        raise OptionError("--arrivals", "name either --arrivals or --sequences")
     random = {"--length": given.length, "--seed": given.seed}
     for name in (one for one, value in random.items() if value is not None):
         if given.sequences is None:
-            raise OptionError(name, "is of random sequences; --arrivals says what arrives")
+            raise OptionError(name, "concerns random sequences (--sequences), not --arrivals")
     check_noise(given)
     check_place(given.scheduler, given.jobs)
 

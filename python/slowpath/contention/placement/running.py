@@ -354,7 +354,7 @@ def run(inputs: SequenceInputs, arrivals: Arrivals, *, each: bool = True) -> Seq
         if policy != OPTIMAL:
             placement = place(inputs.fleet, arrivals, policy, inputs.predicted, inputs.expected)
         elif planned is None:
-            raise InputError(inputs.fleet.file, "no plan was found in which all promises are kept")
+            raise InputError(inputs.fleet.file, "no plan found that keeps all promises")
         else:
             placement = assign(planned, inputs.predicted.shares, arrivals)
         found = judge(placement, arrivals, source)

@@ -218,7 +218,7 @@ def declared_by(names: Sequence[str]) -> Declared | None:
         if pattern is None:
             continue
         if found is not None and found.pattern != pattern:
-            raise InputError(file, f"declares {pattern}; {found.file} declares {found.pattern}")
+            raise InputError(file, f"declares {pattern}, but {found.file} declares {found.pattern}")
         found = found or Declared(file, pattern)
     return found
 
@@ -230,8 +230,10 @@ def _declared(file: str) -> Pattern | None:
     except (ValueError, RecursionError) as problem:
         raise InputError(file, f"is not JSON: {problem}") from None
     if not isinstance(record, dict):
-        raise InputError(file, "is no record of a profile: should be an object")
+        raise InputError(file, "is not the record of a profile: it must be an object")
     pattern = record.get("pattern")
     if pattern is not None and pattern not in _PATTERNS:
-        raise InputError(file, f"pattern: {str(pattern)[:40]!r} is none of {', '.join(_PATTERNS)}")
+        raise InputError(
+            file, f"pattern: {str(pattern)[:40]!r} is not one of {', '.join(_PATTERNS)}"
+        )
     return cast("Pattern | None", pattern)

@@ -46,13 +46,13 @@ def this_machine(setup: Setup) -> Machine:
     """
     purpose = "a function beside a competitor"
     if setup.function.pattern == "pipeline":
-        purpose = "a pipeline, which has an accelerator on a CPU of its own,"
+        purpose = "a pipeline with an accelerator on its own CPU"
     cpus = neighbours.cpus(setup.cpus, 2, purpose)
     facts = processor(Files(), cpus[0])
     sizes = [(cache["level"] or 0, cache["bytes"] or 0) for cache in facts["caches"]]
     cache = max((size for size in sizes if size[1]), default=None)
     if cache is None:
-        reason = "the kernel does not tell how large the last-level cache is (/sys/devices/system)"
+        reason = "the kernel does not report the size of the last-level cache (/sys/devices/system)"
         raise UnavailableError(reason)
     least, most = _PROBES
     private = max((size for level, size in sizes if level < cache[0]), default=0)

@@ -379,8 +379,10 @@ def _rate(blocks: Sequence[_TimedBlock], wanted: int) -> Rate:
         return median(good, bad)
     done = [block.rate for block in blocks if block.rate > 0]
     if not done:
-        reason = "other programs have the CPUs: a thread did nothing in any block; make blocks "
-        raise UnavailableError(f"{reason}longer (block_ms), or wait until it is quiet")
+        reason = (
+            "other programs occupy the CPUs, so a thread did not run in any block; make blocks "
+        )
+        raise UnavailableError(f"{reason}longer (block_ms), or wait until the machine is quiet")
     return median(done, bad)
 
 

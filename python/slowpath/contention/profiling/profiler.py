@@ -223,7 +223,7 @@ class Profiling:
         sizes = dict.fromkeys(round(one) for one in size)
         found = []
         for traffic in (Traffic(n, length, mtbr.least) for n in counts for length in sizes):
-            self._audience.show(f"what it does to others: {traffic.flows} flows")
+            self._audience.show(f"effect on others: {traffic.flows} flows")
             spec = mixes.probed(function, traffic, machine.places, machine.probe_bytes)
             found.append(OwnRow(traffic, calibration.score(self._turns(spec).slowdown)))
         return tuple(found)

@@ -75,7 +75,7 @@ def _address(found: Spanned) -> str:
     try:
         return str(IPv4Address(address))
     except ValueError:
-        found.place.refuse(f"{address!r} is no IPv4 address, such as 192.0.2.1")
+        found.place.refuse(f"{address!r} is not an IPv4 address such as 192.0.2.1")
 
 
 _SIMPLE = ("flow-statistics", "nat")
@@ -146,7 +146,7 @@ def _cpus(found: Spanned) -> tuple[int, ...]:
     """Read a list of CPU numbers, and check that no number occurs twice."""
     cpus = tuple(number(one, _CPU) for one in items(found))
     if len({*cpus}) < len(cpus):
-        found.place.refuse("has a CPU twice; each thread takes one of its own")
+        found.place.refuse("lists a CPU twice; each thread needs its own")
     return cpus
 
 
@@ -161,11 +161,11 @@ def _function(function_name: str, found: Spanned, folder: Path) -> Function:
     service = None if accelerator is None else word(accelerator, ("regex", "compression"))
     pattern = word(parts["pattern"], ("pipeline", "run-to-completion"))
     if service is None and pattern == "pipeline":
-        parts["pattern"].place.refuse("a pipeline has an `accelerator`")
+        parts["pattern"].place.refuse("a pipeline needs an `accelerator`")
     if not all_stages and pattern == "pipeline":
-        parts["pattern"].place.refuse("a pipeline has `stages` in front of its accelerator")
+        parts["pattern"].place.refuse("a pipeline needs `stages` in front of its accelerator")
     if not all_stages and service is None:
-        found.place.refuse("has neither `stages` nor an `accelerator`: it does nothing")
+        found.place.refuse("needs `stages` or an `accelerator`")
     queue = _optional(parts, "queue", _QUEUE)
     return Function(
         function_name, all_stages, cast("Service | None", service), cast("Pattern", pattern), queue
@@ -181,7 +181,7 @@ def _stage(found: Spanned) -> Stage:
         return {stage: {key: limits.default}}
     inside = table(found, (), tuple(_SIZED))
     if len(inside) != 1:
-        found.place.refuse(f"is none of {', '.join((*_SIMPLE, *_SIZED))}")
+        found.place.refuse(f"must be one of {', '.join((*_SIMPLE, *_SIZED))}")
     stage, parameters = next(iter(inside.items()))
     key, limits = _SIZED[stage]
     return {stage: {key: _optional(table(parameters, (), (key,)), key, limits)}}
@@ -190,7 +190,7 @@ def _stage(found: Spanned) -> Stage:
 def _traffic(found: Spanned, function: Function) -> TrafficRange:
     parts = table(found, ("flow_count", "packet_size_bytes"), ("mtbr",))
     if function.service is None and "mtbr" in parts:
-        parts["mtbr"].place.refuse("nothing looks at payloads without an `accelerator`")
+        parts["mtbr"].place.refuse("needs an `accelerator`, which searches payloads")
     return TrafficRange(
         _span(parts["flow_count"], _FLOWS),
         _span(parts["packet_size_bytes"], _SIZE if function.program is None else _SIZE_IN_KERNEL),
@@ -204,9 +204,9 @@ def _competitors(
     parts = table(found, (), ("memory", "accelerator"))
     memory, client = parts.get("memory"), parts.get("accelerator")
     if memory is None and client is None:
-        found.place.refuse("has none of memory, accelerator")
+        found.place.refuse("needs memory or accelerator")
     if client is not None and function.service is None:
-        client.place.refuse("the function has no accelerator that it could share")
+        client.place.refuse("the function does not use an accelerator that it could share")
     return (
         None if memory is None else _memory(memory),
         None if client is None else _client(client),
@@ -218,7 +218,7 @@ def _memory(found: Spanned) -> MemoryRange:
     touch = parts.get("touch")
     touches = _TOUCHES if touch is None else tuple(word(one, _TOUCHES) for one in items(touch))
     if not touches and touch is not None:
-        touch.place.refuse(f"is empty; there are {', '.join(_TOUCHES)}")
+        touch.place.refuse(f"is empty; known are {', '.join(_TOUCHES)}")
     return MemoryRange(
         _span(parts["working_set_bytes"], _WORKING_SET),
         _span(parts["rate"], _RATE) if "rate" in parts else None,
@@ -263,7 +263,7 @@ def _span(found: Spanned, limits: Number) -> Span:
         return Span(value, value)
     ends = [number(one, limits) for one in found.value]
     if len(ends) != 2 or ends[0] > ends[1]:  # noqa: PLR2004 - both ends
-        found.place.refuse("is no range; write one number, or [least, greatest]")
+        found.place.refuse("is not a range; write one number, or [least, greatest]")
     return Span(ends[0], ends[1])
 
 

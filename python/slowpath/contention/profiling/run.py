@@ -42,25 +42,25 @@ def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
     if record["disturbed_blocks"]:
         yield Line(
             f"{record['disturbed_blocks']} blocks were disturbed: a thread waited for its CPU, or "
-            "others were on the processor."
+            "other programs used the processor."
         )
     if record["elsewhere"] >= _OFTEN:
         yield Line(
-            f"In {100 * record['elsewhere']:.0f} % of looks the CPUs were on one core, or behind "
-            "different caches: there competitors do something else to a function."
+            f"In {100 * record['elsewhere']:.0f} % of checks, the CPUs shared a core, or had "
+            "different last-level caches. This changes the effect of competitors."
         )
     if record["counters"] is not None:
-        yield Line(one_line(f"Scores by a probe instead of counters: {record['counters']}."))
+        yield Line(one_line(f"A probe replaces counters: {record['counters']}."))
     yield Line("")
     rows = [
         (f"{one['megabytes']:.2f}", f"{one['slowdown']:.2f}") for one in record["probe"]["measured"]
     ]
     yield from grid(
-        ("bubble, MB", "probe slower by"), rows, right=("bubble, MB", "probe slower by")
+        ("bubble, MB", "slowdown of probe"), rows, right=("bubble, MB", "slowdown of probe")
     )
     yield Line("")
     shift = 100 * record["probe"]["largest_shift"]
-    yield Line(f"The probe alone was at most {shift:.1f} % from its median.")
+    yield Line(f"Alone, the probe deviated by at most {shift:.1f} % from its median.")
     for file in files:
         yield Line(one_line(file))
 
@@ -69,17 +69,17 @@ def _plan(record: PlanRecord) -> Iterator[Line]:
     """Yield the traffic attributes that an adaptive plan found to change throughput."""
     if record["relevant"] is None or record["threshold"] is None:
         return
-    attributes = " and ".join(record["relevant"]) or "nothing of the traffic"
+    attributes = " and ".join(record["relevant"]) or "no traffic attribute"
     least = f"{100 * record['threshold']:.1f} %"
-    yield Line(f"Throughput alone depends on {attributes}, by {least} or more; mixes go by that.")
+    yield Line(f"Solo throughput depends on {attributes}, by {least} or more. Mixes vary these.")
 
 
 def _noise(record: ProfileRecord) -> str:
     noise = record["noise"]
     within = f"{100 * noise['within']:.1f} % between medians of one run"
     if noise["spread"] is None:
-        return f"the same again: {within}"
-    return f"the same again: {100 * noise['spread']:.1f} % (standard deviation), {within}"
+        return f"noise: {within}"
+    return f"noise: {100 * noise['spread']:.1f} % (standard deviation), {within}"
 
 
 def run(given: Namespace, reporter: Reporter) -> ExitCode:
@@ -103,8 +103,8 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
     left_out = []
     if memory and client and "both" not in kinds:
         left_out.append(
-            "a pipeline beside competitors for memory and at the accelerator at once takes 3 CPUs; "
-            f"there are {len(machine.places.cpus)}"
+            "a pipeline with competitors for memory and accelerator together needs 3 CPUs; "
+            f"{len(machine.places.cpus)} are available"
         )
     watch = environment.begin(machine.places.function)
     with heeding_signals() as stopping, LiveLine() as line:

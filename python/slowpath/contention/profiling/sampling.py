@@ -147,7 +147,7 @@ class Budget:
 
     def __init__(self, quota: int) -> None:
         if quota < 1:
-            raise ValueError("a quota is one measurement at least")
+            raise ValueError("a quota must be at least one measurement")
         self._quota = quota
         self._known = dict[Point, list[float]]()
         self.spent = 0

@@ -84,11 +84,15 @@ def cpus(requested: Sequence[int] | None, least: int, purpose: str) -> list[int]
     allowed = _core.allowed_cpus()
     missing = [cpu for cpu in requested or () if cpu not in allowed]
     if missing:
-        reason = f"CPU {missing[0]} is none of those that this process may use: {_listed(allowed)}"
+        reason = (
+            f"CPU {missing[0]} is not among the CPUs that this process may use: {_listed(allowed)}"
+        )
         raise UnavailableError(reason)
     found = list(requested) if requested else allowed
     if len(found) < least:
-        reason = f"{purpose} takes {least} CPUs; there are {len(found)}: {_listed(found)}"
+        reason = (
+            f"{purpose} needs {least} CPUs; this process may use {len(found)}: {_listed(found)}"
+        )
         raise UnavailableError(reason)
     return found
 

@@ -47,7 +47,7 @@ _LOOK = 5.0
 class ClusterPool(Pool):
     """A pool of the workers that are connected to a Dask scheduler."""
 
-    lost = "workers of the cluster die again and again"
+    lost = "workers of the cluster die repeatedly"
 
     def __init__(self, client: Any) -> None:  # noqa: ANN401 - Dask has no types
         self._client = client
@@ -122,7 +122,9 @@ class _Workers:
         if isinstance(problem, (KilledWorker, MemoryError)):
             return
         if isinstance(problem, CancelledError):
-            raise UnavailableError("the scheduler of the cluster is gone") from None
+            raise UnavailableError(
+                "the scheduler of the cluster does not respond any more"
+            ) from None
         if isinstance(problem, ModuleNotFoundError):
             reason = f"the cluster's workers lack {problem.name}"
             raise UnavailableError(f"{reason}; install the same slowpath there") from None
@@ -207,7 +209,9 @@ def _await_listener(scheduler: str) -> None:
             socket.create_connection((host, port), max(left, _RETRY_SECONDS)).close()
         except OSError as problem:
             if left <= _RETRY_SECONDS:
-                raise OSError(f"nobody listens there: {problem.strerror or problem}") from None
+                raise OSError(
+                    f"the scheduler does not answer: {problem.strerror or problem}"
+                ) from None
             time.sleep(_RETRY_SECONDS)
         else:
             return

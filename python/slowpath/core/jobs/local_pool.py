@@ -34,7 +34,7 @@ class LocalPool(Pool):
     With one job or one item, the calling process does the work itself.
     """
 
-    lost = f"{Pool.lost}, perhaps for want of memory; try fewer of them with --jobs"
+    lost = f"{Pool.lost}, perhaps for lack of memory; reduce their number with --jobs"
 
     def __init__(self, jobs: int | None = None) -> None:
         self._jobs = jobs or len(os.sched_getaffinity(0))

@@ -24,7 +24,7 @@ def parse_size(text: str) -> int:
     """
     read = size(text)
     if read < _LEAST:
-        raise ValueError(f"{text!r} is too little for any analysis; it takes 64M and more")
+        raise ValueError(f"{text!r} is too little; an analysis needs at least 64M")
     return read
 
 

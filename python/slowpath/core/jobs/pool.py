@@ -57,7 +57,7 @@ class Pool(ABC):
     run anywhere and be repeated after the death of a worker.
     """
 
-    lost = "worker processes die again and again"
+    lost = "worker processes die repeatedly"
     """Text of the error that `map` raises if an item has no result."""
 
     @property
@@ -266,4 +266,4 @@ def check_place(scheduler: str | None, jobs: int | None) -> None:
         OptionError: if both options are given.
     """
     if scheduler is not None and jobs is not None:
-        raise OptionError("--jobs", "is of this machine; the cluster has its own workers")
+        raise OptionError("--jobs", "applies only to this machine; the cluster has its own workers")

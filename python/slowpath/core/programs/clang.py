@@ -101,11 +101,11 @@ def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
         except subprocess.TimeoutExpired:
             if left < seconds:
                 raise StoppedError(file, "total deadline while clang compiles it") from None
-            raise fault(f"clang was not done after {seconds:g} s") from None
+            raise fault(f"clang did not finish within {seconds:g} s") from None
         if code:
             raise fault(f"clang: {_summary(errors, code)}; the command")
         if not made.exists():
-            raise fault(f"clang wrote no {form.name}; the command")
+            raise fault(f"clang did not write the {form.name}; the command")
         return read_program(str(made))
 
 
@@ -127,7 +127,7 @@ def _need_clang(file: str, clang: Clang, form: Form = OBJECT) -> Compiler:
         return find_compiler()
     except MissingCompilerError as problem:
         command = shown_command(file, clang, form=form)
-        raise InputError(file, f"is C source, and {problem}: {command}") from None
+        raise InputError(file, f"is a C source, but {problem}: {command}") from None
     except CompilerError as problem:
         raise InputError(file, str(problem)) from None
 
@@ -203,7 +203,7 @@ def _summary(output: str, code: int) -> str:
     """
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     if any(words in output for words in _OUT_OF_MEMORY):
-        return "it takes more memory than it may (--memory)"
+        return "it exceeds the memory limit (--memory)"
     errors = [line.removeprefix("clang: ") for line in lines if "error:" in line]
     if not errors:
         reason = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
@@ -211,7 +211,5 @@ def _summary(output: str, code: int) -> str:
     more = len(errors) - 1
     first = errors[0] + (f" (and {more} more error{'s'[: more > 1]})" if more else "")
     if _UNKNOWN_MACHINE.search(errors[0]):
-        first += (
-            f"; --cflags -D__{os.uname().machine}__ has headers of the C library know the machine"
-        )
+        first += f"; add --cflags -D__{os.uname().machine}__ for headers of the C library"
     return first

@@ -61,7 +61,7 @@ def find_compiler() -> Compiler:
         if version is not None:
             break  # later names have lower numbers
     if newest is None:
-        raise MissingCompilerError(f"there is no clang in PATH or $CLANG: {_REMEDY}")
+        raise MissingCompilerError(f"clang is neither in PATH nor in $CLANG: {_REMEDY}")
     return _accepted(newest)
 
 
@@ -104,11 +104,11 @@ def _query(command: tuple[str, ...], path: str | None) -> Compiler:  # noqa: ARG
         reason = (problem.strerror or str(problem)).lower()
         raise CompilerError(f"{command[0]} cannot be started: {reason}") from None
     except subprocess.TimeoutExpired:
-        raise CompilerError(f"{name} --version was not done after {_SECONDS:g} s") from None
+        raise CompilerError(f"{name} --version did not finish within {_SECONDS:g} s") from None
     for line in run.stdout.decode(errors="replace").splitlines():
         if version := _VERSION.search(line):
             return Compiler(command, int(version[1]), line.strip())
-    raise CompilerError(f"{name} --version prints no version of clang: {_REMEDY}")
+    raise CompilerError(f"{name} --version does not print a version of clang: {_REMEDY}")
 
 
 if __name__ == "__main__":

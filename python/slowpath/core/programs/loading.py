@@ -33,7 +33,7 @@ def load_program(file: str, clang: Clang) -> bytes:
     what, language = KINDS[kind]
     settings = () if file.endswith(f".{kind}") else language
     command = shown_command(file, Clang((*clang.flags, *settings)), search=kind == "c")
-    raise InputError(file, f"is {what}, no object; clang makes one of it: {command}")
+    raise InputError(file, f"is {what}, not an object; compile it: {command}")
 
 
 def _advice_for_folder(folder: str) -> str:

@@ -70,16 +70,16 @@ def find_program(
     None, return the only XDP program of the object.
     """
     if programs is None:
-        return f"{path} is no BPF object"
+        return f"{path} is not a BPF object"
     if name is not None:
-        there_are = f"there are {list_programs(programs)}"
+        there_are = f"it has {list_programs(programs)}"
         found = (one for one in programs if one.name == name)
-        return next(found, f"{path} has no program {name}; {there_are}")
+        return next(found, f"{path} does not have a program {name}; {there_are}")
     chosen, others = choose(programs, Selection())
     if not chosen:
         return f"{path}: {nothing_to_choose(others)}"
     if len(chosen) > 1:
-        return f"{path} has several programs; say `program:`, of {list_programs(chosen)}"
+        return f"{path} has several programs; name one with `program:`: {list_programs(chosen)}"
     return chosen[0]
 
 
@@ -88,19 +88,19 @@ def remark_on(program: ProgramInfo) -> str | None:
     if program.kind != UNKNOWN:
         return None
     return (
-        f"{program.name}: section {program.section!r} does not say of which type the program is; "
-        "it is taken for XDP"
+        f"{program.name}: section {program.section!r} does not state the type of the program; XDP "
+        "is assumed"
     )
 
 
 def nothing_to_choose(others: Sequence[ProgramInfo]) -> str:
     """Return the error text for an object without XDP programs; `others` are its programs."""
     if not others:
-        return "no XDP program in the object; there is none"
-    reason = f"no XDP program in the object; there are {list_programs(others, kinds=True)}"
+        return "the object has no programs"
+    reason = f"no XDP program in the object; it has {list_programs(others, kinds=True)}"
     if any(program.kind == UNKNOWN for program in others):
-        return f"{reason}; --section and --prog-name choose those of unknown type"
-    return f"{reason}; programs of other types than XDP are not analysed"
+        return f"{reason}; select programs of unknown type with --section or --prog-name"
+    return f"{reason}; only XDP programs are analysed"
 
 
 def no_match(selection: Selection, programs: Sequence[ProgramInfo] = ()) -> OptionError:

@@ -50,17 +50,17 @@ _OTHERS = {
     "p4": (rb"^[ \t]*#[ \t]*include[ \t]*[<\"][\w/]+\.p4[>\"]", ""),
     "spec": (
         rb"^[ \t]*((struct|header)[ \t]+\w+|metadata)[ \t]+instanceof[ \t]",
-        "is a pipeline of DPDK's software switch; slowpath takes BPF objects, C sources and "
-        "listings of the card",
+        "is a pipeline of DPDK's software switch; slowpath reads BPF objects, C sources and NFP "
+        "listings",
     ),
     "click": (
         rb"^[ \t]*(elementclass[ \t]+\w+[ \t]*\{|"
         rb"\w+[ \t]*::[ \t]*[A-Z]\w*[ \t]*\([^\n{]*[;>][ \t\r]*$)",
-        "is a Click configuration; slowpath insights takes the C++ of an element (*.cc)",
+        "is a Click configuration; slowpath insights reads the C++ source of an element (*.cc)",
     ),
     "csv": (
         rb"\A([^\n,;\t]{1,80}[,;\t]){1,200}[^\n,;\t]{0,80}\r?\n([^\n,;\t]{0,80}[,;\t]){0,200}-?[\d.]",
-        "is CSV, no program; slowpath fit takes measurements",
+        "is CSV, not a program; slowpath fit reads measurements",
     ),
 }
 """Texts that are not programs: for each extension, a pattern of a line, and an error text."""
@@ -103,7 +103,7 @@ def advice_for(file: str, data: bytes) -> str | None:
     For P4, for example, the text has the command that compiles the file.
     """
     if data.startswith(_CAPTURES):
-        return "is a packet capture; name a program, and the capture with measure --pcap"
+        return "is a packet capture; name a program, and pass the capture to measure --pcap"
     head = data[:HEAD]
     name = file.rpartition("/")[2].rpartition(".")
     stem, extension = (name[0], name[2].lower()) if name[1] else (name[2], "")
@@ -116,7 +116,9 @@ def advice_for(file: str, data: bytes) -> str | None:
     if found == "p4":
         how = "--arch psa --xdp" if re.search(_PSA, head, re.MULTILINE) else "--target kernel"
         command = f"p4c-ebpf {how} -o {shlex.quote(stem)}.c {shlex.quote(file)}"
-        return f"is P4; p4c-ebpf makes C of it ({command}), of which slowpath takes the object"
+        return (
+            f"is P4; compile it to C ({command}), then compile the C file to an object for slowpath"
+        )
     return None if found is None else _OTHERS[found][1]
 
 

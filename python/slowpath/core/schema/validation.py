@@ -196,7 +196,7 @@ def _number(name: str) -> _Check:
         if not isinstance(value, kinds) or isinstance(value, bool):
             raise ShapeError(f"should be {words}")
         if not -_LARGEST <= value <= _LARGEST:
-            raise ShapeError("is no number to calculate with")
+            raise ShapeError("is not a finite number")
 
     return check
 

@@ -138,7 +138,7 @@ def obstacle(functions: Mapping[str, Function], name: str) -> str | None:
     if function.variadic:
         return "takes any number of arguments"
     if not has_callable_prototype(function):
-        return "takes or returns what is neither a number nor an address"
+        return "takes or returns a value that is neither a number nor an address"
     for inner in sorted(reachable_functions(functions, name), key=lambda one: (one != name, one)):
         assembly = functions[inner].assembly
         if assembly is not False:

@@ -57,7 +57,7 @@ def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
         yield from _parameters(proved)
     if alike:
         yield Line("")
-        yield Line("Not proved, but alike:", "bold")
+        yield Line("Similar, but not proved:", "bold")
         likely: list[tuple[str, ...]] = [
             (
                 one["function"],
@@ -68,7 +68,7 @@ def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
             )
             for one in alike
         ]
-        columns = ("function", "where", "looks like", "sure", "why not")
+        columns = ("function", "where", "looks like", "sure", "reason")
         yield from grid(columns, likely, right=("sure",))
     if report["unexamined"]:
         yield Line("")
@@ -121,7 +121,7 @@ def _left_out(found: list[Unexamined]) -> str:
         reasons.setdefault(one["reason"], []).append(one["function"])
     listed = "; ".join(f"{first_few(names, _FEW)}: {why}" for why, names in reasons.items())
     count = f"{len(found)} function{'' if len(found) == 1 else 's'}"
-    return f"Not run, or not in all ways, {count} (each in JSON): {listed}."
+    return f"Not fully examined: {count} (all in JSON). {listed}."
 
 
 def _confined(report: AcceleratorsReport) -> str:
@@ -130,11 +130,10 @@ def _confined(report: AcceleratorsReport) -> str:
     if confinement["network"]:
         ways.append("no network")
     if confinement["system_calls"]:
-        ways.append("system calls refused")
-    missing = [] if confinement["system_calls"] else ["system calls could not be refused here"]
+        ways.append("system calls blocked")
+    missing = [] if confinement["system_calls"] else ["system calls"]
     if not confinement["network"] and not confinement["system_calls"]:
-        missing.append("nor could the network be left")
-    sentence = (
-        f"Code of the file was run by LLVM {report['llvm']} in processes with {', '.join(ways)}"
-    )
-    return one_line(f"{sentence}{'; ' if missing else ''}{', '.join(missing)}.")
+        missing.append("the network")
+    sentence = f"LLVM {report['llvm']} ran code of the file in processes with {', '.join(ways)}"
+    unblocked = f"; this machine could not block {' and '.join(missing)}" if missing else ""
+    return one_line(f"{sentence}{unblocked}.")

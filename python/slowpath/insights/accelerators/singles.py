@@ -51,10 +51,10 @@ _BULK_NAME = re.compile("bulk|burst|multi|x[248]$", re.IGNORECASE)
 """Names of library functions that look up several items in one call."""
 _FEW = 3
 """Maximum number of functions that a reason names."""
-_NO_REFERENCE = "agrees with no reference in any way of calling it"
-_BULK = "takes several of what it looks up at once, which is not tried"
-_FRAMEWORK = "needs packets, ports or tables that are not there when it is run by itself"
-_GIVEN_UP = "was given up: calls took too long, or too many of them ended their process"
+_NO_REFERENCE = "does not agree with any reference"
+_BULK = "looks up several keys at once; slowpath does not try that"
+_FRAMEWORK = "needs packets, ports or tables, which do not exist when it runs alone"
+_GIVEN_UP = "was abandoned: calls took too long, or too many of them ended their process"
 
 
 def unproved_reason(
@@ -105,11 +105,11 @@ def _cannot(
         return f"was not run: it {refused}"
     count = len(functions[name].parameters)
     if count > MOST_PARAMETERS:
-        return f"takes {count} arguments, where at most {MOST_PARAMETERS} are tried"
+        return f"takes {count} arguments; slowpath tries at most {MOST_PARAMETERS}"
     missing = undefined_callees(functions, name, known)
     others = [one for one in missing if not one.startswith(SUPPORT)]
     if others:
-        return f"calls {first_few(others, _FEW)}, which is not there"
+        return f"calls {first_few(others, _FEW)}, without a definition in the source"
     return _FRAMEWORK if missing else None
 
 
@@ -225,7 +225,7 @@ def _with_polynomial(
     if values == [first, other]:
         shown = argument
     elif values == [reverse(one & (1 << width) - 1, width) for one in (first, other)]:
-        shown = f"{argument}, its bits in reverse order"
+        shown = f"{argument}, with its bits in reverse order"
     else:
         return None
     parameters = {**found["parameters"], "polynomial": shown}

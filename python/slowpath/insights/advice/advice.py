@@ -137,23 +137,23 @@ class Evidence(NamedTuple):
 
 
 _ON_CARD = "one cycle for each instruction of the card, counted in generated code"
-_IN_LLVM = "one cycle for each instruction of LLVM's intermediate language"
+_IN_LLVM = "one cycle for each LLVM instruction"
 _STATE = "all state in {farthest}"
-_LACKS = "what the card has not takes no instructions: {refused}"
+_LACKS = "no instructions for unsupported operations ({refused})"
 _PRICES = (
-    "prices of memories are round figures of ours, nearer ones cheaper; capacities as published "
-    "of a Netronome Agilio CX"
+    "rounded memory prices chosen by slowpath, lower for nearer memories; capacities as published "
+    "for a Netronome Agilio CX"
 )
 
 
 def assumptions(traced: Traced) -> list[str]:
-    """Return sentences with the assumptions that the function `cycles` makes."""
+    """Return the assumptions that the function `cycles` makes, as phrases."""
     executed, placed = traced.executed, traced.placed
     farthest = "the farthest memory" if placed is None else placed.farthest
     state = _STATE.format(farthest=farthest)
     if placed is not None and placed.stated_levels:
-        state += ", but for what --placement says"
-    found = [f"{_ON_CARD if executed.on_card else _IN_LLVM}, and {state}", _PRICES]
+        state += ", except the structures in --placement"
+    found = [_ON_CARD if executed.on_card else _IN_LLVM, state, _PRICES]
     if executed.refused:
         found.insert(1, _LACKS.format(refused=executed.lacking("; ")))
     return found

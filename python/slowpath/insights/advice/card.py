@@ -92,28 +92,32 @@ def gap(evidence: Evidence, what: str) -> Gap:
     The cause is a missing trace, or floating-point arithmetic in the source.
     """
     if evidence.statics.floating is None:
-        why = "it takes how many instructions and accesses packets make"
-        return Gap(what, why, "a trace: --pcap")
+        why = "this needs the instructions and accesses of each packet"
+        return Gap(what, why, "give a trace: --pcap")
     return Gap(
         what,
-        f"{evidence.statics.floating}: it computes with floating-point numbers, which the card "
-        "has not, and none of the published elements does",
-        "integers instead, such as fixed point",
+        f"{evidence.statics.floating} uses floating-point numbers; neither the card nor the "
+        "published elements have these",
+        "use integers, such as fixed point",
     )
 
 
 def doubts(traced: Traced) -> str:
-    """Return additional assumptions of an estimate, as the end of a sentence; empty if none."""
+    """Return additional assumptions of an estimate, as a further sentence; empty if none."""
     executed = traced.executed
     if executed.refused:
         listed = executed.lacking(", ")
-        return f"; what the card has not ({listed}) is taken for one instruction each"
+        return f". Each unsupported operation counts as one instruction ({listed})"
     if not executed.on_card:
-        return "; whether the card has all that it does could not be looked at"
+        return ". slowpath could not check whether the card supports all operations"
     return ""
 
 
-_LIMIT_NAMES = {"line": "the line", "IMEM": "the internal memory", "EMEM": "the external memory"}
+_LIMIT_NAMES = {"line": "line rate", "IMEM": "internal memory", "EMEM": "external memory"}
+_BASIS = (
+    "The prediction uses counts on the trace, and the cost of instructions and accesses in "
+    "published elements. No card was measured"
+)
 _MEGA = 1e6
 _GIGA = 1e9
 
@@ -122,7 +126,7 @@ def scaling(evidence: Evidence) -> Findings:
     """Yield advice to use as many cores as the knee of the throughput curve, instead of all 60."""
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
-        yield gap(evidence, "how many cores it is worth")
+        yield gap(evidence, "number of cores")
         return
     cores = card["cores"]
     knee, all_cores = cores["knee_cores"], cores["points"][-1]
@@ -132,20 +136,20 @@ def scaling(evidence: Evidence) -> Findings:
     confidence = percent(card["confidence"], 0)
     yield Advice(
         "cores",
-        f"Give it {knee} cores" if knee < all_cores["cores"] else f"Give it all {knee} cores",
+        f"Use {knee} cores" if knee < all_cores["cores"] else f"Use all {knee} cores",
         traced.counts["entry"],
         file,
         line,
         _reason(cores),
         before,
         after,
-        "ns of cores",
+        "ns of core time",
         None,
         "estimated",
-        f"{cores['knee_low']} to {cores['knee_high']} cores ({confidence}), predicted from counts "
-        "on the trace and from what instructions and accesses of published elements take; state "
-        "where the placement puts it; no card was measured, and nobody measured fewer than 24 "
-        f"cores, which are never advised{doubts(traced)}",
+        f"{cores['knee_low']} to {cores['knee_high']} cores with {confidence} confidence. "
+        f"{_BASIS}. "
+        "It assumes the recommended placement. Published measurements start at 24 cores; fewer "
+        f"are never recommended{doubts(traced)}",
         share=max(1 - after / before, 0.0),
     )
 
@@ -153,11 +157,12 @@ def scaling(evidence: Evidence) -> Findings:
 def _reason(cores: CardCores) -> str:
     ends = (cores["throughput_pps"], cores["low_pps"], cores["high_pps"])
     rate, low, high = with_interval(*(one / _MEGA for one in ends))
-    first = cores["limits"][0]
+    first, most = cores["limits"][0], cores["points"][-1]["cores"]
     return (
-        f"they reach {percent(cores['share'], 0)} of the throughput of all cores, {rate} million "
-        f"packets a second ({low} to {high}); the likely bottleneck of all cores is "
-        f"{_LIMIT_NAMES.get(first['limit'], first['limit'])} ({percent(first['share'], 0)})"
+        f"{cores['knee_cores']} cores reach {percent(cores['share'], 0)} of the throughput of "
+        f"{most}: {rate} million packets a second ({low} to {high}). Likely bottleneck "
+        f"of {most} cores: {_LIMIT_NAMES.get(first['limit'], first['limit'])} "
+        f"({percent(first['share'], 0)})"
     )
 
 
@@ -172,31 +177,31 @@ def sharing(evidence: Evidence) -> Findings:
     """Yield advice to share the card with the function that reduces throughput least."""
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
-        yield gap(evidence, "with whom it may share the card")
+        yield gap(evidence, "functions to share the card with")
         return
     best, worst = card["neighbours"][0], card["neighbours"][-1]
     before = fmean(one["kept"] for one in card["neighbours"])
     after = best["kept"]
     alike = after - worst["kept"] < _MIN_DIFFERENCE
+    name = traced.counts["entry"]
     file, line = traced.entry
     yield Advice(
         "neighbour",
-        "Share the card with whomever you like"
+        "Share the card with any of these functions"
         if alike
         else f"Share the card with {best['neighbour']} rather than with {worst['neighbour']}",
-        traced.counts["entry"],
+        name,
         file,
         line,
-        f"with half of the cores each, it keeps {_listed(card['neighbours'])}",
+        f"with half of the cores each, {name} keeps a share of its solo throughput: "
+        f"{_listed(card['neighbours'])}",
         _PERCENT * before,
         _PERCENT * after,
-        "% of its throughput alone, beside any of these and beside that one",
+        "% of solo throughput (mean of all neighbours, best neighbour)",
         None,
         "estimated",
-        f"{_kept(best)} beside the one, {_kept(worst)} beside the other "
-        f"({percent(card['confidence'], 0)}), predicted from counts on the trace and from "
-        "what instructions and accesses of published elements take; no card was measured"
-        f"{doubts(traced)}",
+        f"{_kept(best)} beside the best neighbour, {_kept(worst)} beside the worst, with "
+        f"{percent(card['confidence'], 0)} confidence. {_BASIS}{doubts(traced)}",
         share=max(1 - before / after, 0.0),
     )
 
@@ -206,7 +211,7 @@ def _listed(neighbours: list[CardNeighbour]) -> str:
     described = [_described(one) for one in neighbours]
     if len(described) > _MAX_NAMED:
         omitted = len(described) - _MAX_NAMED
-        described[_MAX_NAMED // 2 : -(_MAX_NAMED // 2)] = [f"{omitted:,} others in between"]
+        described[_MAX_NAMED // 2 : -(_MAX_NAMED // 2)] = [f"{omitted:,} others between these"]
     return "; ".join(described)
 
 

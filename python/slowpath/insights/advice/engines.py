@@ -222,12 +222,10 @@ _FEW = 4
 """Maximum number of functions or lines to list."""
 _UNIT = "LLVM instructions"
 _NAMES = {"crc": "CRC", "lpm": "look-up", "checksum": "checksum", "hash": "hash"}
-_UNREACHED = "; no packet of the trace came there"
-_ENGINE = "; whether the card has such an engine, and what that takes, is in no number here"
-_STANDS = (
-    "; what ran is the function of the headers that come along, which stands for the library's"
-)
-_EQUAL_CALLS = "each call of it is taken to take as much as the others; "
+_UNREACHED = "; no packet of the trace reached it"
+_ENGINE = ". The card may lack such an engine; the numbers do not include the time of an engine"
+_STANDS = ". The tested function is that of slowpath's headers, which stand in for the library"
+_EQUAL_CALLS = "all calls of the function cost the same; the match is proved "
 
 
 def accelerating(evidence: Evidence) -> Findings:
@@ -249,7 +247,7 @@ def accelerating(evidence: Evidence) -> Findings:
     yield from _gaps(evidence)
     if report["stopped"] is not None:
         why = f"the search was stopped ({report['stopped']}) before all functions were examined"
-        yield Gap("all functions for accelerators", why, "more time: --deadline")
+        yield Gap("accelerators for all functions", why, "give it more time: --deadline")
 
 
 def _gaps(evidence: Evidence) -> Findings:
@@ -263,15 +261,14 @@ def _gaps(evidence: Evidence) -> Findings:
         reasons_text = "; ".join(
             f"{first_few(names, _FEW)}: {why}" for why, names in reasons.items()
         )
-        subject = "one function is" if len(unexamined) == 1 else f"{len(unexamined)} functions are"
-        yield Gap(f"whether {subject} for accelerators", reasons_text, "")
+        subject = "one function" if len(unexamined) == 1 else f"{len(unexamined)} functions"
+        yield Gap(f"accelerators for {subject}", reasons_text, "")
     places = dict.fromkeys(f"{one.file}:{one.line}" for one in _unseen_calls(evidence))
     if places:
         yield Gap(
-            f"what is called through a pointer in {first_few(list(places), _FEW)}",
-            "no function of that type was found in variables that this code names, so none was "
-            "examined for it",
-            "a trace that comes there: --pcap",
+            f"accelerators for calls through pointers in {first_few(list(places), _FEW)}",
+            "no variable that this code names holds a function of that type",
+            "give a trace that reaches the call: --pcap",
         )
 
 
@@ -284,17 +281,17 @@ def _unseen_calls(evidence: Evidence) -> Iterator[UnknownCall]:
 
 def _proved(evidence: Evidence, one: Accelerated) -> Advice:
     part = of_function(evidence, one["symbol"], one["line"])
-    title, does = f"Let the {_engine(one)} engine do {one['function']}", "computes"
+    title, does = f"Use the {_engine(one)} engine for {one['function']}", "computes"
     if is_table(one):
         does = "fills a"
-        title = f"Leave out {one['function']}, whose table a {_engine(one)} engine does without"
+        title = f"Remove {one['function']}: a {_engine(one)} engine needs no table"
     return Advice(
         "accelerator",
         title,
         one["function"],
         one["file"],
         one["line"],
-        f"it {does} {_computed(one)}{_on_card(evidence, part)}{_by_line(evidence, one)}",
+        f"the function {does} {_computed(one)}{_on_card(evidence, part)}{_by_line(evidence, one)}",
         *_effect(part),
         *_certain(part, f"{_agreed(one)}{_ENGINE}"),
     )
@@ -309,7 +306,7 @@ def _by_line(evidence: Evidence, one: Accelerated) -> str:
         for call in calls
         if call["symbol"] == one["symbol"]
     ]
-    return f"; of each packet, {' and '.join(rows)}" if rows else ""
+    return f"; a packet takes {' and '.join(rows)}" if rows else ""
 
 
 def _called(evidence: Evidence, one: Accelerated, place: Called) -> Advice:
@@ -317,14 +314,14 @@ def _called(evidence: Evidence, one: Accelerated, place: Called) -> Advice:
     part = at_line(evidence, one["symbol"], place["file"], place["line"])
     name, function = place["name"], one["function"]
     itself = name == function
-    does = "it" if itself else f"that calls {function}, which"
+    which = "which" if itself else f"which calls {function}, which"
     return Advice(
         "accelerator",
-        f"Let the {_engine(one)} engine do {name if itself else f'{function} for {name}'}",
+        f"Use the {_engine(one)} engine for {name if itself else f'{function} in {name}'}",
         name,
         place["file"],
         place["line"],
-        f"{place['caller']} calls {name} here, and {does} computes {_computed(one)}"
+        f"{place['caller']} calls {name} here, {which} computes {_computed(one)}"
         f"{_on_card(evidence, part)}",
         *_effect(part),
         *_certain(part, f"{_agreed(one)}{_STANDS}{_ENGINE}"),
@@ -341,11 +338,11 @@ def _computed(one: Accelerated) -> str:
 
 
 def _agreed(one: Accelerated) -> str:
-    agreed = f"agreed with the reference on {one['inputs']:,} random inputs"
     lengths = f"of {quantity(one['shortest'], 'byte')}"
     if one["shortest"] < one["longest"]:
         lengths = f"of {one['shortest']:,} to {quantity(one['longest'], 'byte')}"
-    return f"by execution: it {agreed} {lengths}, none disagreed"
+    tried = f"on {one['inputs']:,} random inputs {lengths}"
+    return f"by execution {tried}: all results agreed with the reference"
 
 
 def _certain(part: Part | None, why: str) -> tuple[Certainty, str]:
@@ -373,25 +370,25 @@ def _on_card(evidence: Evidence, part: Part | None) -> str:
     if not evidence.traced.executed.on_card:
         return ""
     if not part.cycles:
-        return "; none of its instructions on the card are counted"
-    return f"; {significant(part.cycles)} of the card's instructions are for it"
+        return "; its instructions on the card are not counted"
+    return f"; it takes {significant(part.cycles)} of the card's instructions"
 
 
 def _alike(evidence: Evidence, one: Alike) -> Advice:
-    sure = f"the classifier is {percent(one['confidence'], 0)} sure; nothing is proved"
+    sure = f"the classifier is {percent(one['confidence'], 0)} sure; the match is not proved"
     part = of_function(evidence, one["symbol"], one["line"])
     idle = part is not None and not part.instructions
     instructions_text = ""
     if part is not None and part.instructions:
         each = quantity(rounded(part.instructions, 3), "LLVM instruction")
-        instructions_text = f"; with all that only it calls, it takes {each} for each packet"
+        instructions_text = f"; with functions that only it calls, it takes {each} for each packet"
     return Advice(
         "accelerator",
-        f"See whether {one['function']} is a {_engine(one)}",
+        f"Check whether {one['function']} is a {_engine(one)}",
         one["function"],
         one["file"],
         one["line"],
-        f"its code looks like what an accelerator does{_UNREACHED if idle else instructions_text}",
+        f"its code resembles that of an accelerator{_UNREACHED if idle else instructions_text}",
         *_effect(part if idle else None),
         "learnt",
         f"{sure}: {one['reason']}",

@@ -145,7 +145,7 @@ def _read(
     """
     symbol = unit.find_entry(entry)
     if not source_functions(unit.functions):
-        raise InputError(unit.file, "has no function of its own")
+        raise InputError(unit.file, "does not define a function")
     facts = statics_of(unit, symbol)
     # Messages must consist of plain tuples.
     plain = facts._asdict() | {"uses": [tuple(one) for one in facts.uses]}
@@ -172,7 +172,7 @@ def _statics(
 
     stopped = worker.run(read, seconds, receive)
     if not found:
-        raise StoppedError(file, f"{stopped or 'it'} before the source was read")
+        raise StoppedError(file, f"{stopped or 'stopped'} before the source was read")
     return found[0]
 
 
@@ -220,7 +220,7 @@ def _traced(
         described = elements_of(file, json.dumps(run.coalescing))
         width = described.width or WIDTH
         layouts = [arrange(one, width) for one in described.elements]
-    placed, unplaced = None, "no state was touched"
+    placed, unplaced = None, "no packet accesses state"
     if run.report["structures"]:
         try:
             placed = _placed(file, run, *levels, seconds)

@@ -19,9 +19,9 @@ def packing(evidence: Evidence) -> Findings:
     traced = evidence.traced
     if traced is None:
         yield Gap(
-            "which variables to pack together",
-            "it takes which blocks of code run how often, and what they touch",
-            "a trace: --pcap",
+            "order of variables",
+            "this needs the runs and accesses of each block of code",
+            "give a trace: --pcap",
         )
         return
     placed = traced.placed
@@ -33,7 +33,7 @@ def packing(evidence: Evidence) -> Findings:
         file, line = (structures[0]["file"], structures[0]["line"]) if structures else ("", 0)
         proved = one["verdict"] == "optimal"
         searched = (
-            "no order takes fewer" if proved else f"no order takes less than {one['bound']:g}"
+            "no order takes fewer" if proved else f"no order takes fewer than {one['bound']:g}"
         )
         yield Advice(
             "coalescing",
@@ -41,14 +41,14 @@ def packing(evidence: Evidence) -> Findings:
             one["element"],
             file,
             line,
-            f"what blocks of code touch together stands in one window of {traced.width} bytes",
+            f"variables that a block of code uses together share a window of {traced.width} bytes",
             before,
             one["accesses"],
             f"accesses of {traced.width} bytes",
             None if placed is None else (before - one["accesses"]) * _price(placed, structures),
             "proved" if proved else "predicted",
-            f"blocks counted on the trace; {searched} with them; a block is taken to fetch a "
-            f"window once and to keep it{_remark(one)}",
+            f"{searched} accesses for the blocks counted on the trace. A block is assumed to fetch "
+            f"a window once, and to keep it{_remark(one)}",
             one["struct"],
         )
 
@@ -70,7 +70,7 @@ def _remark(layout: ElementLayout) -> str:
     """Return a remark if the variables are not members of one struct in the source; else ""."""
     if layout["element"].endswith(")"):  # members of a structure that the source declares
         return ""
-    return "; before is of these variables alone, as one struct in the source's order"
+    return ". The first number is for these variables alone, as one struct in the source's order"
 
 
 def accesses_in_source(layout: ElementLayout) -> float:
@@ -98,9 +98,9 @@ _SMALL = 0.01
 _DPDK_TABLES = re.compile(r"rte_(lpm|fib)6?\b")
 """DPDK tables that slowpath's headers implement in another way than DPDK."""
 _LINEAR_SEARCH = (
-    "here they have their prefixes in a row, all of which each look-up compares, as a card without "
-    "a unit for that may; tables of DPDK take fewer accesses and more memory (for IPv4, DIR-24-8: "
-    "one or two of some 64 MiB)"
+    "here a look-up compares all prefixes in turn, as a card without a look-up unit may do; a "
+    "table of DPDK takes fewer accesses and more memory (IPv4, DIR-24-8: one or two accesses to "
+    "64 MiB)"
 )
 _EQUAL = 1e-9
 """Costs are considered equal up to this relative difference."""
@@ -114,13 +114,13 @@ def placing(evidence: Evidence) -> Findings:
     traced = evidence.traced
     if traced is None:
         yield Gap(
-            "the memory of each structure",
-            "it takes how often each is read and written",
-            "a trace: --pcap",
+            "memory of each structure",
+            "this needs the reads and writes of each structure",
+            "give a trace: --pcap",
         )
         return
     if traced.placed is None:
-        yield Gap("the memory of each structure", traced.unplaced, "")
+        yield Gap("memory of each structure", traced.unplaced, "")
         return
     dpdk_tables = [
         one["structure"]
@@ -128,7 +128,7 @@ def placing(evidence: Evidence) -> Findings:
         if _DPDK_TABLES.match(one["structure"])
     ]
     if dpdk_tables:
-        yield Gap(f"accesses to {', '.join(dpdk_tables)} as DPDK has them", _LINEAR_SEARCH, "")
+        yield Gap(f"accesses to {', '.join(dpdk_tables)} in DPDK's own layout", _LINEAR_SEARCH, "")
     placed = traced.placed
     counted = {one["structure"]: one for one in traced.counts["structures"]}
     accesses_in_source = math.fsum(map(placed.cost, counted.values()))
@@ -160,21 +160,24 @@ def _advice(
     writes = math.fsum(one["writes_per_packet"] for one in structures)
     size = sum(one["size_bytes"] for one in structures)
     proved = placed.case["verdict"] == "optimal"
-    each = f"{quantity(reads, 'read')} and {quantity(writes, 'write')} for each packet,"
-    touched = f"{quantity(size, 'byte')}, with {each}"
+    level = parts[0]["level"]
+    each = f"{quantity(reads, 'read')} and {quantity(writes, 'write')} for each packet"
+    moved = f"{quantity(size, 'byte')} with {each}"
     return Advice(
         "placement",
-        f"Put {names} into {parts[0]['level']}",
+        f"Put {names} into {level}",
         names,
         structures[0]["file"],
         structures[0]["line"],
-        f"{touched} have room there" if before >= after else f"{touched} make room for others",
+        f"{moved} fit into {level}"
+        if before >= after
+        else f"moving {moved} makes room for other structures",
         before,
         after,
         "cycles of accesses",
         before - after,
         "assumption",
-        f"counted on the trace; with these counts and prices, "
-        f"{'no placement costs less' if proved else 'this was the best found in time'}; the "
-        "prices are round figures of ours",
+        f"with the counts on the trace and the prices, "
+        f"{'no placement costs less' if proved else 'this is the best placement found in time'}. "
+        "slowpath chose the prices, as rounded figures",
     )

@@ -17,6 +17,7 @@ from slowpath.insights.advice.report import (
     effect,
     headline,
     numbers,
+    order_text,
     place,
     state,
 )
@@ -36,7 +37,7 @@ def advice_page(report: AdviceReport) -> str:
     name = report["file"].rpartition("/")[2]
     data = download("\n".join(advice_csv(report)) + "\n", "advice.csv", "as CSV")
     parts: list[Content] = [
-        element("h1", f"{name}: before porting"),
+        element("h1", f"Porting advice for {name}"),
         element("p", headline(report), ". ", data),
         _numbers(report),
         _notes(report),
@@ -48,9 +49,8 @@ def advice_page(report: AdviceReport) -> str:
     ]
     about = f"For {report['target']}; slowpath {report['slowpath']}."
     if report["assumptions"]:
-        alone = "Each effect is of that change alone; they do not add up."
-        about = f"The order assumes {'; '.join(report['assumptions'])}. {alone} {about}"
-    return page(f"{name}: before porting", *parts, element("footer", about), broad=True)
+        about = f"{order_text(report)} {about}"
+    return page(f"Porting advice for {name}", *parts, element("footer", about), broad=True)
 
 
 def _numbers(report: AdviceReport) -> Html | None:
@@ -83,7 +83,7 @@ def _piece(rank: int, one: AdviceGiven) -> Html:
         "section",
         element("h2", f"{rank}. {one['title']}"),
         element("p", effect(one), "; " if link else None, link, class_="soft"),
-        element("p", f"Because {one['reason']}."),
+        element("p", f"Reason: {one['reason']}."),
         element("p", numbers(one)) if numbers(one) else None,
         element("p", f"{one['certainty'].capitalize()}: {one['sure']}.", class_="small"),
         _code(code) if code else None,
@@ -104,7 +104,7 @@ def _line(text: str) -> Html:
 
 def _gaps(report: AdviceReport) -> Html:
     rows = [(one["what"], one["why"], one["remedy"]) for one in report["unsaid"]]
-    columns = [Column("what"), Column("why not"), Column("what helps")]
+    columns = [Column("unknown"), Column("reason"), Column("remedy")]
     return element("section", element("h2", "Not known"), table(columns, rows, stack=True))
 
 
@@ -135,7 +135,7 @@ def _sources(report: AdviceReport) -> Iterator[Html]:
         if source.lines:
             yield element("section", element("h2", file), _annotated(report, file, source.lines))
         else:
-            why = source.remark or "it is not where it was compiled, nor beside the file"
+            why = source.remark or "the file is neither at its recorded path nor beside the input"
             yield element("section", element("h2", file), element("p", f"Not shown: {why}."))
 
 

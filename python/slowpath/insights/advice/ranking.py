@@ -39,22 +39,22 @@ def missing_counts(evidence: Evidence) -> Findings:
     for name, place in evidence.statics.recursive:
         where = f" ({place})" if place else ""
         yield Gap(
-            f"what {name}{where} would take",
-            "it is recursive, which the card does not have",
-            "a loop instead",
+            f"cost of {name}{where}",
+            "the function is recursive, and the card does not support recursion",
+            "use a loop",
         )
     traced = evidence.traced
     if traced is None:
         yield Gap(
             "instructions for each packet",
-            "it takes how often blocks run",
-            "a trace: --pcap; block by block without one: slowpath insights blocks",
+            "this needs the runs of each block",
+            "give a trace: --pcap; slowpath insights blocks counts single blocks without a trace",
         )
     elif not traced.executed.on_card:
         yield Gap(
             "instructions on the card",
-            f"numbers of instructions are of LLVM's intermediate language: {traced.executed.why}",
-            "what can be counted of it: slowpath insights blocks",
+            f"the counts are of LLVM instructions: {traced.executed.why}",
+            "slowpath insights blocks counts the supported parts",
         )
 
 

@@ -19,7 +19,7 @@ _COLUMNS = (
     *("saved_cycles", "effect", "certainty", "reason", "sure"),
 )
 _CYCLES = "a packet's cycles"
-_SHARES = {"cores": "a packet's time on cores", "neighbour": "the time between packets"}
+_SHARES = {"cores": "a packet's core time", "neighbour": "the time between packets"}
 """For each kind of advice, the quantity that the effect is a share of; otherwise `_CYCLES`."""
 _CORE_STEP = 6
 """Rows are shown for multiples of this number of cores, and for the recommended number."""
@@ -28,7 +28,7 @@ _DIGITS, _SHARE_DIGITS = 3, 2
 """Significant digits of estimates, and of estimated percentages."""
 _WIDTH = 96
 CYCLES = "cycles for each packet"
-NOTES = "Notes on what was counted, which cores and neighbours rest on, too"
+NOTES = "Notes on the counts, which advice on cores and neighbours uses too"
 
 
 def advice_csv(report: AdviceReport) -> Iterator[str]:
@@ -66,10 +66,15 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
     yield from _source(report)
     if report["assumptions"]:
         yield Line("")
-        line = "; ".join(report["assumptions"])
-        text = f"The order assumes {line}. Each effect is of that change alone; they do not add up."
-        yield from _wrapped(text, "", "")
+        yield from _wrapped(order_text(report), "", "")
     yield from provenance_lines(report)
+
+
+def order_text(report: AdviceReport) -> str:
+    """Return sentences about the assumptions behind the order of the advice."""
+    assumed = "; ".join(report["assumptions"])
+    alone = "Each effect is that of one change alone; effects do not add up."
+    return f"The order of the advice assumes: {assumed}. {alone}"
 
 
 def gaps(report: AdviceReport) -> list[str]:
@@ -136,7 +141,7 @@ def headline(report: AdviceReport) -> str:
     pieces = f"{count or 'no'} piece{'' if count == 1 else 's'} of advice"
     traffic = report["traffic"]
     if traffic is None:
-        return f"{report['file']}: {pieces}; without a trace nothing is counted"
+        return f"{report['file']}: {pieces}; nothing is counted without a trace (--pcap)"
     run = f"{traffic['entry']} on {traffic['packets']:,} packets of {traffic['file']}"
     return f"{report['file']}: {pieces} for {run}"
 
@@ -144,7 +149,7 @@ def headline(report: AdviceReport) -> str:
 def effect(one: AdviceGiven) -> str:
     """Return the effect of a piece of advice in words, such as the share of cycles saved."""
     if one["effect"] is None:
-        return "effect not known"
+        return "effect unknown"
     if one["before"] == 0:
         return "saves nothing on this trace"
     share = _SHARES.get(one["kind"], _CYCLES)
@@ -191,7 +196,7 @@ def state(report: AdviceReport) -> tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 def _piece(rank: int, one: AdviceGiven) -> Iterator[Line]:
     yield Line(one_line(f"{rank}. {one['title']} ({effect(one)})"), "bold")
-    for text in (place(one), f"Because {one['reason']}.", numbers(one)):
+    for text in (place(one), f"Reason: {one['reason']}.", numbers(one)):
         if text:
             yield from _wrapped(text, "   ", "   ")
     yield from _wrapped(f"{one['certainty'].capitalize()}: {one['sure']}.", "   ", "   ")

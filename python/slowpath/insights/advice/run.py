@@ -65,6 +65,8 @@ def _check(given: Namespace) -> None:
     check_output("--html", given.html, [one for one in files if one is not None])
     require_trace(given)
     if given.pcap is None and given.placement is not None:
-        raise OptionError("--placement", "changes what is counted; --pcap is missing")
+        raise OptionError(
+            "--placement", "changes the memory of counted structures; give a trace with --pcap"
+        )
     if given.pcap is None and beside:
-        raise OptionError("--beside", "is for a function that was counted; --pcap is missing")
+        raise OptionError("--beside", "needs the counts of a function; give a trace with --pcap")

@@ -65,7 +65,7 @@ def _one_by_one(
         if name in refused:
             continue
         if time.monotonic() >= end:
-            refused[name] = "LLVM's back end for BPF would have to be asked too often"
+            refused[name] = "LLVM's BPF back end was called too often"
             continue
         others = dict.fromkeys((one for one in names if one != name), "")
         made, message = _attempt(_without(text, others), file, until)
@@ -98,7 +98,7 @@ def _reason(message: str) -> str:
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     first = next((line for line in lines if "rror:" in line or "ERROR" in line), "")
     words = re.sub(r"^.*?(error|LLVM ERROR): ", "", first)
-    return words[:200] or "LLVM's back end for BPF does not take it"
+    return words[:200] or "LLVM's BPF back end rejects it"
 
 
 _Output = tuple[str, bytes]
@@ -112,7 +112,7 @@ def _attempt(text: str, file: str, until: float | None) -> tuple[_Output | None,
     """
     left = _SECONDS if until is None else min(_SECONDS, until - time.monotonic())
     if left <= 0:
-        raise StoppedError(file, "total deadline before it was lowered to BPF")
+        raise StoppedError(file, "total deadline before it was compiled for BPF")
     worker = ProcessWorker([partial(_emit, text)], lambda: None)
     worker.start(0, None)
     try:
@@ -125,8 +125,8 @@ def _attempt(text: str, file: str, until: float | None) -> tuple[_Output | None,
         made, error = result
         return made, error
     if until is not None and time.monotonic() >= until:
-        raise StoppedError(file, "total deadline while it was lowered to BPF")
-    return None, "error: LLVM's back end for BPF takes too long"
+        raise StoppedError(file, "total deadline while it was compiled for BPF")
+    return None, "error: LLVM's BPF back end takes too long"
 
 
 def _emit(text: str, _seconds: float | None, send: Send, _stopping: Stopping) -> None:

@@ -132,8 +132,10 @@ def _check_called(file: str, entry: Entry) -> None:
     """
     if entry.receives:
         function = entry.function
-        reason = f"{function.shown} receives packets itself, and a program of the card gets one"
-        raise InputError(file, f"{function.place}: {reason}: name the function that does its work")
+        reason = (
+            f"{function.shown} receives packets itself; the card passes one packet to a program"
+        )
+        raise InputError(file, f"{function.place}: {reason}. Name the function for one packet")
 
 
 def _check_bytes(file: str, entry: Entry) -> None:
@@ -150,7 +152,7 @@ def _check_bytes(file: str, entry: Entry) -> None:
         if role != "bytes" or to is None or to.size <= 1 or to.pointee.endswith("hdr"):
             continue
         reason = f"parameter {number} ({to.name}) of {function.shown} points to {to.pointee}"
-        raise InputError(file, f"{function.place}: {reason}, which may be no packet; name --entry")
+        raise InputError(file, f"{function.place}: {reason}, perhaps not a packet; name --entry")
 
 
 def as_program(question: Question, plain: Plain, entry: Entry) -> Wrapped:

@@ -130,12 +130,12 @@ def _sums(program: PredictedProgram, rows: list[PredictedBlock]) -> str:
     unknown = sum(one["accesses"]["unknown"] for one in rows)
     text = f"in all blocks: {packet} accesses to the packet, {state} to state"
     if unknown:
-        text += f", {unknown} to either"
+        text += f", {unknown} to packet or state"
     if program["around"] is not None:
         prepared = sum(one["call_instructions"] or 0 for one in rows)
-        text += f"; besides, {prepared} instructions for framework calls"
+        text += f"; in addition, {prepared} instructions for framework calls"
         if program["wrapper"]:
-            text += f", {program['wrapper']} to find packet and state"
+            text += f", {program['wrapper']} to locate packet and state"
         text += f" and {program['around']} around the program"
     return text
 
@@ -147,7 +147,7 @@ def _refused(rows: list[PredictedBlock], file: str) -> Iterator[Line]:
         for each in one["refused"]:
             found.setdefault(each["what"], []).append(one)
     if found:
-        yield Line("  + what the card has not, in no number of instructions:")
+        yield Line("  + unsupported on the card, not included in the numbers of instructions:")
     for reason, blocks in found.items():
         lines = dict.fromkeys(_place(one, file) for one in blocks if one["line"])
         where = f" (line{'s' if len(lines) > 1 else ''} {', '.join(lines)})"

@@ -164,7 +164,7 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
     seconds, memory = trace.allowed
     programs = bool(source.support)
     if not source.compiled and not programs:
-        raise InputError(source.file, "it is no source that clang compiles for BPF")
+        raise InputError(source.file, "clang cannot compile this file for BPF")
     until = None if seconds is None else monotonic() + seconds
     if programs:
         ran = frozenset(one["symbol"] for one in trace.counts["functions"])
@@ -183,8 +183,8 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
         left = None if until is None else max(until - monotonic(), 0.1)
         report = counted(source.file, worker, run, left, symbol, text).report
     if report["traffic"] == trace.counts["traffic"] and report["fate"] != trace.counts["fate"]:
-        reason = "as it is compiled for BPF, it does something else with these packets"
-        raise InputError(source.file, f"{reason}: C leaves undefined what it relies on")
+        reason = "compiled for BPF, it treats these packets differently"
+        raise InputError(source.file, f"{reason}: it relies on undefined behaviour of C")
     return Executed(_rows(report, costs_by_symbol), True, "", refused)
 
 
@@ -258,7 +258,7 @@ def _count_programs(
         costs.update(costs_by_symbol)
         lacks.update(dict.fromkeys(refused))
     if not costs:
-        raise InputError(question.file, "it has no XDP program that ran")
+        raise InputError(question.file, "no XDP program ran")
     yield "counted", "", "", costs, list(lacks)
 
 
@@ -274,7 +274,7 @@ def _count(question: Question, _seconds: float | None, stopping: Stopping) -> It
     plain = load_plain(question)
     if len(plain.entries) != 1:
         reasons = [one["reason"] for _, one in plain.others]
-        raise InputError(question.file, reasons[0] if reasons else "it has several entries")
+        raise InputError(question.file, reasons[0] if reasons else "it has several entry functions")
     [entry] = plain.entries
     costed = count_entry(question, plain, entry, stopping)
     functions, metadata = plain.language.functions, plain.language.metadata

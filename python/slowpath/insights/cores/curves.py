@@ -57,20 +57,20 @@ def read_curves(file: str) -> Curves:
     for row in rows:
         name, cores = _name(file, row), _cores(file, row)
         if cores not in CORES:
-            reason = f"{cores} is none of {', '.join(map(str, CORES))}, which the knee is read off"
+            reason = f"{cores} is not one of {', '.join(map(str, CORES))}"
             raise InputError(file, f"{row.place}, column {_CORES}: {reason}")
         if (name, cores) in measured:
-            raise InputError(file, f"{row.place}: {name} has a row with {cores} cores already")
+            raise InputError(file, f"{row.place}: {name} already has a row with {cores} cores")
         measured[name, cores] = (
             positive(file, row.place, _THROUGHPUT, row.values[_THROUGHPUT]),
             positive(file, row.place, _LATENCY, row.values[_LATENCY]),
         )
     for name, (row, _) in named.items():
         if missing := [cores for cores in CORES if (name, cores) not in measured]:
-            reason = f"{name} has no row with {', '.join(map(str, missing))} cores"
+            reason = f"{name} lacks rows with {', '.join(map(str, missing))} cores"
             raise InputError(file, f"{row.place}: {reason}")
     if len(named) < _FEWEST:
-        raise InputError(file, f"has {len(named)} functions; a model takes at least {_FEWEST}")
+        raise InputError(file, f"has {len(named)} functions; a model needs at least {_FEWEST}")
     table = np.array([[measured[name, cores] for cores in CORES] for name in named])
     functions = functions_of([values for _, values in named.values()])
     return Curves(tuple(named), functions, table[..., 0], table[..., 1])
@@ -99,7 +99,7 @@ def read_query(file: str) -> Query:
 
 def _check(file: str, header: Sequence[str], measured: Sequence[str]) -> None:
     if missing := [name for name in (_NAME, _CORES, *measured) if name not in header]:
-        raise InputError(file, f"has no column {', '.join(missing)}")
+        raise InputError(file, f"lacks columns: {', '.join(missing)}")
     check_columns(file, "", header, (_NAME, _CORES, *_MEASURED))
 
 
@@ -115,7 +115,7 @@ def _functions(file: str, rows: Sequence[Row]) -> dict[str, tuple[Row, dict[str,
         first, known = found.setdefault(name, (row, values))
         if known != values:
             other = _different(known, values)
-            reason = f"{name} differs from the function of that name in {first.place}"
+            reason = f"{name} differs from its description in {first.place}"
             raise InputError(file, f"{row.place}, column {other}: {reason}")
     return found
 
@@ -127,13 +127,13 @@ def _different(one: Mapping[str, int], other: Mapping[str, int]) -> str:
 def _name(file: str, row: Row) -> str:
     name = str(row.values[_NAME]).strip()
     if not name:
-        raise InputError(file, f"{row.place}, column {_NAME}: there is no name")
+        raise InputError(file, f"{row.place}, column {_NAME}: is empty")
     return name
 
 
 def _cores(file: str, row: Row) -> int:
     cores = positive(file, row.place, _CORES, row.values[_CORES])
     if cores != int(cores) or cores > _MOST_CORES:
-        reason = f"{cores:g} is no whole number from 1 to {_MOST_CORES}"
+        reason = f"{cores:g} is not a whole number from 1 to {_MOST_CORES}"
         raise InputError(file, f"{row.place}, column {_CORES}: {reason}")
     return int(cores)

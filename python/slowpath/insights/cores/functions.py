@@ -132,11 +132,11 @@ def check_columns(file: str, place: str, names: Collection[str], others: Collect
     missing = [name for name in NEEDED if name not in names]
     if missing:
         more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-        raise InputError(file, f"{place}has no column {', '.join(missing[:_SHOWN])}{more}")
+        raise InputError(file, f"{place}lacks columns: {', '.join(missing[:_SHOWN])}{more}")
     known = {*NEEDED, *OPTIONAL, *others}
     for name in names:
         if name not in known:
-            reason = f"column {name[:40]!r} is neither a flag nor a parameter that is known"
+            reason = f"column {name[:40]!r} is not a known flag or parameter"
             raise InputError(file, f"{place}{reason}; remove or rename it")
 
 
@@ -151,10 +151,10 @@ def read_function(file: str, place: str, values: Mapping[str, object]) -> dict[s
         value = _whole(values.get(name, 0))
         if name.startswith("has_"):
             if value not in (0, 1):
-                reason = f"{str(values[name])[:40]!r} is neither 0 nor 1, whether it is there"
+                reason = f"{str(values[name])[:40]!r} is not 0 or 1 (absent or present)"
                 raise InputError(file, f"{place}, column {name}: {reason}")
         elif value is None or not 0 <= value <= MAX_PARAMETER:
-            reason = f"{str(values[name])[:40]!r} is no whole number from 0 to {MAX_PARAMETER}"
+            reason = f"{str(values[name])[:40]!r} is not a whole number from 0 to {MAX_PARAMETER}"
             raise InputError(file, f"{place}, column {name}: {reason}")
         found[name] = value
     return found
@@ -182,7 +182,7 @@ def positive(file: str, place: str, name: str, value: object) -> float:
     except (ValueError, OverflowError):
         number = math.nan
     if isinstance(value, bool) or not math.isfinite(number) or number <= 0:
-        reason = f"{str(value)[:40]!r} is no number above zero"
+        reason = f"{str(value)[:40]!r} is not a number above zero"
         raise InputError(file, f"{place}, column {name}: {reason}")
     return number
 

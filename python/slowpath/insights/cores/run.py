@@ -42,7 +42,7 @@ def run_cores(given: Namespace, reporter: Reporter) -> ExitCode:
         UnavailableError: if a package is missing.
     """
     if given.train is not None and given.emem_cache is not None:
-        raise OptionError("--emem-cache", "is of the model without --train")
+        raise OptionError("--emem-cache", "is for the default model; omit --train or this option")
     check_output(given.output, [given.query, *([given.train] if given.train else [])])
     require_numpy()
     query = read_query(given.query)
@@ -96,7 +96,7 @@ def cores_text(report: CoresReport) -> Iterator[Line | str]:
     """Yield the advised core count for each function as lines of text, without the full curves."""
     yield Line(one_line(f"{report['query']}: {_learnt(report)}"), "bold")
     yield Line("")
-    columns = ("function", "cores", "interval", "Mpps there", "of the most", "latency", "unusual")
+    columns = ("function", "cores", "interval", "Mpps there", "of maximum", "latency", "unusual")
     rows = [
         (
             one["function"],
@@ -113,8 +113,9 @@ def cores_text(report: CoresReport) -> Iterator[Line | str]:
     yield Line("")
     confidence = f"{100 * report['confidence']:g} % intervals"
     yield Line(
-        f"Predicted. Cores are where the curve bends, with {confidence}; latency in cycles of a "
-        "core."
+        f"Predicted. The number of cores is at the bend of the curve, with {confidence}. Latency "
+        "is "
+        "in cycles of a core."
     )
 
 
@@ -172,13 +173,13 @@ def colocation_text(report: ColocationReport) -> Iterator[Line | str]:
     """Yield, for each group of functions, its best, equally good, and worst pairs as text."""
     yield Line(one_line(f"{report['query']}: {_learnt_pairs(report)}"), "bold")
     yield Line("")
-    columns = ("group", "alone", "share the card", "keep", "as good", "keep the least", "")
+    columns = ("group", "alone", "best pair", "keeps", "equally good", "worst pair", "")
     rows = [_row(group) for group in report["results"]]
-    yield from grid(columns, rows, right=("keep",))
+    yield from grid(columns, rows, right=("keeps",))
     yield Line("")
     yield Line(
-        "Predicted. What a pair keeps is its throughput over that of both alone; pairs within 1 % "
-        "are as good."
+        "Predicted. A pair keeps its throughput, divided by that of both functions alone. Pairs "
+        "within 1 % of the best are equally good."
     )
 
 

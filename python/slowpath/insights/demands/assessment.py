@@ -57,7 +57,7 @@ def assess(known: Card, work: CardWork, others: Sequence[Neighbour] = ()) -> Car
     """
     packets = packets_of(work)
     own = drawn(known.paired, packets)
-    itself = Neighbour(_ITSELF, "the same function once more", False, own)
+    itself = Neighbour(_ITSELF, "a second copy of the function", False, own)
     neighbours = [*typical(known.parameters, DRAWS), itself, *others]
     found = [_beside(own, one) for one in neighbours]
     return {
@@ -118,18 +118,18 @@ def _beside(own: Draws, other: Neighbour) -> CardNeighbour:
 
 
 def _prices(prices: Prices) -> list[CardPrice]:
-    near, far = "the internal memory", "the external memory"
+    near, far = "internal memory", "external memory"
     base = prices.base
     return [
         _price(
-            "a packet by itself, on a core",
+            "a packet on a core, without instructions and accesses",
             Price(base.computing, float(base.computing.std() / base.computing.mean())),
         ),
-        _price("an instruction of LLVM's language", prices.instruction),
-        _price(f"waiting for an access to {near}", prices.waiting[0]),
-        _price(f"waiting for an access to {far}", prices.waiting[1]),
-        _price(f"an access that keeps {near} busy", prices.service[0]),
-        _price(f"an access that keeps {far} busy", prices.service[1]),
+        _price("an LLVM instruction", prices.instruction),
+        _price(f"wait for an access to {near}", prices.waiting[0]),
+        _price(f"wait for an access to {far}", prices.waiting[1]),
+        _price(f"time that an access occupies {near}", prices.service[0]),
+        _price(f"time that an access occupies {far}", prices.service[1]),
     ]
 
 

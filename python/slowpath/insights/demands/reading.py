@@ -42,7 +42,7 @@ def read_neighbours(known: Card, file: str) -> list[Neighbour]:
     found = []
     for row in rows:
         if "card" not in row.values:
-            reason = "is no report, as others here are; functions by columns go into another file"
+            reason = "is not a report, unlike other rows; put descriptions into another file"
             raise InputError(file, f"{row.place}: {reason}")
         work = _work(file, row.place, row.values["card"])
         name = str(row.values.get("file", row.place))
@@ -66,7 +66,7 @@ def numbered(neighbours: Sequence[Neighbour]) -> list[Neighbour]:
 
 def _check(file: str, count: int) -> None:
     if count > _MOST:
-        reason = f"has {count} functions; up to {_MOST} are compared"
+        reason = f"has {count} functions; at most {_MOST} are compared"
         raise InputError(file, reason)
 
 
@@ -85,12 +85,12 @@ def _described(
 def _work(file: str, place: str, card: object) -> CardWork:
     """Read the work per packet from the value of `card` in a report."""
     if card is None:
-        reason = "the report says nothing of the card: it was made without a trace (make it again "
-        reason += "with --pcap), or the function has what the card has not"
+        reason = "the report lacks data about the card: the function uses floating-point numbers, "
+        reason += "or the report was made without a trace (repeat it with --pcap)"
         raise InputError(file, f"{place}, card: {reason}")
     work = card.get("work") if isinstance(card, dict) else None
     if not isinstance(work, dict) or not isinstance(work.get("parts"), list):
-        reason = "is not what slowpath insights FILE --pcap TRACE --format json writes"
+        reason = "is not output of slowpath insights FILE --pcap TRACE --format json"
         raise InputError(file, f"{place}, card: {reason}")
     parts = [_part(file, f"{place}, part {at}", one) for at, one in enumerate(work["parts"], 1)]
     return {
@@ -101,7 +101,7 @@ def _work(file: str, place: str, card: object) -> CardWork:
 
 def _part(file: str, place: str, one: object) -> CardPart:
     if not isinstance(one, dict) or one.get("memory") not in ("imem", "emem"):
-        raise InputError(file, f"{place}: is no structure in imem or emem")
+        raise InputError(file, f"{place}: is not a structure in imem or emem")
     fewest, most = (_amount(file, f"{place}, {end}", one.get(end)) for end in ("fewest", "most"))
     if fewest > most:
         raise InputError(file, f"{place}: fewest, {fewest:g}, is above most, {most:g}")
@@ -116,5 +116,5 @@ def _part(file: str, place: str, one: object) -> CardPart:
 
 def _amount(file: str, place: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST:
-        raise InputError(file, f"{place}: is no number from 0 to {_LARGEST:g}")
+        raise InputError(file, f"{place}: is not a number from 0 to {_LARGEST:g}")
     return float(value)

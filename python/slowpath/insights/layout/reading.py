@@ -53,21 +53,21 @@ def elements_of(file: str, content: str) -> DescribedFile:
     width = _power(document["access_bytes"]) if "access_bytes" in document else None
     elements = [_element(one) for one in named_tables(document["elements"], "element")]
     if not elements:
-        document["elements"].place.refuse("has no element")
+        document["elements"].place.refuse("is empty")
     return DescribedFile(width, elements)
 
 
 def _power(found: Spanned) -> int:
     value = decimal(found, 1, _MAX_ALIGN)
     if not value.is_integer() or int(value) & (int(value) - 1):
-        found.place.refuse(f"{value:g} is no power of two")
+        found.place.refuse(f"{value:g} is not a power of two")
     return int(value)
 
 
 def _whole(found: Spanned, most: float) -> int:
     value = decimal(found, 1, most)
     if not value.is_integer():
-        found.place.refuse(f"{value:g} is no whole number")
+        found.place.refuse(f"{value:g} is not a whole number")
     return int(value)
 
 
@@ -79,10 +79,10 @@ def _element(found: Spanned) -> Described:
     for each in items(one["variables"]):
         variable = _variable(each, size)
         if variable.name in {other.name for other in variables}:
-            each.place.refuse(f"there is a variable {variable.name!r} already")
+            each.place.refuse(f"variable {variable.name!r} is already defined")
         variables.append(variable)
     if not variables:
-        one["variables"].place.refuse("has no variable")
+        one["variables"].place.refuse("is empty")
     names = [each.name for each in variables]
     blocks = _blocks(one["blocks"], names)
     clusters = _whole(one["clusters"], len(variables)) if "clusters" in one else None
@@ -101,18 +101,18 @@ def _variable(found: Spanned, size: int | None) -> Variable:
     if "bytes" in one:
         size = _whole(one["bytes"], _MAX_BYTES)
     if size is None:
-        found.place.refuse("lacks bytes, its size; field_bytes is that of all without one")
+        found.place.refuse("lacks its size; add bytes, or field_bytes for all variables")
     align = _power(one["align"]) if "align" in one else natural_alignment(size)
     kind = text(one["type"]) if "type" in one else None
     if kind is not None and not _TYPE.fullmatch(kind):
-        one["type"].place.refuse(f"{kind[:40]!r} is no name of a type in C")
+        one["type"].place.refuse(f"{kind[:40]!r} is not the name of a type in C")
     return Variable(_name(one["name"]), size, align, kind)
 
 
 def _name(found: Spanned) -> str:
     name = text(found)
     if not _NAME.fullmatch(name):
-        found.place.refuse(f"{name[:40]!r} is no name of a variable in C")
+        found.place.refuse(f"{name[:40]!r} is not the name of a variable in C")
     return name
 
 
@@ -121,7 +121,7 @@ def _blocks(found: Spanned, names: Sequence[str]) -> list[Block]:
     for at, each in enumerate(items(found), 1):
         block = _block(each, at, names)
         if block.name in blocks:
-            each.place.refuse(f"there is a block {block.name!r} already")
+            each.place.refuse(f"block {block.name!r} is already defined")
         blocks[block.name] = block
     return [*blocks.values()]
 
@@ -136,7 +136,7 @@ def _block(found: Spanned, number: int, names: Sequence[str]) -> Block:
 def _known(found: Spanned, names: Sequence[str]) -> str:
     name = text(found)
     if name not in names:
-        found.place.refuse(f"{name[:40]!r} is no variable of this element")
+        found.place.refuse(f"{name[:40]!r} is not a variable of this element")
     return name
 
 
@@ -149,5 +149,5 @@ def _order(found: Spanned, names: Sequence[str]) -> Order:
         order.append(at)
     if len(order) < len(names):
         lacking = next(name for at, name in enumerate(names) if at not in order)
-        found.place.refuse(f"lacks {lacking}; an order has every variable")
+        found.place.refuse(f"lacks {lacking}; an order lists every variable")
     return order

@@ -44,8 +44,8 @@ def c_struct(
     size = size_of(variables)
     lines += [
         "};",
-        f'_Static_assert(sizeof(struct {word}) == {size}, "{word} has another size");',
-        f"/* Each object has to begin at a multiple of {width} bytes, in arrays, too. */",
+        f'_Static_assert(sizeof(struct {word}) == {size}, "{word} has a different size");',
+        f"/* Align each object to {width} bytes, also in arrays. */",
     ]
     return "\n".join(lines) + "\n"
 
@@ -55,7 +55,7 @@ def _fetched_by(pack: Pack, width: int, blocks: Sequence[TouchedBlock]) -> str:
     by = ", ".join(f"{name} (x {weights[name]:g})" for name in pack["blocks"])
     where = f"bytes {pack['offset']} to {pack['offset'] + width - 1}"
     by = by.replace("*/", "* /")
-    return f"{where}: one access of {by}" if by else f"{where}: fetched by no block"
+    return f"{where}: one access of {by}" if by else f"{where}: not fetched by any block"
 
 
 def _member(one: Variable) -> str:
@@ -112,11 +112,11 @@ def _headline(element: ElementLayout, width: int) -> str:
     found = f"{number(element['accesses'])} accesses of {width} bytes for each packet"
     if element["verdict"] == "optimal":
         return f"{found}; no order takes fewer"
-    return f"{found}; the search was stopped, none takes fewer than {number(element['bound'])}"
+    return f"{found}; the search stopped; no order takes fewer than {number(element['bound'])}"
 
 
 def _orders(element: ElementLayout) -> Iterator[Line]:
-    columns = ("order", "accesses", "saved by the advised one")
+    columns = ("order", "accesses", "saved by advised order")
     rows = [("advised", number(element["accesses"]), "")]
     rows += [
         (one["layout"], number(one["accesses"]), percent(one["saved"]))

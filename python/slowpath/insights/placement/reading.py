@@ -74,7 +74,7 @@ def cases_of(file: str, content: str) -> list[Described]:
     memories = _memories(document)
     cases = [_case(one, memories) for one in named_tables(document["cases"], "case")]
     if not cases:
-        document["cases"].place.refuse("has no case")
+        document["cases"].place.refuse("is empty")
     return cases
 
 
@@ -82,22 +82,22 @@ def _memories(document: Table) -> _Memories:
     levels = [text(one) for one in items(document["levels"])]
     for at, one in enumerate(items(document["levels"])):
         if levels[at] in levels[:at]:
-            one.place.refuse(f"{levels[at]!r} stands here twice")
+            one.place.refuse(f"{levels[at]!r} is listed twice")
     if not levels:
-        document["levels"].place.refuse("has no level")
+        document["levels"].place.refuse("is empty")
     scopes = {
         name: {level: _bytes(one) for level, one in table(sizes, levels).items()}
         for name, sizes in mapping(document["capacity_bytes"]).items()
     }
     if not scopes:
-        document["capacity_bytes"].place.refuse("has no scope")
+        document["capacity_bytes"].place.refuse("is empty")
     access_cost = {
         operation: _prices(prices, levels)
         for operation, prices in mapping(document["access_cost"]).items()
     }
     if COPY in access_cost:
         mapping(document["access_cost"])[COPY].place.refuse(
-            "copies are priced by copy_cost_from_to"
+            "belongs in copy_cost_from_to, which has the prices of copies"
         )
     copies = (
         table(document["copy_cost_from_to"], (), levels) if "copy_cost_from_to" in document else {}
@@ -127,7 +127,7 @@ def _memories(document: Table) -> _Memories:
 def _bytes(found: Spanned) -> int:
     value = decimal(found, 0, _MAX_BYTES)
     if not value.is_integer():
-        found.place.refuse(f"{value:g} is no whole number of bytes")
+        found.place.refuse(f"{value:g} is not a whole number of bytes")
     return int(value)
 
 
@@ -168,9 +168,7 @@ def _case(found: Spanned, memories: _Memories) -> Described:
             StatedPlacement("published", _levels(inner["placement"], names, memories), cost)
         )
     if "placement" in case:
-        before.append(
-            StatedPlacement("as it is", _levels(case["placement"], names, memories), None)
-        )
+        before.append(StatedPlacement("present", _levels(case["placement"], names, memories), None))
     return Described(Case(text(case["name"]), card, structures, rates), scope, before)
 
 
@@ -188,14 +186,14 @@ def _structure(found: Spanned, names: Sequence[str], card: Card, scope: str) -> 
     if "parts" in one:
         parts = int(decimal(one["parts"], 1, _MAX_PARTS))
         if parts != decimal(one["parts"], 1):
-            one["parts"].place.refuse("is no whole number")
+            one["parts"].place.refuse("is not a whole number")
     accesses = [_access(each, names, card) for each in items(one["accesses"])]
     if parts > 1 and any(each.to is not None for each in accesses):
-        one["parts"].place.refuse(f"a structure with {COPY} is in one place, and has no parts")
+        one["parts"].place.refuse(f"a structure with {COPY} cannot have parts")
     largest = max(card.levels, key=lambda level: card.capacity[level])
     if math.ceil(size / parts) > card.capacity[largest]:
         room = f"the largest level of scope {scope}, {largest}, has {card.capacity[largest]:,}"
-        one["size_bytes"].place.refuse(f"{size:,} bytes are on no level; {room}")
+        one["size_bytes"].place.refuse(f"{size:,} bytes do not fit on any level; {room}")
     return Structure(text(one["name"]), size, accesses, parts)
 
 
@@ -205,13 +203,13 @@ def _access(found: Spanned, names: Sequence[str], card: Card) -> Access:
     count = decimal(one["count"], 0, _MAX_NUMBER)
     if operation != COPY:
         if "to" in one:
-            one["to"].place.refuse(f"only {COPY} has a structure that it copies to")
+            one["to"].place.refuse(f"only the operation {COPY} has a target structure")
         return Access(operation, count)
     if "to" not in one:
-        found.place.refuse(f"lacks to, the structure that {COPY} writes")
+        found.place.refuse(f"lacks the key to: the structure that {COPY} writes")
     to = text(one["to"])
     if to not in names:
-        one["to"].place.refuse(f"{to!r} is no structure of this case: {', '.join(names)}")
+        one["to"].place.refuse(f"{to!r} is not a structure of this case: {', '.join(names)}")
     return Access(operation, count, to)
 
 
@@ -227,9 +225,9 @@ def _rates(
     if not card_keys:
         return None
     if "cores" not in case:
-        case[card_keys[0]].place.refuse("is of throughput, for which cores have to be there, too")
+        case[card_keys[0]].place.refuse("needs the key cores, too; both concern throughput")
     if memories.clock is None:
-        found.place.refuse("has cores; the file lacks clock_hz, units of cost in a second")
+        found.place.refuse("has cores, so the file needs clock_hz: units of cost per second")
     cores = _count(case["cores"])
     compute = decimal(case["compute"], 0, _MAX_NUMBER) if "compute" in case else 0.0
     wanted = decimal(case["rate"], 1e-9, _MAX_NUMBER) if "rate" in case else None
@@ -241,7 +239,7 @@ def _rates(
 def _count(found: Spanned) -> int:
     value = decimal(found, 1, 1e6)
     if not value.is_integer():
-        found.place.refuse(f"{value:g} is no whole number")
+        found.place.refuse(f"{value:g} is not a whole number")
     return int(value)
 
 
@@ -251,7 +249,7 @@ def _check_bandwidth(found: Spanned, memories: _Memories, structures: Sequence[S
     for level, busy in memories.busy.items():
         lacking = sorted(used - busy.keys())
         if lacking:
-            found.place.refuse(f"uses {', '.join(lacking)}, and bandwidth.{level} lacks it")
+            found.place.refuse(f"uses {', '.join(lacking)}, which bandwidth.{level} lacks")
 
 
 def read_stated_levels(
@@ -268,10 +266,12 @@ def read_stated_levels(
     levels = dict[str, str]()
     for name, one in found.items():
         if name not in sizes:
-            one.place.refuse(f"is no structure of the source; it has {', '.join(sizes) or 'none'}")
+            one.place.refuse(
+                f"is not a structure of the source; it has {', '.join(sizes) or 'none'}"
+            )
         level = levels[name] = word(one, capacity)
         used[level] += sizes[name]
         if used[level] > capacity[level]:
-            sizes_there = f"{used[level]:,} bytes are in {level} with this one"
+            sizes_there = f"with this structure, {used[level]:,} bytes are in {level}"
             one.place.refuse(f"{sizes_there}, which holds {capacity[level]:,}")
     return levels

@@ -43,7 +43,7 @@ def placement_text(report: StatePlacement) -> Iterator[Line]:
         yield from _case(case)
     if report["without_price"] == "free":
         yield Line("")
-        yield Line("Accesses that have no price on a level cost nothing there (--unpriced free).")
+        yield Line("Accesses without a price on a level cost nothing there (--unpriced free).")
 
 
 def _case(case: PlacementCase) -> Iterator[Line]:
@@ -75,15 +75,15 @@ def _headline(case: PlacementCase) -> str:
     found, best = f"cost {number(case['cost'])}", "costs less"
     if case["objective"] == "throughput":
         found = f"{_rate(through)}, limited by {_limit(through)}, {found}"
-        best = "lets more through"
+        best = "has a higher throughput"
     if case["verdict"] == "optimal":
         return f"{found}; no placement {best}"
     if bound is None:
-        return f"{found}; the search was stopped, nothing is known of others"
+        return f"{found}; the search stopped; better placements may exist"
     limit = (
         number(bound) if case["objective"] == "cost" else f"{significant(bound / _MILLION)} Mpkt/s"
     )
-    return f"{found}; the search was stopped, none {best} than {limit}"
+    return f"{found}; the search stopped; no placement {best} than {limit}"
 
 
 def _rate(through: Through | None) -> str:
@@ -94,9 +94,9 @@ def _rate(through: Through | None) -> str:
 
 def _limit(through: Through | None) -> str:
     words = {
-        "waiting": "contexts that wait for accesses",
-        "computing": "cores that compute",
-        "wanted": "the rate that is asked for",
+        "waiting": "waiting contexts",
+        "computing": "computation on the cores",
+        "wanted": "the requested rate",
     }
     if through is None:
         return "nothing"
@@ -143,20 +143,22 @@ def _compared(case: PlacementCase) -> Iterator[Line]:
 
 def _remarks(one: ComparedPlacement) -> Iterator[str]:
     if one["unpriced"]:
-        yield "what has no price counted as nothing"
-    yield from (f"{level} does not hold it" for level in one["overfull"])
+        yield "accesses without a price cost nothing"
+    yield from (f"{level} is too small" for level in one["overfull"])
     stated = one["stated_cost"]
     if stated is not None and abs(stated - one["cost"]) > 1e-9 * abs(stated):
-        yield f"the file says {number(stated)}"
+        yield f"cost in the file: {number(stated)}"
 
 
 def _unpriced(found: Unpriced) -> Iterator[Line]:
     levels = "; ".join(f"{one['level']}: {', '.join(one['operations'])}" for one in found["levels"])
     rate = found["packetrate_pps"]
     through = "" if rate is None else f", {significant(rate / _MILLION)} Mpkt/s"
-    yield Line(one_line(f"Levels were left out that have no price for something ({levels})."))
+    yield Line(one_line(f"Levels without a price for an operation are excluded ({levels})."))
     names = ", ".join(found["structures"])
-    yield Line(one_line(f"If that were free, these would be there: {names};"))
+    yield Line(
+        one_line(f"If these operations were free, these structures would use the levels: {names};")
+    )
     yield Line(
         f"cost {number(found['cost'])}{through}. With real prices, the best is between the two."
     )

@@ -142,14 +142,14 @@ def reason_for_none(case: Case) -> str:
         if all(lacking.values()):
             listed = "; ".join(f"{level} {', '.join(each)}" for level, each in lacking.items())
             return (
-                f"structure {one.name} fits on no level with prices for what it does (no price: "
-                f"{listed}); --unpriced free counts these as nothing"
+                f"structure {one.name} does not fit on a level with prices for its operations (no "
+                f"price: {listed}); --unpriced free makes these operations free"
             )
     total = sum(one.part_size * one.parts for one in case.structures)
     capacity = sum(card.capacity.values())
     return (
-        f"{total:,} bytes of structures find no place on levels with prices, which have "
-        f"{capacity:,} in all"
+        f"structures of {total:,} bytes do not fit on levels with prices, which have {capacity:,} "
+        "bytes in all"
     )
 
 
@@ -258,11 +258,11 @@ def advise(file: str, described: Described, rules: Rules) -> PlacementCase:
     case = described.case
     objective = rules.objective or (COST if case.rates is None else THROUGHPUT)
     if objective == THROUGHPUT and case.rates is None:
-        raise InputError(file, f"case {case.name}: lacks cores, which throughput takes")
+        raise InputError(file, f"case {case.name}: lacks the key cores, which throughput needs")
     try:
         found = place(case, objective, free=rules.free, seconds=rules.seconds)
     except OutOfTime:
-        reason = f"no placement was found in {rules.seconds:g} s; give it more with --deadline"
+        reason = f"no placement was found in {rules.seconds:g} s; raise --deadline"
         raise InputError(file, f"case {case.name}: {reason}") from None
     if found is None:
         raise InputError(file, f"case {case.name}: {reason_for_none(case)}")

@@ -145,7 +145,7 @@ def roots(file: str, functions: Mapping[str, Function]) -> list[str]:
     called = {one for name in own for one in functions[name].calls if one != name}
     found = [name for name in own if name not in called]
     if not found:
-        raise InputError(file, "it has no function that no other calls; name one: --entry")
+        raise InputError(file, "each function is called by another one; name one with --entry")
     return found
 
 
@@ -164,12 +164,14 @@ def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
         known = sorted(
             {function.shown for name, function in functions.items() if not function.supports}
         )
-        has = f"it has {first_few(known, 8)}" if known else "it has no function with a body"
+        has = f"it has {first_few(known, 8)}" if known else "it does not define a function"
         if "::" in entry:
-            has += "; what stands inside a class and is not called is not compiled"
-        raise InputError(file, f"there is no function {entry!r}; {has}")
+            has += "; clang does not compile methods inside a class that nothing calls"
+        raise InputError(file, f"does not have a function {entry!r}; {has}")
     if len(named) > 1:
-        raise InputError(file, f"{entry!r} are {len(named)}: {', '.join(named)}; name the symbol")
+        raise InputError(
+            file, f"{entry!r} matches {len(named)} functions; name a symbol: {', '.join(named)}"
+        )
     inside = reachable_functions(functions, named[0])
     for name in sorted(inside):
         function = functions[name]
@@ -177,12 +179,13 @@ def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
             line = function.assembly if not isinstance(function.assembly, bool) else None
             where = f"{line.file}:{line.line}: " if line else ""
             raise InputError(
-                file, f"{where}{function.shown} has inline assembly, which is not understood"
+                file, f"{where}{function.shown} has inline assembly, which is not supported"
             )
     cycles = recursive({name: functions[name] for name in inside})
     if cycles:
         first = functions[min(cycles)]
         raise InputError(
-            file, f"{first.place}: {first.shown} is recursive, which the card does not have"
+            file,
+            f"{first.place}: {first.shown} is recursive, but the card does not support recursion",
         )
     return named[0]

@@ -126,8 +126,8 @@ def choose_entry(
     function = functions[symbol]
     receives = _receives(functions, symbol)
     if receives and function.shown == "main" and function.parameters:
-        reason = "main receives packets itself, and does not run, as nobody gives its arguments"
-        remedy = "have its loop in a function of its own, and in one of RTE_INIT what that needs"
+        reason = "main receives packets, but cannot run, because its arguments are unknown"
+        remedy = "move its loop into another function, and the set-up into one of RTE_INIT"
         raise InputError(file, f"{function.place}: {reason}; {remedy}")
     if _HELPERS in functions and _takes_context(function):
         roles: tuple[Role, ...] = ("context",)
@@ -150,11 +150,12 @@ def choose_entry(
         and function.shown.rpartition("::")[2] != "pull"
     ):
         raise InputError(
-            file, f"{function.place}: {function.shown} takes no packet; {ACCEPTED_SIGNATURES}"
+            file,
+            f"{function.place}: {function.shown} does not take a packet; {ACCEPTED_SIGNATURES}",
         )
     if {"mbuf", "burst"} & set(roles) and _ARRIVE not in functions:
-        reason = f"{function.shown} takes packets of DPDK, whose headers come along: leave those"
-        raise InputError(file, f"{function.place}: {reason} of an installation out of --cflags")
+        reason = f"{function.shown} takes packets of DPDK; slowpath has its own headers of DPDK"
+        raise InputError(file, f"{function.place}: {reason}, so remove others from --cflags")
     packets = element is not None or "packet" in roles
     pointer = packets and function.result == "pointer"
     number = function.result in _NUMBERS
@@ -247,29 +248,29 @@ def choice_note(functions: Mapping[str, Function], chosen: Entry, named: str | N
     """
     shown = chosen.function.shown
     if chosen.xdp and named is None and len(programs_of(functions)) > 1:
-        return f"{shown} got the packets, as no array of programs has it; --entry names another one"
+        return f"{shown} got the packets: no program array holds it; --entry selects another"
     several = len(_elements(functions)) > 1
     if chosen.element is not None and named is None and several:
         element = chosen.element.removeprefix(ELEMENT)
-        return f"{element} got the packets, as the file has its name; --entry names another one"
+        return f"{element} got the packets: the file has its name; --entry selects another"
     alone = source_functions(functions) == [chosen.function.name]
     obvious = chosen.element is not None or chosen.xdp or alone
     if named is not None or obvious:
         return None
     if chosen.dpdk:
-        why = "as no other function that takes packets calls it"
+        why = "no other function that takes packets calls it"
         if _handed(functions) == [chosen.function.name]:
-            why = f"as {functions[_loops(functions)[0]].shown} hands it what it receives"
+            why = f"{functions[_loops(functions)[0]].shown} passes on the packets that it receives"
         if chosen.receives:
-            why = "as no other function does it"
+            why = "no other function receives packets"
         back = {*dpdk_callbacks(functions)} & {*dpdk_functions(functions)} - {chosen.function.name}
         if back:
             are = "is" if len(back) == 1 else "are"
             others = first_few(sorted(functions[name].shown for name in back), 8)
-            why += f" ({others} {are} only called back)"
+            why += f" ({others} {are} only callbacks)"
         got = "received" if chosen.receives else "got"
-        return f"{shown} {got} the packets, {why}; --entry names another one"
-    return f"{shown} got the packets, as no other function calls it; --entry names another one"
+        return f"{shown} {got} the packets: {why}; --entry selects another"
+    return f"{shown} got the packets: no other function calls it; --entry selects another"
 
 
 _NUMBERS = ("i1", "i8", "i16", "i32", "i64")
@@ -297,9 +298,11 @@ def _program(file: str, functions: Mapping[str, Function], tail_called: Collecti
     if len(first) == 1:
         return first[0].name
     if not found:
-        raise InputError(file, "has no XDP program: no function of struct xdp_md * has a section")
+        raise InputError(
+            file, "does not have an XDP program: a function of struct xdp_md * with a section"
+        )
     names = ", ".join(one.shown for one in first)
-    called = " that no array of programs has" if len(first) < len(found) else ""
+    called = " outside program arrays" if len(first) < len(found) else ""
     reason = f"has {len(first)} XDP programs{called}; name one with --entry: {names}"
     raise InputError(file, reason)
 
@@ -334,14 +337,16 @@ def _default_name(
         inherited = _inherited(functions, alone)
         if inherited is not None:
             return inherited
-        raise InputError(file, f"{alone} has no push, simple_action or pull; name --entry")
+        raise InputError(
+            file, f"{alone} lacks push, simple_action and pull; name a function with --entry"
+        )
     own = source_functions(functions)
     takes = _ranked(functions)
     if not elements and len(takes) == 1:
         return takes[0]
     if not own:
         missing = "; is EXPORT_ELEMENT missing?" if Path(file).suffix in CPLUSPLUS else ""
-        raise InputError(file, f"has no function of its own{missing}")
+        raise InputError(file, f"does not define a function{missing}")
     reason = "exports several elements"
     if not elements:
         own = takes or roots(file, functions)
@@ -352,12 +357,13 @@ def _default_name(
             own = of_bytes or own
         if len(own) == 1 and (takes or of_bytes or _ARRIVE not in functions):
             return own[0]
-        reason = f"has {'several functions' if len(own) > 1 else 'a function'} that no other calls"
+        count = "several functions" if len(own) > 1 else "a function"
+        reason = f"has {count} without a caller"
         if not takes and _ARRIVE in functions:
-            reason += ", and none takes struct rte_mbuf *, or receives packets (rte_eth_rx_burst)"
+            reason += "; none takes struct rte_mbuf * or calls rte_eth_rx_burst"
     several = sorted({functions[name].shown for name in own})
     names = first_few(several, 8)
-    raise InputError(file, f"{reason}; name the one that gets packets with --entry: {names}")
+    raise InputError(file, f"{reason}; name the function for packets with --entry: {names}")
 
 
 def _inherited(functions: Mapping[str, Function], element: str) -> str | None:
@@ -483,9 +489,9 @@ def _only(file: str, function: Function, owner: str, elements: list[str]) -> str
     """
     if len(elements) == 1:  # a method inherited from a base class
         return elements[0]
-    has = f"the source exports {', '.join(elements)}" if elements else "nothing is exported"
+    has = f"the source exports {', '.join(elements)}" if elements else "the source exports nothing"
     reason = f"{function.place}: {function.shown} is a method, and {has}"
-    raise InputError(file, f"{reason}; EXPORT_ELEMENT({owner or '...'}) makes what is run")
+    raise InputError(file, f"{reason}; add EXPORT_ELEMENT({owner or '...'})")
 
 
 def _role(file: str, function: Function, one: Parameter) -> Role:
@@ -499,7 +505,7 @@ def _role(file: str, function: Function, one: Parameter) -> Role:
     described = one.described
     named = f" ({described.name})" if described is not None and described.name else ""
     number = _index(function, one) + 1
-    reason = f"parameter {number}{named} of {function.shown} is neither packet nor length"
+    reason = f"parameter {number}{named} of {function.shown} is neither a packet nor a length"
     raise InputError(file, f"{function.place}: {reason}; {ACCEPTED_SIGNATURES}")
 
 

@@ -92,8 +92,8 @@ def missing_header(reason: str) -> str:
         return ""
     there = ", ".join(sorted(path.stem[4:] for path in (HEADERS / "dpdk").glob("rte_*.h")))
     return (
-        f"; headers of slowpath stand in for those of DPDK 22.11, and {found[1]} is not among them"
-        f" (rte_*.h of {there}): --cflags=-IFOLDER adds a folder with one of your own"
+        f"; slowpath replaces headers of DPDK 22.11, but not {found[1]} (available: rte_*.h of "
+        f"{there}); add a folder with your own header: --cflags=-IFOLDER"
     )
 
 

@@ -161,9 +161,9 @@ def _unreadable(function: Module, text: str, metadata: Metadata) -> InputError:
     node = None if head is None else metadata.node(int(head[1]))
     file = function.module.source_file
     if head is None or node is None:
-        return InputError(file, f"names of functions are ASCII here: {function.name}")
+        return InputError(file, f"function names must be ASCII: {function.name}")
     place = f"{metadata.file(int(head[1]))}:{node.number('line')}"
-    return InputError(file, f"{place}: names of functions are ASCII here: {node.text('name')}")
+    return InputError(file, f"{place}: function names must be ASCII: {node.text('name')}")
 
 
 def _parameter(argument: Module, described: DeclaredParameter | None) -> Parameter:

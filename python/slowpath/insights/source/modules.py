@@ -68,7 +68,7 @@ def read_module(source: Source) -> Module:
         raise InputError(source.file, _in_one_line(source, str(problem))) from None
     host, found = here.triple.partition("-")[0], module.triple.partition("-")[0]
     if found not in (host, ""):
-        reason = f"is for {found}, and this machine is {host}; compile it for that"
+        reason = f"is for {found}, but this machine is {host}; compile it for {host}"
         raise InputError(source.file, reason)
     module.triple = here.triple
     module.data_layout = str(here.target_data)
@@ -107,7 +107,7 @@ def _link(source: Source, module: Module) -> None:
         module.link_in(support)
     except RuntimeError as problem:
         raise InputError(
-            source.file, f"goes not with the helpers that are here: {problem}"
+            source.file, f"conflicts with slowpath's helper functions: {problem}"
         ) from None
 
 
@@ -179,9 +179,9 @@ def _in_one_line(source: Source, message: str) -> str:
     if source.kind == "text":
         return f"LLVM {llvm_version()} cannot read it: {first}"
     made = producer(source.data)
-    by = f", which LLVM {made} wrote" if made else ""
+    by = f" of LLVM {made}" if made else ""
     if made and int(made.partition(".")[0]) > llvm.llvm_version_info[0]:
-        by += ": an older clang ($CLANG) or a newer llvmlite is needed"
+        by += " (use an older clang with $CLANG, or a newer llvmlite)"
     return f"LLVM {llvm_version()} cannot read this bitcode{by}: {first}"
 
 

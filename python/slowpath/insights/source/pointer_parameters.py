@@ -32,7 +32,7 @@ _IS_DEBUG = re.compile(r"#dbg_|@llvm\.dbg\.")
 _CALLED = re.compile(r'\bcall [^@\n]*@("[^"]*"|[\w.$-]+)(?=\()')
 _ARRAY, _POINTER = "DW_TAG_array_type", "DW_TAG_pointer_type"
 _REMEDY = (
-    "or call it in a function that has packets alone, with the address of a variable (see --entry)"
+    "or select a caller with --entry that takes only packets and passes the address of a variable"
 )
 _MADE = {
     "rte_hash": "rte_hash_create",
@@ -98,7 +98,7 @@ class TargetFinder:
             if not used:
                 return PointerTarget(place, name, None)
             if number is None:
-                raise problem("points to nothing that is known: say in its type what it is")
+                raise problem("points to an unknown type: declare the type")
         kind = self._type(number)
         if isinstance(kind, str):
             raise problem(kind)
@@ -128,14 +128,12 @@ class TargetFinder:
         node = self._metadata.bare(number)
         called = "" if node is None else node.text("name")
         if called.endswith("hdr"):
-            what = f"points to {called}, which is in the packet"
-            return f"{what}: name the function that has found it there"
+            return f"points to {called} in the packet: name the function that locates it there"
         if node is not None and node.text("tag") == _POINTER:
-            return "points to pointers, and nobody says to what these do"
+            return "points to pointers with unknown targets"
         kind = self._layouts.type_of(number)
         if kind is None or not kind.size:
-            what = f"{called or 'something'} is declared, and defined nowhere in this source"
-            return f"{what}: include what defines it"
+            return f"{called or 'its type'} is declared but not defined: include its definition"
         return kind
 
     def _converted(self, function: Function, place: int) -> tuple[bool, int | None]:

@@ -128,7 +128,7 @@ def load_source(file: str, clang: Clang) -> Source:
     if not data:
         raise InputError(file, "is empty")
     known = ", ".join(_COMPILED)
-    raise InputError(file, f"is no source in C or C++ ({known}), and not of LLVM (.ll, .bc)")
+    raise InputError(file, f"is neither a source in C or C++ ({known}) nor LLVM IR (.ll, .bc)")
 
 
 _COMMENT = re.compile(

@@ -166,7 +166,7 @@ class ParameterMemory:
             for one in self._entry.targets
             if one.place in self._rooms and not one.pointers
         ] + [
-            self._is(one, f"{one.variables[0]}, which another file defines: zeros before --setup")
+            self._is(one, f"{one.variables[0]}, defined in another file: zeros before --setup")
             for one in self._entry.targets
             if self._is_outside(one)
         ]
@@ -203,14 +203,14 @@ class ParameterMemory:
             variables = [] if pointed else [name for name in variables if self._is_made(name, one)]
         if variables:
             first, *others = [self._shown(symbol, one) for symbol in variables]
-            alternatives = f" (as {first_few(others, _MAX_NAMES)} might be)" if others else ""
-            left = ", as constructors leave it"
+            alternatives = f" (also possible: {first_few(others, _MAX_NAMES)})" if others else ""
+            left = ", as constructors initialise it"
             if self._is_outside(one):
-                left = ", which another file defines: zeros but for what --setup writes"
+                left = ", defined in another file: zeros, except for bytes that --setup writes"
             return self._address(variables[0]), f"{first}{left}{alternatives}"
         if pointed:
             symbol, value = pointed[0]
-            return value, f"what {self._shown(symbol, None)} points to when constructors have run"
+            return value, f"the target of {self._shown(symbol, None)} after constructors"
         if one.maker:
             raise self._unmade(one)
         return self._rooms[one.place].address, _of_zeros(one)
@@ -222,8 +222,8 @@ class ParameterMemory:
     def _unmade(self, one: PointerTarget) -> InputError:
         function = self._entry.function
         kind = "" if one.type is None else one.type.name
-        reason = f"no {kind} is there when packets come"
-        remedy = f"have a function of RTE_INIT call {one.maker}, and keep what that gives"
+        reason = f"no {kind} exists when packets arrive"
+        remedy = f"let a function of RTE_INIT call {one.maker} and store the result"
         what = f"{self._name(one)} of {function.shown}"
         return InputError(self._file, f"{function.place}: {what}: {reason}; {remedy}")
 
@@ -246,7 +246,7 @@ class ParameterMemory:
 
 def _of_zeros(one: PointerTarget) -> str:
     kind = "" if one.type is None else one.type.name
-    return f"memory of zeros, as there is no variable of {f'type {kind}' if kind else 'its type'}"
+    return f"zeroed memory, because no variable has {f'type {kind}' if kind else 'its type'}"
 
 
 class _Zeros:

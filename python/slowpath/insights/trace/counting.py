@@ -258,37 +258,37 @@ class Counted:
         if traffic["more"]:
             found.append(f"the trace has more packets than the {traffic['packets']:,} that ran")
         if traffic["truncated"]:
-            what = f"{traffic['truncated']:,} packets were not captured whole"
-            found.append(f"{what}: what is missing of them was zeros")
+            what = f"{traffic['truncated']:,} packets were captured only in part"
+            found.append(f"{what}; zeros replace the missing bytes")
         if traffic["timeless"]:
-            found.append("the trace has no times: packets arrive one each microsecond")
+            found.append("the trace has no times; a packet arrives every microsecond")
         if fate["refused"] + fate["evicted"]:
             refused = f"{fate['refused']:,} entr{'y' if fate['refused'] == 1 else 'ies'}"
-            lost = f"{refused} found no free slot, {fate['evicted']:,} lost theirs"
+            lost = f"{refused} found no free slot, {fate['evicted']:,} were evicted"
             remedy = "--cflags=-DSLOWPATH_BUCKETS=..."
             if self.entry.xdp:
                 remedy = "max_entries"
             elif self.entry.dpdk:
-                remedy += ", of prefixes -DSLOWPATH_RULES=..."
+                remedy += "; for prefixes -DSLOWPATH_RULES=..."
                 if self._calls(_FIND_DATAGRAM.__eq__):
-                    remedy += ", of datagrams what the source asks for, or -DSLOWPATH_DATAGRAMS=..."
+                    remedy += "; for datagrams the size in the source, or -DSLOWPATH_DATAGRAMS=..."
             found.append(f"{lost}: the tables are too small ({remedy})")
         found += self._left(fate)
         external = self._calls(lambda name: name not in self._functions)
         found += self._engines(traffic["packets"])
         silent = sorted(self._calls(_SILENT.__contains__)) if self.entry.xdp else []
         if silent:
-            found.append(f"{', '.join(silent)}: nobody reads here what is written; calls count")
+            found.append(f"{', '.join(silent)}: the output is discarded; calls count")
         count = sum(count for name, count in external.items() if name in ALLOCATORS)
         if count:
-            found.append(f"memory is allocated {count:,} times, which a card does not do")
+            found.append(f"memory is allocated {count:,} times, but a card cannot allocate")
         uncounted = sorted(set(external) & _UNCOUNTED)
         if uncounted:
-            found.append(f"what {', '.join(uncounted)} reads and writes is not counted")
+            found.append(f"accesses of {', '.join(uncounted)} are not counted")
         other = next((one for one in elsewhere if one["what"] == "other"), None)
         if other is not None:
             count = other["reads"] + other["writes"]
-            found.append(f"{count:,} accesses are to memory that has no name (allocated, unknown)")
+            found.append(f"{count:,} accesses are to memory without a name (allocated or unknown)")
         return found
 
     def _left(self, fate: Fate) -> list[str]:
@@ -296,26 +296,26 @@ class Counted:
         found = list[str]()
         if fate["unmade"]:
             found.append(
-                f"{fate['unmade']:,} packets could not be made or cloned: there are too few "
-                "buffers (--cflags=-DSLOWPATH_PACKETS=...)"
+                f"{fate['unmade']:,} packets could not be created or cloned: the buffers are too "
+                "few (--cflags=-DSLOWPATH_PACKETS=...)"
             )
         if fate["kept"] and self.entry.dpdk:
             found.append(
-                f"{fate['kept']:,} packets that it made were neither sent nor freed, and no "
-                "structure has them"
+                f"{fate['kept']:,} packets that it created were neither sent nor freed, and no "
+                "structure refers to them"
             )
         elif fate["kept"]:
             found.append(
-                f"{fate['kept']:,} packets were kept: they are gone with the next one, so queues "
-                "are not what they would be"
+                f"{fate['kept']:,} packets were kept, but the next packet replaces each of them; "
+                "queues therefore differ from a real run"
             )
         return found
 
     def _engines(self, packets: int) -> list[str]:
         """Return notes on calls that a hardware engine of the SmartNIC would execute."""
         return [
-            f"{self._functions[name].shown} is what an engine does, {count / packets:g} times for "
-            "each packet; what that takes is in no number"
+            f"an engine executes {self._functions[name].shown}, {count / packets:g} times for "
+            "each packet; the counts do not include its work"
             for name, count in sorted(self._calls(self._is_engine).items())
         ]
 

@@ -129,7 +129,7 @@ class Execution:
         self._file, self._functions, self._entry = unit.file, unit.functions, entry
         file, functions, text, layouts = unit.file, unit.functions, unit.text, unit.layouts
         if found := _THREADS.search(text):
-            reason = f"{found[1]} is a variable of each thread, which has no place on the card"
+            reason = f"{found[1]} is thread-local, which the card does not support"
             raise InputError(file, f"{reason}; declare it static")
         self._metadata = unit.metadata
         self._shared = mmap.mmap(-1, _HEAD + _ROOM * RECORD)
@@ -282,13 +282,13 @@ class Execution:
     def _check(self, packets: Sequence[Captured], setting: RunSettings) -> None:
         length = len(setting.config.encode())
         if self._entry.element is not None and length > MAX_CONFIG_BYTES:
-            reason = f"the configuration (--config) has {length:,} bytes; {MAX_CONFIG_BYTES:,} is"
-            raise InputError(self._file, f"{reason} the most that an element gets")
+            reason = f"the configuration (--config) has {length:,} bytes; an element takes at most"
+            raise InputError(self._file, f"{reason} {MAX_CONFIG_BYTES:,}")
         room = _MAX_PACKET if self._entry.click or self._entry.dpdk else SIZE
         for number, packet in enumerate(packets, 1):
             if packet.length > room:
-                reason = f"packet {number} of the trace has {packet.length:,} bytes; {room:,} is"
-                raise InputError(self._file, f"{reason} the most that is run")
+                reason = f"packet {number} of the trace has {packet.length:,} bytes; at most"
+                raise InputError(self._file, f"{reason} {room:,} are supported")
 
     # --- in the confined process, which may crash ------------------------------------------------
 
@@ -439,7 +439,7 @@ class Execution:
         address = self._code.address("slowpath_click_totals") + 8 * (_PORTS + len(_KEYS))
         text = ctypes.c_char_p.from_address(address).value
         why = (text or b"no reason is given").decode(errors="replace")
-        return f"{name} does not take its configuration ({setting.config or 'none'}): {why}"
+        return f"{name} rejects its configuration ({setting.config or 'none'}): {why}"
 
     def _ready(self, setting: RunSettings) -> LoadedEntry:
         return LoadedEntry(self._entry, self._code.address, setting, self._support)
@@ -485,7 +485,7 @@ class Execution:
         if not count:
             return []
         times = "once" if count == 1 else f"{count:,} times"
-        return [f"{times}, a packet was sent or freed that had been sent or freed before"]
+        return [f"a packet was sent or freed a second time ({times})"]
 
     def _overwritten(self) -> list[str]:
         """Return notes on DPDK buffers that were reused before their packet was sent or freed."""
@@ -495,17 +495,17 @@ class Execution:
         overwritten = self._number("slowpath_dpdk_overwritten")
         if overwritten:
             turns = Buffers(self.memory, self._code.address).turns
-            why = f"{turns:,} wait at most (--cflags=-DSLOWPATH_TURNS=...)"
+            why = f"at most {turns:,} packets can wait (--cflags=-DSLOWPATH_TURNS=...)"
             if self._entry.receives:
-                why += ", and there is one core, which takes none out of queues for others"
-            one = "packet was" if overwritten == 1 else "packets were"
-            said = f"{overwritten:,} {one} neither sent nor freed when later ones got the buffers"
-            found.append(f"{said}, so that those bytes are gone: {why}")
+                why += ", and no other core empties the queues"
+            one = "buffer was" if overwritten == 1 else "buffers were"
+            said = f"{overwritten:,} {one} reused before the packet was sent or freed"
+            found.append(f"{said}: {why}")
         stolen = self._number("slowpath_dpdk_stolen")
         if stolen:
             one = "buffer was" if stolen == 1 else "buffers were"
-            said = f"{stolen:,} {one} given to later packets that it made while earlier ones may"
-            found.append(f"{said} still have been in use (--cflags=-DSLOWPATH_PACKETS=...)")
+            said = f"{stolen:,} {one} reused for a created packet while perhaps still in use"
+            found.append(f"{said} (--cflags=-DSLOWPATH_PACKETS=...)")
         return found
 
     def _number(self, name: str) -> int:

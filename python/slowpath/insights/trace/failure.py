@@ -17,7 +17,7 @@ from slowpath.insights.trace.request import MAX_CONFIG_BYTES
 from slowpath.insights.trace.xdp_host_ir import known
 
 _FEW = 6
-_REMEDY = "--setup FUNCTION fills it, or a constructor: __attribute__((constructor)), RTE_INIT"
+_REMEDY = "fill it with --setup FUNCTION or a constructor (__attribute__((constructor)), RTE_INIT)"
 
 
 def uninitialised_notes(
@@ -48,7 +48,7 @@ def uninitialised_notes(
     ]
     which = first_few(list(found), _FEW)
     idle = f"; these functions did not run: {first_few(naming, _FEW)}" if naming else ""
-    return [f"state that was read and never filled held zeros: {which}{idle}; {_REMEDY}"]
+    return [f"state was read but never written, so it held zeros: {which}{idle}; {_REMEDY}"]
 
 
 def _zero(memory: MemoryMap, tally: Tally, instrumented: Instrumented) -> Iterator[tuple[int, int]]:
@@ -72,35 +72,35 @@ _WHEN = {
     CONFIGURATION: "configure or initialize",
     FILLING: "filling maps (--maps)",
     SETUP: "set-up (--setup)",
-    READYING: "before it has received a packet",
+    READYING: "before it received a packet",
 }
 _WHY = {
     "slowpath_click_vector_is_full": "a Vector has no slot left; --cflags=-DSLOWPATH_VECTOR=1024",
     "slowpath_click_text_is_too_long": (
-        f"a String or StringAccum was to have more than {MAX_CONFIG_BYTES:,} characters"
+        f"a String or StringAccum needs more than {MAX_CONFIG_BYTES:,} characters"
     ),
     "slowpath_click_router_is_full": "elements share more than 8 things by name (force_attachment)",
-    "slowpath_click_buffer_is_full": "a packet was to grow beyond its buffer of 16 KiB",
-    "slowpath_click_no_such_output": "an output that does not exist (0 to 63)",
-    "slowpath_dpdk_no_such_output": "a port that does not exist (0 to 63)",
+    "slowpath_click_buffer_is_full": "a packet needs more than its buffer of 16 KiB",
+    "slowpath_click_no_such_output": "this output does not exist; outputs are 0 to 63",
+    "slowpath_dpdk_no_such_output": "this port does not exist; ports are 0 to 63",
     "slowpath_dpdk_key_is_too_long": "keys of rte_hash are longer than 40 bytes; "
     "--cflags=-DSLOWPATH_KEY=64",
     "slowpath_dpdk_too_many_fields": "rules of rte_acl have more than 8 fields; "
     "--cflags=-DSLOWPATH_FIELDS=16",
-    "llvm.trap": "it gives up: an assertion, or what C++ leaves undefined",
-    "__cxa_pure_virtual": "a method is called that no class defines",
+    "llvm.trap": "an assertion failed, or behaviour is undefined in C++",
+    "__cxa_pure_virtual": "a pure virtual method is called",
 }
 _ENDING_REMEDY = (
-    "what packets need is set up by --setup, with a function or code "
-    "('conf[0].queues = 1'), or in a function of RTE_INIT"
+    "set up state for packets with --setup, a function or code ('conf[0].queues = 1'), or in a "
+    "function of RTE_INIT"
 )
-_LATE = f"not done after {SECONDS} s of CPU time; take fewer packets (--packets)"
+_LATE = f"not finished after {SECONDS} s of CPU time; run fewer packets (--packets)"
 _SIGNALS = {
-    -signal.SIGSEGV: "memory that is not there is accessed",
-    -signal.SIGBUS: "memory that is not there is accessed",
-    -signal.SIGFPE: "a division by zero",
-    -signal.SIGILL: "code that cannot go on (an assertion, or what C leaves undefined)",
-    -signal.SIGABRT: "it aborts",
+    -signal.SIGSEGV: "invalid memory access",
+    -signal.SIGBUS: "invalid memory access",
+    -signal.SIGFPE: "division by zero",
+    -signal.SIGILL: "an assertion failed, or behaviour is undefined in C",
+    -signal.SIGABRT: "the code aborts",
     -signal.SIGXCPU: _LATE,
     -signal.SIGKILL: _LATE,
 }
@@ -160,17 +160,17 @@ class FailureReport:
         name = self._instrumented.outside[last.outside - 1] if last.outside else None
         if last.fuel <= 0 and code == -signal.SIGILL:
             most = "a burst" if last.packets > 1 else "one packet"
-            why = f"a loop does not end: more blocks ran than {most} may (--blocks)"
+            why = f"endless loop: {most} ran more blocks than --blocks allows"
             if last.packet == READYING:
-                why = f"more than {readying:,} blocks ran, and it has asked for no packet "
-                why += "(rte_eth_rx_burst): a loop does not end, or takes long (--blocks)"
+                why = f"more than {readying:,} blocks ran without a call of rte_eth_rx_burst: "
+                why += "an endless or long loop (--blocks)"
                 why += self.unset()
         elif name is not None and code == -signal.SIGILL:
             called_at = self._call(last.block, name) or line
             where = f"{called_at.file}:{called_at.line}: " if called_at else ""
-            why = _WHY.get(name, f"{name} is called, which is not there")
+            why = _WHY.get(name, f"{name} is called, but slowpath does not provide it")
             if self._entry.xdp and name not in _WHY:
-                why += f"; helpers that are: {known()}"
+                why += f"; supported helpers: {known()}"
         else:
             why = _SIGNALS.get(code, f"the process ended with {code}")
             if (last.packet >= 0 or last.packet == READYING) and code in _UNSET:
@@ -180,7 +180,7 @@ class FailureReport:
     def unreceived(self) -> str:
         """Return the error for a function that returned without receiving a packet."""
         function = self._entry.function
-        reason = f"{function.place}: {function.shown} has ended and received no packet"
+        reason = f"{function.place}: {function.shown} ended without receiving a packet"
         return f"{reason} (rte_eth_rx_burst){self.unset() or f'; {_ENDING_REMEDY}'}"
 
     def unset(self) -> str:

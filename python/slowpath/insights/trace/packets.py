@@ -227,11 +227,10 @@ class Receiving:
         self._file, self._ready = file, ready
         function = ready.entry.function
         if len(function.parameters) > _MAX_PARAMETERS:
-            reason = (
-                f"{function.shown} has {len(function.parameters)} parameters; {_MAX_PARAMETERS} is"
-            )
+            reason = f"{function.shown} receives packets and has {len(function.parameters)}"
             raise InputError(
-                file, f"{function.place}: {reason} the most of one that receives packets itself"
+                file,
+                f"{function.place}: {reason} parameters; at most {_MAX_PARAMETERS} are supported",
             )
         values = (targets.get(at, 0) for at in range(_MAX_PARAMETERS))
         self._arguments = (ctypes.c_uint64 * _MAX_PARAMETERS)(*values)
@@ -278,7 +277,7 @@ class Receiving:
         self._idle = 0 if count else self._idle + 1
         if self._idle > _IDLE:
             function = self._ready.entry.function
-            reason = f"{function.shown} asks rte_eth_rx_burst for 0 packets, again and again"
+            reason = f"{function.shown} calls rte_eth_rx_burst for 0 packets repeatedly"
             raise InputError(self._file, f"{function.place}: {reason}")
         if count:
             self._turns.begin(self._ran, count)
@@ -326,4 +325,4 @@ def waiting_note(packets: int, where: Sequence[str]) -> list[str]:
     if not packets:
         return []
     what = f"{packets:,} packet{'s wait' if packets != 1 else ' waits'} in {', '.join(where)}"
-    return [f"{what} when the trace is over: neither sent nor freed, so in no output"]
+    return [f"{what} at the end of the trace, neither sent nor freed"]

@@ -43,7 +43,7 @@ def run(options: Namespace, reporter: Reporter) -> ExitCode:
     unwritten = list[str]()
     if options.coalescing_out is not None:
         if found.coalescing is None:
-            unwritten = [f"no two variables to order; {options.coalescing_out} is not written"]
+            unwritten = [f"fewer than two variables; {options.coalescing_out} is not written"]
         else:
             _write(options.coalescing_out, found.coalescing)
     report = found.report
@@ -64,7 +64,7 @@ def _check(options: Namespace) -> None:
         check_output(name, file, [one for one in inputs if one is not None])
     if options.placement_out is not None and options.placement_out == options.coalescing_out:
         raise OptionError(
-            "--coalescing-out", f"{options.coalescing_out} is that of --placement-out"
+            "--coalescing-out", f"{options.coalescing_out} is also the file of --placement-out"
         )
 
 
@@ -195,7 +195,7 @@ def _support(report: CountsReport, packets: int) -> Iterator[Line]:
     called = [one for one in report["functions"] if one["support"]]
     if not called:
         return
-    columns = ("called of the headers", "calls", "blocks", "instructions")
+    columns = ("function of slowpath's headers", "calls", "blocks", "instructions")
     rows = []
     for one in called:
         inside = [block for block in report["blocks"] if block["symbol"] == one["symbol"]]
@@ -212,7 +212,7 @@ def _support(report: CountsReport, packets: int) -> Iterator[Line]:
 
 def _calls(report: CountsReport, packets: int) -> Iterator[Line]:
     """Yield a table of calls, for functions that the source calls in several lines."""
-    columns = ("called in several lines", "where", "calls", "instructions")
+    columns = ("function called in several lines", "where", "calls", "instructions")
     rows = [
         (
             one["function"],
@@ -237,11 +237,11 @@ def _fate(report: CountsReport) -> str:
     others = sum(one["packets"] for one in results[_RESULTS:])
     if others:
         parts.append(f"{others:,} returned one of {len(results) - _RESULTS:,} other values")
-    words = {"killed": "killed", "made": "made by it", "kept": "kept", "waiting": "waiting"}
+    words = {"killed": "killed", "made": "created", "kept": "kept", "waiting": "waiting"}
     for key, word in words.items():
         count = fate[key]  # type: ignore[literal-required]
         parts += [f"{count:,} {word}"] if count else []
-    return f"Packets: {', '.join(parts) or 'nothing is known of where they went'}."
+    return f"Packets: {', '.join(parts) or 'destinations unknown'}."
 
 
 def _each(count: int, packets: int) -> str:

@@ -122,10 +122,10 @@ def run_unit(
     ran = arriving[: outcome.packets]
     report = counts.report(source.file, traffic, ran, more=more or len(ran) < len(arriving))
     if outcome.returned and len(ran) < len(arriving):
-        ended = f"{chosen.function.shown} has ended after {len(ran):,} packets"
-        report["notes"].append(f"{ended}, and asked for no more")
+        ended = f"{chosen.function.shown} ended after {len(ran):,} packets"
+        report["notes"].append(f"{ended} without receiving the rest of the trace")
     elif len(ran) < len(arriving):
-        report["notes"].append("the time (--deadline) was over before more packets had run")
+        report["notes"].append("the run stopped at --deadline, before the end of the trace")
     report["notes"] += _short(ran, setting.strip)
     guess = choice_note(functions, chosen, setting.entry)
     report["notes"] += [] if guess is None else [guess]
@@ -142,7 +142,7 @@ def _short(packets: Sequence[Captured], strip: int) -> list[str]:
     short = sum(one.length <= strip for one in packets) if strip else 0
     if not short:
         return []
-    return [f"{short:,} packets have no more than the {strip} bytes of --strip: they were empty"]
+    return [f"{short:,} packets are empty after --strip removes {strip} bytes"]
 
 
 def _packets(traffic: str, limit: int) -> tuple[list[Captured], bool]:
@@ -153,8 +153,8 @@ def _packets(traffic: str, limit: int) -> tuple[list[Captured], bool]:
         found.append(packet)
         size += packet.length
         if size > _BYTES:
-            reason = f"has more than {_BYTES >> 20} MiB of packets; take fewer (--packets)"
+            reason = f"has more than {_BYTES >> 20} MiB of packets; run fewer (--packets)"
             raise InputError(traffic, reason)
     if not found:
-        raise InputError(traffic, "has no packet")
+        raise InputError(traffic, "contains no packets")
     return found, next(packets, None) is not None

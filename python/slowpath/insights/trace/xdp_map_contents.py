@@ -88,7 +88,7 @@ def contents_of(file: str, start: InitialContent, tables: Sequence[Table]) -> Co
     if maps_file is None and not any(one.kind in (PROGRAMS, *OF_MAPS) for one in tables):
         return Contents({}, None)
     if not start.object:
-        reason = "clang makes no code for BPF of it, so nobody knows what its maps can hold"
+        reason = "clang cannot compile it for BPF, so the possible content of its maps is unknown"
         raise InputError(file, f"{reason}: {start.lacking}")
     found = objects.run_maps(file, objects.read_object(file, start.object), start.maps)
     kinds = {one.map.name: one.kind for one in tables}
@@ -104,9 +104,9 @@ def contents_of(file: str, start: InitialContent, tables: Sequence[Table]) -> Co
         elif kinds.get(name) in _FILLED:
             entries.setdefault(name, []).extend(each)
         else:
-            why = "variables begin as the source has them"
+            why = "variables have their values from the source"
             if name in kinds:
-                why = "maps of this type are empty here"
+                why = "slowpath cannot fill maps of this type"
             raise InputError(maps_file or file, f"map {name}: {why}; leave it out")
     return Contents(entries, maps_file)
 
@@ -128,7 +128,7 @@ def inner_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list
                 continue
             inner = table.map.inner
             if inner is None:
-                why = f"nothing says what {name} is like (__array(values, ...))"
+                why = f"no definition of {name}; add __array(values, ...)"
                 raise InputError(contents.file or file, f"map {outer}: {why}")
             sizes = [
                 int(each["max_entries"])
@@ -204,7 +204,7 @@ class Filling:
         if maps_file is not None:
             held = [f"{name} {_size(each):,}" for name, each in self._contents.entries.items()]
             listed = ", ".join(held) or "none"
-            notes.append(f"maps hold entries to begin with: {listed} ({maps_file})")
+            notes.append(f"entries of maps at the start: {listed} ({maps_file})")
         for table in self._tables:
             if table.kind == PROGRAMS:
                 continue
@@ -212,9 +212,8 @@ class Filling:
             totals[0] = totals[1] = 0
             if lost:
                 entries = f"{lost:,} entr{'y' if lost == 1 else 'ies'}"
-                what = f"{entries} that {maps_file or self._file} has"
-                why = "found no free slot, or lost it: max_entries is too small"
-                notes.append(f"{what} for {table.map.name} {why}")
+                what = f"{entries} of {maps_file or self._file} for {table.map.name}"
+                notes.append(f"{what} found no slot, or lost it: max_entries is too small")
         return notes
 
     def _fill(self, table: Table) -> int:
@@ -254,14 +253,14 @@ class Filling:
         for one in self._contents.entries[table.map.name]:
             key, inner = bytes.fromhex(str(one["key"])), tables.get(str(one["map"]))
             at = None if inner is None else self._store.at.get(inner.map.name)
-            reason = f"it holds {one['map']}, which is no map of the source"
+            reason = f"it holds {one['map']}, but the source does not define such a map"
             if inner is not None and at is not None:
                 reason = _wrong_within(table, key, inner)
                 found[key] = at
             if reason:
                 self._refuse(table, reason)
         if len(found) > table.map.entries:
-            self._refuse(table, f"{len(found)} maps are more than its {table.map.entries}")
+            self._refuse(table, f"{len(found)} maps exceed max_entries, {table.map.entries}")
         return found
 
     def _refuse(self, table: Table, reason: str) -> NoReturn:
@@ -282,7 +281,9 @@ class Filling:
             (index,) = struct.unpack("<I", bytes.fromhex(str(one["key"])))
             program = choose_entry(self._file, self._functions, str(one["program"]))
             if not program.xdp or index >= table.map.entries:
-                why = "is no XDP program" if not program.xdp else f"is in slot {index}"
+                why = "is not an XDP program"
+                if program.xdp:
+                    why = f"is in slot {index}, beyond max_entries ({table.map.entries})"
                 reason = f"map {table.map.name}: {program.function.shown} {why}"
                 raise InputError(self._contents.file or self._file, f"{reason}; leave it out")
             address = struct.pack("<Q", self._address(program.function.name))
@@ -292,19 +293,19 @@ class Filling:
 def _wrong(table: Table, entries: Entries) -> str | None:
     """Return the reason why a map cannot have these entries; None if it can."""
     if _size(entries) > _MAX_ENTRIES:
-        return f"more than {_MAX_ENTRIES:,} entries are not filled in; fewer `others`"
+        return f"at most {_MAX_ENTRIES:,} entries are supported; reduce `others`"
     if table.kind in (QUEUE, STACK):
         return None
     what, size = (
         ("values", table.map.value_size) if table.kind == BLOOM else ("keys", table.map.key)
     )
     if _size(entries) > 1 << 8 * min(size, _WORD):
-        return f"there are not so many {what} of {size} bytes"
+        return f"{size} bytes do not have so many different {what}"
     if table.kind == LPM and (reason := _too_long(table, entries)):
         return reason
     values = [bytes.fromhex(str(one["value"])) for one in entries if "value" in one]
     if table.map.kind in _REDIRECTED and any(any(one[_PORT:]) for one in values):
-        return "programs behind devices and CPUs do not run here; leave them out"
+        return "programs on devices and CPUs do not run here; leave them out"
     return None
 
 
@@ -312,12 +313,12 @@ def _wrong_within(table: Table, key: bytes, inner: Table) -> str:
     """Return why the kernel would reject an inner map at a key; empty if it would not."""
     name, definition = inner.map.name, table.map.inner
     if inner.kind not in _INNER_KINDS:
-        return f"it holds {name}, of type {inner.map.kind}, which does not run there"
+        return f"it holds {name}; inner maps of type {inner.map.kind} are not supported"
     if (
         table.kind == ARRAY_OF_MAPS
         and (index := int.from_bytes(key, "little")) >= table.map.entries
     ):
-        return f"{name} is in slot {index}, where max_entries is {table.map.entries}"
+        return f"{name} is in slot {index}, beyond max_entries ({table.map.entries})"
     if definition is None:
         return ""
     compared = {
@@ -330,7 +331,7 @@ def _wrong_within(table: Table, key: bytes, inner: Table) -> str:
         compared["max_entries"] = (inner.map.entries, definition.entries)
     for what, (own, defined) in compared.items():
         if own != defined:
-            return f"it holds {name}, whose {what} is {own}, not {defined} as in its definition"
+            return f"it holds {name}: {what} is {own}, but {defined} in the definition"
     return ""
 
 
@@ -339,7 +340,7 @@ def _too_long(table: Table, entries: Entries) -> str | None:
     limit = 8 * (table.map.key - _LENGTH)
     for number, one in enumerate(entries, 1):
         if "key" in one and (bits := _prefix(bytes.fromhex(str(one["key"])))) > limit:
-            return f"entry {number}: a prefix of {bits:,} bits, where addresses have {limit}"
+            return f"entry {number}: a prefix of {bits:,} bits, but addresses have {limit}"
     return None
 
 

@@ -183,8 +183,8 @@ def table_of(file: str, one: Map) -> Table:
     table = _table(one)
     if table.size > _LARGEST:
         where = f"{one.line.file}:{one.line.line}: " if one.line else ""
-        reason = f"{where}map {one.name} has {table.size:,} bytes; 4 GiB is the most"
-        raise InputError(file, f"{reason} that is run")
+        reason = f"{where}map {one.name} has {table.size:,} bytes"
+        raise InputError(file, f"{reason}; at most 4 GiB are supported")
     return table
 
 

@@ -73,7 +73,7 @@ def _low(size: int) -> int:
             return hint
         if found not in (None, ctypes.c_void_p(-1).value):  # an old kernel ignores the flag
             libc.munmap(ctypes.c_void_p(found), ctypes.c_size_t(size))
-    raise MemoryError("there is no memory whose addresses have 32 bits")
+    raise MemoryError("no free memory with 32-bit addresses")
 
 
 class Store:

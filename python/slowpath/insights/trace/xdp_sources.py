@@ -70,7 +70,9 @@ def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
     except StoppedError:
         raise
     except InputError as problem:
-        return source._replace(lacking=problem.reason.removeprefix("no code for BPF: "))
+        return source._replace(
+            lacking=problem.reason.removeprefix("clang cannot compile it for BPF: ")
+        )
 
 
 def _load_here(file: str, clang: Clang) -> Source | None:
@@ -103,7 +105,7 @@ def load_examined(file: str, clang: Clang) -> Source:
     return Source(file, text.encode(), "text", compiled=True)
 
 
-_FILL = "--maps FILE fills it"
+_FILL = "fill it with --maps FILE"
 _ZERO_SEED = 1 << 6
 """Flag of bloom filters that have no random seed (`BPF_F_ZERO_SEED`)."""
 _LEAST_SHARE = 1e-4
@@ -126,10 +128,10 @@ def unfilled_maps(
             notes.append(f"bpf_tail_call found no program in {name}, {often}; {_FILL}")
         elif missed and name not in held:
             ups = "the only look-up" if missed == 1 else f"all {missed:,} look-ups"
-            notes.append(f"nothing was ever in {name}: {ups} missed; {_FILL}")
+            notes.append(f"{name} was always empty: {ups} missed; {_FILL}")
         if table.kind == BLOOM and chance and not table.map.flags & _ZERO_SEED:
-            share = f"{100 * chance:.2g} %" if chance >= _LEAST_SHARE else "fewer than 0.01 %"
-            why = f"hashes of {name} begin with 0, where the kernel takes a random number"
-            what = "of the values that nobody put in are found by chance in the end, others there"
+            share = f"{100 * chance:.2g} %" if chance >= _LEAST_SHARE else "less than 0.01 %"
+            why = f"the hash seed of {name} is 0, but random in the kernel"
+            what = "of absent values are found by chance at the end, in the kernel other ones"
             notes.append(f"{why}: {share} {what}")
     return notes

@@ -164,8 +164,10 @@ impl Lifter<'_> {
                 Ok(self.begin_walk(map, disturbances_at_start))
             }
             _ => {
-                let text =
-                    format!("nothing goes through map {} of type {}", map.def.name, map.def.kind);
+                let text = format!(
+                    "bpf_for_each_map_elem does not support map {} of type {}",
+                    map.def.name, map.def.kind
+                );
                 Err(Cause::new(text, VERIFIER))
             }
         }
@@ -221,7 +223,7 @@ impl Lifter<'_> {
                     Ok(Next::To(at.with(Phase::SelectCallback(functions.trailing_zeros()))))
                 }
                 _ => {
-                    let text = "which function the helper calls back is not known";
+                    let text = "the callback of the helper is unknown";
                     let hint = "slowpath follows up to 128 functions whose addresses are constants";
                     Err(Cause::new(text, hint))
                 }

@@ -18,17 +18,17 @@ impl Lifter<'_> {
     pub(in crate::lift) fn tail_call_start(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         self.call_cost(at, None);
         let AbstractValue::Map(map) = self.state.regs[2] else {
-            let text = "which program array the call uses differs between paths";
+            let text = "the program array of the call differs between paths";
             return Err(Cause::new(text, "call the helper in each branch"));
         };
         let def = self.map_def(map)?;
         if def.kind != MapKind::PROG_ARRAY {
-            return Err(Cause::new(format!("map {} is no program array", def.name), VERIFIER));
+            return Err(Cause::new(format!("map {} is not a program array", def.name), VERIFIER));
         }
         if self.slots(map)?.is_empty() && !self.options.contents.contains_key(&def.name) {
             let sentence = format!(
-                "paths end at tail calls through {}, whose programs are not known: what these add \
-                 is not counted (--maps can say which they are)",
+                "paths end at tail calls through {}; the called programs are unknown and not \
+                 counted (--maps can name them)",
                 def.name
             );
             let program = format!("program in the slot of {}", def.name);
@@ -39,7 +39,7 @@ impl Lifter<'_> {
         }
         if !self.options.contents.contains_key(&def.name) {
             let sentence = format!(
-                "slots of {} that the object does not fill are empty (--maps can say what they hold)",
+                "slots of {} that the object does not fill are empty (--maps can fill them)",
                 def.name
             );
             self.assume(sentence);
@@ -63,11 +63,11 @@ impl Lifter<'_> {
         };
         let slot = |entry: &MapEntry| {
             let EntryValue::Program(name) = &entry.value else {
-                let text = format!("an element of map {} is no program", def.name);
+                let text = format!("an element of map {} is not a program", def.name);
                 return Err(Cause::new(text, "write `program = \"NAME\"` in the file of --maps"));
             };
             let key: [u8; 4] = entry.key.as_slice().try_into().map_err(|_| {
-                let text = format!("a key of map {} has not 4 bytes", def.name);
+                let text = format!("a key of map {} does not have 4 bytes", def.name);
                 Cause::new(text, "keys of program arrays are indices")
             })?;
             let found = self.object.programs.iter().position(|program| program.name == *name);

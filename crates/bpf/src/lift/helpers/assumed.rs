@@ -29,7 +29,7 @@ impl Lifter<'_> {
     /// Fails if the function runs a callback, whose work would not be counted.
     pub(super) fn assume_harmless(&mut self, name: &str, reason: &str) -> Result<(), Cause> {
         if let Some(objection) = self.never_harmless(name) {
-            let text = format!("--assume cannot take {name} for harmless: {objection}");
+            let text = format!("--assume cannot treat {name} as harmless: {objection}");
             return Err(Cause::new(
                 text,
                 "remove it from the file; docs/reference/support.md lists what is supported",
@@ -49,8 +49,8 @@ impl Lifter<'_> {
                 format!("{objection}; docs/reference/support.md lists what is supported")
             }
             None => format!(
-                "docs/reference/support.md lists what is; [helper.{name}] in a file given with \
-                 --assume takes it for harmless"
+                "docs/reference/support.md lists supported helpers; a table [helper.{name}] in a \
+                 file of --assume treats it as harmless"
             ),
         }
     }

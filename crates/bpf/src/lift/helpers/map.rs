@@ -49,7 +49,7 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     let known = match (map.class, lifter.state.regs[1]) {
         (MapClass::Maps, AbstractValue::Map(outer)) => AbstractValue::InnerMap(outer),
         (MapClass::Maps | MapClass::Programs | MapClass::Stream | MapClass::Queue, _) => {
-            return Err(cannot(&map, "nothing can be looked up in"));
+            return Err(cannot(&map, "look-ups are not possible in"));
         }
         (_, AbstractValue::Map(map)) => {
             AbstractValue::MapValue { map, offset: Some(0), old: false }
@@ -118,11 +118,11 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
             map.overwrites_in_place() && lifter.state.regs[4] == AbstractValue::Const(BPF_EXIST);
         if !always {
             let text = format!(
-                "a callback of bpf_for_each_map_elem updates the map {} that it goes through: how \
-                 often it is called is not bounded then",
+                "a callback of bpf_for_each_map_elem updates the map {} that it iterates over, so \
+                 its number of calls is unbounded",
                 map.def.name
             );
-            return Err(Cause::new(text, "keep the keys, and update behind the call"));
+            return Err(Cause::new(text, "store the keys, and update the map after the call"));
         }
     }
     lifter.note_access(&map, Access::Insert);
@@ -321,7 +321,11 @@ pub(super) fn redirect(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), 
     let index = lifter.ir.emit.extract(key, 0, 32);
     let element = match map.layout.keying {
         Keying::Interned => {
-            return Err(cannot(&map, "the key of a redirection has 4 bytes, not so"));
+            return Err(cannot(
+                &map,
+                "slowpath supports only keys of 4 bytes for redirection, \
+                unlike those of",
+            ));
         }
         _ => lifter.element_of_number(&map, index),
     };

@@ -27,7 +27,7 @@ pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     const LENGTH: u64 = 0xf_ffff << 32;
     let map = lifter.map_in(2)?;
     if map.def.kind != MapKind::PERF_EVENT_ARRAY {
-        let text = format!("{} is no perf event array", map.def.name);
+        let text = format!("{} is not a perf event array", map.def.name);
         return Err(Cause::new(text, VERIFIER));
     }
     lifter.call_cost(at, None);

@@ -63,7 +63,7 @@ impl Lifter<'_> {
 /// Lifts `bpf_map_push_elem(map, value, flags)`, which returns 0, or an error if the queue is full.
 /// With `BPF_EXIST`, a full queue drops its oldest element.
 pub(super) fn push(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    let map = lifter.queue(at, "nothing can be pushed to")?;
+    let map = lifter.queue(at, "elements cannot be pushed to")?;
     let (value, flags) = (lifter.ir.value(2), lifter.ir.value(3));
     let Ends { oldest, next } = lifter.ends(&map);
     let emit = &mut lifter.ir.emit;
@@ -102,7 +102,7 @@ pub(super) fn peek(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
 }
 
 fn take(lifter: &mut Lifter<'_>, at: ProgramPoint, pops: bool) -> Result<(), Cause> {
-    let map = lifter.queue(at, "nothing can be popped from")?;
+    let map = lifter.queue(at, "elements cannot be popped from")?;
     let (value, known) = (lifter.ir.value(2), lifter.state.regs[2]);
     let Ends { oldest, next } = lifter.ends(&map);
     let stack = map.def.kind == MapKind::STACK;

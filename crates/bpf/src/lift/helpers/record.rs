@@ -119,7 +119,7 @@ const UNRECORDED: &[i32] = &[
 ];
 
 fn not_compared(name: &str) -> String {
-    format!("what {name} does, or returns, is not compared")
+    format!("effects and results of {name} are not compared")
 }
 
 fn recorded(number: i32) -> Recorded {
@@ -275,7 +275,7 @@ impl Lifter<'_> {
         let bytes = emit.and(flags, word(LENGTH));
         let none = emit.eq(bytes, word(0));
         let some = emit.not(none);
-        let sentence = "what bpf_perf_event_output copies of the packet is not compared";
+        let sentence = "packet bytes that bpf_perf_event_output copies are not compared";
         self.rely_on_packet(some, sentence.to_owned());
     }
 

@@ -19,7 +19,7 @@ impl Lifter<'_> {
         if map.def.kind == MapKind::RINGBUF {
             return Ok(map);
         }
-        Err(Cause::new(format!("{} is no ring buffer", map.def.name), VERIFIER))
+        Err(Cause::new(format!("{} is not a ring buffer", map.def.name), VERIFIER))
     }
 
     /// Returns the size of a ring in bytes. It is a power of two and at least one page; the page

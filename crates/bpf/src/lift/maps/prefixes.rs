@@ -168,10 +168,8 @@ impl Lifter<'_> {
     fn shift_results(&mut self, map: &MapOperand, slots: &[u32], like: &Query, valid: Operand) {
         let Some(&last) = slots.last() else { return };
         let lost = self.ir.start_zero(&format!("{}.lost", map.layout.name), 1);
-        let sentence = format!(
-            "look-ups in {} agree with those that are more than {LAST} before",
-            map.layout.name
-        );
+        let sentence =
+            format!("look-ups in {} agree with look-ups more than {LAST} earlier", map.layout.name);
         let relies = self.ir.emit.and(lost, valid);
         self.rely(relies, sentence);
         let made = self.site_register(map, last, "made", 1);

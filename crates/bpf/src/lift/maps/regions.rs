@@ -31,8 +31,7 @@ impl Lifter<'_> {
             AbstractValue::InnerMap(outer) => {
                 let outer_def = self.map_def(outer)?;
                 let Some(def) = outer_def.inner.as_deref().cloned() else {
-                    let text =
-                        format!("nothing says what the maps in {} look like", outer_def.name);
+                    let text = format!("the inner maps of {} are not defined", outer_def.name);
                     let hint = "define the inner map's type in the object (`__array(values, ...)`)";
                     return Err(Cause::new(text, hint));
                 };
@@ -44,7 +43,7 @@ impl Lifter<'_> {
                 Ok(MapOperand { def, class, layout, map_address: Some(value), id, tracking })
             }
             _ => {
-                let text = format!("which map the call uses (r{register}) differs between paths");
+                let text = format!("the map of the call (r{register}) differs between paths");
                 let hint = "call the helper in each branch, with the map written out";
                 Err(Cause::new(text, hint))
             }
@@ -141,7 +140,7 @@ pub(in crate::lift) fn distinct_maps(layouts: &BTreeMap<String, MapLayout>) -> V
         }
         let alike = |map: &&MapLayout| !map.inner && shape(map) == shape(inner);
         for map in layouts.values().filter(alike) {
-            sentences.push(format!("map {} is not in {} as well", map.name, outer(inner)));
+            sentences.push(format!("map {} is not also in {}", map.name, outer(inner)));
         }
     }
     sentences

@@ -36,8 +36,10 @@ impl Lifter<'_> {
             return (position, found);
         }
         let (accessed, changed) = (self.trie_accessed(map), self.trie_changed(map));
-        let sentence =
-            format!("a look-up in {} behind a change finds what the witness says", map.layout.name);
+        let sentence = format!(
+            "a look-up in {} after a change finds the element in the witness",
+            map.layout.name
+        );
         self.rely_on_feasible(changed.into(), sentence);
         let any_place = self.any_place();
         let emit = &mut self.ir.emit;
@@ -61,8 +63,10 @@ impl Lifter<'_> {
     /// deleted.
     fn has_prefix(&mut self, map: &MapOperand) -> Operand {
         let accessed = self.trie_accessed(map);
-        let sentence =
-            format!("an update or deletion of {} finds it as the witness says", map.layout.name);
+        let sentence = format!(
+            "an update or deletion of {} finds the element in the witness",
+            map.layout.name
+        );
         self.rely_on_feasible(accessed.into(), sentence);
         let emit = &mut self.ir.emit;
         emit.copy(accessed, Operand::constant(1, 1));

@@ -69,10 +69,12 @@ fn conditions_describe_only_restrictions() {
     assert_eq!(
         of("native-page").unwrap(),
         "packets arrive as native-page delivers them: 14 to 1514 bytes long, 216 bytes of head room, \
-         no metadata, a driver that supports metadata, 3736 bytes for head room, packet and tail room together, one piece"
+         no metadata, a driver that supports metadata, 3736 bytes for head room, packet and tail \
+         room together, one piece"
     );
     assert_eq!(
         of("veth,meta=4..8").unwrap(),
-        "packets arrive so: at most 3522 bytes long, 4 to 8 bytes of metadata, a driver that supports metadata, one piece"
+        "packets arrive with: at most 3522 bytes long, 4 to 8 bytes of metadata, a driver that \
+         supports metadata, one piece"
     );
 }

@@ -42,7 +42,7 @@ pub(in crate::lift) fn blocks(lifter: &mut Lifter<'_>) -> Result<Blocks, LiftErr
     }
     for program in lifter.code.programs() {
         if let Some(slot) = unreachable(program) {
-            let cause = Cause::new("nothing leads to this instruction", VERIFIER);
+            let cause = Cause::new("this instruction is unreachable", VERIFIER);
             return Err(LiftError::at(program, slot, cause));
         }
     }
@@ -107,7 +107,7 @@ impl Fixpoint {
         }
         if self.blocks.len() > MAX_BLOCKS {
             let text = format!("the program has more than {MAX_BLOCKS} blocks after inlining");
-            let hint = "fewer or smaller functions, or calls from fewer places, help";
+            let hint = "use fewer or smaller functions, or call them from fewer places";
             return Err(LiftError::program(text, hint));
         }
         Ok(id)

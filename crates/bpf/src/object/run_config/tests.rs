@@ -30,7 +30,7 @@ fn invalid_settings_are_errors() {
     let unknown = config("wrong").expect_err("an action that there is not");
     assert!(unknown.contains("unknown parameter `XDP_SKIP`"), "{unknown}");
     let plain = config("plain").expect_err("a number that is no type");
-    assert!(plain.contains("`priority` of program plain is no number"), "{plain}");
+    assert!(plain.contains("`priority` of program plain is not a number"), "{plain}");
     let object = Object::parse(OBJECT).expect("an object");
     assert!(matches!(object.run_config(99), Err(ObjectError::NoProgram { .. })));
 }

@@ -116,7 +116,7 @@ pub(super) fn code<'a>(
                     let map = map as usize;
                     let data = object.maps.get(map).and_then(|def| def.initial.as_ref());
                     let inside = data.filter(|data| data.len() >= offset as usize);
-                    let text = "the address of what is no global data";
+                    let text = "the address of something other than global data";
                     let inside = inside.filter(|data| !data.is_empty()).map(|_| offset);
                     (plain(dst, inside.ok_or_else(|| fault(text))?.into()), Some(Target::Map(map)))
                 }
@@ -132,7 +132,7 @@ pub(super) fn code<'a>(
                     }
                 }
                 Imm64::MapFd(_) | Imm64::MapFdValue { .. } | Imm64::Variable { .. } => {
-                    return Err(fault("a number that only a running kernel understands"));
+                    return Err(fault("a number that is valid only in a running kernel"));
                 }
             },
             Insn::Call(Call::Subprogram { .. }) => (call, Some(Target::Call(callee()?))),

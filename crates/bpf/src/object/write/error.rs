@@ -10,7 +10,7 @@ use crate::error::printable;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WriteError {
     /// There is no program to write.
-    #[error("no program is to be written; an object has at least one")]
+    #[error("no program to write; an object needs at least one")]
     NoProgram,
     /// A program does not have the form that linking produces.
     #[error("program {program}: {what}")]

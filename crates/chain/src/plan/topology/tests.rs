@@ -60,23 +60,23 @@ fn shares_of_any_size_are_parts_of_the_whole() {
 #[test]
 fn shares_are_more_than_nothing() {
     for share in ["0", "-1", ".nan", ".inf"] {
-        refused_path(&format!("- {{share: {share}, hops: [{{node: tor}}]}}\n"), "more than 0");
+        refused_path(&format!("- {{share: {share}, hops: [{{node: tor}}]}}\n"), "above 0");
     }
 }
 
 #[test]
 fn names_are_those_of_something() {
     refused_path("- hops: [{node: s3}]\n", "no node \"s3\"; there are edge, tor, s1, s2");
-    refused_path("- hops: [{node: edge, on: [PASS]}, {node: s1}]\n", "\"PASS\" is no action");
-    refused_path("- hops: [{node: edge, on: [XDP_DROP]}, {node: s1}]\n", "sends nothing");
-    refused_path("- hops: [{node: tor, changes: [mac]}, {node: s1}]\n", "\"mac\" is no field");
+    refused_path("- hops: [{node: edge, on: [PASS]}, {node: s1}]\n", "\"PASS\" is not an action");
+    refused_path("- hops: [{node: edge, on: [XDP_DROP]}, {node: s1}]\n", "does not send");
+    refused_path("- hops: [{node: tor, changes: [mac]}, {node: s1}]\n", "\"mac\" is not a field");
     refused_path("- hops: [{node: tor, bytes: [[9, 9]]}, {node: s1}]\n", "no bytes");
-    refused_path("- hops: [{node: tor, ingress: a/b}]\n", "no name of an ingress");
+    refused_path("- hops: [{node: tor, ingress: a/b}]\n", "not the name of an ingress");
     refused_path("- {name: a b, hops: [{node: tor}]}\n", "no name");
     let twice = "- {name: a, hops: [{node: tor}]}\n- {name: a, hops: [{node: tor}]}\n";
-    refused(&topology(twice), 12, "path a is there twice, also in line 11");
+    refused(&topology(twice), 12, "path a is defined twice, also in line 11");
     let text = "schema: 1\nprograms: []\nnodes:\n- {name: a, program: fw}\npaths: []\n";
-    refused(text, 4, "no program \"fw\"; there are none");
+    refused(text, 4, "unknown program \"fw\"; known are none");
     let text = "schema: 1\nprograms: []\nnodes:\n- {name: outside}\npaths: []\n";
     refused(text, 4, "where packets come from");
     refused("schema: 2\nprograms: []\nnodes: []\npaths: []\n", 1, "known is 1");

@@ -31,7 +31,7 @@ pub(super) fn check(
             match argument(1) {
                 RegisterValue::Map(_) => Ok(()),
                 _ => Err(Cause::new(
-                    format!("{name} with different maps on different ways to it"),
+                    format!("{name} with different maps on different paths to it"),
                     "call it in each branch",
                 )),
             }
@@ -56,7 +56,7 @@ fn perf_output(flags: RegisterValue, data: RegisterValue) -> Result<(), Cause> {
     match flags {
         RegisterValue::Constant(flags) if flags & CURRENT == CURRENT => {}
         _ => {
-            let what = "bpf_perf_event_output to another than the current CPU";
+            let what = "bpf_perf_event_output to a CPU other than the current one";
             return Err(Cause::new(what, "pass BPF_F_CURRENT_CPU"));
         }
     }
@@ -78,7 +78,7 @@ fn stack_argument(name: &str, value: RegisterValue) -> Result<(), Cause> {
         return Err(Cause::new(format!("{name} with a variable place in the stack"), hint));
     };
     if offset % 4 != 0 {
-        let what = format!("{name} with a stack variable at {offset}, no multiple of 4");
+        let what = format!("{name} with a stack variable at {offset}, not a multiple of 4");
         return Err(Cause::new(what, "give the variable an alignment of 4 bytes"));
     }
     Ok(())

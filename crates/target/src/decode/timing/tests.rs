@@ -71,7 +71,7 @@ fn errors_name_the_key() {
         ("low = ", "low = 1.5", "`low` is at most 1"),
         ("unknown_call_cycles", "unknown_cycles = 1", "timing.unknown_cycles"),
         ("[timing.unit.store]", "[timing.unit.stores]", "timing.unit.store"),
-        ("instruction_set", "instruction_set = \"nfp\"", "`timing` is of BPF instructions"),
+        ("instruction_set", "instruction_set = \"nfp\"", "`timing` needs BPF instructions"),
         ("name = \"memory accesses\"", "name = \"ns\"", "\"ns\" is taken already"),
     ] {
         let problems = with(line, by);
