@@ -131,7 +131,7 @@ QUICK = Quality(36, 30, 12, 0.05, "clang 16", "linux-xdp-zen3")
 
 def test_a_quick_calibration_has_its_own_limits() -> None:
     assert QUICK.doubt is None
-    assert "only 7 of at least 8" in (QUICK._replace(checks=7).doubt or "")
+    assert "7 check programs were measured; at least 8" in (QUICK._replace(checks=7).doubt or "")
     assert "the limit is 15%" in (QUICK._replace(check_error=0.16).doubt or "")
 
 

@@ -62,7 +62,7 @@ def test_each_function_has_its_own_traffic() -> None:
 def test_models_that_do_not_go_together_are_named() -> None:
     other = MODELS[1].memory.origin._replace(device="another")
     stranger = MODELS[1]._replace(memory=MODELS[1].memory._replace(origin=other))
-    with pytest.raises(InputError, match="strange: is for device 'another'; m0 is of 'device'"):
+    with pytest.raises(InputError, match="strange: is of device 'another'; m0 is of 'device'"):
         predict_mixes((KINDS[0], kind(stranger, "strange")), [(0, 1)], 0.9)
     silent = kind(MODELS[1]._replace(contention=None), "silent")
     with pytest.raises(InputError, match="silent: lacks the contention that the function causes"):
