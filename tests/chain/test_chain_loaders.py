@@ -138,7 +138,7 @@ def test_a_shared_map_that_is_not_there_is_refused(tmp_path: Path) -> None:
         file.write_text(file.read_text().split("shared_maps")[0] + f"shared_maps: [{names}]\n")
         run = slowpath("chain", "optimize", file, "--packets", "0")
         assert run.returncode == 3
-        assert "there is no map a:nope; there are shared" in run.stderr
+        assert "unknown map a:nope; known are shared" in run.stderr
 
 
 @pytest.mark.parametrize("licenses", [("Proprietary", "GPL"), ("MIT", "Dual BSD/GPL")])
@@ -265,4 +265,4 @@ def test_a_program_that_is_not_there_is_refused(tmp_path: Path) -> None:
     file.write_text(HEAD % "GPL" + BEGIN % "a" + FILTERS)
     run = slowpath("chain", "verify", file, file, "--program", "b")
     assert run.returncode == 3
-    assert f"error: {file}: has no program b; there are xdp: a\n" == run.stderr
+    assert f"error: {file}: does not have a program b; it has xdp: a\n" == run.stderr

@@ -332,7 +332,7 @@ def test_errors_name_file_and_line(tmp_path: Path) -> None:
     file.write_text(text.replace("{node: tor-3, changes", "{node: tor-4, changes"))
     run = slowpath("chain", "plan", file)
     assert run.returncode == 3
-    assert f"{file}: line {number}: there is no node" in run.stderr
+    assert f"{file}: line {number}: unknown node" in run.stderr
     file.write_text(text)
     run = slowpath("chain", "plan", file)
     assert run.returncode == 3

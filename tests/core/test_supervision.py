@@ -235,7 +235,7 @@ def test_long_work_prints_one_line(
     line = capsys.readouterr().err
     assert line == (
         "note: a.bpf.o:f: 0 s so far, searching for the slowest path, at most 2914 instructions; "
-        "--deadline ends it after 60 s, Ctrl-C stops with the bound so far, "
+        "time limit 60 s (--deadline), Ctrl-C stops with the bound so far, "
         "--unroll N@LOCATION limits a loop\n"
     )
     assert without_progress(f"warning: a\n{line}error: b\n") == "warning: a\nerror: b\n"

@@ -345,7 +345,10 @@ fn unwritable_programs_give_errors() {
     };
     starts(refused(&object, &|p| wide(p, Imm64::MapFd(3))), "only in a running kernel");
     starts(refused(&object, &|p| wide(p, Imm64::Map(99))), "no such map");
-    starts(refused(&object, &|p| wide(p, Imm64::MapValue { map: 0, offset: 0 })), "no global data");
+    starts(
+        refused(&object, &|p| wide(p, Imm64::MapValue { map: 0, offset: 0 })),
+        "other than global data",
+    );
     starts(refused(&object, &|p| wide(p, Imm64::Function { offset: 0 })), "middle of a function");
     starts(refused(&object, &|p| p.insns[0] = Insn::SecondSlot), "second slot");
     let far = Insn::Jump { offset: 30_000, long: false };

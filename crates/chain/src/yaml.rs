@@ -127,15 +127,15 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_line() {
         for (text, expected) in [
-            ("", "line 1: there is nothing: a list begins with `schema: 1`"),
-            ("# only this\n", "line 2: there is nothing: a list begins with `schema: 1`"),
+            ("", "line 1: is empty; a list begins with `schema: 1`"),
+            ("# only this\n", "line 2: is empty; a list begins with `schema: 1`"),
             ("- 1\n", "line 1: keys are expected here, each with a value: `key: value`"),
             ("--- ~\n", "line 1: keys are expected here, each with a value: `key: value`"),
             (
                 "schema: 1\n---\nschema: 1\n",
                 "another document begins here: a list is a file by itself",
             ),
-            ("schema: 1\nschema: 1\n", "line 2: `schema` is there twice"),
+            ("schema: 1\nschema: 1\n", "line 2: `schema` is defined twice"),
             (
                 "schema: 1\n\"a\\nb\": 1\n",
                 "line 2: there is no key `a\\nb` here; there are schema, name, share, pairs, names",
@@ -177,7 +177,7 @@ mod tests {
             let said = said(&text);
             assert_eq!(
                 said,
-                "line 2: by here it is larger, or deeper, than a list can be, aliases replaced"
+                "line 2: up to here, it is larger or deeper than a list can be (with expanded aliases)"
             );
         }
         assert!(said(&deep).starts_with("line 2: "));

@@ -69,7 +69,7 @@ fn named<const N: usize>(reasons: [(&str, Vec<String>); N]) -> BTreeMap<String, 
 
 #[test]
 fn what_is_not_compared_is_not_proved() {
-    let printed = |helper: &str| vec![format!("what {helper} are not compared")];
+    let printed = |helper: &str| vec![format!("effects and results of {helper} are not compared")];
     let copied = || vec!["packet bytes that bpf_perf_event_output copies are not compared".into()];
     let expected = named([
         ("open_stack_text", printed("bpf_trace_printk")),

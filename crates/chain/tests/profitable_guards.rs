@@ -96,7 +96,7 @@ fn what_costs_more_to_check_than_it_saves_is_not_relied_on() {
     assert!(fewer.after <= all.after && fewer.after < fewer.before, "{fewer:?} {all:?}");
     assert_eq!((&made.bytes[..], made.fields.len()), (&[14][..], 0), "{:?}", paying.remarks);
     let [why] = &paying.remarks[..] else { panic!("{:?}", paying.remarks) };
-    let saves = why.strip_prefix("byte 23 not used: its check costs 5 instructions and saves ");
+    let saves = why.strip_prefix("byte 23 is not used: its check costs 5 instructions and saves ");
     let saves: u64 = saves.and_then(|saves| saves.parse().ok()).expect(why);
     assert!(saves < 5, "{why}");
 }

@@ -48,7 +48,7 @@ fn what_calls_say_of_fragments_is_no_fact() {
     let whole = passing("long_enough_whole").expect("is known");
     assert_eq!(whole.min_length, 1000);
     let why = passing("long_enough").expect_err("the first fragment may be shorter");
-    assert!(why.contains("packets are in one piece: bpf_xdp_get_buff_len"), "{why}");
+    assert!(why.contains("packets are in one piece; the result of bpf_xdp_get_buff_len"), "{why}");
     let first = passing("first_fragment").expect("no call says anything else of fragments");
     assert_eq!((first.min_length, first.byte(12)), (64, Some(8)));
 }
@@ -116,6 +116,6 @@ fn what_loaders_may_set_is_said() {
 #[test]
 fn programs_that_are_left_out_of_the_object_are_named() {
     let [first, _] = reported("set_up", "constant");
-    let named = |remark: &&String| remark.starts_with("elsewhere is not in the object");
+    let named = |remark: &&String| remark.starts_with("the written object lacks elsewhere");
     assert!(first.remarks.iter().any(|remark| named(&remark)), "{:?}", first.remarks);
 }

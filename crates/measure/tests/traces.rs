@@ -160,7 +160,7 @@ fn errors_name_content_that_cannot_be_installed() {
             json!({ ".rodata": [{ "key": 0, "value": 4 }] }),
             "map .rodata: it is read-only",
         ),
-        ("tail_call", json!({ "calls": [] }), "map calls: key 01000000 does not hold"),
+        ("tail_call", json!({ "calls": [] }), "map calls: key 01000000 differs from the object"),
         (
             "all_maps",
             json!({ "nested": [{ "key": 0, "map": "nested#1" }] }),

@@ -75,12 +75,14 @@ mod tests {
         assert!(check(&requests(&[1, 0]), &[0, 1]).is_ok());
         let few = check(&requests(&[0, 1]), &[0]).unwrap_err().to_string();
         assert!(
-            few.starts_with("it takes 2 CPUs (purpose 0, purpose 1), and this process may use 0;")
+            few.starts_with(
+                "2 CPUs are needed (purpose 0, purpose 1), but this process may use 0;"
+            )
         );
         let other = check(&requests(&[3]), &[0, 1]).unwrap_err().to_string();
-        assert_eq!(other, "purpose 3: CPU 3 is none of those that this process may use, 0, 1");
+        assert_eq!(other, "purpose 3: CPU 3 is not among those that this process may use, 0, 1");
         let same = check(&requests(&[1, 1]), &[0, 1]).unwrap_err().to_string();
-        assert_eq!(same, "CPU 1 is for purpose 1 and for purpose 1; each takes one of its own");
+        assert_eq!(same, "CPU 1 is for purpose 1 and for purpose 1; each needs its own");
     }
 
     #[cfg(target_os = "linux")]

@@ -134,11 +134,11 @@ fn invalid_mixes_are_refused_with_a_reason() {
     let Err(error) = mix(&format!(r#"{{"subjects": [{}]}}"#, many.join(", "))) else {
         panic!("more threads than CPUs")
     };
-    assert!(error.to_string().starts_with(&format!("it takes {} CPUs (", cpus.len() + 1)));
+    assert!(error.to_string().starts_with(&format!("{} CPUs are needed (", cpus.len() + 1)));
     let Err(error) = mix(&format!(r#"{{"subjects": [{}]}}"#, probe(100_000))) else {
         panic!("no such CPU")
     };
-    assert!(error.to_string().contains("CPU 100000 is none of those"), "{error}");
+    assert!(error.to_string().contains("CPU 100000 is not among those"), "{error}");
     let huge = format!(
         r#"{{"subjects": [{{"kind": "memory", "cpu": {}, "bytes": 1e15, "touch": "updates"}}]}}"#,
         cpus[0]

@@ -59,7 +59,7 @@ fn errors_of_options_name_valid_values() {
         error(program.as_bytes(), options)
     };
     assert!(with(&|o| o.unroll = vec!["many".into()]).contains("10@.44"));
-    assert!(with(&|o| o.unroll = vec!["3@.0".into()]).contains("not in a loop, but .0"));
+    assert!(with(&|o| o.unroll = vec!["3@.0".into()]).contains(".0 is not in a loop"));
     assert!(with(&|o| o.target = "abacus".into()).contains("agilio-cx-2x40"));
     assert!(with(&|o| o.cores = Some(51)).contains("1 to 50 cores"));
     assert!(with(&|o| o.mtu = Some(20)).contains("60 to 16383"));

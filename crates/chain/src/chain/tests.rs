@@ -105,7 +105,7 @@ fn what_is_no_chain_is_refused_at_its_line() {
         ),
         (
             three + &edges(&[("a", "XDP_PASS", "b"), ("a", "'XDP_PASS'", "c")]),
-            "line 8: XDP_PASS leads to b already",
+            "line 8: XDP_PASS already leads to b",
         ),
         (
             two + &edges(&[("a", "XDP_TX", "b")]) + "shared_maps:\n  - [flows, 'b:flows']\n",
@@ -182,7 +182,7 @@ fn networks_are_what_they_can_be() {
             "XDP_DROP",
             "line 7: XDP_DROP does not send packets, so its edge cannot lead to a device of b",
         ),
-        ("device: edge", "device: the edge", "line 3: \"the edge\" is not a name of a device"),
+        ("device: edge", "device: the edge", "line 3: \"the edge\" is not the name of a device"),
         ("bytes", "byte", "line 10: "),
     ] {
         let error = Chain::parse(&DEVICES.replace(old, new)).expect_err(new);

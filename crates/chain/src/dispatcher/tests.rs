@@ -78,7 +78,7 @@ fn what_no_dispatcher_does_is_refused() {
         (
             &["silent", "early"],
             "dispatcher: [silent]\n",
-            "line 4: no edge leads to early, nor to silent",
+            "line 4: no edge leads to early or to silent",
         ),
     ] {
         let error = chain(names, more).expect_err(more).to_string();

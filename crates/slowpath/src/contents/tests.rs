@@ -50,7 +50,7 @@ fn keys_and_values_are_written_in_several_ways() {
         (json!("+1"), 1, "is not a byte"),
         (json!(256), 1, "does not fit"),
         (json!(-129), 1, "does not fit"),
-        (json!(1.5), 8, "no integer"),
+        (json!(1.5), 8, "not an integer"),
         (json!([1, 2, 3]), 8, "do not divide"),
         (json!([]), 8, "do not divide"),
         (json!({}), 8, "must be"),
@@ -263,7 +263,7 @@ fn duplicate_json_keys_are_rejected() {
         [r#"{"flows": [], "flows": []}"#, r#"{"flows": [{"key": 1, "key": 2, "value": 1}]}"#]
     {
         let error = error(text);
-        assert!(error.contains("is there twice"), "{error}");
+        assert!(error.contains("is defined twice"), "{error}");
     }
 }
 

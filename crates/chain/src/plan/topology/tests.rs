@@ -66,19 +66,19 @@ fn shares_are_more_than_nothing() {
 
 #[test]
 fn names_are_those_of_something() {
-    refused_path("- hops: [{node: s3}]\n", "no node \"s3\"; there are edge, tor, s1, s2");
+    refused_path("- hops: [{node: s3}]\n", "unknown node \"s3\"; known are edge, tor, s1, s2");
     refused_path("- hops: [{node: edge, on: [PASS]}, {node: s1}]\n", "\"PASS\" is not an action");
     refused_path("- hops: [{node: edge, on: [XDP_DROP]}, {node: s1}]\n", "does not send");
     refused_path("- hops: [{node: tor, changes: [mac]}, {node: s1}]\n", "\"mac\" is not a field");
     refused_path("- hops: [{node: tor, bytes: [[9, 9]]}, {node: s1}]\n", "no bytes");
     refused_path("- hops: [{node: tor, ingress: a/b}]\n", "not the name of an ingress");
-    refused_path("- {name: a b, hops: [{node: tor}]}\n", "no name");
+    refused_path("- {name: a b, hops: [{node: tor}]}\n", "not a name");
     let twice = "- {name: a, hops: [{node: tor}]}\n- {name: a, hops: [{node: tor}]}\n";
     refused(&topology(twice), 12, "path a is defined twice, also in line 11");
     let text = "schema: 1\nprograms: []\nnodes:\n- {name: a, program: fw}\npaths: []\n";
     refused(text, 4, "unknown program \"fw\"; known are none");
     let text = "schema: 1\nprograms: []\nnodes:\n- {name: outside}\npaths: []\n";
-    refused(text, 4, "where packets come from");
+    refused(text, 4, "the origin of packets");
     refused("schema: 2\nprograms: []\nnodes: []\npaths: []\n", 1, "known is 1");
 }
 
@@ -103,7 +103,7 @@ fn a_path_has_no_circle_and_some_node() {
 fn only_programs_with_a_node_behind_say_what_goes_on() {
     refused_path("- hops: [{node: edge}, {node: s1}]\n", "say `on`");
     refused_path("- hops: [{node: edge, on: []}, {node: s1}]\n", "`on` is empty");
-    refused_path("- hops: [{node: tor, on: [XDP_TX]}, {node: s1}]\n", "runs no program");
+    refused_path("- hops: [{node: tor, on: [XDP_TX]}, {node: s1}]\n", "does not run a program");
     refused_path("- hops: [{node: s1, on: [XDP_TX]}]\n", "last node");
     refused_path("- hops: [{node: s1, changes: [ttl]}]\n", "last node");
     refused_path("- hops: [{node: s1, bytes: []}]\n", "last node");
