@@ -73,6 +73,14 @@ def test_requirement() -> None:
     assert (again.returncode, again.stdout) == (1, run.stdout)
 
 
+def test_a_second_requirement_does_not_replace_the_first() -> None:
+    for first, second in (("1Tpps", "1bps"), ("1bps", "1Tpps")):
+        run = slowpath("bound", GOOD, "--require", first, "--require", second)
+        assert run.returncode == 2
+        assert "--require" in run.stderr
+        assert "is there twice; run the command once for each" in run.stderr
+
+
 def test_packet_file(tmp_path: Path) -> None:
     file = tmp_path / "witness.pcap"
     (first,) = analyse(GOOD, "--paths", "2", "--pcap-out", file)

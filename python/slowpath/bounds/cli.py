@@ -10,7 +10,7 @@ from slowpath.bounds.flags import (
     WHERE,
     written_options,
 )
-from slowpath.core.command import Command, Example, within
+from slowpath.core.command import Command, Example, Once, within
 from slowpath.core.formats import OUTPUT, Formats
 
 FORMATS = Formats(
@@ -23,7 +23,9 @@ REPORTING = (
         "Exit with 1 unless this is guaranteed",
         "A count is such as '<=4000 instructions' or '<=300 memory-accesses'. A rate (5Mpps) must "
         "be reached by the pessimistic end of the estimate; on a SmartNIC, it must be guaranteed "
-        "(40Gbit/s, 10Mpps). Prints the assumptions that the guarantee relies on.",
+        "(40Gbit/s, 10Mpps). Prints the assumptions that the guarantee relies on. One requirement "
+        "in a run.",
+        action=Once,
     ),
     GUARANTEE.flag(
         "--accept-assumptions",
