@@ -133,12 +133,12 @@ mod tests {
             ("--- ~\n", "line 1: keys are expected here, each with a value: `key: value`"),
             (
                 "schema: 1\n---\nschema: 1\n",
-                "another document begins here: a list is a file by itself",
+                "another document begins here; a file contains a single one: a list",
             ),
             ("schema: 1\nschema: 1\n", "line 2: `schema` is defined twice"),
             (
                 "schema: 1\n\"a\\nb\": 1\n",
-                "line 2: there is no key `a\\nb` here; there are schema, name, share, pairs, names",
+                "line 2: unknown key `a\\nb`; known are schema, name, share, pairs, names",
             ),
             ("name: a\n", "line 1: `schema` is missing here"),
             ("schema: -1\n", "line 1: a number from 0 to 4294967295 is expected here"),
@@ -153,11 +153,11 @@ mod tests {
             ),
             (
                 "schema: 1\nnear: 1\n",
-                "line 2: there is no key `near` here; there are schema, name, share, pairs, names",
+                "line 2: unknown key `near`; known are schema, name, share, pairs, names",
             ),
             (
                 "schema: 1\nfar: 1\n",
-                "line 2: `far` is of a map, which `ls` reads, and this is read as a list",
+                "line 2: `far` belongs to a map, which `ls` reads, but the file is read as a list",
             ),
         ] {
             let said = said(text);

@@ -70,7 +70,7 @@ fn names_are_those_of_something() {
     refused_path("- hops: [{node: edge, on: [PASS]}, {node: s1}]\n", "\"PASS\" is not an action");
     refused_path("- hops: [{node: edge, on: [XDP_DROP]}, {node: s1}]\n", "does not send");
     refused_path("- hops: [{node: tor, changes: [mac]}, {node: s1}]\n", "\"mac\" is not a field");
-    refused_path("- hops: [{node: tor, bytes: [[9, 9]]}, {node: s1}]\n", "no bytes");
+    refused_path("- hops: [{node: tor, bytes: [[9, 9]]}, {node: s1}]\n", "not a range of bytes");
     refused_path("- hops: [{node: tor, ingress: a/b}]\n", "not the name of an ingress");
     refused_path("- {name: a b, hops: [{node: tor}]}\n", "not a name");
     let twice = "- {name: a, hops: [{node: tor}]}\n- {name: a, hops: [{node: tor}]}\n";
