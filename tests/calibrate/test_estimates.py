@@ -293,7 +293,7 @@ def test_tables_say_what_has_no_estimate_and_why() -> None:
     stopped = _row(estimate={**ESTIMATE, "stopped": "deadline"})
     assert table.row(stopped).text.endswith("100 ns     estimate stopped: deadline")
     notes = [line.text for line in table.notes()]
-    assert notes[0] == "[1] estimated: there is none; the search ended"
+    assert notes[0] == "[1] estimated: none, because the search ended before the first estimate"
     assert notes[-1] == (
         "est. warm, est. cold: estimated time of the slowest program path on a machine: few map "
         "entries in warm caches, full maps in cold caches; receiving and sending excluded; not "

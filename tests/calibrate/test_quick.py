@@ -117,7 +117,7 @@ def test_experiments_are_few_and_known() -> None:
         ),
         (["--points", "3"], "selects the experiments itself; leave out --points"),
         (["--testbed", "dpdk"], "selects the experiments itself; leave out --testbed"),
-        (["--evaluate", "x"], "the directory says what is run; leave out --quick"),
+        (["--evaluate", "x"], "the directory already contains this setting; omit --quick"),
     ],
 )
 def test_options_that_select_experiments_conflict(words: list[str], message: str) -> None:

@@ -262,7 +262,7 @@ def test_a_placement_is_what_before_is_of(tmp_path: Path) -> None:
     assert report["traffic"]["cycles"] == pytest.approx(
         unplaced["traffic"]["cycles"] - advised["entries"]["saved_cycles"]
     )
-    assert "except the structures in --placement" in report["assumptions"][0]
+    assert any("except the structures in --placement" in one for one in report["assumptions"])
     [packed], [cheaper] = (advice(one, "coalescing") for one in (unplaced, report))
     assert (packed["before"], packed["after"]) == (cheaper["before"], cheaper["after"])
     assert cheaper["saved_cycles"] < packed["saved_cycles"]

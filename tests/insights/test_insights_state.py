@@ -8,6 +8,7 @@ import pytest
 
 from insights_counted import EXAMPLES, FOLDER, counted, reported, structures, trace
 from slowpath.insights.accelerators.harness.bench import noise_of
+from slowpath.insights.output import number
 
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
@@ -43,8 +44,10 @@ def test_unwritten_tables_are_counted(flags: str) -> None:
 )
 def test_notes_name_unfilled_state(flags: str, idle: str) -> None:
     report = counted(FOLDER / "rules.c", NAT, "--entry", "process", f"--cflags={flags}")
-    [note] = [one for one in report["notes"] if "never filled" in one]
-    assert f"held zeros: rules (tests/counts/rules.c:12){idle}; --setup FUNCTION" in note
+    [note] = [one for one in report["notes"] if "never written" in one]
+    assert (
+        f"held zeros: rules (tests/counts/rules.c:12){idle}; fill it with --setup FUNCTION" in note
+    )
 
 
 def test_a_table_of_another_file_is_state() -> None:
@@ -76,7 +79,7 @@ def test_advice_says_how_much_each_line_takes() -> None:
     because = part(report)["reason"]
     counts = counted(FOLDER / "sums.c", NAT)["calls"]
     for one in counts:
-        assert f"{one['per_packet']:,g} LLVM instructions in line {one['line']}" in because
+        assert f"{number(one['per_packet'])} LLVM instructions in line {one['line']}" in because
     assert part(report)["before"] == pytest.approx(sum(one["per_packet"] for one in counts))
 
 
@@ -121,10 +124,10 @@ def test_setup_functions_run_first(tmp_path: Path) -> None:
     entry = ("--entry", "process")
     without = counted(source, traffic, *entry)
     assert without["fate"]["results"] == [{"result": 0, "packets": 9}]
-    assert any("did not run: make_table; --setup" in one for one in without["notes"])
+    assert any("did not run: make_table; " in one for one in without["notes"])
     report = counted(source, traffic, *entry, "--setup", "make_table")
     assert report["fate"]["results"] == [{"result": 7, "packets": 9}]
-    assert not [one for one in report["notes"] if "never filled" in one]
+    assert not [one for one in report["notes"] if "never written" in one]
     assert structures(report) == {"limit": (9, 0)}
 
 

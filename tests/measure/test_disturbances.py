@@ -79,7 +79,7 @@ WARNINGS: list[tuple[str, object, str, str, str]] = [
     ("pace.instructions_per_cycle", 2.4, "core-shared", "2.4 additions", "smt/control"),
     ("processor.frequency.most_hz", 3_000_000_000, "below-frequency", "2.00 GHz", "turbostat"),
     ("run.throttled", 1, "throttled", "CPU 3 once", "cool down"),
-    ("run.siblings", [{"cpu": 1, "busy": 0.25}], "sibling-busy", "CPU 1, ", "echo off > /sys"),
+    ("run.siblings", [{"cpu": 1, "busy": 0.25}], "sibling-busy", "CPU 1 shares", "echo off > /sys"),
     ("run.load_start", [4.5, 1.0, 1.0], "load", "4.50, with 4 CPUs", "top"),
     ("run.waited_ns", 10**9, "cpu-shared", "10.0 % of the time", "isolcpus=3"),
     ("run.quota_stops", 3, "quota", "3 times", "--cpus"),

@@ -62,7 +62,7 @@ def test_what_programs_send_back_arrives() -> None:
         assert path["action"] == "XDP_TX"
         assert live["frames"] - live["lost"] <= live["arrived"] <= live["frames"]
         sending += live["arrived"]
-        written_anew += any("written anew" in note for note in live["notes"])
+        written_anew += any("rewrote each packet" in note for note in live["notes"])
     for path in paths_of(measured_live(FIREWALL, "--paths", "2")):
         assert path["live"]["arrived"] == 0
     assert sending

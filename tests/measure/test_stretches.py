@@ -67,11 +67,11 @@ def breakdown(*stretches: MeasuredStretch) -> Breakdown:
 
 def test_only_a_significantly_largest_stretch_is_named() -> None:
     lookup = stretch("bpf_map_lookup_elem", 61, 4)
-    sentence = "61% of the program's time is bpf_map_lookup_elem at lb.c:88."
+    sentence = "bpf_map_lookup_elem at lb.c:88 takes 61% of the program's time."
     assert conclude_where(breakdown(stretch(None, 39, 4), lookup)) == sentence
     assert conclude_where(breakdown(stretch(None, 39, 30), lookup)) is None
     assert conclude_where(breakdown(*[stretch(None, 20, 1)] * 5)) is None
-    around = "60% of the program's time is code around lb.c:88."
+    around = "code around lb.c:88 takes 60% of the program's time."
     assert conclude_where(breakdown(stretch(None, 60, 1))) == around
     assert conclude_where(breakdown()) is None
 
@@ -116,10 +116,10 @@ def test_the_slowest_path_is_taken_apart(name: str, words: tuple[str, ...]) -> N
 def test_the_report_has_a_table_of_stretches() -> None:
     words = ("measure", ROOT / "examples/firewall.bpf.o", "--seconds", "0.1")
     lines = remembered(*words, "--paths", "2", "--cache", "cold").splitlines()
-    start = next(number for number, line in enumerate(lines) if "  where the " in line)
+    start = next(number for number, line in enumerate(lines) if "  breakdown of the " in line)
     assert lines[start + 1].split()[:4] == ["share", "ns", "instructions", "call"]
     assert any("bpf_map_lookup_elem" in line for line in lines[start:])
-    assert "  where the " not in remembered(*words, "--paths", "1", *HOT)
+    assert "  breakdown of the " not in remembered(*words, "--paths", "1", *HOT)
 
 
 @pytest.mark.usefixtures("_kernel")
