@@ -1,4 +1,4 @@
-/* Instructions of the class divide, each waiting for the one before
+/* Instructions of the class divide, each depending on the previous one
  * Made for the experiment arithmetic-divide; count = 5.
  */
 #include <linux/bpf.h>

@@ -1,4 +1,4 @@
-/* Jumps that nobody can predict
+/* Jumps that cannot be predicted
  * Made for the experiment branches-random; count = 64.
  */
 #include <linux/bpf.h>
