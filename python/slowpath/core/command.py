@@ -34,7 +34,7 @@ class Once(Action):
     ) -> None:
         """Store the value of the option; see `argparse.Action`."""
         if getattr(namespace, self.dest, None) is not None:
-            raise ArgumentError(self, "is there twice; run the command once for each")
+            raise ArgumentError(self, "was given twice; run the command once for each value")
         setattr(namespace, self.dest, values)
 
 
