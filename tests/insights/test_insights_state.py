@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from insights_counted import EXAMPLES, FOLDER, counted, reported, structures, trace
+from slowpath.core.quantities import number
 from slowpath.insights.accelerators.harness.bench import noise_of
-from slowpath.insights.output import number
 
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
