@@ -217,5 +217,5 @@ def test_where_returns_are_predicted_calls_overlap() -> None:
     usual = start_values()
     without = timing_text(MACHINE, {**usual, "function_cycles": 24.0}, {}, USUAL_ENDS)
     overlapping = timing_text(MACHINE, {**usual, "function_cycles": 5.0}, {}, USUAL_ENDS)
-    assert "[timing.pipeline.calls]" not in without
+    assert "[timing.pipeline" not in without
     assert "[timing.pipeline.calls]" in overlapping

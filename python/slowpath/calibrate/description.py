@@ -177,11 +177,12 @@ def timing_text(
         "[timing.core]",
         *(f"{name} = {parameters[name]:.3f}" for name in CORE),
         *(f"{name} = {round(parameters[name])}" for name in COUNTS),
-        "",
-        "[timing.pipeline]",
-        *(f"{name} = {_number(parameters[pipeline(name)])}" for name in PIPELINE),
     ]
+    # Elsewhere, each call stops the flow, and a model without a pipeline predicts whole programs
+    # better: the experiments leave its parameters open.
     if returns_are_predicted(parameters):
+        lines += ["", "[timing.pipeline]"]
+        lines += [f"{name} = {_number(parameters[pipeline(name)])}" for name in PIPELINE]
         lines += ["", "[timing.pipeline.calls]"]
         lines += [f"{name} = {_number(parameters[overlap(name)])}" for name in OVERLAP]
     for unit in UNITS:

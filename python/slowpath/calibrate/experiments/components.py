@@ -180,7 +180,10 @@ COMPONENTS: Mapping[str, Component] = {
         {
             "operation": Word(
                 "operation",
-                ("add", "xor", "shift", "multiply", "divide", "modulo", "byte-swap", "constant"),
+                (
+                    *("add", "xor", "shift", "multiply", "divide", "modulo"),
+                    *("byte-swap", "constant", "move"),
+                ),
             ),
             "count": Number("instructions", 1, 512, 1),
             "dependent": Word("each depends on the previous one, or does not", (YES, NO)),

@@ -227,6 +227,7 @@ _INSTRUCTIONS = {
     "modulo": "%0 %%= %1",
     "byte-swap": "%0 = be64 %0",
     "constant": "%0 = 0x123456789abcdef ll",
+    "move": "%0 = %1",
 }
 
 
@@ -288,7 +289,7 @@ def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int |
         "header_words": numeric_value(settings, "header_bytes") // 4,
         "words": copied if kind == "copy" else size,
         "quarters": count // 4,
-        "rest": 0 if settings.get("dependent") == YES else count % 4,
+        "rest": count % 4,
         "instruction": _INSTRUCTIONS.get(str(settings.get("operation")), ""),
         "map_type": map_type,
         # An LRU map evicts before it is full.

@@ -13,6 +13,17 @@ int program(struct xdp_md *ctx)
 	forget(value${r});
 //@ end
 //@ if component
+//@ if operation == move
+//@ repeat quarters as i
+	asm volatile("${instruction}" : "+r"(value1) : "r"(value0));
+	asm volatile("${instruction}" : "+r"(value2) : "r"(value1));
+	asm volatile("${instruction}" : "+r"(value3) : "r"(value2));
+	asm volatile("${instruction}" : "+r"(value0) : "r"(value3));
+//@ end
+//@ repeat rest as r
+	asm volatile("${instruction}" : "+r"(value1) : "r"(value0));
+//@ end
+//@ else
 //@ if dependent
 //@ repeat count as i
 	asm volatile("${instruction}" : "+r"(value0) : "r"(operand));
@@ -25,6 +36,7 @@ int program(struct xdp_md *ctx)
 //@ end
 //@ repeat rest as r
 	asm volatile("${instruction}" : "+r"(value${r}) : "r"(operand));
+//@ end
 //@ end
 //@ end
 //@ end
