@@ -74,7 +74,7 @@ def xdp_counts(p: Parameters) -> dict[str, Counts]:
         "arithmetic": {
             r'asm volatile\("%0 [^"]+" : "\+r"\(value(\d)\)': (
                 p.count,
-                1 if p.dependent == "yes" else min(p.count, 4),
+                1 if p.dependent == "yes" and p.operation != "move" else min(p.count, 4),
             )
         },
         "branches": {r"if \(bit\)": 1},
