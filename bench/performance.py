@@ -70,12 +70,13 @@ class Renewal:
         if model:
             parts.append(model[1])
         if memory:
-            parts.append(f"{round(int(memory[1]) / KIBIBYTES)} GiB")
-        return f"{', '.join(parts)}; {platform.system()}, Python {platform.python_version()}."
+            parts.append(f"{round(int(memory[1]) / KIBIBYTES)} GiB of memory")
+        system = f"{platform.system()} with Python {platform.python_version()}"
+        return f"The machine has {', '.join(parts)}, and runs {system}."
 
     def _start_up(self) -> str:
         found = start_up(self.given.slowpath, self.given.python, 11)
-        return "; ".join(f"`{name}`: {value:.3f} s" for name, value in found.items()) + "."
+        return ", and ".join(f"`{name}` takes {value:.3f} s" for name, value in found.items()) + "."
 
     def _examples(self) -> str:
         rows = self._rows("examples", programs.examples())
@@ -87,8 +88,9 @@ class Renewal:
             return f"{min(values):.{digits}f} to {max(values):.{digits}f}"
 
         return (
-            f"{exact} of {len(fine)} exact; {least_and_most('seconds', 2)} s, of which the engine "
-            f"{least_and_most('engine_seconds', 3)} s; {least_and_most('megabytes', 0)} MB."
+            f"For {exact} of {len(fine)} programs, the bound is exact. Each process takes "
+            f"{least_and_most('seconds', 2)} s and {least_and_most('megabytes', 0)} MB of memory. "
+            f"Of this time, the engine takes {least_and_most('engine_seconds', 3)} s."
         )
 
     def _published(self) -> str | None:
@@ -128,7 +130,7 @@ class Renewal:
         improved = [row for row in rows if row["first_off"]]
         table = figures.markdown(improved, anytime.COLUMNS)
         others = len(rows) - len(improved)
-        return f"{table}\n\nOf {others} other programs the first bound is the last one."
+        return f"{table}\n\nFor {others} other programs, the first bound is already the last bound."
 
     def _objects(self) -> str | None:
         if not self.given.manifest:

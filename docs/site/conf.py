@@ -27,7 +27,10 @@ NAVIGATION = {
     ],
     "Reference": ["reference/cli", "reference/exit-codes", "reference/json", "reference/*"],
     "Explanation": ["explanation/search", "explanation/*"],
-    "Project": ["GLOSSARY", "ARCHITECTURE", "changelog", "contributing", "examples", "benchmarks"],
+    "Project": [
+        *("GLOSSARY", "ARCHITECTURE", "EXTENDING"),
+        *("changelog", "contributing", "examples", "benchmarks"),
+    ],
 }
 """Pages by section. A pattern means all remaining pages that match it."""
 

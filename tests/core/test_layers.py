@@ -63,14 +63,15 @@ def test_every_entry_has_files() -> None:
     assert entries == {*FOLDERS}
 
 
-def test_every_path_on_the_page_exists() -> None:
-    page = (ROOT / "docs/ARCHITECTURE.md").read_text()
+@pytest.mark.parametrize("name", ["ARCHITECTURE", "EXTENDING"])
+def test_every_path_on_the_page_exists(name: str) -> None:
+    page = (ROOT / f"docs/{name}.md").read_text()
     named = set(re.findall(r"`([\w.-]*/[\w./-]*|\w+\.(?:rs|py|toml|md|bpf\.c))`", page))
     named |= {f"docs/{link}" for link in re.findall(r"\]\((\w[\w./-]*)[)#]", page)}
     ends = {f"/{path.relative_to(ROOT).as_posix()}" for path in _files()}
     ends |= {path.rpartition("/")[0] for path in ends}
     missing = {
-        name for name in named if not any(path.endswith(f"/{name.rstrip('/')}") for path in ends)
+        one for one in named if not any(path.endswith(f"/{one.rstrip('/')}") for path in ends)
     }
     assert not missing - {"targets/NAME.toml", "crates/NAME"}
 
