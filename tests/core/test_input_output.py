@@ -134,7 +134,7 @@ def test_standard_input_can_be_named_twice() -> None:
 def test_wrong_standard_input_is_named() -> None:
     run = piped(b"hello\n", "bound", "-")
     assert run.returncode == 3
-    assert run.stderr.startswith(b"error: -: this is neither a BPF object nor an NFP listing")
+    assert run.stderr.startswith(b"error: -: the file is neither a BPF object nor an NFP listing")
 
 
 # --- output ---------------------------------------------------------------------------------------
