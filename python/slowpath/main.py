@@ -49,6 +49,6 @@ def _report(defect: BaseException) -> None:
 
         traceback.print_exception(defect)
     complain(
-        f"internal error: {type(defect).__name__}: {defect} "
-        f"(please report it; {_TRACEBACK}=1 shows where)"
+        f"internal error: {type(defect).__name__}: {defect} (please report it with the traceback "
+        f"that {_TRACEBACK}=1 prints)"
     )

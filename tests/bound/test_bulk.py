@@ -340,7 +340,7 @@ def test_only_programs_that_kill_workers_fail() -> None:
 
 def test_workers_with_another_slowpath_are_refused() -> None:
     with pytest.raises(
-        UnavailableError, match=r"the cluster's workers run slowpath 0\.0, but this is"
+        UnavailableError, match=r"the workers of the cluster run slowpath 0\.0, but"
     ):
         analysed([answer("0.0")])
 

@@ -225,7 +225,7 @@ def test_counts_can_be_required() -> None:
     assert (met.returncode, met.stderr) == (0, "")
     missed = slowpath("bound", TRANSCODER, *COUNTED, f"<= {most - 1} Instructions")
     assert missed.returncode == 1
-    message = f"up to {most} instructions, at most {most - 1} instructions required"
+    message = f"at most {most} instructions guaranteed, at most {most - 1} instructions required"
     assert message in missed.stderr
     again = missed.stderr.splitlines()[-1]
     assert again.endswith(f"--require '<= {most - 1} Instructions'")

@@ -106,7 +106,7 @@ def test_any_value_is_no_condition(rounds: Path) -> None:
         ("rounds=many", "'many' is not an integer"),
         ("config.low=1", "there is no member low"),
         ("config.ports[2]=1", "[2] is not below 2"),
-        ("config=00", "it has 8 bytes; write 16 hexadecimal digits"),
+        ("config=00", "the variable has 8 bytes; write 16 hexadecimal digits"),
         ("mode=WRONG", "is not an integer"),
         ("flag=2", "2 is neither true nor false"),
         ("primes=00", "`const` and not `volatile`"),

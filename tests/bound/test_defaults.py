@@ -155,7 +155,7 @@ def test_invalid_files_are_named(tmp_path: Path) -> None:
     bad = tmp_path / "bad.bpf.o"
     for content, reason in (
         ("", "the file is empty"),
-        ("hello\n", "this is neither a BPF object nor an NFP listing: line 1"),
+        ("hello\n", "the file is neither a BPF object nor an NFP listing: line 1"),
     ):
         bad.write_text(content)
         run = command("bound", OBJECT, bad)

@@ -46,7 +46,9 @@ def test_requirements_are_held_against_any_number_of_cpus() -> None:
     judged = judge(result, parse_requirement("<=1200 instructions"), accept=False)
     assert judged.relied_on == []
     judged = judge(result, parse_requirement("<=100 instructions"), accept=False)
-    assert judged.reason == "up to 1200 instructions, at most 100 instructions required"
+    assert (
+        judged.reason == "at most 1200 instructions guaranteed, at most 100 instructions required"
+    )
 
 
 def test_a_search_that_stopped_decides_nothing() -> None:

@@ -1,6 +1,7 @@
 """Tests `slowpath bound` on BPF objects: selected programs, counts, maps and assumptions."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -144,13 +145,55 @@ def test_programs_are_chosen() -> None:
     chosen = analyse(FEATURES, "-n", "xdp_t*", "-n", "*second*")
     assert [r["program"] for r in chosen] == names[:2]
     run = slowpath("bound", FEATURES, *COUNT)
-    assert run.stderr == f"note: {FEATURES}: not XDP, skipped: tc: not_xdp (sched_cls)\n"
+    reason = "skipped, because only XDP programs are analysed: tc: not_xdp (sched_cls)"
+    assert run.stderr == f"note: {FEATURES}: {reason}\n"
+
+
+LEGACY = "crates/bpf/tests/data/legacy.bpf.o"
+TUNNEL = "examples/tunnel.bpf.o"
+
+
+@pytest.mark.parametrize(
+    ("words", "notes"),
+    [
+        (("bound", FEATURES), 1),
+        (("bound", FEATURES, TUNNEL, "-n", "tunnel", "--require", "1Mpps"), 3),
+        (("bound", TUNNEL), 0),
+        (("annotate", FEATURES), 1),
+        (("show", FEATURES, TUNNEL, "-n", "tunnel"), 1),
+        (("compile", LEGACY, "-s", "7/*"), 1),
+    ],
+)
+def test_notes_of_standard_error_are_in_json(words: tuple[str, ...], notes: int) -> None:
+    run = slowpath(*words, "--format", "json")
+    assert run.returncode == 0
+    told = [line.removeprefix("note: ") for line in run.stderr.splitlines()]
+    assert json.loads(run.stdout)["notes"] == told
+    assert len(told) == notes
+
+
+def test_tables_have_the_intervals_of_estimates() -> None:
+    table = slowpath("bound", TUNNEL, "examples/firewall.bpf.o").stdout.splitlines()
+    (row,) = [line for line in table if line.startswith("examples/firewall.bpf.o:firewall ")]
+    report = slowpath("bound", "examples/firewall.bpf.o").stdout
+    for time in re.findall(r"[\d.,]+ ns \([\d.,]+ to [\d.,]+\)", report)[:2]:
+        assert f"  {time}" in row
+    assert "in parentheses, the interval of its error" in table[-1]
+
+
+def test_reports_name_costs_that_the_driver_time_lacks() -> None:
+    text = slowpath("bound", TUNNEL).stdout
+    known, missing = "receiving and dropping: 42 ns more with mlx5", "not included: redirect or"
+    assert text.index(known) < text.index(
+        f"{missing} transmit (no published number for this driver)"
+    )
+    assert missing not in slowpath("bound", TUNNEL, *COUNT).stdout
 
 
 def test_programs_that_are_not_xdp() -> None:
     run = slowpath("bound", FEATURES, "-n", "not_xdp")
     assert run.returncode == 3
-    assert "not_xdp: a program of type sched_cls; only XDP programs" in run.stderr
+    assert "not_xdp: the program is of type sched_cls; only XDP programs" in run.stderr
 
 
 def test_unknown_types_only_when_asked_for() -> None:
@@ -238,7 +281,9 @@ def test_loop_limits_by_line() -> None:
         assert f"{name}:{loop['line']}" in assumption
     run = slowpath("bound", example, "--unroll", "3@alaw2ulaw_opt.bpf.c:1", *COUNT)
     assert run.returncode == 2
-    assert "no analysed program has code at this line" in run.stderr
+    assert (
+        "no analysed program has code at this line; name a line that slowpath prints" in run.stderr
+    )
     run = slowpath("bound", example, "--unroll", "3@.0", *COUNT)
     assert run.returncode == 3
     assert f"the program has loops at {name}:{loop['line']} (.{loop['instruction']})" in run.stderr

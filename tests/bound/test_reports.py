@@ -119,7 +119,7 @@ def test_control_characters_stay_out_of_reports() -> None:
 
 def test_json() -> None:
     document = json.loads(write("json", [make_result(), FAILED]))
-    assert set(document) == {"slowpath", "command", "schema", "results"}
+    assert set(document) == {"slowpath", "command", "schema", "results", "notes"}
     assert [entry["file"] for entry in document["results"]] == ["sample.asm", "bad.asm"]
     assert document["results"][0]["guarantee"] == make_bound()
     assert document["results"][1]["error"] == "bad.asm:3: no such thing"
@@ -142,11 +142,10 @@ def test_of_many_paths_the_slowest_are_described() -> None:
     assert text.count("  witness  ") == DESCRIBED_PATHS == 100
     assert "satisfiable path 100 of 250: 25.0 Gbit/s" in text
     assert text.endswith(
-        "\n\n150 more satisfiable paths, from 26.0 Gbit/s to 28.0 Gbit/s; "
-        "--format json has them all\n"
+        "\n\n150 more satisfiable paths, from 26.0 Gbit/s to 28.0 Gbit/s; --format json lists all\n"
     )
     (last,) = text_of(make_result(paths=paths[:101]), detail).splitlines()[-1:]
-    assert last == "1 more satisfiable path, 26.0 Gbit/s; --format json has them all"
+    assert last == "1 more satisfiable path, 26.0 Gbit/s; --format json lists all"
 
 
 def test_csv() -> None:

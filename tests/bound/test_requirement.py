@@ -60,7 +60,7 @@ MET, FAILED, UNDECIDED = Decision.MET, Decision.FAILED, Decision.UNDECIDED
             FAILED,
             "only 24.708 Gbit/s guaranteed, 24.709 Gbit/s required",
         ),
-        (NOTHING, "1bit/s", UNDECIDED, "1.00 bit/s required, nothing guaranteed"),
+        (NOTHING, "1bit/s", UNDECIDED, "1.00 bit/s required, but nothing is guaranteed"),
         (
             COUNTED,
             "<=120 instructions",
@@ -71,7 +71,7 @@ MET, FAILED, UNDECIDED = Decision.MET, Decision.FAILED, Decision.UNDECIDED
             COUNTED,
             "<=119 instructions",
             FAILED,
-            "up to 120 instructions, at most 119 instructions required",
+            "at most 120 instructions guaranteed, at most 119 instructions required",
         ),
         (
             LOOSE,
@@ -124,6 +124,26 @@ def test_reproduction_survives_the_shell(file: str) -> None:
     assert words[:2] == ["slowpath", "bound"]
     assert words[2].removeprefix("./") == file
     assert words[3:] == ["--require", "40 Gbit/s"]
+
+
+@pytest.mark.parametrize("cpu", ["AuthenticAMD-25-1", "a b"])
+def test_reproduction_sets_the_cpu_that_estimates_depend_on(
+    monkeypatch: pytest.MonkeyPatch, cpu: str
+) -> None:
+    monkeypatch.setenv("SLOWPATH_CPU", cpu)
+    words = shlex.split(reproduce("bound", ["a.o"], ["--target", "linux-xdp"]))
+    assert words == [f"SLOWPATH_CPU={cpu}", "slowpath", "bound", "a.o", "--target", "linux-xdp"]
+    for target in ("ebpf", "linux-xdp-zen3"):
+        words = shlex.split(reproduce("bound", ["a.o"], ["--target", target]))
+        assert words[0] == "slowpath"
+    monkeypatch.delenv("SLOWPATH_CPU")
+    assert reproduce("bound", ["a.o"], ["--target", "linux-xdp"]).startswith("slowpath ")
+
+
+@pytest.mark.parametrize("text", ["10Mps", "10ps"])
+def test_units_of_rates_are_named(text: str) -> None:
+    with pytest.raises(ValueError, match=r"not a unit of a rate; write bit/s, .*, pps, .* such as"):
+        parse_requirement(text)
 
 
 def test_every_exit_code_has_a_severity() -> None:

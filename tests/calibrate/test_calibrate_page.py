@@ -171,7 +171,7 @@ def test_what_cannot_be_written_is_an_error(run: Path) -> None:
     assert "'--html': the file name must end in .html" in made.stderr
     made = slowpath("calibrate", "--evaluate", "run", "--html", "no/such/a.html", cwd=run)
     assert made.returncode == 3
-    assert "no/such/a.html: cannot be written: no such file or directory" in made.stderr
+    assert "no/such/a.html: cannot be written: there is no folder no/such; create it" in made.stderr
 
 
 # --- in a browser --------------------------------------------------------------------------------

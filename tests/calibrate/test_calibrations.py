@@ -93,7 +93,7 @@ def test_every_estimate_by_a_doubtful_calibration_says_so(tmp_path: Path) -> Non
     good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
     good.write_text(text_of(GOOD))
     bad.write_text(text_of(BAD))
-    words = "doubtful calibration: half of the check programs are off by more than 36.0%"
+    words = "the calibration is doubtful: half of the check programs are off by more than 36.0%"
     for command in (
         ("bound", OBJECT),
         ("bound", OBJECT, OBJECT),
@@ -159,7 +159,7 @@ def test_the_shipped_calibration_is_used_until_a_machine_has_its_own(
         (
             ["targets/ebpf.toml"],
             3,
-            "describes a target without [timing], which does not estimate times",
+            "describes a target without the table [timing], so it does not estimate times",
         ),
         (["no.toml"], 3, "no such file"),
         (["pyproject.toml"], 3, "pyproject.toml"),

@@ -207,7 +207,7 @@ ESTIMATE: Estimate = {
             Decision.UNDECIDED,
             "undecided: 8.00 Mpps at the pessimistic end of the estimate of 10.0 Mpps (full "
             "maps, cold caches, receiving and sending excluded), 7.00 Mpps required; estimates "
-            "are not guarantees; the search stopped before all paths (deadline)",
+            "are not guarantees; the search stopped before it had seen all paths (deadline)",
         ),
         (
             9e6,
@@ -217,7 +217,7 @@ ESTIMATE: Estimate = {
             "caches, receiving and sending excluded), 9.00 Mpps required; estimates are not "
             "guarantees",
         ),
-        (1e6, None, Decision.UNDECIDED, "undecided: 1.00 Mpps required, nothing estimated"),
+        (1e6, None, Decision.UNDECIDED, "undecided: 1.00 Mpps required, but there is no estimate"),
     ],
 )
 def test_rates_are_held_against_the_pessimistic_end(
@@ -266,7 +266,7 @@ def test_what_an_estimate_takes_for_granted_is_said_wherever_it_is_used(tmp_path
     assert row.endswith(f"  {number}")
     met = slowpath("bound", FIREWALL, *target, "--require", "1Mpps")
     assert met.returncode == 0
-    assert f"--require is met if the estimate holds although {known}" in met.stderr
+    assert f"--require is met if the estimate holds despite its note: {known}" in met.stderr
     counted = slowpath("bound", FIREWALL, *target, "--require", "<=100 instructions")
     assert counted.returncode == 0
     assert known not in counted.stderr
@@ -313,7 +313,7 @@ def test_sweeps_say_what_estimates_lack() -> None:
     notes = ["estimates: nobody has measured it", "the card is slow"]
     stopped = swept_result(_row(notes=notes, estimate={**ESTIMATE, "stopped": "deadline"}))
     assert stopped["stopped"] == "deadline"
-    assert stopped["assumptions"] == ["the estimate holds although nobody has measured it"]
+    assert stopped["assumptions"] == ["the estimate holds despite its note: nobody has measured it"]
     assert swept_result(_row(estimate=ESTIMATE))["stopped"] is None
 
 
@@ -325,7 +325,7 @@ def test_requirements_on_the_command_line() -> None:
     assert "estimates are not guarantees" in failed.stderr
     bits = slowpath("bound", FIREWALL, *TARGET, "--require", "10Gbit/s")
     assert bits.returncode == 2
-    assert "estimates only packets a second; write for example 5Mpps" in bits.stderr
+    assert "estimates only packets per second; write for example 5Mpps" in bits.stderr
     counted = slowpath("bound", FIREWALL, *TARGET, "--require", "<=95 instructions")
     assert counted.returncode == 0, counted.stderr
 
@@ -347,7 +347,7 @@ def test_this_machines_calibration_is_taken_where_there_is_one(tmp_path: Path) -
     [
         (b"no target", "line 1: not TOML"),
         (b"schema = 2\n", "line 1: `schema` is 2; this version reads schema 1"),
-        (b"\xff", "is not UTF-8 text (byte 0)"),
+        (b"\xff", "is not UTF-8 text: byte 0 is invalid"),
         (None, "is a directory"),
     ],
 )
@@ -459,7 +459,7 @@ def test_estimates_are_for_the_nearest_cpu(
         assert found["cold"]["high_ns"] > named["cold"]["high_ns"]
         assert found["warm"]["low_ns"] < named["warm"]["low_ns"]
         text = slowpath("bound", FIREWALL).stdout
-        assert f"wider intervals: this CPU is {foreign}" in text
+        assert f"wider intervals, because this CPU is of another family: {foreign}" in text
 
 
 def test_a_cpu_that_is_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -482,7 +482,7 @@ def test_what_entries_do_to_calls_without_a_model_is_said(tmp_path: Path) -> Non
     file.write_text(text)
     run = slowpath("bound", FIREWALL, "--target", str(file), "--entries", "100")
     assert run.returncode == 0, run.stderr
-    assert "the effect of map entries on bpf_map_lookup_elem on maps" in run.stdout
+    assert "the unknown effect of map entries on bpf_map_lookup_elem on maps" in run.stdout
 
 
 def test_models_of_a_target_are_listed() -> None:
@@ -492,7 +492,10 @@ def test_models_of_a_target_are_listed() -> None:
     (row,) = [row for row in rows if row[:1] == ["table-lpm-entries"]]
     assert row[1:4] == ["entries", "1", "30,000"]
     assert row[-1] == "map_lookup_elem.lpm_trie"
-    assert slowpath("targets", "models", "ebpf").stdout == "ebpf has no models of components\n"
+    assert (
+        slowpath("targets", "models", "ebpf").stdout
+        == "target ebpf has no cost models of components\n"
+    )
     assert slowpath("targets", "models", "nonsense").returncode == 2
 
 

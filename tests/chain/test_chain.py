@@ -152,7 +152,7 @@ def test_packets_of_witnesses_are_written(tmp_path: Path) -> None:
             described(*PASS, shared_maps=[["first:seen", "second:unseen"]]),
             "line 1: unknown map second:unseen; known are seen",
         ),
-        ("schema: 2\nprograms: []\n", "line 1: schema 2: known is 1"),
+        ("schema: 2\nprograms: []\n", "line 1: schema 2 is unknown; write `schema: 1`"),
         ("", "line 1: "),
         ("- a\n", "line 1: "),
     ],

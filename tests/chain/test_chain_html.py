@@ -288,7 +288,7 @@ def test_what_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     assert "'--html': the file name must end in .html" in run.stderr
     run = slowpath(*words, "no/such/a.html", cwd=tmp_path)
     assert run.returncode == 3
-    assert "no/such/a.html: cannot be written: no such file or directory" in run.stderr
+    assert "no/such/a.html: cannot be written: there is no folder no/such; create it" in run.stderr
 
 
 @pytest.fixture(scope="module")

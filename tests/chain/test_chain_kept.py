@@ -18,7 +18,7 @@ from support import ROOT
 from test_schema import check
 
 CHAIN = str(ROOT / "examples/chain/chain.yaml")
-NOT_YET = "there was no time to rewrite it"
+NOT_YET = "no time was left to rewrite the program"
 RECEIVE = ProcessWorker.receive
 
 

@@ -112,7 +112,7 @@ def test_indices_have_to_be_in_range(tmp_path: Path) -> None:
     maps.write_text("open = [{ key = 1024, value = 1 }]")
     code, message = refused("port_filter", "--maps", maps)
     assert code == 3
-    assert "`key` is not below 1024" in message
+    assert "`key` must be below 1024" in message
 
 
 @pytest.mark.parametrize(

@@ -358,4 +358,4 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     file.write_text("")
     run = slowpath("chain", "plan", TOPOLOGY, "--no-cache-dir", "-o", file)
     assert run.returncode == 2
-    assert "is not a folder" in run.stderr
+    assert "is a file, not a folder" in run.stderr

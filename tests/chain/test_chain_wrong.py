@@ -41,7 +41,7 @@ def line_of(text: str, part: str) -> int:
     ("content", "expected"),
     [
         (b"", "line 1: is empty; a {kind} begins with `schema: 1`"),
-        (b"\xff\xfe", "is not UTF-8 text (byte 0)"),
+        (b"\xff\xfe", "is not UTF-8 text: byte 0"),
         (b"[" * 100_000, "line 1: "),
         (b"schema: 1\nschema: 1\n", "line 2: `schema` is defined twice"),
         (
@@ -67,7 +67,7 @@ def test_invalid_files_are_errors(kind: str, content: bytes, expected: str, tmp_
     [
         ("chain", "[XDP_PASS]", "XDP_PASS", "a list is expected here: `[one, another]`"),
         ("chain", "[XDP_PASS]", "[XDP_PAS]", '"XDP_PAS" is not an action: XDP_ABORTED, '),
-        ("chain", "schema: 1", "schema: 9", "schema 9: known is 1"),
+        ("chain", "schema: 1", "schema: 9", "schema 9 is unknown; write `schema: 1`"),
         ("chain", "schema: 1", "schema: -1", "a number from 0 to 4294967295 is expected here"),
         ("topology", "share: 60", "share: most", "a number is expected here"),
         ("topology", "share: 60", "share: .nan", "share NaN: must be a finite number above 0"),
@@ -133,7 +133,7 @@ def test_nul_bytes_in_file_names_are_errors(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"\xff", "is not UTF-8 text (byte 0)"),
+        (b"\xff", "is not UTF-8 text: byte 0"),
         (b"a = " + b"[" * 100_000, "line 1: neither TOML nor JSON: "),
         (b"nothing = []\n", "map nothing: unknown map; the object has "),
     ],

@@ -63,7 +63,7 @@ def test_another_program_does_something_else() -> None:
 def test_maps_are_filled() -> None:
     needs_kernel()
     unknown = SEEN.replace("seen", "unseen")
-    with pytest.raises(InputError, match="the original program: there is no map unseen"):
+    with pytest.raises(InputError, match="the original program: the object has no map unseen"):
         _rehearsed(_content("chain_second"), maps=unknown)
     with pytest.raises(InputError, match="the content of maps cannot be read"):
         _rehearsed(_content("chain_second"), maps="{")

@@ -111,7 +111,7 @@ def test_a_program_that_is_right_in_test_runs_only_is_found(chain: Path, tmp_pat
     assert found["compared"] == 1000  # in test runs
     difference = found["difference"]
     assert difference is not None
-    assert difference["what"] == "on veth (native), they return 2 and 3"
+    assert difference["what"] == "on veth (native), the runs return 2 and 3"
     assert len(bytes.fromhex(difference["packet"] or "")) >= 60
     compared("kernel", 1000, "packets in rehearsals")
 

@@ -272,7 +272,7 @@ def test_the_throughput_alone_is_an_option_under_traffic(method: str) -> None:
             "--recipe",
             "SLOMO has its own memory model",
         ),
-        (f"nf.json {TRAFFIC} --method sum --alone 0", "--alone", "0 is not in the range"),
+        (f"nf.json {TRAFFIC} --method sum --alone 0", "--alone", "0 is not allowed"),
         (f"nf.json {TRAFFIC} --method sum --alone x", "--alone", "'x'"),
     ],
 )

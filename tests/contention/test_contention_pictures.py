@@ -126,4 +126,4 @@ def test_a_picture_that_cannot_be_drawn_is_told_before_the_work(tmp_path: Path) 
         assert refuses_pictures("contention", *words, "--plot", "a.svg")
     run = slowpath(*DIAGNOSE, "--plot", tmp_path / "none" / "a.svg")
     assert run.returncode == 3
-    assert "a.svg: cannot be written: no such file or directory" in run.stderr
+    assert "a.svg: cannot be written: there is no folder" in run.stderr

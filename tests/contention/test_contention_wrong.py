@@ -168,7 +168,7 @@ def test_files(folder: Path, name: str) -> None:
         (original.encode("utf-16"), "is UTF-16 or not a text; save it as UTF-8"),
         (original.encode("utf-16-le"), "is UTF-16 or not a text"),
         (b"\xff\xfe\xfd", "is UTF-16 or not a text"),
-        ("größe".encode("latin-1"), "is not UTF-8 text (byte 2)"),
+        ("größe".encode("latin-1"), "is not UTF-8 text: byte 2"),
         (b"[1, 2]", 'lacks the key "rows"'),
         (b"{", "is not JSON"),
         (b'{"rows": [3]}', "row 1: is not an object"),

@@ -353,8 +353,8 @@ def test_traffic(command: str, traffic: str, message: str) -> None:
         ("evaluate memory.csv --html a.svg", "--html", "name must end in .html"),
         ("train memory.csv -o memory.csv", "--output", "memory.csv would overwrite an input"),
         (f"{ALONE} -o nf.json", "--output", "nf.json would overwrite an input"),
-        ("train memory.csv --queues 0", "--queues", "0 is not in the range 1<=x<=4096"),
-        (f"{ALONE} --confidence nan", "--confidence", "nan is not in the range"),
+        ("train memory.csv --queues 0", "--queues", "0 is not allowed; write 1 to 4096"),
+        (f"{ALONE} --confidence nan", "--confidence", "nan is not allowed"),
     ],
 )
 @pytest.mark.usefixtures("folder")

@@ -17,6 +17,7 @@ import pytest
 from support import ROOT, slowpath
 
 GOOD = ROOT / "examples/two_protocols.asm"
+FIREWALL = "examples/firewall.bpf.o"
 LINE = "immed[gprA_0, 0x1], gpr_wrboth"
 
 
@@ -238,7 +239,59 @@ def test_targets() -> None:
         # This name stands for the machine's CPU; here, tests choose Zen 4.
         file = "linux-xdp-zen4" if name == "linux-xdp" else name
         described = (ROOT / f"targets/{file}.toml").read_text()
-        assert shown.stdout == described.replace(f'name = "{file}"', f'name = "{name}"', 1)
+        named = described.replace(f'name = "{file}"', f'name = "{name}"', 1)
+        head = f"# On this machine, linux-xdp is {file}.\n" if file != name else ""
+        assert shown.stdout == head + named
+
+
+@pytest.mark.parametrize(
+    ("cpu", "target", "why"),
+    [
+        ("AuthenticAMD-25-1", "linux-xdp-zen3", ""),
+        ("GenuineIntel-6-143", "linux-xdp-golden-cove", ""),
+        ("Unheard-6-1", "linux-xdp-zen4", "no built-in target was calibrated on a CPU such as Unh"),
+    ],
+)
+def test_targets_of_this_machine(
+    monkeypatch: pytest.MonkeyPatch, cpu: str, target: str, why: str
+) -> None:
+    monkeypatch.setenv("SLOWPATH_CPU", cpu)
+    rows = {line.split()[0]: line for line in slowpath("targets", "list").stdout.splitlines()}
+    marked = [name for name, line in rows.items() if "<- linux-xdp on this machine" in line]
+    assert marked == [target]
+    assert f"<- on this machine: {target}" in rows["linux-xdp"]
+    assert why in rows["linux-xdp"]
+    shown = slowpath("targets", "show", "linux-xdp").stdout
+    own = slowpath("targets", "show", target).stdout
+    assert shown.startswith(f"# On this machine, linux-xdp is {target}")
+    assert shown.partition("\n")[2] == own.replace(f'"{target}"', '"linux-xdp"', 1)
+    made = json.loads(slowpath("bound", FIREWALL, "--format", "json").stdout)
+    assert made["results"][0]["estimate"]["machine"] in own
+
+
+def test_the_calibration_of_this_machine_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = slowpath("targets", "show", "linux-xdp-zen3").stdout.replace("-zen3", "", 1)
+    file = tmp_path / "slowpath/linux-xdp.toml"
+    file.parent.mkdir()
+    file.write_text(text)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    head, _, shown = slowpath("targets", "show", "linux-xdp").stdout.partition("\n")
+    assert head == f"# On this machine, linux-xdp is its calibration ({file})."
+    assert shown == text
+    listed = slowpath("targets", "list").stdout
+    assert f"<- on this machine: its calibration ({file})\n" in listed
+    assert "<- linux-xdp" not in listed
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setenv("SLOWPATH_CPU", "fast")
+    monkeypatch.setenv("HOME", str(tmp_path / "none"))
+    run = slowpath("targets", "list")
+    assert run.returncode == 2
+    assert (
+        "'SLOWPATH_CPU': environment variable SLOWPATH_CPU: 'fast' is not a CPU; write"
+        in run.stderr
+    )
 
 
 def test_targets_check(tmp_path: Path) -> None:

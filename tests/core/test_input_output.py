@@ -134,7 +134,7 @@ def test_standard_input_can_be_named_twice() -> None:
 def test_wrong_standard_input_is_named() -> None:
     run = piped(b"hello\n", "bound", "-")
     assert run.returncode == 3
-    assert run.stderr.startswith(b"error: -: this is neither a BPF object nor an NFP listing")
+    assert run.stderr.startswith(b"error: -: the file is neither a BPF object nor an NFP listing")
 
 
 # --- output ---------------------------------------------------------------------------------------
@@ -220,7 +220,73 @@ def test_the_old_file_stays_if_the_disk_is_full(case: str, tmp_path: Path) -> No
 def test_a_folder_that_does_not_exist_is_named_before_the_work(tmp_path: Path) -> None:
     run = slowpath("bound", OBJECT, "-o", tmp_path / "no/out")
     assert (run.returncode, run.stdout) == (3, "")
-    assert run.stderr == f"error: {tmp_path}/no/out: cannot be written: no such file or directory\n"
+    reason = f"cannot be written: there is no folder {tmp_path}/no; create it"
+    assert run.stderr == f"error: {tmp_path}/no/out: {reason}\n"
+
+
+SLICES = [
+    "bound",
+    "annotate",
+    "show",
+    "compile",
+    "diff",
+    "sweep",
+    "measure",
+    "chain",
+    "targets",
+    "config",
+    "demo",
+    "completion",
+    "man",
+    "schema",
+]
+"""Commands, or groups of commands, all of whose output files are checked before the work."""
+WRITTEN = [
+    (name, next(one for one in option.names if one.startswith("--")))
+    for name, command in commands()
+    if name.split()[0] in SLICES
+    for option in (*Parser(name, command).entries,)
+    if option.writes
+]
+ARGUMENTS = {
+    "annotate": ["none.o"],
+    "bound": ["none.o"],
+    "chain bound": ["none.yaml"],
+    "chain facts": ["none.yaml"],
+    "chain optimize": ["none.yaml"],
+    "chain plan": ["none.yaml"],
+    "chain verify": ["none.o", "none.o"],
+    "compile": ["none.o"],
+    "completion": ["bash"],
+    "config check": ["none.toml"],
+    "diff": ["none.o", "none.o"],
+    "measure": ["none.o", "--pcap", "none.pcap"],
+    "schema": ["none"],
+    "show": ["none.o"],
+    "sweep": ["none.c", "-D", "N=1"],
+    "targets check": ["none.toml"],
+    "targets models": ["none.toml"],
+    "targets show": ["none"],
+}
+"""Arguments that name missing files, so that any work would fail with another error."""
+
+
+@pytest.mark.parametrize(("name", "option"), WRITTEN)
+def test_a_missing_folder_of_an_output_is_named_before_the_work(
+    tmp_path: Path, name: str, option: str
+) -> None:
+    suffix = {"--html": ".html", "--plot": ".svg"}.get(option, "")
+    file = tmp_path / f"no/out{suffix}"
+    run = slowpath(*name.split(), *ARGUMENTS.get(name, []), option, file)
+    assert (run.returncode, run.stdout) == (3, "")
+    reason = f"cannot be written: there is no folder {file.parent}; create it"
+    assert run.stderr == f"error: {file}: {reason}\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_output_options_are_known() -> None:
+    """Check that the test above covers the options for figures, pages and packets."""
+    assert {option for _, option in WRITTEN} >= {"--output", "--html", "--plot", "--pcap-out"}
 
 
 def test_pipes_and_devices_are_written_to() -> None:
@@ -250,4 +316,4 @@ def test_no_input_is_overwritten_by_the_output(tmp_path: Path) -> None:
 def test_folders_are_not_standard_output(words: tuple[str, ...]) -> None:
     run = slowpath(*words, "-o", "-")
     assert run.returncode == 2
-    assert "- is standard output, and this command writes a folder" in run.stderr
+    assert "- is standard output, but this command writes a folder; name one" in run.stderr

@@ -84,7 +84,7 @@ def test_the_stack_along_calls_is_shown(tmp_path: Path) -> None:
     assert program["stack"]["bytes"] > 512
     assert "the stack of 3 functions is" in program["not_loadable"][0]
     text = slowpath("show", tmp_path / "program.bpf.o").stdout
-    assert "no kernel loads it: the stack of 3 functions is" in text
+    assert "no kernel loads this program: the stack of 3 functions is" in text
     run = slowpath("bound", tmp_path / "program.bpf.o", "--target", "ebpf", "--format", "json")
     (result,) = json.loads(run.stdout)["results"]
     assert any("no kernel loads this program: the stack" in note for note in result["notes"])

@@ -130,7 +130,7 @@ def test_a_wrong_share_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         _parsed("contention place", "fleet.yaml", "--sure", "much")
     assert left.value.code == 2
-    assert "error: --confidence: invalid percentage value: 'much'" in capsys.readouterr().err
+    assert "error: --confidence: 'much' is not a percentage; write" in capsys.readouterr().err
 
 
 # --- values --------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_percentages() -> None:
     read_one = percentage(1, 99)
     assert [read_one(text) for text in ("90%", "90", "1.5%")] == [90, 90, 1.5]
     for text in ("0.5%", "nan", "100%"):
-        with pytest.raises(ArgumentTypeError, match=f"{text} is not in the range 1%<=x<=99%"):
+        with pytest.raises(ArgumentTypeError, match=f"{text} is not allowed; write 1% to 99%"):
             read_one(text)
 
 
@@ -151,7 +151,7 @@ def test_shares(capsys: pytest.CaptureFixture[str]) -> None:
     assert read_one("0.01") == 0.01
     assert "--noise 0.01 is deprecated; write --noise 1% (" in capsys.readouterr().err
     for text in ("2", "101%", "nan"):
-        with pytest.raises(ArgumentTypeError, match=f"{text} is not in the range 0%<=x<=100%"):
+        with pytest.raises(ArgumentTypeError, match=f"{text} is not allowed; write 0% to 100%"):
             read_one(text)
 
 

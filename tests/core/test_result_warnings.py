@@ -2,6 +2,8 @@
 
 import ast
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,11 +53,29 @@ def test_a_terminal_shows_a_warning_once(
     in_table: bool,
     shown: bool,
 ) -> None:
-    """Check that standard error lacks warnings only if the table is on the same terminal."""
+    """Check that standard error lacks warnings if the table is on the same terminal."""
     left = iter([True] * terminals + [False] * 2)
     monkeypatch.setattr(result_warnings, "is_terminal", lambda _: next(left))
     warn(["a.csv: a guess"], in_table=in_table)
     assert capsys.readouterr().err == ("warning: a.csv: a guess\n" if shown else "")
+
+
+@pytest.mark.parametrize(
+    ("redirection", "times"), [("2>&1 | cat", 1), ("2>both >&2", 1), ("2>warnings | cat", 2)]
+)
+def test_a_pipe_or_file_shows_a_warning_once(tmp_path: Path, redirection: str, times: int) -> None:
+    """Check that a reader of both streams gets one copy, and readers of each stream one each."""
+    program = (
+        "from slowpath.core.result_warnings import warn, warning_lines\n"
+        "from slowpath.core.terminal import out_lines\n"
+        "out_lines(warning_lines(['a.csv: a guess']))\n"
+        "warn(['a.csv: a guess'], in_table=True)\n"
+    )
+    (tmp_path / "warns.py").write_text(program)
+    shell = f"{sys.executable} warns.py {redirection}"
+    run = subprocess.run(["/bin/sh", "-c", shell], cwd=tmp_path, capture_output=True, check=True)
+    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir() if file.suffix != ".py")
+    assert (run.stdout + run.stderr + kept).count(b"warning: a.csv: a guess\n") == times
 
 
 def test_tables_without_warnings_end_as_before() -> None:

@@ -67,7 +67,7 @@ def test_programs_of_other_types_are_not_analysed(tmp_path: Path, command: str) 
     assert (run.returncode, run.stderr) == (3, f"error: {file}: {reason}\n")
     run = slowpath(command, file, "-n", "count_min")
     assert run.returncode == 3
-    assert "a program of type sched_cls; only XDP programs are analysed" in run.stderr
+    assert "the program is of type sched_cls; only XDP programs are analysed" in run.stderr
 
 
 def test_a_failed_result_has_the_kind_too(tmp_path: Path) -> None:

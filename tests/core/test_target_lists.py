@@ -73,7 +73,7 @@ def test_errors_of_lists_are_the_same(name: str) -> None:
     words = (*name.split(), *ARGUMENTS[name])
     run = slowpath(*words, "--target", "ebpf,ebpf")
     assert run.returncode == 2
-    assert "invalid value for '--target': ebpf is named twice" in run.stderr
+    assert "invalid value for '--target': target ebpf is named twice" in run.stderr
     run = slowpath(*words, "--target", "ebpf,agilio-cx-2x4")
     assert run.returncode == 2
     assert "invalid value for '--target'" in run.stderr

@@ -52,7 +52,7 @@ def test_the_live_line_shows_news_and_goes_away(monkeypatch: pytest.MonkeyPatch)
     watch.close()
     text = screen.getvalue()
     assert "\r\x1b[Ka b.asm: unrolling the program, 0." in text
-    assert "a b.asm: at least 24.0 Gbit/s, 34 paths tried, 12 nogoods, 0." in text
+    assert "a b.asm: at least 24.0 Gbit/s, 34 paths tried, 12 conflicts, 0." in text
     assert text.endswith("\r\x1b[K")
     assert "\n" not in text
 

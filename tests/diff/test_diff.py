@@ -17,8 +17,9 @@ from slowpath.core.engine import analyses
 from slowpath.core.errors import ExitCode
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.schema.failed import NO_DETAIL
+from slowpath.diff import run as diff_run
 from slowpath.diff.machine_readable import CSV_COLUMNS
-from slowpath.diff.pairs import DiffInputs, load_sides
+from slowpath.diff.pairs import Analyses, DiffInputs, load_sides
 from support import ROOT, heed_interrupts, make_bound, make_result, save_results, slowpath
 
 PLAIN = "examples/alaw2ulaw.bpf.o"
@@ -210,7 +211,9 @@ def test_wrong_usage(arguments: tuple[str, ...], message: str) -> None:
 def test_saved_results_reject_options_of_analyses(saved: list[str]) -> None:
     run = slowpath("diff", *saved, "--deadline", "5")
     assert run.returncode == 2
-    assert "'--deadline': has no effect, because OLD and NEW are saved results" in run.stderr
+    assert (
+        "'--deadline': has no effect, because OLD and NEW are saved results; omit it" in run.stderr
+    )
 
 
 def test_unreadable_input(tmp_path: Path) -> None:
@@ -323,6 +326,111 @@ def test_an_analysis_that_was_stopped_is_undecided() -> None:
     run = slowpath("diff", PLAIN, OPTIMISED, *COUNT, "--deadline", "1e-9", *gate)
     assert run.returncode == 4
     assert "instructions_pct is N/A" in run.stderr
+
+
+# --- requirements and estimates ------------------------------------------------------------------
+
+FIREWALL = "examples/firewall.bpf.o"
+SERVER = ("--target", "linux-xdp")
+
+
+def test_a_rate_is_required_of_new() -> None:
+    met = slowpath("diff", OPTIMISED, FIREWALL, *SERVER, "--require", "1Mpps")
+    assert (met.returncode, met.stderr) == (0, "")
+    run = slowpath("diff", FIREWALL, OPTIMISED, "--require", "10Mpps", "--format", "json")
+    assert run.returncode == 1
+    error, command = run.stderr.splitlines()
+    assert "Mpps at the pessimistic end of the estimate" in error
+    assert ", 10.0 Mpps required; estimates are not guarantees" in error
+    (failure,) = json.loads(run.stdout)["failures"]
+    assert failure["expression"] == "10Mpps"
+    assert failure["reason"] in error
+    assert command == f"reproduce: {failure['reproduce']}"
+    setting, *words = shlex.split(failure["reproduce"])
+    assert setting == f"SLOWPATH_CPU={os.environ['SLOWPATH_CPU']}"
+    assert slowpath(*words[1:]).returncode == 1
+
+
+def test_a_count_is_required_of_new() -> None:
+    limit = ("--require", "<=7000 instructions")
+    assert slowpath("diff", PLAIN, OPTIMISED, *COUNT, *limit).returncode == 0
+    run = slowpath("diff", OPTIMISED, PLAIN, *COUNT, *limit)
+    assert run.returncode == 1
+    assert "at most 8544 instructions guaranteed, at most 7000 instructions required" in run.stderr
+    words = ("--deadline", "1e-9", *limit)
+    assert slowpath("diff", OPTIMISED, PLAIN, *COUNT, *words).returncode == 4
+    run = slowpath("diff", PLAIN, PLAIN, *COUNT, "--require", "5Mpps")
+    assert run.returncode == 2
+    assert "target ebpf counts instructions and memory-accesses, not rates" in run.stderr
+
+
+def test_a_requirement_applies_to_saved_results(saved: list[str]) -> None:
+    run = slowpath("diff", *saved, "-n", "s*", "--require", "24Gbit/s")
+    assert run.returncode == 1
+    error, command = run.stderr.splitlines()
+    assert error.startswith("error: sample.asm: only 22.2 Gbit/s guaranteed, 24.0 Gbit/s required")
+    again = slowpath(*shlex.split(command)[2:])
+    assert (again.returncode, again.stderr) == (1, run.stderr)
+    assert slowpath("diff", *saved, "--require", "22Gbit/s").returncode == 0
+    run = slowpath("diff", *saved, "--require", "1Mpps")
+    assert (run.returncode, run.stdout) == (3, "")
+    assert "its guarantee is for bitrate, but --require needs packetrate" in run.stderr
+    run = slowpath("diff", *saved, "--accept-assumptions")
+    assert run.returncode == 2
+    assert "'--accept-assumptions': needs --require" in run.stderr
+
+
+def test_parallel_analyses_give_the_same_comparison(tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+    for at, file in enumerate((PLAIN, OPTIMISED)):
+        shutil.copy(ROOT / file, tmp_path / f"old/{at}.bpf.o")
+        shutil.copy(ROOT / (OPTIMISED, PLAIN)[at], tmp_path / f"new/{at}.bpf.o")
+    words = (tmp_path / "old", tmp_path / "new", "--target", "ebpf,linux-xdp")
+    alone = diff(*words, "--format", "csv")
+    assert alone.count("\n") == 5
+    assert diff(*words, "--format", "csv", "--jobs", "2") == alone
+
+
+def test_parallel_analyses_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> Analyses:
+        raise AssertionError
+
+    alone = diff(PLAIN, OPTIMISED, *COUNT)
+    monkeypatch.setattr(diff_run, "analyses_here", refused)
+    assert diff(PLAIN, OPTIMISED, *COUNT, "--jobs", "2") == alone
+
+
+@pytest.mark.parametrize("option", ["--fail-on", "--filter", "--sort"])
+def test_unknown_columns_are_refused_before_the_analysis(
+    monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    def analysed(*_: object) -> Analyses:
+        raise AssertionError
+
+    monkeypatch.setattr(diff_run, "analyses_here", analysed)
+    value = "speed_pct" if option == "--sort" else "speed_pct > 5"
+    for target in ("ebpf", "linux-xdp", "agilio-cx-2x40"):
+        run = slowpath("diff", PLAIN, PLAIN, "--target", target, option, value)
+        assert run.returncode == 2
+        assert f"invalid value for '{option}': 'speed_pct' is not a column; known are" in run.stderr
+
+
+def test_changes_within_the_error_of_an_estimate_are_named() -> None:
+    words = ("examples/quic_lb.bpf.o", "examples/quic_lb_ipv6.bpf.o", *SERVER)
+    (program,) = json.loads(diff(*words, "--format", "json"))["results"]
+    assert program["within_error"] == ["cold_ns"]
+    (row,) = csv.DictReader(diff(*words, "--format", "csv").splitlines())
+    assert row["within_error"] == "cold_ns"
+    note = (
+        "the change of cold_ns of quic_lb -> quic_lb_ipv6 lies within the interval of its error: "
+    )
+    assert f"\n{note}" in diff(*words)
+    assert "within the interval" not in diff(PLAIN, OPTIMISED, *SERVER)
+    assert (
+        json.loads(diff(PLAIN, PLAIN, *SERVER, "--format", "json"))["results"][0]["within_error"]
+        == []
+    )
 
 
 # --- folders --------------------------------------------------------------------------------------

@@ -245,7 +245,7 @@ def test_undecidable_gates_fail() -> None:
         (None, rate(1e9), "OLD lacks the program"),
         (rate(1e9), None, "NEW lacks the program"),
         (rate(1e9), failed, "NEW could not be analysed"),
-        (count(5), count(5), "target ebpf and metric instructions do not provide it"),
+        (count(5), count(5), "target ebpf and metric instructions do not have this value"),
     ):
         (reason,) = stopped("bitrate_pct < -5", old, new)
         assert why in reason

@@ -159,10 +159,10 @@ def test_files_that_are_not_traces(tmp_path: Path) -> None:
     cut = tmp_path / "cut.pcap"
     cut.write_bytes(TRAFFIC.read_bytes()[:1000])
     for file, expected in (
-        (source, "it is not a capture: it starts with 23 69 6e 63"),
+        (source, "the file is not a capture: it starts with 23 69 6e 63"),
         (empty, "contains no packets"),
-        (cut, "it is cut off"),
-        (tmp_path / "none", "it cannot be read: No such file or directory"),
+        (cut, "the capture is cut off"),
+        (tmp_path / "none", "the capture cannot be read: No such file or directory"),
     ):
         error = error_of("insights", "counts", source, "--pcap", file)
         assert error.startswith(f"error: {file}: ")

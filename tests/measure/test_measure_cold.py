@@ -75,7 +75,9 @@ def test_flows_differ_in_what_is_looked_for() -> None:
 def test_insertions_have_a_reason() -> None:
     reasons = [path["cold_reason"] or "" for path in measured_paths("flow_monitor")]
     assert any("inserts or deletes elements" in reason for reason in reasons)
-    assert any("its look-ups do not differ between flows" in reason for reason in reasons)
+    assert any(
+        "the look-ups of the path do not differ between flows" in reason for reason in reasons
+    )
 
 
 @pytest.mark.usefixtures("kernel")

@@ -163,7 +163,7 @@ def test_packets_before_damage_count(tmp_path: Path) -> None:
     assert done.returncode == ExitCode.INPUT
     found = record["trace"]
     assert (found["count"], found["complete"]) == (20, False)
-    assert "it is cut off (at byte" in found["error"]
+    assert "the capture is cut off (at byte" in found["error"]
     assert "after packet 20" in done.stderr
     assert found["mix"] is not None
     oracles.compared("kernel", 20, "packets of a trace")
@@ -236,7 +236,7 @@ def test_another_link_and_another_file_are_named(tmp_path: Path) -> None:
     assert record["trace"]["count"] == 1
     done, record = run(FIREWALL, "--pcap", FIREWALL)
     assert done.returncode == ExitCode.INPUT
-    assert "it is not a capture: it starts with 7f 45 4c 46" in record["trace"]["error"]
+    assert "the file is not a capture: it starts with 7f 45 4c 46" in record["trace"]["error"]
     oracles.compared("kernel", 1, "packets of a trace")
 
 

@@ -70,7 +70,7 @@ def test_other_files_are_still_shown(tmp_path: Path) -> None:
     found = json.loads(run.stdout)["results"]
     assert [entry["error"] is None for entry in found] == [False, True, False]
     assert run.stderr.count("\n") == run.stderr.count("error: ") == 2
-    assert f"error: {bad}: not an ELF file" in run.stderr
+    assert f"error: {bad}: is not an ELF file" in run.stderr
 
 
 @pytest.mark.parametrize("content", [None, b"", b"nonsense"])

@@ -94,7 +94,7 @@ def test_values(text: str, values: list[str]) -> None:
         ("N(x)=3", "is not NAME=VALUES"),
         ("N=", "N has an empty value; write for example N=1,2,4"),
         ("N=1,,2", "N has an empty value"),
-        ("N=3..1", "'3..1' ends before it begins"),
+        ("N=3..1", "'3..1' ends before it begins; write the smaller number first"),
         ("N=1..9+0", "'1..9+0' has steps below 1; write for example 1..20+2"),
         ("N=1..9*1", "'1..9*1' does not grow; write for example 1..1024*2"),
         ("N=0..9*2", "'0..9*2' does not grow"),
@@ -215,7 +215,9 @@ def test_several_programs_have_a_row_each(source: Path) -> None:
 def test_unused_definitions_are_noted(source: Path) -> None:
     run = slowpath("sweep", source, "--cflags", "-DVALUE=1", "-D", "VALLUE=1,2")
     assert run.returncode == 0
-    assert run.stderr == f"note: VALLUE has no effect, and {source} does not contain this word\n"
+    assert (
+        run.stderr == f"note: VALLUE has no effect, because {source} does not contain this name\n"
+    )
     same = slowpath("sweep", source, "-D", "VALUE=1,2", *CARD)
     assert same.stderr == ""  # both as fast as can be
 

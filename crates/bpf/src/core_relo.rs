@@ -41,9 +41,8 @@ pub(crate) fn apply(
     let resolved = if kind == RelocationKind::TypeIdLocal {
         original
     } else {
-        let kernel = kernel.ok_or_else(|| {
-            fault("depends on the kernel's types, which are not given (--btf FILE)")
-        })?;
+        let kernel = kernel
+            .ok_or_else(|| fault("depends on the kernel's types; name them with --btf FILE"))?;
         find(local, kernel, kind, &spec).map_err(fault)?
     };
     let sizes = value::sizes(local, &original, kernel.unwrap_or(local), &resolved);
@@ -75,7 +74,7 @@ fn find(
             // libbpf rejects such an ambiguity as well (`bpf_core_calc_relo_insn`).
             Some((first, known)) => {
                 if first.bit_offset != path.bit_offset || known.number != value.number {
-                    return Err("the kernel has several types of this name, which differ");
+                    return Err("the kernel has several different types of this name");
                 }
             }
         }

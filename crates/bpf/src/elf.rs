@@ -208,7 +208,7 @@ fn check_ident(data: &[u8]) -> Result<(), ObjectError> {
         return Err(ObjectError::file("not an ELF file", "pass a file of clang -target bpf -c"));
     }
     if data.len() < 64 {
-        return Err(ObjectError::file("an ELF file of less than a header's length", DAMAGED));
+        return Err(ObjectError::file("an ELF file that is shorter than an ELF header", DAMAGED));
     }
     if data[4] != elf::ELFCLASS64 {
         return Err(ObjectError::file("not a 64-bit ELF file", "compile with clang -target bpf"));

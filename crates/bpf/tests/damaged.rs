@@ -144,7 +144,9 @@ fn foreign_files_are_refused_with_a_way_out() {
     };
     assert!(message(b"").starts_with("an empty file; "));
     assert!(message(b"#!/bin/sh\n").starts_with("not an ELF file; "));
-    assert!(message(&OBJECTS[0][..40]).starts_with("an ELF file of less than a header's length; "));
+    assert!(
+        message(&OBJECTS[0][..40]).starts_with("an ELF file that is shorter than an ELF header; ")
+    );
     assert!(changed(4, 1).starts_with("not a 64-bit ELF file; "));
     assert!(changed(5, 2).starts_with("a big-endian BPF object; "));
     assert!(changed(16, 2).starts_with("an ELF file of type 2, not a relocatable object (1); "));

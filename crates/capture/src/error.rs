@@ -22,10 +22,10 @@ pub struct CaptureError {
 #[derive(Debug, Error)]
 pub enum Problem {
     /// The file could not be opened or read.
-    #[error("it cannot be read: {0}")]
+    #[error("the capture cannot be read: {0}")]
     Io(#[from] io::Error),
     /// The file is neither pcap nor pcapng.
-    #[error("it is not a capture: it starts with {start}, unlike pcap and pcapng{hint}")]
+    #[error("the file is not a capture: it starts with {start}, unlike pcap and pcapng{hint}")]
     OtherFile {
         /// First bytes of the file, in hexadecimal.
         start: String,
@@ -33,16 +33,16 @@ pub enum Problem {
         hint: &'static str,
     },
     /// The file is empty.
-    #[error("it is empty: it lacks the header of a capture")]
+    #[error("the file is empty: it lacks the header of a capture")]
     Empty,
     /// The file ends within a block.
-    #[error("it is cut off")]
+    #[error("the capture is cut off")]
     CutOff,
     /// A block violates the format.
-    #[error("it is damaged: no packet or block can be read")]
+    #[error("the capture is damaged: no packet or block can be read")]
     Damaged,
     /// A block is longer than this crate accepts.
-    #[error("it is damaged: a block has more than {most} bytes")]
+    #[error("the capture is damaged: a block has more than {most} bytes")]
     TooLarge {
         /// Maximum length of a block in bytes.
         most: usize,
@@ -57,7 +57,7 @@ pub enum Problem {
         interface: Option<u32>,
     },
     /// A packet refers to an interface that the file does not describe.
-    #[error("it is damaged: a packet is of interface {interface}, which is not described")]
+    #[error("the capture is damaged: it does not describe interface {interface} of a packet")]
     NoInterface {
         /// Number of the interface.
         interface: u32,

@@ -108,7 +108,8 @@ impl Chain {
     pub fn parse(text: &str) -> Result<Chain, ChainError> {
         let description = ChainDescription::parse(text)?;
         if description.schema.value != SCHEMA {
-            let what = format!("schema {}: known is {SCHEMA}", description.schema.value);
+            let what =
+                format!("schema {} is unknown; write `schema: {SCHEMA}`", description.schema.value);
             return Err(ChainError::at(line(&description.schema), what));
         }
         let mut members = Vec::<Member>::new();
@@ -211,9 +212,9 @@ impl Chain {
         for name in names {
             let member = self.member(name)?;
             let fault = if members.contains(&member) {
-                "is in the dispatcher twice"
+                "is in the dispatcher twice; remove one"
             } else if members.len() == DISPATCHED {
-                "exceeds the limit of ten programs in a dispatcher"
+                "exceeds the limit of ten programs in a dispatcher; remove programs"
             } else if members.first().is_some_and(|&other: &usize| {
                 self.members[other].device != self.members[member].device
             }) {
@@ -279,7 +280,10 @@ impl Chain {
             })?;
             let member = self.members.iter().position(|member| member.name == parts.0);
             let member = member.ok_or_else(|| {
-                ChainError::at(line(name), format!("there is no program {:?}", parts.0))
+                ChainError::at(
+                    line(name),
+                    format!("no program of the chain is named {:?}", parts.0),
+                )
             })?;
             maps.push((member, parts.1.to_owned()));
         }
@@ -292,7 +296,9 @@ impl Chain {
         let mut entries = (0..self.members.len()).filter(arrives);
         let Some(entry) = entries.next() else {
             let Some(Member { name, line, .. }) = self.members.first() else {
-                return Err(ChainError::Whole("there are no programs".to_owned()));
+                return Err(ChainError::Whole(
+                    "the chain has no programs; add one to `programs`".to_owned(),
+                ));
             };
             let what = format!(
                 "edges lead to {name} and to every other program, so the chain is a circle without \

@@ -46,7 +46,7 @@ impl Chain {
             if (from.config.priority, &from.name) == (to.config.priority, &to.name) {
                 return Err(fault(format!(
                     "{} and {} have the same priority, {}, and the same name, {}: which of them \
-                     runs first depends on how they are loaded; say it in `edges`",
+                     runs first depends on how they are loaded; state their order in `edges`",
                     called(from),
                     called(to),
                     from.config.priority,

@@ -162,7 +162,7 @@ pub(crate) fn fused(
         proved: done.proof.as_ref().map(|proof| proof.proved),
         proof: done.proof.map(Into::into),
         remarks,
-        not_written: done.unproved.map(|why| format!("it is not proved: {why}")),
+        not_written: done.unproved.map(|why| format!("its equivalence is not proved: {why}")),
         seconds: started.elapsed().as_secs_f64(),
     };
     Ok(Fused { report, bytes, apart, test_inputs, graph })

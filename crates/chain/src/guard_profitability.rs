@@ -84,7 +84,7 @@ pub(crate) fn assess_guard(
         } else {
             let what = format!("a guard would cost {}", instructions(takes));
             Verdict::KeepOriginal(format!(
-                "{what}, and is not known to save more: it stays unchanged"
+                "{what}, and is not known to save more: the program stays unchanged"
             ))
         };
     };
@@ -97,7 +97,7 @@ pub(crate) fn assess_guard(
     let (fewer, after, why) = check.fewer(made, after);
     if let Some((plain, now)) = check.without_any(before, after) {
         return if now < before {
-            let why = vec![format!("{costs}: it is rewritten without")];
+            let why = vec![format!("{costs}: the program is rewritten without this guard")];
             Verdict::FewerFacts { made: Box::new(plain), why, pays }
         } else {
             Verdict::KeepOriginal(format!("{costs}: it stays unchanged"))

@@ -116,7 +116,7 @@ pub fn optimize_for(
         let left = made.guard.as_ref().map_or(made.program.insns.len(), |guard| guard.original);
         let calls_less = calls(&made.program.insns[..left]) < calls(&program.insns);
         if left >= program.insns.len() && !calls_less {
-            remarks.push("nothing can be omitted".to_owned());
+            remarks.push("the facts let the rewriter omit nothing".to_owned());
             break;
         }
         let mut proof = proved((object, program), &made, (&facts, mode), options, &within)?;
@@ -148,7 +148,9 @@ pub fn optimize_for(
             break;
         }
         let why = match (&proof.counterexample, proof.undecided.first()) {
-            (Some(example), _) => format!("it would behave differently: {}", example.what),
+            (Some(example), _) => {
+                format!("the rewritten program would behave differently: {}", example.what)
+            }
             (None, Some(why)) => why.clone(),
             (None, None) => "the proof is incomplete".to_owned(),
         };
@@ -158,8 +160,11 @@ pub fn optimize_for(
         };
         let fewer = fewer.filter(|_| stop.reason().is_none());
         let rest = match &fewer {
-            Some((_, None)) if frozen.is_some() => "it is rewritten for any content of maps",
-            Some(_) => "it is rewritten for fewer facts",
+            Some((_, None)) if frozen.is_some() => {
+                "the program is rewritten for any content of \
+                 maps"
+            }
+            Some(_) => "the program is rewritten for fewer facts",
             None => "it stays unchanged",
         };
         remarks.push(format!("not proved ({why}): {rest}"));
@@ -231,7 +236,8 @@ fn weighed(
             if pays {
                 return Ok(Some((made, proof)));
             }
-            remarks.push("a guard costs more than it saves: it stays unchanged".to_owned());
+            remarks
+                .push("a guard costs more than it saves: the program stays unchanged".to_owned());
             Ok(None)
         }
     }

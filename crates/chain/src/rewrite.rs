@@ -104,7 +104,7 @@ pub struct Rewritten {
 }
 
 /// Remark about a program that was not rewritten because time ran out.
-const NOT_YET: &str = "there was no time to rewrite it";
+const NOT_YET: &str = "no time was left to rewrite the program";
 
 /// Finds the facts about packets that arrive at each program of a chain, and rewrites the programs
 /// for these facts. Programs that are not finished when `stop` ends the work stay unchanged.
@@ -317,7 +317,7 @@ pub(crate) fn write(
     match written.write(&all) {
         Ok(bytes) => Some(bytes),
         Err(error) => {
-            remarks.push(format!("it cannot be written: {error}"));
+            remarks.push(format!("the object cannot be written: {error}"));
             None
         }
     }

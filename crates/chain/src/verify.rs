@@ -199,17 +199,22 @@ fn own_name(name: &str) -> &str {
 fn incomparable([first, second]: &[BpfProgram; 2]) -> Option<String> {
     if first.kind != second.kind {
         return Some(format!(
-            "they are of different types: {} and {}",
+            "the programs are of different types: {} and {}",
             first.section, second.section
         ));
     }
     if first.kfuncs != second.kfuncs {
-        return Some("they declare different kernel functions, or in another order".to_owned());
+        return Some(
+            "the programs declare different kernel functions, or in another order".to_owned(),
+        );
     }
     let fragments = first.accepts_fragments() != second.accepts_fragments();
     let behind = first.runs_on_map_entry() != second.runs_on_map_entry();
     (fragments || behind).then(|| {
-        format!("they run in different places: section {} and {}", first.section, second.section)
+        format!(
+            "the programs run in different places: section {} and {}",
+            first.section, second.section
+        )
     })
 }
 

@@ -36,16 +36,23 @@ pub enum Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Difference::Result { first, second } => write!(f, "they return {first} and {second}"),
+            Difference::Result { first, second } => {
+                write!(f, "the runs return {first} and {second}")
+            }
             Difference::Packet { first, second } => {
                 let at = first.iter().zip(second).position(|(a, b)| a != b);
                 match at {
-                    Some(at) => write!(f, "they leave packets that differ in byte {at}"),
-                    None => write!(f, "they leave {} and {} bytes", first.len(), second.len()),
+                    Some(at) => write!(f, "the runs leave packets that differ in byte {at}"),
+                    None => write!(
+                        f,
+                        "the runs leave packets of {} and {} bytes",
+                        first.len(),
+                        second.len()
+                    ),
                 }
             }
-            Difference::Metadata => write!(f, "they leave different metadata"),
-            Difference::Map { name } => write!(f, "they leave different content of map {name}"),
+            Difference::Metadata => write!(f, "the runs leave different metadata"),
+            Difference::Map { name } => write!(f, "the runs leave different content of map {name}"),
         }
     }
 }

@@ -62,7 +62,7 @@ pub enum LoadError {
         log: String,
     },
     /// The program has no room for code that counts its instructions.
-    #[error("program {program}: its instructions cannot be counted: {reason}")]
+    #[error("program {program}: slowpath cannot count its instructions: {reason}")]
     NotCounted {
         /// Name of the program.
         program: String,
@@ -220,7 +220,7 @@ pub enum MapError {
 #[derive(Debug, Error)]
 pub enum InstallError {
     /// The program does not have a map with this name.
-    #[error("there is no map {map}")]
+    #[error("the object has no map {map}")]
     NoMap {
         /// Name of the missing map.
         map: String,
@@ -323,7 +323,7 @@ impl LinkError {
     /// advice on a likely cause. `native` is true if the program was to run in the driver.
     pub(crate) fn of(device: u32, cause: io::Error, native: bool) -> LinkError {
         let hint = match cause.raw_os_error() {
-            Some(libc::EBUSY) => "it already has a program",
+            Some(libc::EBUSY) => "the device already has a program",
             Some(libc::EOPNOTSUPP) if native => "try the generic mode",
             Some(libc::EPERM | libc::EACCES) => "run as root, or with CAP_BPF and CAP_NET_ADMIN",
             Some(libc::EINVAL) => "programs for devmaps and cpumaps cannot be attached",
@@ -342,9 +342,9 @@ fn hint_suffix(hint: &str) -> String {
 /// Returns advice for an error of loading for which the verifier gave no message.
 fn load_hint(cause: &io::Error) -> &'static str {
     match cause.kind() {
-        io::ErrorKind::PermissionDenied => "it needs root, or CAP_BPF and CAP_NET_ADMIN",
+        io::ErrorKind::PermissionDenied => "run as root, or with CAP_BPF and CAP_NET_ADMIN",
         io::ErrorKind::ArgumentListTooLong => "the kernel takes at most 1,000,000 instructions",
         io::ErrorKind::OutOfMemory => "there is not enough memory",
-        _ => "a newer kernel may take it",
+        _ => "try a newer kernel",
     }
 }

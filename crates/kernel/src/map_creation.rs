@@ -127,9 +127,9 @@ pub fn failed(def: &MapDef, action: &'static str, cause: io::Error) -> LoadError
         _ if action == "fill" && !def.slots.is_empty() => {
             "check what the object puts into its slots"
         }
-        io::ErrorKind::PermissionDenied => "it needs root, or CAP_BPF and CAP_NET_ADMIN",
-        io::ErrorKind::ArgumentListTooLong | io::ErrorKind::OutOfMemory => "make it smaller",
-        _ if def.kind.name().is_none() => "a newer kernel may have this type",
+        io::ErrorKind::PermissionDenied => "run as root, or with CAP_BPF and CAP_NET_ADMIN",
+        io::ErrorKind::ArgumentListTooLong | io::ErrorKind::OutOfMemory => "make the map smaller",
+        _ if def.kind.name().is_none() => "try a newer kernel, which may have this type",
         _ if def.kind.holds_maps() && def.inner.is_none() => {
             "a map of maps needs the definition of its inner maps"
         }

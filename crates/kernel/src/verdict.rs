@@ -60,8 +60,8 @@ const HINTS: [(&str, &str); 19] = [
     ("pointer arithmetic on pkt_end", "compare with data_end, and compute from data"),
     (
         "invalid bpf_context access",
-        "struct xdp_md of this kernel lacks this field, or has it only for programs of a devmap, \
-         or does not allow writes to it",
+        "access only fields of struct xdp_md that this kernel has, and do not write to read-only \
+         fields",
     ),
     ("map_value_or_null", "compare the result of the look-up with NULL first"),
     ("_or_null", "compare the pointer with NULL first"),

@@ -140,7 +140,7 @@ fn a_map_that_is_not_created_is_named_with_its_definition() {
     };
     refused(|map| map.key_size = 0, "hash, key 0 bytes, value 8,");
     refused(|map| map.max_entries = 0, "its own loader chooses the number of elements");
-    refused(|map| map.kind = MapKind(9999), "a newer kernel may have this type");
+    refused(|map| map.kind = MapKind(9999), "try a newer kernel, which may have this type");
 }
 
 #[test]

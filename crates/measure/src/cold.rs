@@ -66,7 +66,7 @@ impl Cold {
         cache_bytes: u64,
     ) -> Result<Cold, MeasureError> {
         if case.is_drained() {
-            let reason = "it writes to a ring buffer, which is emptied only between calls";
+            let reason = "the path writes to a ring buffer, which is emptied only between calls";
             return Err(MeasureError::not_cold(reason));
         }
         let undo = undo(kernel, &case)?;

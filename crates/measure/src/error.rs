@@ -33,7 +33,7 @@ pub enum MeasureError {
     Capture(#[from] CaptureError),
     /// The order of the instructions that the path executes is unknown.
     #[error(
-        "its instructions and their order are unknown: they depend on more than packet and maps{}",
+        "the instructions of the path are unknown: they depend on more than packet and maps{}",
         depends_suffix(.depends)
     )]
     NoTrace {

@@ -285,7 +285,9 @@ impl Case {
                 let maps = change.maps.join(", ");
                 format!("changes of {maps} by bpf_{} cannot be undone", change.call)
             }
-            (None, Some(change)) => format!("its writes to {} cannot be undone", change.map),
+            (None, Some(change)) => {
+                format!("writes of the path to {} cannot be undone", change.map)
+            }
             (None, None) => {
                 let depends: Vec<String> =
                     witness::open_dependencies(&self.witness).into_iter().collect();

@@ -20,7 +20,7 @@ pub fn unknown(effects: &Effects, depends: &[String]) -> String {
     let differs = if depends.is_empty() {
         "the remaining difference is unknown".to_owned()
     } else {
-        format!("it depends on {}, which may differ each time", depends.join(", "))
+        format!("the path depends on {}, which may differ each time", depends.join(", "))
     };
     format!("{taken_back}, and {differs}")
 }
@@ -46,8 +46,8 @@ mod tests {
         effects.packet.push(PacketChange { offset: 0, before: vec![0], after: vec![1] });
         assert_eq!(
             unknown(&effects, &["bpf_get_prandom_u32 (result)".to_owned()]),
-            "undoing the changes of a run (packet, map flows) is not enough, and it depends on \
-             bpf_get_prandom_u32 (result), which may differ each time"
+            "undoing the changes of a run (packet, map flows) is not enough, and the path depends \
+             on bpf_get_prandom_u32 (result), which may differ each time"
         );
     }
 }

@@ -84,7 +84,7 @@ impl Case {
         let points = accepted(self, kernel, trace, &all_points)?;
         let cases = beginnings(self, (kernel, attachments), trace, &points)?;
         if cases.last().is_none_or(Option::is_none) {
-            let reason = "with added checks for the end, it takes another path".to_owned();
+            let reason = "with added checks for the end, the packet takes another path".to_owned();
             return Err(MeasureError::NotRepeatable { reason });
         }
         let mut stretches = Vec::new();

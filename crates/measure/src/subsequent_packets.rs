@@ -114,6 +114,6 @@ fn obstacle(
     Ok(Some(if restored {
         "some further packets do not take the path of the second one, because they change maps, too"
     } else {
-        "its changes of the packet cannot be undone"
+        "changes of the packet by the path cannot be undone"
     }))
 }

@@ -158,7 +158,7 @@ fn errors_name_content_that_cannot_be_installed() {
         (
             "globals",
             json!({ ".rodata": [{ "key": 0, "value": 4 }] }),
-            "map .rodata: it is read-only",
+            "map .rodata: the map is read-only",
         ),
         ("tail_call", json!({ "calls": [] }), "map calls: key 01000000 differs from the object"),
         (

@@ -114,7 +114,7 @@ impl Setting<'_> {
             turns.extend(times);
         }
         let Some(figures) = Figures::new(&turns) else {
-            return Ok(Err("no time was left".to_owned()));
+            return Ok(Err("no time was left for timing".to_owned()));
         };
         Ok(Ok(Rate {
             original_ns: figures.original,

@@ -116,10 +116,10 @@ fn programs_without_enough_room_on_a_device_differ() {
     let Some(kernel) = with_devices() else { return };
     let (right, wrong) = (trailer(500, false), trailer(500, true));
     let what = found(&kernel, &[], (&right, &wrong), on(false, true));
-    assert_eq!(what, "on veth (generic), they return 2 and 3");
+    assert_eq!(what, "on veth (generic), the runs return 2 and 3");
     let (right, wrong) = (trailer(100, false), trailer(100, true));
     let what = found(&kernel, &[], (&right, &wrong), with_test_runs());
-    assert_eq!(what, "on veth (native), they return 2 and 3");
+    assert_eq!(what, "on veth (native), the runs return 2 and 3");
     let same = rehearsed(&kernel, &[], (&right, &right), with_test_runs()).expect("runs");
     assert_eq!(agreed(&same), [("native", 300), ("generic", 300)]);
     let lengths: Vec<_> = same.devices.iter().filter_map(|device| device.lengths).collect();
@@ -132,7 +132,7 @@ fn packets_too_long_for_test_runs_are_sent() {
     let Some(kernel) = with_devices() else { return };
     let (right, wrong) = (longest(Some(5000)), longest(None));
     let what = found(&kernel, &[], (&right, &wrong), with_test_runs());
-    assert_eq!(what, "on veth (generic), they return 1 and 2");
+    assert_eq!(what, "on veth (generic), the runs return 1 and 2");
     let short = Devices { lengths: (0, 5000), ..with_test_runs().devices };
     let options = Options { devices: short, ..with_test_runs() };
     let same = rehearsed(&kernel, &[], (&right, &wrong), options).expect("runs");
@@ -150,7 +150,7 @@ fn programs_in_front_run_on_the_device_too() {
     let done = rehearsed(&kernel, &first_of_chain(), pair, on(true, true)).expect("runs");
     assert_eq!(agreed(&done), [("native", 300), ("generic", 300)]);
     let alone = found(&kernel, &[], pair, on(false, true));
-    assert!(alone.starts_with("on veth (generic), they return "), "{alone}");
+    assert!(alone.starts_with("on veth (generic), the runs return "), "{alone}");
     // An upstream program uses room that the next program then lacks.
     let grows = of_insns(
         &object("chain_second.bpf.o"),
@@ -164,7 +164,7 @@ fn programs_in_front_run_on_the_device_too() {
     let upstream = [Stage { object: Arc::new(grows), program: 0, results: vec![PASS] }];
     let what =
         found(&kernel, &upstream, (&trailer(100, false), &trailer(100, true)), with_test_runs());
-    assert_eq!(what, "on veth (native), they return 2 and 3");
+    assert_eq!(what, "on veth (native), the runs return 2 and 3");
     Oracle::Kernel.compared(600, "frames in rehearsals");
 }
 
@@ -184,7 +184,7 @@ fn packets_and_maps_are_compared_there() {
     }
     let rewritten = written(&original, &changed);
     let what = found(&kernel, &[], (&original, &rewritten), on(true, false));
-    assert_eq!(what, "on veth (native), they leave different content of map seen");
+    assert_eq!(what, "on veth (native), the runs leave different content of map seen");
     let writes = |byte| {
         let (packet, end) = (Register::R2, Register::R3);
         let load = |dst, offset| {
@@ -207,7 +207,7 @@ fn packets_and_maps_are_compared_there() {
         )
     };
     let what = found(&kernel, &[], (&writes(1), &writes(2)), on(true, true));
-    assert_eq!(what, "on veth (native), they leave packets that differ in byte 13");
+    assert_eq!(what, "on veth (native), the runs leave packets that differ in byte 13");
     // The metadata differs only in its length.
     let with_metadata = |delta| {
         let insns = vec![
@@ -219,7 +219,7 @@ fn packets_and_maps_are_compared_there() {
         of_insns(&object("chain_second.bpf.o"), insns)
     };
     let what = found(&kernel, &[], (&with_metadata(-36), &with_metadata(-40)), on(true, false));
-    assert_eq!(what, "on veth (native), they leave different metadata");
+    assert_eq!(what, "on veth (native), the runs leave different metadata");
     Oracle::Kernel.compared(3, "changed programs in rehearsals");
 }
 

@@ -115,7 +115,7 @@ fn upstream_programs_keep_packets_back() {
     let found = alone.difference.expect("other packets arrive");
     let packet = found.packet.expect("is known");
     assert!(!facts().hold(&packet), "{packet:02x?}");
-    assert!(found.what.starts_with("they return "), "{}", found.what);
+    assert!(found.what.starts_with("the runs return "), "{}", found.what);
     // The packet alone reproduces the difference.
     let load = |object| {
         let loaded = kernel.load(object, 0).expect("loads");
@@ -187,7 +187,7 @@ fn a_packet_is_found_that_leaves_another_map() {
     let rewritten = written(&original, &changed);
     let rehearsal = rehearsed(&kernel, &[], (&original, &rewritten), FEW).expect("runs");
     let found = rehearsal.difference.expect("maps differ");
-    assert_eq!(found.what, "they leave different content of map seen");
+    assert_eq!(found.what, "the runs leave different content of map seen");
     // The first packet already reaches the map.
     assert_eq!((found.packet, found.before), (Some(seed()), 0));
     assert_eq!(rehearsal.notes, Vec::<String>::new());
@@ -208,7 +208,7 @@ fn maps_are_filled_alike() {
     let both = filled(None);
     assert_eq!((both.compared, both.difference), (5000, None));
     let found = filled(Some(Role::Rewritten)).difference.expect("the map decides");
-    assert!(found.what.starts_with("they return "), "{}", found.what);
+    assert!(found.what.starts_with("the runs return "), "{}", found.what);
     assert_eq!(found.before, 0);
 }
 
@@ -231,7 +231,7 @@ fn given_packets_have_maps_of_their_own() {
     let found = run(&[three(), two]).expect("runs");
     assert_eq!(found.packets, 3);
     let found = found.difference.expect("it relies on IPv6");
-    assert!(found.what.starts_with("they return "), "{}", found.what);
+    assert!(found.what.starts_with("the runs return "), "{}", found.what);
     assert_eq!((found.packet, found.before), (Some(other), 1));
     // Groups with content that a map rejects are skipped, with the reason.
     let wrong = |_: Role, loaded: &LoadedProgram| {
@@ -518,7 +518,7 @@ fn an_unpredictable_program_is_not_compared() {
         Insn::Exit,
     ]);
     let reason = address.undetermined.expect("addresses differ");
-    let expected = "two copies of the original program behave differently: they return ";
+    let expected = "two copies of the original program behave differently: the runs return ";
     assert!(reason.starts_with(expected), "{reason}");
     assert_eq!((address.compared, address.ran, address.difference), (0, 5000, None));
 }
@@ -564,7 +564,7 @@ fn maps_that_only_one_program_uses_are_compared() {
             rehearse(&kernel, &subject, &[seed()], install, &FEW, &Stop::never()).expect("runs")
         };
         let found = run(&nothing).difference.expect("one writes");
-        assert_eq!(found.what, "they leave different content of map seen");
+        assert_eq!(found.what, "the runs leave different content of map seen");
         assert_eq!((found.packet, found.before), (Some(seed()), 0));
         // Writing the existing value makes no difference.
         assert_eq!(run(&seen_as_bytes).difference, None);

@@ -22,7 +22,8 @@ pub(crate) fn helpers(text: &str) -> Result<BTreeMap<String, String>, Error> {
     let Some(all) = document.get_ref().get("helper") else { return Ok(found) };
     let at = |value: &Spanned<DeValue>| value.span().start;
     let tables = all.get_ref().as_table();
-    let tables = tables.ok_or_else(|| fail(at(all), "`helper` must be a table".into()))?;
+    let tables = tables
+        .ok_or_else(|| fail(at(all), "`helper` must be a table: write [helper.NAME]".into()))?;
     for (name, value) in tables {
         let name: &str = name.get_ref();
         // Only the prefix is checked: the names of kernel functions depend on the kernel.
@@ -34,7 +35,7 @@ pub(crate) fn helpers(text: &str) -> Result<BTreeMap<String, String>, Error> {
         let reason = table.and_then(|table| table.get("reason")?.get_ref().as_str());
         let others = table.is_some_and(|table| table.len() > 1);
         let Some(reason) = reason.filter(|text| !text.trim().is_empty() && !others) else {
-            let what = format!("`helper.{name}` needs a `reason`, a sentence, and nothing else");
+            let what = format!("`helper.{name}` has one key: `reason`, a sentence");
             return Err(fail(at(value), what));
         };
         found.insert(name.to_owned(), reason.trim().trim_end_matches('.').to_owned());

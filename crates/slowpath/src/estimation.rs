@@ -104,14 +104,17 @@ impl Estimation<'_> {
         result.notes.extend(assumptions);
         let calibration = timing.calibration.as_ref();
         let doubt = calibration.and_then(|known| known.doubt.clone());
-        result
-            .notes
-            .extend(doubt.iter().map(|doubt| format!("estimates: doubtful calibration: {doubt}")));
+        result.notes.extend(doubt.iter().map(|doubt| {
+            format!(
+                "estimates: the calibration is doubtful: \
+                 {doubt}"
+            )
+        }));
         let foreign_cpu = self.estimator.foreign_cpu.map(str::to_owned);
         result.notes.extend(foreign_cpu.iter().map(|cpu| {
             format!(
-                "estimates: {cpu} is not of the family of the calibrated machine; run `slowpath \
-                 calibrate --quick`"
+                "estimates: this CPU ({cpu}) is of another family than the calibrated one; run \
+                 `slowpath calibrate --quick`"
             )
         }));
         let requested = job.request.options.paths.unwrap_or(u64::MAX);

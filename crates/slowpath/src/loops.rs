@@ -119,7 +119,7 @@ fn at_line(lifted: &Lifted, file: &str, line: u32, piece: &str) -> Result<BTreeS
     let has_code = program.blocks.iter().flat_map(|block| &block.insns).any(|i| on_line(i.0));
     if headers.is_empty() && has_code {
         return Err(Error::Option(format!(
-            "--unroll {piece}: there is no loop at this line{}",
+            "--unroll {piece}: no loop begins at this line{}",
             hint(lifted)
         )));
     }

@@ -191,7 +191,9 @@ impl Options {
     /// If the number is 0, or the target does not estimate times.
     pub(crate) fn entries(&self, target: &slowpath_target::Target) -> Result<Option<u64>, Error> {
         match self.entries {
-            Some(0) => Err(Error::Option("--entries 0: maps have 1 entry or more".to_owned())),
+            Some(0) => {
+                Err(Error::Option("--entries 0: write 1 or more entries of each map".to_owned()))
+            }
             Some(_) if target.timing.is_none() => Err(Error::Option(format!(
                 "--entries: target {} does not estimate times; use --target linux-xdp",
                 target.name

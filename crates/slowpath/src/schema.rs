@@ -25,6 +25,11 @@ struct BoundDocument {
     /// Results in the order of the command line, one for each program, including programs that
     /// could not be analysed.
     results: Vec<ProgramResult>,
+    /// Notes, which standard error has too: a file or program, a colon, and a sentence. Absent in
+    /// documents of versions before 0.3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    notes: Option<Vec<String>>,
 }
 
 /// Output of `slowpath show --format json`. Instructions are numbered and counted in 8-byte slots
@@ -38,6 +43,11 @@ struct ShowDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     compiler: Option<String>,
+    /// Notes, which standard error has too: a file or program, a colon, and a sentence. Absent in
+    /// documents of versions before 0.3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    notes: Option<Vec<String>>,
     /// Objects in the order of the command line.
     results: Vec<ShownObject>,
 }
@@ -52,6 +62,11 @@ struct CompileDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     compiler: Option<String>,
+    /// Notes, which standard error has too: a file or program, a colon, and a sentence. Absent in
+    /// documents of versions before 0.3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    notes: Option<Vec<String>>,
     /// Name of the target.
     target: String,
     #[serde(flatten)]

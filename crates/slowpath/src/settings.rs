@@ -22,8 +22,7 @@ impl ProgramFile {
             // The objects of chains are configured before the chain is built.
             other @ (Content::Chain(_) | Content::Arriving(_)) => other.clone(),
             Content::Listing(..) if !set.is_empty() => {
-                let what =
-                    "a listing does not say which variables it has: --set is for BPF objects";
+                let what = "a listing does not name its variables; use --set only for BPF objects";
                 return Err(Error::Input(what.into()));
             }
             listing @ Content::Listing(..) => listing.clone(),

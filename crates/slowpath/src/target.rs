@@ -94,7 +94,10 @@ impl Target {
             Description::Invalid(error) => Err(Error::in_file_of(OPTION, error.clone())),
             Description::Unknown => {
                 let known = slowpath_target::Target::builtin_names().join(", ");
-                Err(Error::Option(format!("unknown target {}: known are {known}", self.name)))
+                Err(Error::Option(format!(
+                    "unknown target {}; built-in targets are {known}",
+                    self.name
+                )))
             }
         }
     }

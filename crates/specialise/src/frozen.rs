@@ -126,11 +126,11 @@ impl FrozenMap {
             MapKind::HASH => LookupMethod::Hash,
             MapKind::ARRAY if def.initial.is_none() => LookupMethod::Index,
             MapKind::LPM_TRIE => LookupMethod::Prefix,
-            MapKind::ARRAY => return Err("it holds global data".to_owned()),
-            kind => return Err(format!("it is a {kind}, not a hash, array or lpm_trie")),
+            MapKind::ARRAY => return Err("the map holds global data".to_owned()),
+            kind => return Err(format!("the map is a {kind}, not a hash, array or lpm_trie")),
         };
         if content.others > 0 {
-            return Err("not all its entries are given".to_owned());
+            return Err("not all entries of the map are given".to_owned());
         }
         let values = |value: &EntryValue| match value {
             EntryValue::Bytes(bytes) if bytes.len() <= def.value_size as usize => {
@@ -143,15 +143,15 @@ impl FrozenMap {
         let mut entries = Vec::new();
         for entry in &content.entries {
             let value = values(&entry.value).filter(|_| entry.key.len() == def.key_size as usize);
-            entries.push((entry.key.clone(), value.ok_or("its entries have wrong sizes")?));
+            entries.push((entry.key.clone(), value.ok_or("entries of the map have wrong sizes")?));
         }
         if keying == LookupMethod::Prefix && def.key_size <= 4 {
-            return Err("its keys are too short".to_owned());
+            return Err("keys of the map are too short".to_owned());
         }
         let most =
             if keying == LookupMethod::Index { def.max_entries } else { entries.len() as u32 };
         if most > MOST {
-            return Err(format!("it has {most} elements, more than {MOST}"));
+            return Err(format!("the map has {most} elements, more than {MOST}"));
         }
         if keying == LookupMethod::Index {
             let given: BTreeMap<Vec<u8>, Vec<u8>> = entries.into_iter().collect();
@@ -177,7 +177,7 @@ impl FrozenMap {
         let all = u64::from(first) + map.entries.len() as u64 * u64::from(map.stride());
         match u32::try_from(all) {
             Ok(_) => Ok(map),
-            Err(_) => Err("its values are too large".to_owned()),
+            Err(_) => Err("values of the map are too large".to_owned()),
         }
     }
 

@@ -20,9 +20,10 @@ def _annotate(args: Namespace) -> int:
 ANNOTATE = Command(
     (
         "Show the cost of every source line on the slowest path",
-        "Objects with debug information show source lines, others instructions.",
-        "Source lines missing in the object are read from the source file, under its recorded name "
-        "or beside the object. The file is used only if it agrees with the object.",
+        "For objects with debug information, the report has source lines, for others instructions.",
+        "If the object lacks source lines, slowpath reads them from the source file, under its "
+        "recorded name or beside the object. It uses the file only if its lines agree with those "
+        "in the object.",
         "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read or analysed, 4 stopped "
         "before "
         "any bound was known.",

@@ -95,5 +95,7 @@ class AnnotateDocument(Document):
 
     compiler: NotRequired[str]
     """Version of clang, as it prints it; absent where nothing was compiled."""
+    notes: list[str]
+    """Notes on files, which standard error has too: a file or program, a colon, and a sentence."""
     results: list[Annotation]
     """Annotated programs, in the order of the command line."""

@@ -30,7 +30,7 @@ def annotate(requests: Sequence[Request], reporter: Reporter, *, instructions: b
         InputError: if the kernel's types cannot be read.
     """
     sessions = sessions_of(requests)
-    note_remarks(*(session.plan for session in sessions))
+    notes = note_remarks(*(session.plan for session in sessions))
     with heeding_signals() as stopping:
         codes, unmatched = list[ExitCode](), Unmatched()
         complaints = ComplaintsByTarget(requests, unmatched, several=len(requests) > 1)
@@ -43,7 +43,8 @@ def annotate(requests: Sequence[Request], reporter: Reporter, *, instructions: b
                     codes.append(complaints.add(at, each))
 
         compiled = any(is_c(file) for file in requests[0].files)
-        head = {**engine.head("annotate", "annotate"), **provenance(compiled=compiled)}
+        made = provenance(compiled=compiled)
+        head = {**engine.head("annotate", "annotate"), **made, "notes": notes}
         stream_lines(reporter(head, annotated(), instructions=instructions))
         return worst([*codes, unmatched.complain()])
 

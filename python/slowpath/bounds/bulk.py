@@ -254,8 +254,8 @@ class _EndConditions:
             return not_a_program(task, task.error or "cannot be read")
         if answer.died:
             reason = (
-                "the processes that analysed it died repeatedly, perhaps for lack of memory, so "
-                "there is no bound; set a limit with --memory"
+                "no bound: the processes that analysed this program died repeatedly, perhaps for "
+                "lack of memory; set a limit with --memory"
             )
             return stopped(task, reason, _DIED)
         return not_begun(task, self._reason)
@@ -264,5 +264,5 @@ class _EndConditions:
 def _check_version(version: str) -> None:
     own = engine.version()
     if version != own:
-        reason = f"the cluster's workers run slowpath {version}, but this is {own}"
-        raise UnavailableError(f"{reason}; install the same version there")
+        reason = f"the workers of the cluster run slowpath {version}, but this machine runs {own}"
+        raise UnavailableError(f"{reason}; install the same version on the workers")

@@ -3,14 +3,16 @@
 from argparse import Namespace
 
 from slowpath.bounds.flags import (
+    ACCEPT_ASSUMPTIONS,
     ANALYSIS,
     FILES,
-    GUARANTEE,
+    JOBS,
+    REQUIRE,
     SEARCH,
     WHERE,
     written_options,
 )
-from slowpath.core.command import Command, Example, Once, within
+from slowpath.core.command import Command, Example
 from slowpath.core.formats import OUTPUT, Formats
 
 FORMATS = Formats(
@@ -18,30 +20,17 @@ FORMATS = Formats(
 )
 """Formats of `bound` and `chain bound`, each with a reference to a `MakeReporter`."""
 REPORTING = (
-    GUARANTEE.option(
-        "--require RATE|'<=COUNT'",
-        "Exit with 1 unless this is guaranteed",
-        "A count is such as '<=4000 instructions' or '<=300 memory-accesses'. A rate (5Mpps) must "
-        "be reached by the pessimistic end of the estimate; on a SmartNIC, it must be guaranteed "
-        "(40Gbit/s, 10Mpps). Prints the assumptions that the guarantee relies on. One requirement "
-        "in a run.",
-        action=Once,
-    ),
-    GUARANTEE.flag(
-        "--accept-assumptions",
-        "Accept --require although --unroll N@LOCATION cuts loops",
-        "Without it, a loop that is known to run longer than its limit fails the requirement.",
-        common=False,
-    ),
+    REQUIRE,
+    ACCEPT_ASSUMPTIONS,
     SEARCH.option(
         "--paths K|all",
         "Report the K slowest paths",
-        "Packets can take all of them. The table describes the first 100.",
+        "Each path has a packet that takes it. The table describes the first 100 paths.",
         default="1",
     ),
     FORMATS.option(),
     OUTPUT.option("--pcap-out FILE", "Write the witness packets of all reported paths to FILE"),
-    OUTPUT.flag("-v, --verbose", "Add the path's instructions and statistics"),
+    OUTPUT.flag("-v, --verbose", "Add the instructions of each path, and statistics of the search"),
 )
 """Options for requirements and reports."""
 
@@ -73,10 +62,11 @@ def _bound(args: Namespace) -> int:
 BOUND = Command(
     (
         "Guarantee the speed of programs on their slowest path",
-        "Analyses all XDP programs of an object. On a server, their instructions count; for a "
-        "SmartNIC, they are compiled as its driver would do.",
-        "Several programs get a table with one row each, target by target. An error in one program "
-        "does not stop the others. Ctrl-C stops with the bound reached so far.",
+        "Analyses all XDP programs of an object. For a server, it counts their BPF instructions. "
+        "For a SmartNIC, it compiles them as the driver of the card would.",
+        "Several programs get a table for each target, with a row for each program. An error in "
+        "one program does not stop the analysis of others. After Ctrl-C, the report has the "
+        "bounds reached so far.",
         "Exit codes: 0 success, 1 --require not met, 2 wrong usage, 3 a file cannot be read, "
         "written "
         "or analysed, 4 stopped before --require was decided or before there was a bound. With "
@@ -86,16 +76,12 @@ BOUND = Command(
         FILES,
         *ANALYSIS,
         *REPORTING,
-        WHERE.option(
-            "--jobs N",
-            "Run N analyses in parallel; they share the free memory [default: 1]",
-            common=False,
-            type=within(int, 1, 1024),
-        ),
+        JOBS,
         WHERE.option(
             "--scheduler ADDRESS",
             "Run the analyses on the cluster of a Dask scheduler",
-            "ADDRESS is such as tcp://host:8786. Results are the same. Needs the extra `fleet`.",
+            "ADDRESS is for example tcp://host:8786. The results are those of an analysis on this "
+            "machine. Needs the optional packages of the extra `fleet`.",
             common=False,
         ),
     ),

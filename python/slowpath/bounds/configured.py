@@ -38,7 +38,7 @@ def fit(args: Namespace, origins: Mapping[str, Origin], files: Sequence[str]) ->
         names = named_targets(args.target or default_target(files))
         if all(_has_no_times(one) for one in names):
             args.entries = None
-    if "jobs" in origins and args.scheduler is not None:
+    if "jobs" in origins and getattr(args, "scheduler", None) is not None:
         args.jobs = None
 
 
@@ -117,5 +117,8 @@ def unchecked(one: ProgramRequirement, request: Request) -> str | None:
     if reason is None and _decides_metric(one, request.target):
         metric = request.options.metric or (request.target.counters or METRICS)[0]
         if one.requirement.metric != metric:
-            reason = f"it needs --metric {one.requirement.metric}, but this run has {metric}"
+            reason = (
+                f"the requirement needs --metric {one.requirement.metric}, but this run has "
+                f"--metric {metric}"
+            )
     return reason

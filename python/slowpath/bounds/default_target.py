@@ -164,8 +164,8 @@ def _requested_cpu() -> Cpu | None:
     vendor, *numbers = text.split("-")
     if len(numbers) != 2 or not all(one.isdecimal() for one in numbers):  # noqa: PLR2004
         raise ValueError(
-            f"environment variable {CPU_VARIABLE}: {text!r} is not VENDOR-FAMILY-MODEL, such as "
-            "AuthenticAMD-25-17"
+            f"environment variable {CPU_VARIABLE}: {text!r} is not a CPU; write "
+            "VENDOR-FAMILY-MODEL of /proc/cpuinfo, such as AuthenticAMD-25-17"
         )
     return Cpu(vendor, int(numbers[0]), int(numbers[1]), text)
 

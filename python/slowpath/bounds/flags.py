@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from slowpath.core.command import Heading, Option, argument, within
+from slowpath.core.command import Heading, Once, Option, argument, within
 from slowpath.core.quantities import duration
 
 if TYPE_CHECKING:
@@ -42,27 +42,28 @@ PROG_NAME = PROGRAMS.option(
 CFLAGS = PROGRAMS.option(
     "--cflags FLAGS",
     "Pass FLAGS to clang: '-DHASHES=3 -Iinclude'",
-    "clang is $CLANG, else the newest in PATH. It compiles files *.c with -O2 -g -target bpf "
-    "-mcpu=v3.",
+    "The compiler is $CLANG, or else the newest clang in PATH. It compiles files *.c with -O2 -g "
+    "-target bpf -mcpu=v3.",
     common=False,
 )
-_DEVICE = "Analyse for a built-in device or a description [default: linux-xdp]"
+_DEVICE = "Analyse for a built-in device, or one that a file describes [default: linux-xdp]"
 _DEVICES = (
-    "linux-xdp counts instructions and estimates their time on a server. ebpf only counts. "
-    "agilio-cx-2x40 (the default if a file is a listing) guarantees rates on a SmartNIC, for which "
-    "objects are compiled."
+    "linux-xdp counts instructions and estimates their time on a server. ebpf counts instructions "
+    "without a time. agilio-cx-2x40 guarantees rates on a SmartNIC, for which slowpath compiles "
+    "objects. It is the default if a file is a listing."
 )
 TARGET = GUARANTEE.option(
     "--target NAME|FILE.toml,...", _DEVICE, f"{_DEVICES} Commas separate several targets."
 )
 _METRIC = "Guarantee this metric [default: instructions]"
 _METRICS = (
-    "instructions or memory-accesses; on a SmartNIC, bitrate (the default there) or packetrate."
+    "NAME is instructions or memory-accesses. On a SmartNIC, it is bitrate (the default there) or "
+    "packetrate."
 )
 METRIC = GUARANTEE.option(
     "--metric NAME",
     _METRIC,
-    f"{_METRICS} With several targets, it applies to those with this metric.",
+    f"{_METRICS} With several targets, the option applies to those that have the metric.",
 )
 CORES = GUARANTEE.option(
     "--cores N",
@@ -73,49 +74,51 @@ CORES = GUARANTEE.option(
 UNROLL = SEARCH.option(
     "--unroll N|N@LOCATION,...",
     "Limit the iterations of unbounded loops to N [default: no limit]",
-    "A limit without location applies to loops whose limit cannot be derived (0: no limit). "
-    "LOCATION is FILE:LINE or .INSTRUCTION; errors name the locations. A limit with a location "
-    "also cuts a loop that is known to run longer; the result then says so.",
+    "N without a location applies to loops whose number of iterations the analysis cannot derive "
+    "(0: no limit). LOCATION is FILE:LINE or .INSTRUCTION, as errors print it. N@LOCATION also "
+    "cuts a loop that is known to run longer; the result then states this assumption.",
 )
 MTU = GUARANTEE.option(
     "--mtu BYTES",
-    "Limit packets to BYTES [default: the maximum of --receive]",
-    "The length includes the Ethernet header, but not the frame check sequence. The limit is "
-    "65535; on a SmartNIC, 16383 [default: 1500].",
+    "Limit packets to BYTES [default: the longest that --receive allows]",
+    "The length includes the Ethernet header, but not the frame check sequence. BYTES is at most "
+    "65535. On a SmartNIC, it is at most 16383, and 1500 by default.",
     common=False,
     type=within(int, 60, 65535),
 )
 ENTRIES = GUARANTEE.option(
     "--entries N",
-    "Assume N entries in each map, for times in cold caches [default: full maps]",
-    "Maps with lower max_entries are full. Packets use all entries equally.",
+    "Assume N entries in each map for times with cold caches [default: full maps]",
+    "A map whose max_entries is lower counts as full. Packets are assumed to use all entries "
+    "equally often.",
     common=False,
     type=within(int, 1, 2**32 - 1),
 )
 DEADLINE = SEARCH.option(
     "--deadline TIME",
     "Analyse each program for at most TIME [default: 60s]",
-    "The result is then the bound reached so far. 0 means no limit.",
+    "After TIME, the result is the bound reached so far. 0 means no limit.",
     type=duration,
 )
 TOTAL_DEADLINE = SEARCH.option(
     "--total-deadline TIME",
     "Limit the time of all analyses together [default: no limit]",
-    "Programs whose analysis has not started by then are skipped.",
+    "Programs whose analysis has not started after TIME are skipped.",
     common=False,
     type=duration,
 )
 MEMORY = SEARCH.option(
     "--memory SIZE",
     "Stop an analysis if it exceeds SIZE [default: half of the free memory]",
-    "SIZE is such as 512MiB or 2G. The limit applies to each program; the result is the bound "
-    "reached so far.",
+    "SIZE is for example 512MiB or 2G. The limit applies to each program. If a program exceeds "
+    "it, the result is the bound reached so far.",
     common=False,
 )
 ASSUME = ASSUMED.option(
     "--assume FILE",
     "Read assumptions from FILE (TOML)",
-    "Assumptions are prices that the target leaves open, and results of unsupported helpers.",
+    "FILE states costs of operations for which the target has none, and results of helpers that "
+    "slowpath does not support.",
     common=False,
 )
 MAPS = ASSUMED.option(
@@ -126,7 +129,7 @@ MAPS = ASSUMED.option(
 )
 SET = ASSUMED.option(
     "--set NAME=VALUE",
-    "Set a variable as a loader would",
+    "Set a global variable of the program, as its loader would",
     "VALUE is an integer, true or false, a constant of an enumeration, text in double quotes, "
     "hexadecimal digits of all bytes, or `any` for all values. NAME may have members and indices: "
     "cfg.ports[2]. Repeatable.",
@@ -137,21 +140,44 @@ SET = ASSUMED.option(
 MAP_ABI = ASSUMED.option(
     "--map-abi",
     "Select the interface of compiled programs to maps [default: array-pointer]",
-    "array-pointer: firmware of the published measurements. call: stock firmware.",
+    "array-pointer is the interface of the firmware with published measurements. call is that of "
+    "the stock firmware.",
     common=False,
     choices=("array-pointer", "call"),
 )
 RECEIVE = ASSUMED.option(
     "--receive ENVIRONMENT",
     "Set the environment in which packets arrive [default: any]",
-    "any, native-page, veth, generic, test-run, or numbers: "
-    "head=0..216,tail=0..3520,meta=0..32,length=60..1514,pieces=1. It applies to programs in a "
-    "kernel. The result lists properties that only some devices have, as conditions.",
+    "ENVIRONMENT is any, native-page, veth, generic, test-run, or limits in bytes: "
+    "head=0..216,tail=0..3520,meta=0..32,length=60..1514,pieces=1. The option applies to programs "
+    "in a kernel, not on a SmartNIC. If only some devices have a property, the result names it as "
+    "a condition.",
     common=False,
 )
 BTF = ASSUMED.option(
     "--btf FILE",
     "Read kernel types (BTF) from FILE [default: the running kernel]",
+    common=False,
+)
+JOBS = WHERE.option(
+    "--jobs N",
+    "Run N analyses in parallel; they share the free memory [default: 1]",
+    common=False,
+    type=within(int, 1, 1024),
+)
+REQUIRE = GUARANTEE.option(
+    "--require RATE|'<=COUNT'",
+    "Exit with 1 unless this rate or count is guaranteed",
+    "COUNT is a maximum, such as '<=4000 instructions' or '<=300 memory-accesses'. RATE is a "
+    "minimum, such as 5Mpps or 40Gbit/s. On a SmartNIC, it must be guaranteed. On a server, the "
+    "pessimistic end of the estimate must reach it. Prints the assumptions that the guarantee "
+    "relies on. A run takes one requirement.",
+    action=Once,
+)
+ACCEPT_ASSUMPTIONS = GUARANTEE.flag(
+    "--accept-assumptions",
+    "Let --require pass although --unroll N@LOCATION cuts a loop",
+    "Without it, a loop that is known to run longer than its limit fails the requirement.",
     common=False,
 )
 
@@ -182,7 +208,7 @@ def cpu_option(group: Heading) -> Option:
     """Return the option `--cpu` for measurements; `group` is its heading in the help."""
     return group.option(
         "--cpu NUMBER",
-        "Measure on this CPU [default: the last allowed one]",
+        "Measure on CPU NUMBER [default: the last one that this process may use]",
         common=False,
         type=within(int, 0, 1 << 20),
     )

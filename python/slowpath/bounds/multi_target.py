@@ -24,7 +24,7 @@ def named_targets(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise OptionError("--target", f"{twice} is named twice")
+        raise OptionError("--target", f"target {twice} is named twice; name it once")
     return names
 
 

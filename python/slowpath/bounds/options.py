@@ -108,7 +108,8 @@ def choose_metric(metric: str | None, requirement: Requirement | None) -> str | 
     if metric not in (None, requirement.metric):
         what = "the rate is a" if isinstance(requirement, Rate) else "the limit is for"
         raise ValueError(
-            f"{what} {_words(requirement.metric)}, but --metric asks for {_words(metric or '')}"
+            f"{what} {_words(requirement.metric)}, but --metric asks for {_words(metric or '')}; "
+            "change one of them"
         )
     return requirement.metric
 
@@ -156,7 +157,7 @@ def check_required(requirement: Requirement | None, target: targets.Target) -> N
     if isinstance(requirement, Rate):
         if target.machine is not None:
             if requirement.metric == "bitrate":
-                what = f"target {target.name} estimates only packets a second"
+                what = f"target {target.name} estimates only packets per second"
                 hint = f"write for example 5Mpps, or use --target {CARD}"
                 raise ValueError(f"{what}; {hint}")
         elif counters is not None:
@@ -170,7 +171,9 @@ def check_required(requirement: Requirement | None, target: targets.Target) -> N
         )
     elif requirement.metric not in counters:
         what = f"target {target.name} counts {' and '.join(counters)}"
-        raise ValueError(f"{what}, not {metric_words(requirement.metric)}")
+        raise ValueError(
+            f"{what}, not {metric_words(requirement.metric)}; require one of these counts"
+        )
 
 
 def choose_target(name: str) -> targets.Target:
@@ -393,7 +396,7 @@ def parse_cflags(text: str, files: Sequence[str]) -> tuple[str, ...]:
     import shlex
 
     if not any(is_c(file) or file.endswith(_DESCRIPTIONS) for file in files):
-        raise ValueError("no file is a C source (*.c), so clang does not run")
+        raise ValueError("no file is a C source (*.c), so the option has no effect; omit it")
     return tuple(shlex.split(text))
 
 
@@ -414,7 +417,9 @@ def check_not_a_program(output: str, files: Sequence[str]) -> None:
     """
     for file in files:
         if os.path.exists(output) and os.path.exists(file) and os.path.samefile(output, file):
-            raise ValueError(f"{output!r} is the program {file} and would be overwritten")
+            raise ValueError(
+                f"{output!r} is the program {file} and would be overwritten; name another file"
+            )
 
 
 def repeat(written: WrittenOptions, target: targets.Target) -> list[str]:

@@ -19,13 +19,21 @@ class Analysed(NamedTuple):
     detail: Detail
 
 
-def note_remarks(*plans: Plan) -> None:
+def note_remarks(*plans: Plan) -> list[str]:
     """Print remarks on programs that are skipped, or analysed as XDP, to standard error.
 
-    Remarks that are equal in several plans, for different targets, are printed once.
+    Remarks that are equal in several plans, for different targets, are printed once. Return them
+    for the key `notes` of JSON documents.
     """
-    for file, remark in dict.fromkeys(one for plan in plans for one in plan.remarks):
-        note(f"note: {file}: {remark}")
+    remarks = dict.fromkeys(one for plan in plans for one in plan.remarks)
+    return [note_on(file, remark) for file, remark in remarks]
+
+
+def note_on(subject: str, text: str) -> str:
+    """Print a note on a file or program to standard error; return it for the key `notes`."""
+    told = f"{subject}: {text}"
+    note(f"note: {told}")
+    return told
 
 
 def code_of(failure: Failure) -> ExitCode:
@@ -53,7 +61,10 @@ class Unmatched:
     def complain(self) -> ExitCode:
         """Report the limits that apply to no program, and return the exit code."""
         for piece in sorted(self._pieces or ()):
-            error(f"--unroll {piece}", "no analysed program has code at this line")
+            error(
+                f"--unroll {piece}",
+                ("no analysed program has code at this line; name a line that slowpath prints"),
+            )
         return ExitCode.USAGE if self._pieces else ExitCode.FINE
 
 

@@ -141,7 +141,13 @@ def _tasks(
     elif not chosen:
         yield task._replace(error=nothing_to_choose(others))
     elif others:
-        remarks.append((file, f"not XDP, skipped: {list_programs(others, kinds=True)}"))
+        remarks.append(
+            (
+                file,
+                "skipped, because only XDP programs are analysed: "
+                f"{list_programs(others, kinds=True)}",
+            )
+        )
     for program in chosen:
         remark = remark_on(program)
         if remark is not None:

@@ -141,7 +141,7 @@ def cut(text: str, columns: int) -> str:
 
 def describe(progress: Progress, metric: str) -> str:
     """Describe the progress of an analysis that has a bound or candidate paths."""
-    tried = f"{_paths(progress.candidates)} tried, {progress.nogoods} nogoods"
+    tried = f"{_paths(progress.candidates)} tried, {progress.nogoods} conflicts"
     return f"{_bound(progress, metric)}, {tried}, {progress.seconds:.1f} s"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from slowpath.core import engine
-from slowpath.core.formats import json_start
+from slowpath.core.formats import json_end, json_start
 from slowpath.core.printable import json_ascii, one_line
 from slowpath.core.programs.sources import provenance_lines
 from slowpath.core.schema.derived import DESCRIBED_PATHS, is_count
@@ -34,6 +34,7 @@ class Reporter(ABC):
         self._verbose = verbose
         self.command = "bound"  # the command that writes the report
         self.provenance: Provenance = {}  # of the programs
+        self.notes: list[str] = []  # notes on files and programs, also on standard error
 
     def prepare(self, metric: str) -> None:  # noqa: B027 - most need nothing
         """Import modules for results with this metric, while a worker process is analysing."""
@@ -84,8 +85,8 @@ class JsonReporter(Reporter):
         return [line]
 
     def finish(self) -> Iterable[Line]:
-        """Return the end of the document."""
-        return [Line("]}")]
+        """Return the end of the document, with the notes."""
+        return [Line(json_end({"notes": self.notes}))]
 
 
 class CsvReporter(Reporter):

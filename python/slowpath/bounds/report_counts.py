@@ -38,6 +38,8 @@ from slowpath.core.terminal import Line
 
 _PERCENT = 100
 _ESTIMATED = ("est. warm", "est. cold")
+_ESTIMATED_WIDTH = len("100 ns (90 to 110)")
+"""Width of the columns with estimated times, which rarely need more."""
 
 
 def counts_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Line]:
@@ -98,11 +100,11 @@ def _naive(metric: str, guarantee: Bound, naive: Bound) -> Line:
     if count < base:
         note = f"the search lowered it by {_less(count, base)}"
     elif guarantee["exact"]:
-        note = "the search found no better one: it is exact"
+        note = "the search proved that it is exact"
     elif is_found(guarantee):
-        note = "the search found no better one"
+        note = "the search did not lower it"
     else:
-        note = "not improved yet"
+        note = "the search has not lowered it yet"
     return labelled("naive bound", f"{format_counts({name: base})}; {note}")
 
 
@@ -142,7 +144,9 @@ def _other_maximum(result: Result, index: int) -> Iterator[Line]:
         return
     name, most = counted(guarantee["counts"] or {}, result["metric"])
     if most > path["cost"].get(name, most):
-        yield detail_line("note", f"another path has {format_counts({name: most})}, but takes less")
+        yield detail_line(
+            "note", (f"another path has {format_counts({name: most})}, but takes less time")
+        )
 
 
 def _instructions(path: PathResult, detail: PathDetail) -> Iterator[Line]:
@@ -153,10 +157,10 @@ def _instructions(path: PathResult, detail: PathDetail) -> Iterator[Line]:
 
 
 def _times(estimate: Estimate | None) -> tuple[str, str]:
-    """Return the table cells of an estimate: times with warm and with cold caches."""
+    """Return the table cells of an estimate: times and intervals with warm and cold caches."""
     if estimate is None:
         return ("none", "none")
-    return (format_ns(estimate["warm"]["ns"]), format_ns(estimate["cold"]["ns"]))
+    return (format_time(estimate["warm"]), format_time(estimate["cold"]))
 
 
 class CountTable:
@@ -206,7 +210,7 @@ class CountTable:
             self._machine = estimate["machine"]
             self._many = entries_words(estimate["cold"])
             if estimate["stopped"] is not None:
-                remarks.append(f"estimate stopped: {estimate['stopped']}")
+                remarks.append(f"the search for the estimate stopped: {estimate['stopped']}")
         texts = [f"if {condition(text)}" for text in result["assumptions"]]
         texts += [f"estimated: {text}" for text in estimate_notes(result)]
         remarks += self._notes.marks(texts)
@@ -224,8 +228,8 @@ class CountTable:
             where = one_line(self._machine)
             notes.append(
                 f"{', '.join(_ESTIMATED)}: estimated time of the slowest program path on {where}: "
-                f"few map entries in warm caches, {self._many} in cold caches; receiving and "
-                "sending excluded; not guaranteed"
+                f"few map entries in warm caches, {self._many} in cold caches; in parentheses, the "
+                "interval of its error; receiving and sending excluded; not guaranteed"
             )
         return [Line(note) for note in notes]
 
@@ -233,6 +237,6 @@ class CountTable:
         widths = [max(len(name), 6) for name in (self._measured, "exact", "naive bound")]
         widths += [len("lowered by"), *map(len, self._others)]
         if self._estimates:
-            widths += map(len, _ESTIMATED)
+            widths += [_ESTIMATED_WIDTH for _ in _ESTIMATED]
         padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         return "  ".join([f"{label:<{self._label_width}}", *padded, *remarks]).rstrip()

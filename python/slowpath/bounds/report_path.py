@@ -100,7 +100,7 @@ def all_paths(
     """
     if not result["paths"]:
         yield Line("")
-        yield Line("No satisfiable path is known yet: there is no witness.")
+        yield Line("No path is known yet that a packet can take, so there is no witness.")
     # A killed analysis has no details of its paths.
     described = detail["paths"][: min(len(result["paths"]), DESCRIBED_PATHS)]
     for index, each in enumerate(described):
@@ -114,7 +114,7 @@ def all_paths(
         values = first if first == last else f"from {first} to {last}"
         yield Line("")
         yield Line(
-            f"{count_of(len(more), 'more satisfiable path')}, {values}; --format json has them all"
+            f"{count_of(len(more), 'more satisfiable path')}, {values}; --format json lists all"
         )
     guarantee = result["guarantee"]
     if guarantee is not None and is_found(guarantee) and guarantee["stopped"] is not None:
@@ -201,7 +201,7 @@ def listing_lines(detail: PathDetail) -> Iterator[Line]:
     """Yield a path's instructions in program order, with the number of times each is executed."""
     counts = Counter(number for number, _ in detail["listing"])
     texts = dict(detail["listing"])
-    yield detail_line("listing", "executed times, number, instruction")
+    yield detail_line("listing", "times executed, number of the instruction, instruction")
     before = -1
     for number in sorted(texts):
         if number != before + 1:
@@ -215,8 +215,8 @@ def stats_lines(stats: Stats) -> Iterator[Line]:
     yield Line("")
     yield Line(
         f"search: {count_of(stats['candidates'], 'path')} tried, {stats['sat']} satisfiable, "
-        f"{stats['unsat']} not; {count_of(stats['nogoods'], 'nogood')}; {stats['seconds']:.2f} s, "
-        f"of which solver {stats['solver_seconds']:.2f} s"
+        f"{stats['unsat']} not; {count_of(stats['nogoods'], 'conflict')}; {stats['seconds']:.2f} "
+        f"s, of which the solver took {stats['solver_seconds']:.2f} s"
     )
 
 
@@ -404,9 +404,14 @@ def estimate_lines(result: Result) -> Iterator[Line]:
         yield labelled(
             "", f"receiving and dropping: {format_ns(driver['ns'])} more {_published(driver)}"
         )
+        yield labelled(
+            "", "not included: redirect or transmit (no published number for this driver)"
+        )
     yield labelled("", one_line(f"on {estimate['machine']}, measured {estimate['date']}"))
     if estimate["foreign_cpu"] is not None:
-        yield labelled("", one_line(f"wider intervals: this CPU is {estimate['foreign_cpu']}"))
+        foreign = estimate["foreign_cpu"]
+        reason = f"this CPU is of another family: {foreign}"
+        yield labelled("", one_line(f"wider intervals, because {reason}"))
     elif is_wide(estimate):
         yield labelled("", "wide intervals: the calibration predicts its check programs poorly")
     yield labelled("", _looked_at(estimate["candidates"], estimate["stopped"]))
@@ -447,7 +452,7 @@ and the estimate itself to picoseconds."""
 
 def _looked_at(candidates: int, stopped: str | None) -> str:
     if candidates == 1:
-        text = "the only path that was estimated"
+        text = "only one path was estimated"
     else:
         text = f"the slowest of {count_of(candidates, 'path')} that were estimated"
     return text if stopped is None else f"{text}; the search for others stopped: {stopped}"

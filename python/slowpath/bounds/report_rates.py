@@ -109,13 +109,13 @@ def _naive(metric: Metric, guarantee: Bound, naive: Bound) -> Iterator[Line]:
     rate, base = metric_rate(guarantee, metric), metric_rate(naive, metric)
     gain = format_improvement(rate, base)
     if gain != "none":
-        note = f"the search improved it by {gain.removeprefix('+')}"
+        note = f"the search raised it by {gain.removeprefix('+')}"
     elif guarantee["exact"]:
-        note = "the search found no better one: it is exact"
+        note = "the search proved that it is exact"
     elif is_found(guarantee):
-        note = "the search found no better one"
+        note = "the search did not raise it"
     else:
-        note = "not improved yet"
+        note = "the search has not raised it yet"
     yield labelled("naive bound", f"{format_rate(base, metric)} ({naive['bottleneck']}); {note}")
 
 
@@ -242,7 +242,9 @@ class CompactTable:
         notes = notes_of(self._notes.texts)
         if self._capped:
             limits = ", ".join(sorted(self._capped))
-            notes.append(f"uncapped: rate of the program itself, without {limits}")
+            notes.append(
+                f"uncapped: rate that the program itself allows, without the limit of {limits}"
+            )
         return [Line(note) for note in notes]
 
     def _row(self, file: str, cells: Sequence[str], *remarks: str) -> str:

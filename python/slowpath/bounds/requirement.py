@@ -1,10 +1,13 @@
 """Reads the option `--require` and decides whether a guarantee meets the required value."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from itertools import pairwise
 from typing import NamedTuple
 
+from slowpath.bounds.default_target import CALIBRATED, CPU_VARIABLE
 from slowpath.core.errors import ExitCode
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import (
@@ -16,6 +19,7 @@ from slowpath.core.schema.derived import (
     is_found,
     metric_rate,
     metric_words,
+    reservation,
 )
 from slowpath.core.schema.rates import (
     CountLimit,
@@ -148,7 +152,7 @@ def explain(result: Result, required: Requirement, decision: Decision) -> str:
     """Explain a decision in a sentence."""
     guarantee = _binding(result)
     if guarantee is None:
-        return f"{_wanted(required)} required, nothing guaranteed"
+        return f"{_wanted(required)} required, but nothing is guaranteed"
     if isinstance(required, Rate) and is_count(result):
         return _explain_estimate(result["estimate"], required, decision)
     return _explain_guarantee(result, guarantee, required, decision)
@@ -168,7 +172,7 @@ def _explain_guarantee(
         case Decision.FAILED if is_found(guarantee) and rate:
             return f"only {value} guaranteed, {needed} required"
         case Decision.FAILED if is_found(guarantee):
-            return f"up to {value}, {needed} required"
+            return f"at most {value} guaranteed, {needed} required"
         case Decision.FAILED:
             verb = "allows only" if rate else "causes"
             return f"a known packet {verb} {value}, {needed} required"
@@ -181,7 +185,7 @@ def _explain_guarantee(
 
 def _explain_estimate(estimate: Estimate | None, required: Rate, decision: Decision) -> str:
     if estimate is None:
-        return f"undecided: {_wanted(required)} required, nothing estimated"
+        return f"undecided: {_wanted(required)} required, but there is no estimate"
     least, needed = format_apart(_least_rate(estimate), required.value, required.metric)
     cold = estimate["cold"]
     middle = format_estimated_rate(cold)
@@ -192,7 +196,10 @@ def _explain_estimate(estimate: Estimate | None, required: Rate, decision: Decis
     )
     if decision is not Decision.UNDECIDED:
         return text
-    return f"undecided: {text}; the search stopped before all paths ({estimate['stopped']})"
+    return (
+        f"undecided: {text}; the search stopped before it had seen all paths "
+        f"({estimate['stopped']})"
+    )
 
 
 def _assumed(time: RatedTime) -> str:
@@ -227,7 +234,7 @@ def relied_on(result: Result, required: Requirement) -> list[str]:
     others = result["assumptions"][1 if "interleaved" in result else 0 :]
     texts = [condition(text) for text in others]
     if _is_of_estimate(result, required):
-        texts += [f"the estimate holds although {text}" for text in estimate_notes(result)]
+        texts += [reservation(text) for text in estimate_notes(result)]
     return [one_line(text) for text in texts]
 
 
@@ -236,14 +243,21 @@ def refusal(result: Result, required: Requirement) -> str:
     cuts = " and ".join(one_line(condition(text)) for text in result["cuts"] or [])
     subject = "estimate" if _is_of_estimate(result, required) else "guarantee"
     return (
-        f"the {subject} meets the requirement only if {cuts}; packets may make it run more often; "
-        "accept this with --accept-assumptions"
+        f"the {subject} meets the requirement only if {cuts}; packets may make the loop run more "
+        "often; accept the limit with --accept-assumptions"
     )
 
 
 def reproduce(command: str, files: Sequence[str], options: Sequence[str]) -> str:
-    """Return the shell command that runs a slowpath command on files with these options."""
+    """Return the shell command that runs a slowpath command on files with these options.
+
+    It sets `SLOWPATH_CPU` as in this process if the target depends on it. The values of other
+    variables `SLOWPATH_*` are among the options.
+    """
     import shlex
 
     protected = [f"./{file}" if file.startswith("-") else file for file in files]
-    return shlex.join(["slowpath", *command.split(), *protected, *options])
+    words = shlex.join(["slowpath", *command.split(), *protected, *options])
+    cpu = os.environ.get(CPU_VARIABLE)
+    depends = ("--target", CALIBRATED) in pairwise(options)
+    return f"{CPU_VARIABLE}={shlex.quote(cpu)} {words}" if cpu and depends else words

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.bounds.analyst import RunContext, Session, sessions_of
 from slowpath.bounds.options import check_not_a_program, read_option
-from slowpath.bounds.outcomes import Analysed, ComplaintsByTarget, Unmatched, note_remarks
+from slowpath.bounds.outcomes import (
+    Analysed,
+    ComplaintsByTarget,
+    Unmatched,
+    note_on,
+    note_remarks,
+)
 from slowpath.bounds.plan import Request
 from slowpath.bounds.report import MakeReporter, Reporter
 from slowpath.core.errors import ExitCode, worst
@@ -17,7 +23,7 @@ from slowpath.core.inputs import check_writable, write_error
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.sources import provenance
 from slowpath.core.schema.results import Result
-from slowpath.core.terminal import complain, error, note, out_lines
+from slowpath.core.terminal import complain, error, out_lines
 
 if TYPE_CHECKING:
     from slowpath.core.jobs.pool import Pool
@@ -79,17 +85,20 @@ def report(parts: Parts, output: Output, pool: "Pool | None" = None) -> ExitCode
     """
     if output.pcap is not None:
         check_writable(output.pcap)
-    note_remarks(*(session.plan for _, session in parts))
+    notes = note_remarks(*(session.plan for _, session in parts))
     with heeding_signals() as stopping:
-        return _run(parts, output, stopping, pool)
+        return _run(parts, output, notes, stopping, pool)
 
 
-def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") -> ExitCode:
+def _run(
+    parts: Parts, output: Output, notes: list[str], stopping: Stopping, pool: "Pool | None"
+) -> ExitCode:
     labels = [task.label for _, session in parts for task in session.plan.tasks]
     reporter = output.make_reporter(labels, verbose=output.verbose)
     compiled = any(task.compiled for _, session in parts for task in session.plan.tasks)
     reporter.command = output.command
     reporter.provenance = provenance(compiled=compiled)
+    reporter.notes = notes
     unmatched = Unmatched()
     several = len(set(labels)) < len(labels)  # with several targets, labels repeat
     complaints = ComplaintsByTarget([one for one, _ in parts], unmatched, several=several)
@@ -103,7 +112,8 @@ def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") 
         if code is ExitCode.FINE:
             where = f" on {analysed.task.target}" if several else ""
             label = f"{analysed.task.label}{where}"
-            code = _check_requirement(parts[at][0], analysed, label, output.command)
+            code, found = _check_requirement(parts[at][0], analysed, label, output.command)
+            notes += found
         codes.append(code)
     # Save packets first, because a closed pipe of the report ends this process.
     if output.pcap is not None:
@@ -129,9 +139,15 @@ def _analysed(
             yield at, each
 
 
-def _check_requirement(request: Request, analysed: Analysed, label: str, command: str) -> ExitCode:
-    """Return the exit code for a requirement; report conditions and failures to standard error."""
+def _check_requirement(
+    request: Request, analysed: Analysed, label: str, command: str
+) -> tuple[ExitCode, list[str]]:
+    """Return the exit code for a requirement, and the notes on it.
+
+    Notes, such as the conditions of a met requirement, and failures also go to standard error.
+    """
     requirement, named, repeated = request.requirement, "--require", list[str]()
+    notes = list[str]()
     if requirement is None and request.program_requirements:
         from slowpath.bounds.configured import requirement_of, unchecked
 
@@ -139,23 +155,23 @@ def _check_requirement(request: Request, analysed: Analysed, label: str, command
         found = requirement_of(request, program, analysed.task.label)
         reason = None if found is None else unchecked(found, request)
         if found is not None and reason is not None:
-            note(f"note: {label}: {found.text!r} of {found.place} is not checked: {reason}")
+            text = f"{found.text!r} of {found.place} is not checked: {reason}"
+            notes.append(note_on(label, text))
         elif found is not None:
             requirement, named = found.requirement, f"{found.text!r} of {found.place}"
             repeated = ["--require", found.text]
     if requirement is None:
-        return ExitCode.FINE
+        return ExitCode.FINE, notes
     from slowpath.bounds.requirement import Decision, judge, reproduce
 
     task, accept = analysed.task, request.accept_assumptions
     judgement = judge(analysed.result, requirement, accept=accept)
-    for sentence in judgement.relied_on:
-        note(f"note: {label}: {named} is met if {sentence}")
+    notes += [note_on(label, f"{named} is met if {text}") for text in judgement.relied_on]
     if judgement.decision is not Decision.MET:
         error(label, judgement.reason)
         options = ["--target", task.target, "--metric", task.metric, *request.reproduce, *repeated]
         complain(f"reproduce: {reproduce(command, [task.file], options)}")
-    return ExitCode(judgement.decision.value)
+    return ExitCode(judgement.decision.value), notes
 
 
 def _packets(result: Result) -> Iterator[bytes]:

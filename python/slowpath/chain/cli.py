@@ -63,7 +63,10 @@ BOUND = Command(
     _bound,
     (
         Example("slowpath chain bound chain.yaml", "Guarantee the speed of a whole chain"),
-        Example("slowpath chain bound chain.yaml --require 5Mpps", "Exit with 1 if it is slower"),
+        Example(
+            "slowpath chain bound chain.yaml --require 5Mpps",
+            ("Exit with 1 if the chain is slower"),
+        ),
     ),
 )
 _CHAIN_OR_PROGRAM = argument(
@@ -169,7 +172,7 @@ OPTIMIZE = Command(
         ),
         GUARANTEE.option(
             "--target NAME|FILE.toml,...",
-            "Guarantee the costs before and after on these targets [default: none]",
+            "Guarantee the costs before and after rewriting on these targets [default: none]",
             "Commas separate targets. Costs are those of packets that reach the program in this "
             "chain. A program on a device with a target in the description is analysed for that "
             "target instead.",
@@ -184,8 +187,8 @@ OPTIMIZE = Command(
         _REWRITING.option(
             "--packets N",
             "Run N packets in the original and the rewritten program",
-            "The packets are those that earlier programs pass on. Compares the results, and times "
-            "both. Needs the running kernel; 0: none.",
+            "The packets are those that earlier programs pass on. Compares the results of both "
+            "programs, and measures their times. Needs the running kernel. 0 means no packets.",
             common=False,
             type=int,
             default=100_000,
@@ -273,7 +276,7 @@ VERIFY = Command(
         "The proof covers all packets and all content of maps. It compares result, packet, "
         "metadata, maps and helper calls.",
         "Maps with the same name and definition in both objects count as one map. If the programs "
-        "differ, both are run on the packet that shows it.",
+        "differ, both are run on the packet that shows the difference.",
         "Exit codes: 0 equal, under the printed conditions; 1 different; 2 wrong usage; 3 a file "
         "cannot be read or analysed; 4 not decided.",
     ),
@@ -310,7 +313,7 @@ VERIFY = Command(
         Example("slowpath chain verify old.bpf.o new.bpf.o", "Prove that a change keeps behaviour"),
         Example(
             "slowpath chain verify filter.bpf.o faster/filter.bpf.o --chain chain.yaml",
-            "Prove it for the packets that reach the program in a chain",
+            "Prove equal behaviour for packets that reach the program in a chain",
         ),
     ),
 )

@@ -110,7 +110,9 @@ def _title(one: HotSpot) -> str:
 def _irrelevant(one: HotSpot) -> str:
     nodes = one["irrelevant"]
     are = "is" if len(nodes) == 1 else "are"
-    return f"{_title(one)}: {_names(nodes)} {are} irrelevant, because no fact from there is used"
+    return (
+        f"{_title(one)}: {_names(nodes)} {are} irrelevant, because the plan uses no fact from there"
+    )
 
 
 def _as_is(one: AsIs) -> str:

@@ -41,13 +41,16 @@ def run_watched(
 
 
 def check_folder(output: Path | None) -> None:
-    """Check that the value of `--output` is not an existing file, as it names a folder.
+    """Check that the value of `--output` is a folder, or can become one.
 
     Raises:
-        OptionError: if it is an existing file.
+        OptionError: if it, or what it is in, is an existing file.
     """
-    if output is not None and output.exists() and not output.is_dir():
-        raise OptionError("--output", f"{output} is not a folder")
+    if output is None:
+        return
+    existing = next(path for path in (output, *output.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise OptionError("--output", f"{existing} is a file, not a folder; name another one")
 
 
 def object_file(folder: Path, name: str) -> Path:

@@ -44,15 +44,15 @@ COMPILE = Command(
         CFLAGS,
         _CODE.option(
             "--target NAME|FILE.toml",
-            "Compile for a built-in card or a description [default: agilio-cx-2x40]",
+            "Compile for a built-in card, or one that a file describes [default: agilio-cx-2x40]",
         ),
         MAP_ABI._replace(group=_CODE),
         BTF._replace(group=_CODE),
         _PROOF.flag(
             "--verify",
-            "Prove that the program does the same on the card",
-            "The proof compares card and kernel path by path. Ctrl-C, --deadline and --memory stop "
-            "it.",
+            "Prove that the program does the same on the card as in the kernel",
+            "The proof compares card and kernel path by path. Ctrl-C, --deadline and --memory "
+            "stop the proof.",
         ),
         MTU._replace(group=_PROOF),
         _PROOF.option(
@@ -85,6 +85,9 @@ COMPILE = Command(
         Example(
             "slowpath compile filter.bpf.o -o filter.asm --source", "Write an annotated listing"
         ),
-        Example("slowpath compile filter.bpf.o --verify", "Also prove that the card does the same"),
+        Example(
+            "slowpath compile filter.bpf.o --verify",
+            ("Also prove that the program does the same on the card"),
+        ),
     ),
 )

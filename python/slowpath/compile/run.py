@@ -15,6 +15,7 @@ from slowpath.bounds.options import (
     read_option,
     read_options,
 )
+from slowpath.bounds.outcomes import note_on
 from slowpath.compile.report import judge, undecided, verdict
 from slowpath.core import engine
 from slowpath.core.engine import analyses, objects, targets
@@ -65,7 +66,7 @@ def compile_object(job: Job) -> ExitCode:
     options = job.options
     clang = Clang(job.cflags, options.deadline_seconds, memory_bytes=options.memory_bytes)
     found = objects.read_object(job.file, load_program(job.file, clang))
-    program = _one_program(job, found)
+    program, notes = _one_program(job, found)
     types = btf.for_program(needed=program.needs_kernel)
     subject = objects.Subject(job.file, found, program.number, types)
     results = _Results(job)
@@ -81,7 +82,7 @@ def compile_object(job: Job) -> ExitCode:
     if job.verify and verification is None:
         verification = undecided(stopped or "no result")
     if job.report.format == "json":
-        write_lines(job.report(_document(job, compiled, verification)), job.output)
+        write_lines(job.report(_document(job, compiled, verification, notes)), job.output)
     if verification is None:
         return ExitCode.FINE
     for line in verdict(verification):
@@ -153,8 +154,8 @@ def _check_target(target: targets.Target) -> None:
     raise OptionError("--target", f"{reason}; slowpath compiles for {', '.join(able)}")
 
 
-def _one_program(job: Job, found: objects.Object) -> objects.ProgramInfo:
-    """Return the program of the object that the options select.
+def _one_program(job: Job, found: objects.Object) -> tuple[objects.ProgramInfo, list[str]]:
+    """Return the program of the object that the options select, and notes on the choice.
 
     Raises:
         OptionError: if no program or several programs are selected.
@@ -162,13 +163,13 @@ def _one_program(job: Job, found: objects.Object) -> objects.ProgramInfo:
     """
     programs = objects.programs(found)
     if programs is None:
-        raise InputError(job.file, "not an ELF file; pass a file of clang -target bpf -c")
+        raise InputError(
+            job.file, ("is not an ELF file; pass an object that clang -target bpf -c wrote")
+        )
     chosen, others = choose(programs, job.selection)
     if len(chosen) == 1:
         remark = remark_on(chosen[0])
-        if remark is not None:
-            note(f"note: {job.file}: {remark}")
-        return chosen[0]
+        return chosen[0], [] if remark is None else [note_on(job.file, remark)]
     if chosen:
         there_are = f"{job.file} has several programs: {list_programs(chosen)}"
         raise OptionError(job.selection.option, f"{there_are}; select one with --prog-name NAME")
@@ -177,10 +178,13 @@ def _one_program(job: Job, found: objects.Object) -> objects.ProgramInfo:
     raise InputError(job.file, nothing_to_choose(others))
 
 
-def _document(job: Job, compiled: Compiled, verification: Verification | None) -> dict[str, object]:
+def _document(
+    job: Job, compiled: Compiled, verification: Verification | None, notes: list[str]
+) -> dict[str, object]:
     return {
         **engine.head("compile", "compile"),
         **provenance(compiled=is_c(job.file)),
+        "notes": notes,
         "target": job.target.name,
         **compiled,
         "verification": verification,
@@ -210,7 +214,10 @@ def make_job(file: str, written: WrittenOptions, output: Output) -> Job:
     if output.file is not None:
         read_option("--output", lambda path: check_not_a_program(path, [file]), output.file)
     if output.source and output.report.format == "json":
-        raise OptionError("--source", "--format json always includes the source lines")
+        raise OptionError(
+            "--source",
+            ("has no effect, because --format json always includes the source lines; omit it"),
+        )
     memory = memory_or_share(written.memory)
     return Job(
         file=file,

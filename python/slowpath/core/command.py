@@ -171,16 +171,29 @@ def within(
     read: Callable[[str], Number], least: float, most: float | None = None
 ) -> Callable[[str], Number]:
     """Return an argparse type that reads a number and checks that it is within limits."""
+    limits = f"{least} or more" if most is None else f"{least} to {most}"
 
     def number(text: str) -> Number:
-        value = read(text)
+        try:
+            value = read(text)
+        except ValueError:
+            raise ArgumentTypeError(f"{not_read(text, read)}; write {limits}") from None
         if not (value >= least and (most is None or value <= most)):
-            limits = f"x>={least}" if most is None else f"{least}<=x<={most}"
-            raise ArgumentTypeError(f"{text} is not in the range {limits}")
+            raise ArgumentTypeError(f"{text} is not allowed; write {limits}")
         return value
 
-    number.__name__ = read.__name__  # argparse shows it: `invalid int value`
+    number.__name__ = read.__name__  # for `not_read`
     return number
+
+
+_KINDS = {"int": "a whole number", "float": "a number"}
+"""Words for the values that a function reads, by its name."""
+
+
+def not_read(text: str, read: object) -> str:
+    """Return the error for the value of an option from which `read` makes no value."""
+    name = getattr(read, "__name__", "")
+    return f"{text!r} is not {_KINDS.get(name, 'a value of this option')}"
 
 
 def output_file(text: str) -> str | None:
@@ -191,5 +204,5 @@ def output_file(text: str) -> str | None:
 def output_folder(text: str) -> str:
     """Read the value of an option for an output folder, which standard output cannot replace."""
     if text == STANDARD_OUTPUT:
-        raise ArgumentTypeError("- is standard output, and this command writes a folder")
+        raise ArgumentTypeError("- is standard output, but this command writes a folder; name one")
     return text

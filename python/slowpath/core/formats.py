@@ -113,7 +113,12 @@ def json_items(
     yield json_start(head, key)
     for number, item in enumerate(items):
         yield ("," if number else "") + json_line(item)
-    yield f"], {json_line(rest)[1:]}" if rest else "]}"
+    yield json_end(rest)
+
+
+def json_end(rest: Mapping[str, object] | None = None) -> str:
+    """Return the end of a JSON document after a list, with the keys of `rest`."""
+    return f"], {json_line(rest)[1:]}" if rest else "]}"
 
 
 def stream_lines(lines: Lines) -> None:

@@ -108,7 +108,7 @@ def text_of(file: str, data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise InputError(file, f"is not UTF-8 text (byte {error.start})") from None
+        raise InputError(file, f"is not UTF-8 text: byte {error.start} is invalid") from None
 
 
 def _reason(error: OSError) -> str:
@@ -139,14 +139,16 @@ def check_output(option: str, output: str | None, read: Iterable[str]) -> None:
     for file in read:
         if is_same_file(output, file):
             what = "an input" if file == output else f"the input {file}"
-            raise OptionError(option, f"{output} would overwrite {what}")
+            raise OptionError(option, f"{output} would overwrite {what}; name another file")
 
 
 def check_written(options: Iterable[Option], args: Namespace) -> None:
-    """Check that no output file of a command is also an input file or another output file.
+    """Check before the work that each output file can be written, and is no other file.
 
     Raises:
-        OptionError: if an output file is one of these; the error names its option.
+        OptionError: if an output file is also an input file or another output file; the error names
+            its option.
+        InputError: if an output file cannot be written, for example because its folder is missing.
     """
     values = [(option, _values(option, args)) for option in options]
     read = [file for option, files in values if option.reads for file in files]
@@ -158,7 +160,11 @@ def check_written(options: Iterable[Option], args: Namespace) -> None:
             check_output(option.names[-1], file, read)
             for name, other in written:
                 if os.path.realpath(file) == os.path.realpath(other) or is_same_file(file, other):
-                    raise OptionError(option.names[-1], f"{file} is also the output of {name}")
+                    raise OptionError(
+                        option.names[-1],
+                        (f"{file} is also the output of {name}; name another file"),
+                    )
+            check_writable(file)
             written.append((option.names[-1], file))
 
 
@@ -320,4 +326,7 @@ def _sync(folder: str) -> None:
 
 def write_error(file: str, error: OSError) -> InputError:
     """Return the error for a file that cannot be written."""
+    folder = os.path.dirname(file)
+    if isinstance(error, FileNotFoundError) and folder and not os.path.exists(folder):
+        return InputError(file, f"cannot be written: there is no folder {folder}; create it")
     return InputError(file, f"cannot be written: {(error.strerror or str(error)).lower()}")

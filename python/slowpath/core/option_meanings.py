@@ -35,7 +35,10 @@ MEANINGS = {
     "--jobs": Meaning("Number of processes on this machine.", ("N",)),
     "--map-abi": Meaning(
         "Interface of compiled programs to maps.",
-        default="The firmware with published costs; that with maps of all types to count blocks.",
+        default=(
+            "The default is the interface of the firmware with published costs; to count blocks, "
+            "it is the interface to maps of all types."
+        ),
     ),
     "--maps": Meaning("File with content of maps.", ("FILE",)),
     "--memory": Meaning(
@@ -54,6 +57,9 @@ MEANINGS = {
     "--query": Meaning("Table with a row for each prediction.", ("FILE",)),
     "--receive": Meaning("Environment in which packets arrive.", ("ENVIRONMENT",)),
     "--recipe": Meaning("Memory model.", ("NAME",)),
+    "--require": Meaning(
+        "Rate or count that must be guaranteed, else the exit code is 1.", ("RATE|'<=COUNT'",)
+    ),
     "--scheduler": Meaning("Dask scheduler whose cluster computes.", ("ADDRESS",)),
     "--seconds": Meaning(
         "Time for the measurement of one program or experiment.",

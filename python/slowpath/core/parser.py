@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from slowpath.core import terminal
-from slowpath.core.command import Command, Group, Heading, output_file
+from slowpath.core.command import Command, Group, Heading, not_read, output_file
 from slowpath.core.errors import ExitCode
 from slowpath.core.printable import one_line
 from slowpath.core.spelling import new_names, respelled
@@ -73,6 +73,15 @@ class Parser(argparse.ArgumentParser):
         near = nearest(name, known)
         hint = "" if near is None else f"; did you mean {known[near]!r}?"
         self.error(f"no option {name!r}{hint}")
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:  # noqa: ANN401 - argparse
+        """Convert the text of a value; called by argparse, whose own error has Python's words."""
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError as wrong:
+            if isinstance(wrong.__context__, TypeError | ValueError):
+                raise argparse.ArgumentError(action, not_read(arg_string, action.type)) from None
+            raise
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401 - argparse
         """Check that a value is one of the choices; called by argparse."""

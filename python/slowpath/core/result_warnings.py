@@ -2,9 +2,10 @@
 
 A table ends with them, and a page begins with them. JSON documents have the key `warnings`
 (`slowpath.core.schema.document.Warned`). CSV has no place for sentences. Standard error has them
-for all formats, except if the same terminal shows the table.
+for all formats, except if it leads to the same terminal, pipe or file as the table.
 """
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -21,11 +22,22 @@ def warning_lines(warnings: Sequence[str]) -> Iterator[Line]:
 
 
 def warn(warnings: Sequence[str], *, in_table: bool = False) -> None:
-    """Write warnings to standard error, unless a table with them is on the same terminal.
+    """Write warnings to standard error, unless its reader sees a table with them.
 
     `in_table` is true if standard output has a table that ends with them.
     """
-    if in_table and is_terminal(sys.stdout) and is_terminal(sys.stderr):
+    if in_table and _read_together():
         return
     for text in warnings:
         note(f"warning: {text}")
+
+
+def _read_together() -> bool:
+    """Return true if both output streams lead to a terminal, or to the same pipe or file."""
+    if is_terminal(sys.stdout) and is_terminal(sys.stderr):
+        return True
+    try:
+        one, other = (os.fstat(stream.fileno()) for stream in (sys.stdout, sys.stderr))
+    except (OSError, ValueError):  # a closed stream, or one without a file (`io.StringIO`)
+        return False
+    return os.path.samestat(one, other)

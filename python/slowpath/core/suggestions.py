@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 _SIMILAR = 0.6
 """Least similarity of two names, from 0 to 1 (`difflib.SequenceMatcher.ratio`)."""
+_SURE = 0.8
+"""Least similarity of two names whose first letters differ."""
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
@@ -16,13 +18,20 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
 
     known = {name.lower(): name for name in names}
     typed = word.lower()
-    found = next(iter(get_close_matches(typed, known, 1, _SIMILAR)), None)
+    alike = get_close_matches(typed, known, cutoff=_SIMILAR)
+    sure = set(get_close_matches(typed, known, cutoff=_SURE))
+    found = next((name for name in alike if name in sure or _begin_alike(name, typed)), None)
     if found is None:
         least = 3
         longer = (name for name in known if typed and name.startswith(typed))
         shorter = (name for name in known if len(name) >= least and typed.startswith(name))
         found = next(longer, None) or next(shorter, None)
     return None if found is None else known[found]
+
+
+def _begin_alike(one: str, other: str) -> bool:
+    """Return true if two names have the same first letter; dashes of options do not count."""
+    return one.lstrip("-")[:1] == other.lstrip("-")[:1]
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:

@@ -19,9 +19,13 @@ def percentage(least: float, most: float) -> Callable[[str], float]:
     """
 
     def number(text: str) -> float:
-        value = float(text.removesuffix("%"))
+        limits = f"{least:g}% to {most:g}%"
+        try:
+            value = float(text.removesuffix("%"))
+        except ValueError:
+            raise ArgumentTypeError(f"{text!r} is not a percentage; write {limits}") from None
         if not least <= value <= most:
-            raise ArgumentTypeError(f"{text} is not in the range {least:g}%<=x<={most:g}%")
+            raise ArgumentTypeError(f"{text} is not allowed; write {limits}")
         return value
 
     number.__name__ = "percentage"
@@ -38,9 +42,12 @@ def share_of_percentage(option: str) -> Callable[[str], float]:
     def number(text: str) -> float:
         if text.endswith("%"):
             return limited(text) / 100
-        share = float(text)
+        try:
+            share = float(text)
+        except ValueError:
+            return limited(text)
         if not 0 <= share <= 1:
-            raise ArgumentTypeError(f"{text} is not in the range 0%<=x<=100%")
+            raise ArgumentTypeError(f"{text} is not allowed; write 0% to 100%")
         deprecated(f"{option} {text}", f"{option} {100 * share:g}%")
         return share
 

@@ -26,7 +26,7 @@ def demo() -> int:
             "show the cost of each source line",
         ),
         ("slowpath bound YOUR.bpf.o", "analyse a program of your own"),
-        ("slowpath bound --help", "see what else can be asked"),
+        ("slowpath bound --help", "list the options of the analysis"),
     ]
     out_lines(["", f"The source is {folder / SOURCE}. Try next:"])
     out_lines(f"  {command}  # {purpose}" for command, purpose in commands)

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from slowpath.bounds.flags import ANALYSIS, written_options
+from slowpath.bounds.flags import ACCEPT_ASSUMPTIONS, ANALYSIS, JOBS, REQUIRE, written_options
 from slowpath.core.command import Command, Example, argument, within
 from slowpath.core.formats import OUTPUT, Formats
 
@@ -24,7 +24,8 @@ def _diff(args: Namespace) -> int:
         _FORMATS.reporter(args.format), args.filter, args.sort, args.fail_on, args.lines
     )
     sides = DiffInputs(args.old, args.new, written_options(args, [args.old, args.new]))
-    return diff(sides, options._replace(allowed=AllowOptions(args.allow_new, args.allow_gone)))
+    allowed = AllowOptions(args.allow_new, args.allow_gone)
+    return diff(sides, options._replace(allowed=allowed, jobs=args.jobs))
 
 
 DIFF = Command(
@@ -36,24 +37,29 @@ DIFF = Command(
         "their names differ. Columns are named as in veristat's comparisons: _a is OLD, _b is "
         "NEW, _diff is b - a, _pct is 100 (b - a) / a; a column without a suffix means _b. N/A "
         "marks a value that one side lacks.",
-        "Exit codes: 0 success, 1 --fail-on holds, 2 wrong usage, 3 a file cannot be read or a "
-        "program of NEW cannot be analysed, 4 stopped before any bound was known.",
+        "Exit codes: 0 success, 1 --fail-on holds or --require is not met, 2 wrong usage, 3 a file "
+        "cannot be read or a program of NEW cannot be analysed, 4 stopped before any bound was "
+        "known, or before --require was decided.",
     ),
     (
         argument(
             "OLD",
             "Object, C source, listing, or output of bound --format json",
             None,
-            "Two folders mean the results (*.json) below them, else the programs. Files with the "
-            "same path below OLD and NEW are compared.",
+            "If OLD and NEW are folders, the saved results (*.json) below them are compared, or "
+            "else the programs. Files with the same path below OLD and NEW belong together.",
         ),
         argument("NEW", "The same kinds of file, to compare with OLD"),
         *ANALYSIS,
+        REQUIRE.with_help("Exit with 1 unless each program of NEW guarantees this", REQUIRE.more),
+        ACCEPT_ASSUMPTIONS,
+        JOBS,
         OUTPUT.option(
             "-f, --filter EXPR",
             "Show only programs that match EXPR: 'instructions_pct > 5'",
-            "Or 'verdict_b == bound', or a glob on names such as 'lb_*'. A leading ! excludes "
-            "programs that match. Repeatable: any match suffices.",
+            "EXPR is a comparison, such as 'verdict_b == bound', or a glob on names, such as "
+            "'lb_*'. A leading ! excludes programs that match. Repeatable: a program is shown if "
+            "any EXPR matches.",
             action="append",
             default=[],
         ),
@@ -67,8 +73,9 @@ DIFF = Command(
         OUTPUT.option(
             "--fail-on EXPR",
             "Exit with 1 if EXPR holds for a program",
-            "'instructions_pct > 5', or 'bitrate_pct < -5' on a SmartNIC. EXPR also holds if it "
-            "depends on an N/A value. It covers all programs, including those not shown.",
+            "EXPR is for example 'instructions_pct > 5', or 'bitrate_pct < -5' on a SmartNIC. "
+            "EXPR also holds if a value that it needs is N/A. It applies to all programs, also to "
+            "those that are not shown.",
             action="append",
             default=[],
         ),

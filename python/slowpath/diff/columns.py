@@ -134,6 +134,23 @@ def text_of(result: Result, name: str) -> str | None:
     return guarantee["verdict"]
 
 
+def within_error(pair: Pair) -> list[str]:
+    """Return the estimated times whose change lies within the interval of their error.
+
+    This holds if the time of one side is in the interval of the other.
+    """
+    old, new = (None if side is None else side["estimate"] for side in pair)
+    if old is None or new is None or not pair.same_machine:
+        return []
+    found = []
+    for name in TIMES:
+        a, b = old[name.removesuffix("_ns")], new[name.removesuffix("_ns")]  # type: ignore[literal-required]
+        overlap = a["low_ns"] <= b["ns"] <= a["high_ns"] or b["low_ns"] <= a["ns"] <= b["high_ns"]
+        if a["ns"] != b["ns"] and overlap:
+            found.append(name)
+    return found
+
+
 def change_of(row: Row) -> Change:
     """Return the change of the guarantee between the old and the new program."""
     if row.pair.old is None:

@@ -45,6 +45,9 @@ class ComparedProgram(TypedDict):
     """Conditions for the guarantee of OLD."""
     assumptions_b: list[str]
     """Conditions for the guarantee of NEW."""
+    within_error: list[str]
+    """Estimated times (`warm_ns`, `cold_ns`) whose change lies within the interval of their error:
+    the time of one side is in the interval of the other."""
     component: str | None
     """Component that the costs of `lines` refer to; null if `lines` is null."""
     lines: list[ChangedLine] | None
@@ -52,12 +55,12 @@ class ComparedProgram(TypedDict):
 
 
 class StoppedProgram(TypedDict):
-    """A program for which a `--fail-on` condition holds, or cannot be evaluated."""
+    """A program that fails `--require` or `--fail-on`, or for which they are undecided."""
 
     program: str
     """Name of the program, or `OLD -> NEW` if the names differ."""
     expression: str
-    """Expression of the `--fail-on`."""
+    """Value of the option `--fail-on` or `--require`."""
     reason: str
     """Reason for the failure, in one line."""
     reproduce: str
@@ -74,4 +77,4 @@ class DiffDocument(Document):
     results: list[ComparedProgram]
     """In the order of `--sort`, else that of OLD, then those that only NEW has."""
     failures: list[StoppedProgram]
-    """Of all programs, whatever `--filter` leaves out of `programs`."""
+    """Of all programs, also those that `--filter` leaves out of `results`."""

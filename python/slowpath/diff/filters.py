@@ -5,7 +5,7 @@ stands for the value of the new program.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from operator import eq, ge, gt, le, lt, ne
 from pathlib import PurePath
@@ -154,14 +154,32 @@ def check_column(column: str, rows: Sequence[Row]) -> None:
     Raises:
         ValueError: if no row has this column.
     """
-    known = [*NAMES, *NUMBERS, *TEXTS]
-    for row in rows:
-        known += [_base(name) for name in row.values]
+    known = [_base(name) for row in rows for name in row.values]
     values = {name for row in rows for name in row.values}
-    if not rows or full_name(column, values) in values:
+    if rows and full_name(column, values) not in values:
+        raise _unknown_column(column, known)
+
+
+def check_base(column: str, known: Collection[str], *, cycles: bool) -> None:
+    """Check before the analyses that a column can exist in the table.
+
+    `known` has columns without suffix, besides those of all tables. With `cycles`, the names of
+    components, which columns such as `dram_cycles` begin with, are not known yet.
+
+    Raises:
+        ValueError: if no row can have this column.
+    """
+    base = _base(column)
+    if base in {*NAMES, *NUMBERS, *TEXTS, *known} or (cycles and base.endswith("_cycles")):
         return
-    names = ", ".join(dict.fromkeys(known))
-    raise ValueError(f"{column!r} is not a column; columns are {names}, with _a, _b, _diff, _pct")
+    raise _unknown_column(column, known)
+
+
+def _unknown_column(column: str, known: Iterable[str]) -> ValueError:
+    names = ", ".join(dict.fromkeys([*NAMES, *NUMBERS, *TEXTS, *known]))
+    return ValueError(
+        f"{column!r} is not a column; known are {names}, and these with _a, _b, _diff or _pct"
+    )
 
 
 def keep_rows(rows: Sequence[Row], filters: Sequence[Filter]) -> list[Row]:
@@ -271,10 +289,11 @@ _NONE = AllowOptions()
 
 
 class Failure(NamedTuple):
-    """A program that fails a gate (a `--fail-on` condition), and the reason."""
+    """A program that fails a gate (`--fail-on` or `--require`), and the reason."""
 
     row: Row
-    gate: Gate
+    option: str
+    text: str  # value of the option
     reason: str
     unknown: bool  # true: the value is N/A
 
@@ -291,9 +310,10 @@ def failures(
                 continue
             if holds is None:
                 reason = _unknown(row, gate) + allowed.hint(row)
-                found.append(Failure(row, gate, reason, unknown=True))
+                found.append(Failure(row, "--fail-on", gate.text, reason, unknown=True))
             else:
-                found.append(Failure(row, gate, _known(row, gate), unknown=False))
+                reason = _known(row, gate)
+                found.append(Failure(row, "--fail-on", gate.text, reason, unknown=False))
     return found
 
 
@@ -331,4 +351,4 @@ def missing_reason(row: Row, column: str) -> str:
             return f"no estimate for {' and '.join(without)}"
         if not row.pair.same_machine:
             return "OLD and NEW are estimated for different machines, dates or --entries"
-    return f"target {old['target']} and metric {old['metric']} do not provide it"
+    return f"target {old['target']} and metric {old['metric']} do not have this value"

@@ -27,7 +27,9 @@ def file_pairs(sides: DiffInputs) -> list[tuple[str | None, str | None]]:
     if not any(found):
         found = [program_files(name) for name in named]
     if not any(found):
-        raise InputError(named[0], "has neither results (*.json) nor programs, like the other one")
+        raise InputError(
+            named[0], ("has neither results (*.json) nor programs, and nor has the other folder")
+        )
     old, new = (
         {os.path.relpath(file, name): file for file in files}
         for name, files in zip(named, found, strict=True)

@@ -14,7 +14,9 @@ from slowpath.diff.columns import (
     TEXT_SUFFIXES,
     TEXTS,
     Row,
+    Value,
     change_of,
+    within_error,
 )
 from slowpath.diff.documents import ChangedLine, ComparedProgram, StoppedProgram
 from slowpath.diff.lines import Changes, LineChange
@@ -27,6 +29,7 @@ CSV_COLUMNS = (
     "change",
     *(f"{name}{suffix}" for name in NUMBERS for suffix in NUMBER_SUFFIXES),
     *(f"{name}{suffix}" for name in TEXTS for suffix in TEXT_SUFFIXES),
+    "within_error",
 )
 
 
@@ -37,7 +40,7 @@ def json_lines(report: Report) -> Iterator[str]:
     failures: list[StoppedProgram] = [
         {
             "program": failure.row.pair.name,
-            "expression": failure.gate.text,
+            "expression": failure.text,
             "reason": failure.reason,
             "reproduce": command,
         }
@@ -52,6 +55,7 @@ def _program(row: Row, changes: Changes | None) -> ComparedProgram:
         "values": row.values,
         "assumptions_a": _assumed(row.pair.old),
         "assumptions_b": _assumed(row.pair.new),
+        "within_error": within_error(row.pair),
         "component": None if changes is None else changes.component,
         "lines": None if changes is None else [_line(line) for line in changes.lines],
     }
@@ -82,6 +86,7 @@ def csv_lines(report: Report) -> Iterator[str]:
     """Yield a header and one row for each program."""
     yield csv_line(CSV_COLUMNS)
     for row in report.rows:
-        values = {"change": change_of(row)} | row.values
+        values: dict[str, Value] = {"change": change_of(row)} | row.values
+        values["within_error"] = " ".join(within_error(row.pair))
         cells = (values.get(column) for column in CSV_COLUMNS)
         yield csv_line([NOT_AVAILABLE if value is None else value for value in cells])

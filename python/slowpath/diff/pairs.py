@@ -2,15 +2,16 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowpath.bounds.analyst import RunContext, Session, sessions_of
 from slowpath.bounds.default_target import default_target
 from slowpath.bounds.multi_target import by_target, read_requests
 from slowpath.bounds.options import WrittenOptions
-from slowpath.bounds.outcomes import ComplaintsByTarget, Unmatched, note_remarks
+from slowpath.bounds.outcomes import Analysed, ComplaintsByTarget, Unmatched, note_remarks
 from slowpath.bounds.plan import Request
 from slowpath.core.engine import targets
 from slowpath.core.errors import ExitCode, InputError, OptionError
@@ -21,6 +22,9 @@ from slowpath.core.schema.derived import program_label
 from slowpath.core.schema.results import Result, Verdict
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
 from slowpath.core.terminal import error, note
+
+if TYPE_CHECKING:
+    from slowpath.core.jobs.pool import Pool
 
 
 def looks_saved(data: bytes) -> bool:
@@ -264,7 +268,7 @@ class Side(NamedTuple):
     unread: str | None = None  # saved file with unknown programs
 
 
-class _Opened(NamedTuple):
+class Opened(NamedTuple):
     """The file OLD or NEW before its analysis: saved results, or programs to analyse."""
 
     file: str
@@ -274,6 +278,22 @@ class _Opened(NamedTuple):
     sessions: list[Session]  # for programs to analyse, one for each target
     problem: OptionError | None  # reason why no program was selected
 
+    @property
+    def tasks(self) -> int:
+        """Number of analyses: of each program for each target."""
+        return sum(len(session.plan.tasks) for session in self.sessions)
+
+
+class OpenedSides(NamedTuple):
+    """The files OLD and NEW before their analysis; None: missing."""
+
+    old: Opened | None
+    new: Opened | None
+
+
+Analyses = Callable[[Opened], Iterator[tuple[int, Analysed]]]
+"""Function that analyses the programs of a file; yields each with the index of its request."""
+
 
 def load_sides(sides: DiffInputs, stopping: Stopping) -> tuple[Side, Side]:
     """Get the results of OLD and of NEW: read saved results, or analyse programs.
@@ -282,19 +302,63 @@ def load_sides(sides: DiffInputs, stopping: Stopping) -> tuple[Side, Side]:
         OptionError: if an option makes no sense for the files.
         InputError: if a file, or a file that an option names, cannot be read.
     """
+    return results_of(open_sides(sides), analyses_here(stopping))
+
+
+def open_sides(sides: DiffInputs) -> OpenedSides:
+    """Read OLD and NEW, and select their programs.
+
+    Raises:
+        OptionError: if an option makes no sense for the files.
+        InputError: if a file, or a file that an option names, cannot be read.
+    """
     contents = {file: _read(file) for file in (sides.old, sides.new) if file is not None}
-    if all(map(looks_saved, contents.values())):
-        _refuse_options(sides.written)
     written = sides.written
+    if all(map(looks_saved, contents.values())):
+        _refuse_options(written)
+        written = written._replace(require=None, accept_assumptions=False)
     if written.target is None:
         written = written._replace(target=_target(contents))
     opened = {file: _open(file, data, written) for file, data in contents.items()}
     problems = [side.problem for side in opened.values() if side.problem is not None]
     if len(problems) == len(opened):
         raise problems[0]
+    return OpenedSides(opened.get(sides.old or ""), opened.get(sides.new or ""))
+
+
+def analyses_here(stopping: Stopping) -> Analyses:
+    """Return the function that analyses programs one after the other, on this machine."""
+
+    def analysed(opened: Opened) -> Iterator[tuple[int, Analysed]]:
+        for at, session in enumerate(opened.sessions):
+            for each in session.analyse(RunContext(stopping)):
+                yield at, each
+
+    return analysed
+
+
+def analyses_in(pool: "Pool", files: Sequence[Opened], stopping: Stopping) -> Analyses:
+    """Return the function that analyses programs in a pool; it takes `files` in their order."""
+    from slowpath.bounds.bulk import analyse_all
+
+    parts = [part for one in files for part in zip(one.requests, one.sessions, strict=False)]
+    first, before = dict[int, int](), 0
+    for one in files:
+        first[id(one)], before = before, before + len(one.sessions)
+    found = iter(analyse_all(parts, pool, stopping, 0) if parts else ())
+
+    def analysed(opened: Opened) -> Iterator[tuple[int, Analysed]]:
+        for part, each in islice(found, opened.tasks):
+            yield part - first[id(opened)], each
+
+    return analysed
+
+
+def results_of(sides: OpenedSides, analyses: Analyses) -> tuple[Side, Side]:
+    """Return the results of OLD and of NEW: saved ones, or those of analyses that run now."""
     unmatched = Unmatched()
-    old = _load(opened.get(sides.old or ""), _remark, unmatched, stopping)
-    new = _load(opened.get(sides.new or ""), error, unmatched, stopping)
+    old = _load(sides.old, _remark, unmatched, analyses)
+    new = _load(sides.new, error, unmatched, analyses)
     if unmatched.complain() is not ExitCode.FINE:
         new.codes.append(ExitCode.USAGE)
     # Programs of OLD that cannot be analysed must not fail the check of the change.
@@ -324,7 +388,7 @@ def _read(file: str) -> bytes:
     return data
 
 
-def _open(file: str, data: bytes, written: WrittenOptions) -> _Opened:
+def _open(file: str, data: bytes, written: WrittenOptions) -> Opened:
     requests = read_requests([file], written)
     names = [one.target or "" for one in by_target(written)]
     if looks_saved(data):
@@ -334,24 +398,24 @@ def _open(file: str, data: bytes, written: WrittenOptions) -> _Opened:
             if written.selection.matches(result["section"] or "", result["program"])
         ]
         problem = no_match(written.selection) if written.selection and not chosen else None
-        return _Opened(file, chosen, names, requests, [], problem)
+        return Opened(file, chosen, names, requests, [], problem)
     try:
         sessions = sessions_of(requests)
     except OptionError as problem:
         if problem.option not in SELECTING:
             raise
-        return _Opened(file, None, names, requests, [], problem)
+        return Opened(file, None, names, requests, [], problem)
     for task in sessions[0].plan.tasks:
         if task.error is not None:
             raise InputError(task.file, task.error)
-    return _Opened(file, None, names, requests, sessions, None)
+    return Opened(file, None, names, requests, sessions, None)
 
 
 Say = Callable[[str, str], None]
 """Function that reports a file and the reason for a missing guarantee of one of its programs."""
 
 
-def _load(opened: _Opened | None, say: Say, unmatched: Unmatched, stopping: Stopping) -> Side:
+def _load(opened: Opened | None, say: Say, unmatched: Unmatched, analyses: Analyses) -> Side:
     """Return the results of OLD or NEW: saved ones, or those of an analysis that runs now."""
     if opened is None:
         return Side(None, True, {}, [], [], [])
@@ -371,17 +435,20 @@ def _load(opened: _Opened | None, say: Say, unmatched: Unmatched, stopping: Stop
     note_remarks(*(session.plan for session in opened.sessions))
     several = len(opened.requests) > 1
     complaints = ComplaintsByTarget(opened.requests, unmatched, say, several=several)
-    for at, session in enumerate(opened.sessions):
-        for analysed in session.analyse(RunContext(stopping)):
-            side.codes.append(complaints.add(at, analysed))
-            side.results.append(analysed.result)
-            if side.codes[-1] is ExitCode.UNDECIDED:
-                side.undecided.append(analysed.result)
+    for at, analysed in analyses(opened):
+        side.codes.append(complaints.add(at, analysed))
+        side.results.append(analysed.result)
+        if side.codes[-1] is ExitCode.UNDECIDED:
+            side.undecided.append(analysed.result)
     return side
 
 
 def _remark(file: str, message: str) -> None:
     note(f"note: {file}: {message}")
+
+
+_OF_RESULTS = frozenset({"selection", "require", "accept_assumptions"})
+"""Options that also apply to saved results."""
 
 
 def _refuse_options(written: WrittenOptions) -> None:
@@ -393,8 +460,8 @@ def _refuse_options(written: WrittenOptions) -> None:
     for name, (value, default) in zip(
         written._fields, zip(written, WrittenOptions(), strict=True), strict=True
     ):
-        if name != "selection" and value != default:
+        if name not in _OF_RESULTS and value != default:
             raise OptionError(
                 f"--{name.replace('_', '-')}",
-                "has no effect, because OLD and NEW are saved results",
+                "has no effect, because OLD and NEW are saved results; omit it",
             )

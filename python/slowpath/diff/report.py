@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
+from slowpath.bounds.report_path import format_time
 from slowpath.bounds.report_rates import format_cycles
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import cost_words, entries_words, is_found, verdict_of
 from slowpath.core.terminal import Line, grid
-from slowpath.diff.columns import Row, also_changed, cell, change_of, summary
+from slowpath.diff.columns import Row, also_changed, cell, change_of, summary, within_error
 from slowpath.diff.filters import Failure
 from slowpath.diff.lines import Changes, LineChange, Place
 
@@ -80,6 +81,7 @@ def _remarks(rows: Sequence[Row]) -> Iterator[str]:
     """Yield notes that explain the values in the table, one sentence each."""
     yield from _bounds(rows)
     yield from _machines(rows)
+    yield from _errors(rows)
     yield from _assumptions(rows)
 
 
@@ -109,6 +111,21 @@ def _machines(rows: Sequence[Row]) -> Iterator[str]:
             for side in (old, new)
         )
         yield f"times of {row.pair.name} are not compared: OLD is for {one}, but NEW for {other}"
+
+
+def _errors(rows: Sequence[Row]) -> Iterator[str]:
+    """Note estimated times whose change lies within the interval of their error."""
+    for row in rows:
+        for name in within_error(row.pair):
+            old, new = (
+                format_time(side["estimate"][name.removesuffix("_ns")])  # type: ignore[literal-required]
+                for side in row.pair
+                if side is not None and side["estimate"] is not None
+            )
+            yield (
+                f"the change of {name} of {row.pair.name} lies within the interval of its error: "
+                f"{old} before, {new} after"
+            )
 
 
 def _assumptions(rows: Sequence[Row]) -> Iterator[str]:

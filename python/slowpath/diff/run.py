@@ -1,16 +1,21 @@
 """Runs the command `slowpath diff`."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
-from slowpath.bounds.options import repeat
-from slowpath.bounds.requirement import reproduce
-from slowpath.core.errors import ExitCode, OptionError, worst
+from slowpath.bounds.options import WrittenOptions, repeat
+from slowpath.bounds.outcomes import note_on
+from slowpath.bounds.requirement import Decision, judge, parse_requirement, reproduce
+from slowpath.core.errors import ExitCode, InputError, OptionError, worst
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.selection import Selection
+from slowpath.core.schema.derived import is_count, program_label
+from slowpath.core.schema.rates import Rate, Requirement
+from slowpath.core.schema.results import Result
 from slowpath.core.terminal import complain, error
-from slowpath.diff.columns import Row, change_of, make_row
+from slowpath.diff.columns import Row, change_of, make_row, numbers_of
 from slowpath.diff.filters import (
     AllowOptions,
     Comparison,
@@ -18,6 +23,7 @@ from slowpath.diff.filters import (
     Filter,
     Gate,
     Order,
+    check_base,
     check_column,
     failures,
     keep_rows,
@@ -30,11 +36,16 @@ from slowpath.diff.folders import file_pairs
 from slowpath.diff.lines import changed_lines
 from slowpath.diff.pairs import (
     SELECTING,
+    Analyses,
     DiffInputs,
+    OpenedSides,
     Pair,
     Side,
-    load_sides,
+    analyses_here,
+    analyses_in,
     match_programs,
+    open_sides,
+    results_of,
 )
 from slowpath.diff.report import Report
 
@@ -50,6 +61,7 @@ class DiffOptions(NamedTuple):
     gates: Sequence[Gate]
     lines: int  # maximum number of changed lines per direction and program
     allowed: AllowOptions = AllowOptions()
+    jobs: int | None = None  # parallel processes; None: one
 
     @staticmethod
     def of_words(
@@ -80,13 +92,21 @@ def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
         OptionError: if an option is invalid, or does not fit the files.
         InputError: if a file cannot be read, or the results cannot be compared.
     """
+    requirement = _requirement(sides)
     with heeding_signals() as stopping:
-        compared = [*_compare(sides, stopping)]
+        opened = _open_all(sides)
+        _check_bases(options, opened)
+        with _analyses(opened, options.jobs, stopping) as analyses:
+            compared = [_compare(one, analyses) for one in opened]
     rows = [row for one in compared for row in one.rows]
     _check_columns(options, rows)
     unread = next((one.old.unread for one in compared if one.old.unread is not None), None)
     allowed = options.allowed._replace(unread=unread)
-    stopped = failures(rows, options.gates, allowed)
+    judged = [] if requirement is None else _judge(rows, requirement, sides.written)
+    stopped = [
+        *failures(rows, options.gates, allowed),
+        *(one.failure for one in judged if one.failure),
+    ]
     flags = allowed.words()
     commands = [
         _reproduce(sides, _files_of(failure, compared), failure, flags) for failure in stopped
@@ -109,9 +129,75 @@ def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
         complain(f"reproduce: {command}")
     both = [side for one in compared for side in (one.old, one.new)]
     undecided = [result for side in both for result in side.undecided]
-    failed = [f for f in stopped if not (f.unknown and any(r in undecided for r in f.row.pair))]
+    failed = [
+        one
+        for one in stopped
+        if one.option == "--fail-on"
+        and not (one.unknown and any(result in undecided for result in one.row.pair))
+    ]
     codes = [code for side in both for code in side.codes]
+    codes += [one.code for one in judged]
     return worst([*codes, ExitCode.FAILED if failed else ExitCode.FINE])
+
+
+def _requirement(sides: DiffInputs) -> Requirement | None:
+    """Read the requirement of `--require`, which also applies to saved results.
+
+    Raises:
+        OptionError: if it is invalid, or `--accept-assumptions` is given without it.
+    """
+    written = sides.written
+    if written.require is not None:
+        return _read("--require", parse_requirement, written.require)
+    if written.accept_assumptions:
+        raise OptionError("--accept-assumptions", "needs --require")
+    return None
+
+
+class _Judged(NamedTuple):
+    """The judgement whether a program of NEW meets the requirement."""
+
+    code: ExitCode
+    failure: Failure | None  # None: it meets the requirement
+
+
+def _judge(rows: Sequence[Row], requirement: Requirement, written: WrittenOptions) -> list[_Judged]:
+    """Judge every analysed program of NEW, and print the conditions of met requirements.
+
+    Raises:
+        InputError: if saved results are for another metric.
+    """
+    judged = []
+    for row in rows:
+        result = row.pair.new
+        if result is None or result["error"] is not None:
+            continue
+        _check_metric(result, requirement)
+        found = judge(result, requirement, accept=written.accept_assumptions)
+        for condition in found.relied_on:
+            note_on(row.pair.label, f"--require is met if {condition}")
+        failure = None
+        if found.decision is not Decision.MET:
+            unknown = found.decision is Decision.UNDECIDED
+            text = written.require or ""
+            failure = Failure(row, "--require", text, found.reason, unknown=unknown)
+        judged.append(_Judged(ExitCode(found.decision.value), failure))
+    return judged
+
+
+def _check_metric(result: Result, requirement: Requirement) -> None:
+    """Check that a result is for the metric of a requirement, or has estimates to compare with.
+
+    Raises:
+        InputError: if it is not, which only saved results can be.
+    """
+    estimated = isinstance(requirement, Rate) and is_count(result)
+    if requirement.metric == ("packetrate" if estimated else result["metric"]):
+        return
+    words = f"{result['metric']}, but --require needs {requirement.metric}"
+    raise InputError(
+        result["file"], f"{program_label(result)}: its guarantee is for {words}; analyse it again"
+    )
 
 
 class _Files(NamedTuple):
@@ -123,29 +209,57 @@ class _Files(NamedTuple):
     rows: list[Row]
 
 
-def _compare(sides: DiffInputs, stopping: Stopping) -> Iterator[_Files]:
-    """Yield each compared pair of files, without those in which no program is selected.
+class _Pair(NamedTuple):
+    """Two files to compare, before their analysis."""
+
+    inputs: DiffInputs
+    sides: OpenedSides
+
+
+def _open_all(sides: DiffInputs) -> list[_Pair]:
+    """Open each pair of files, without those in which no program is selected.
 
     Raises:
         OptionError: if an option makes no sense for the files, or selects no program of any file.
-        InputError: if a file cannot be read, or the results cannot be compared.
+        InputError: if a file cannot be read.
     """
     problem: OptionError | None = None
-    count = 0
+    opened = []
     for files in file_pairs(sides):
         inputs = sides._replace(old=files[0], new=files[1])
         try:
-            old, new = load_sides(inputs, stopping)
+            opened.append(_Pair(inputs, open_sides(inputs)))
         except OptionError as found:
             if found.option not in SELECTING:
                 raise
             problem = found
-            continue
-        rows = [make_row(pair) for pair in match_programs(old.results, new.results)]
-        count += 1
-        yield _Files(inputs, old, new, rows)
-    if problem is not None and not count:
+    if problem is not None and not opened:
         raise problem
+    return opened
+
+
+@contextmanager
+def _analyses(opened: Sequence[_Pair], jobs: int | None, stopping: Stopping) -> Iterator[Analyses]:
+    """Yield the function that analyses programs: in parallel processes, or one after the other."""
+    files = [side for one in opened for side in one.sides if side is not None]
+    if min(jobs or 1, sum(side.tasks for side in files)) <= 1:
+        yield analyses_here(stopping)
+        return
+    from slowpath.core.jobs.local_pool import open_pool
+
+    with open_pool(None, jobs) as pool:
+        yield analyses_in(pool, files, stopping)
+
+
+def _compare(pair: _Pair, analyses: Analyses) -> _Files:
+    """Return the results of two files, and their comparison.
+
+    Raises:
+        InputError: if the results cannot be compared.
+    """
+    old, new = results_of(pair.sides, analyses)
+    rows = [make_row(one) for one in match_programs(old.results, new.results)]
+    return _Files(pair.inputs, old, new, rows)
 
 
 def _files_of(failure: Failure, compared: Sequence[_Files]) -> _Files:
@@ -164,15 +278,35 @@ def _check_columns(options: DiffOptions, rows: Sequence[Row]) -> None:
     Raises:
         OptionError: if a column does not exist; the error names the option.
     """
+    for option, column in _named_columns(options):
+        _read(option, lambda name: check_column(name, rows), column)
+
+
+def _check_bases(options: DiffOptions, opened: Sequence[_Pair]) -> None:
+    """Check before the analyses that every column in an option can exist.
+
+    Raises:
+        OptionError: if a column cannot exist; the error names the option.
+    """
+    known, cycles = dict[str, None](), False
+    for side in (side for one in opened for side in one.sides if side is not None):
+        for result in side.results or []:
+            known |= dict.fromkeys(numbers_of(result))
+        for request in side.requests:
+            counters = request.target.counters
+            cycles = cycles or counters is None
+            known |= dict.fromkeys(name.replace("-", "_") for name in counters or [])
+    for option, column in _named_columns(options):
+        _read(option, lambda name: check_base(name, known, cycles=cycles), column)
+
+
+def _named_columns(options: DiffOptions) -> list[tuple[str, str]]:
+    """Return the columns that options name, each with its option."""
     conditions = [one.condition for one in options.filters]
     named = [("--filter", c.column) for c in conditions if isinstance(c, Comparison)]
     named += [("--sort", order.column) for order in options.orders]
     named += [("--fail-on", gate.condition.column) for gate in options.gates]
-    for option, column in named:
-        try:
-            check_column(column, rows)
-        except ValueError as problem:
-            raise OptionError(option, str(problem)) from None
+    return named
 
 
 def _reproduce(sides: DiffInputs, files: _Files, failure: Failure, flags: Sequence[str]) -> str:
@@ -186,6 +320,10 @@ def _reproduce(sides: DiffInputs, files: _Files, failure: Failure, flags: Sequen
     inputs = sides if None in files.inputs[:2] else files.inputs
     if files.old.saved and files.new.saved:
         options += written.selection.words()
+        if written.require is not None:
+            options += ["--require", written.require]
+        if written.accept_assumptions:
+            options.append("--accept-assumptions")
     else:
         name = pair.measured["target"]
         known = files.new.targets or files.old.targets
@@ -194,7 +332,9 @@ def _reproduce(sides: DiffInputs, files: _Files, failure: Failure, flags: Sequen
         repeated = repeat(written, target)
         options += ["--target", target_name, "--metric", pair.measured["metric"], *repeated]
     compared = [str(inputs.old), str(inputs.new)]
-    return reproduce("diff", compared, [*options, "--fail-on", failure.gate.text, *flags])
+    if failure.option == "--fail-on":  # --require is among the options
+        options += ["--fail-on", failure.text]
+    return reproduce("diff", compared, [*options, *flags])
 
 
 def _only(pair: Pair, selection: Selection) -> Selection:

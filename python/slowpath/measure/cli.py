@@ -185,7 +185,10 @@ MEASURE = Command(
         SET,
         BTF,
         _FORMATS.option(),
-        OUTPUT.flag("-v, --verbose", "Add the repetition method of each path, and the environment"),
+        OUTPUT.flag(
+            "-v, --verbose",
+            ("Add the method by which each path was repeated, and details of the machine"),
+        ),
     ),
     _measure,
     (

@@ -182,7 +182,7 @@ def _why(old: Measured | None, new: Measured | None) -> str:
     if old is None or new is None:
         side = "old" if old is None else "new"
         return f"no measured path of the {side} program includes all its calls"
-    return "too few loads measured both undisturbed"
+    return "too few rounds measured both programs without disturbance"
 
 
 def _conclusion(row: ComparedPath) -> str | None:

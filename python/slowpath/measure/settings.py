@@ -26,7 +26,7 @@ def check_trace_options(
     """
     if plot is not None:
         if pcap is None:
-            raise OptionError("--plot", "plots the packets of a trace; name one with --pcap")
+            raise OptionError("--plot", "plots the packets of a trace; name a trace with --pcap")
         check_picture(plot)
     if pcap is not None:
         if live:
@@ -64,7 +64,7 @@ def draw_traces(file: str, records: Sequence[MeasuredProgram]) -> ExitCode:
         if trace is not None and trace["mix"] is not None
     ]
     if not curves:
-        error(file, "no measured packets to plot")
+        error(file, "cannot be plotted: no packet of the trace was measured")
         return ExitCode.INPUT
     try:
         draw(file, curves)

@@ -53,7 +53,9 @@ def read_calibration(file: str) -> Calibration:
     described = tomllib.loads(text)
     timing = described.get("timing")
     if timing is None:
-        raise InputError(file, "describes a target without [timing], which does not estimate times")
+        raise InputError(
+            file, ("describes a target without the table [timing], so it does not estimate times")
+        )
     known: dict[str, Any] = timing.get("calibration", {})
     return {
         "file": file,
@@ -101,7 +103,10 @@ def lines(shown: Calibration) -> Iterator[Line | str]:
     else:
         yield labelled("default", one_line(f"no: estimates use it with --target {shown['file']}"))
     if shown["doubt"] is not None:
-        yield labelled("doubt", one_line(f"{shown['doubt']}; every estimate with it has a note"))
+        yield labelled(
+            "doubt",
+            one_line(f"{shown['doubt']}; every estimate with this calibration has a note"),
+        )
 
 
 def _compiler(shown: Calibration) -> str:
@@ -123,5 +128,5 @@ def _checks(shown: Calibration) -> str:
 def _intervals(shown: Calibration) -> str:
     low, high = USUAL_ENDS
     wide = shown["low"] < low or shown["high"] > high
-    usual = "wider than usual, because of the check programs" if wide else "as usual"
+    usual = "wider than usual, because check programs are estimated poorly" if wide else "as usual"
     return f"{shown['low']:.2f} to {shown['high']:.2f} times the estimate: {usual}"

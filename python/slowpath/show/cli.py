@@ -47,12 +47,13 @@ SHOW = Command(
         "Show the content of objects, and the parts that are unsupported",
         "Lists programs, maps, helpers and loops of objects. The last columns show whether "
         "slowpath bound can analyse a program, and whether the card agilio-cx-2x40 can run it.",
-        "The column for slowpath bound is about --target ebpf. `--unroll` there means: only with "
-        "limits for loops. Reasons follow the table.",
+        "The column `target ebpf` tells whether slowpath bound --target ebpf can analyse a "
+        "program. `--unroll` in it means that some loops need a limit. The reasons follow the "
+        "table.",
         "For a target file of slowpath calibrate, show the machine, date and precision of the "
         "measurement, the error for check programs, and the intervals and defaults of estimates.",
-        "Exit code 3 if a file cannot be read, or one of its programs cannot be linked; the others "
-        "are shown.",
+        "Exit code 3 if a file cannot be read, or one of its programs cannot be linked. The other "
+        "programs are shown.",
     ),
     (
         argument(

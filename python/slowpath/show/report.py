@@ -106,7 +106,7 @@ def _stack(program: Program) -> Iterator[Line]:
         calls = " > ".join(map(one_line, stack["deepest"]))
         yield Line(f"    stack in bytes: {each}; at most {stack['bytes']} of 512 along {calls}")
     for reason in program["not_loadable"] or ():
-        yield Line(f"    no kernel loads it: {one_line(reason)}", "red")
+        yield Line(f"    no kernel loads this program: {one_line(reason)}", "red")
 
 
 def _loop(loop: Loop) -> Line:

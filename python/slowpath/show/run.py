@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from slowpath.bounds.outcomes import note_on
 from slowpath.core import engine
 from slowpath.core.engine import objects
 from slowpath.core.errors import ExitCode, InputError, worst
@@ -15,7 +16,7 @@ from slowpath.core.programs.loading import KernelBtf, load_program
 from slowpath.core.programs.selection import Selection, no_match
 from slowpath.core.programs.sources import Clang, is_c, provenance, provenance_lines
 from slowpath.core.schema.shown import BpfObject
-from slowpath.core.terminal import Line, error, note
+from slowpath.core.terminal import Line, error
 from slowpath.show.report import object_report
 
 
@@ -47,13 +48,18 @@ def show_objects(files: Sequence[str], options: ShowOptions, btf: str | None) ->
         OptionError: if no object has a selected program.
     """
     types = KernelBtf(btf)
-    chosen = _choose(files, options.selection, Clang(options.cflags, memory_bytes=options.memory))
+    clang = Clang(options.cflags, memory_bytes=options.memory)
+    chosen, notes = _choose(files, options.selection, clang)
     with heeding_signals() as stopping:
-        return _show(chosen, options, types, stopping)
+        return _show(chosen, notes, options, types, stopping)
 
 
 def _show(
-    chosen: Sequence[_Chosen], options: ShowOptions, btf: KernelBtf, stopping: Stopping
+    chosen: Sequence[_Chosen],
+    notes: list[str],
+    options: ShowOptions,
+    btf: KernelBtf,
+    stopping: Stopping,
 ) -> ExitCode:
     codes = list[ExitCode]()
 
@@ -64,7 +70,7 @@ def _show(
             codes.append(_judge(choice.file, shown))
 
     compiled = any(is_c(choice.file) for choice in chosen)
-    head = {**engine.head("show", "show"), **provenance(compiled=compiled)}
+    head = {**engine.head("show", "show"), **provenance(compiled=compiled), "notes": notes}
     stream_lines(options.report(head, objects(), listing=options.listing))
     return worst(codes)
 
@@ -90,8 +96,11 @@ def objects_text(
     yield from provenance_lines(head)
 
 
-def _choose(files: Sequence[str], selection: Selection, clang: Clang) -> list[_Chosen]:
-    chosen, known = list[_Chosen](), list[objects.ProgramInfo]()
+def _choose(
+    files: Sequence[str], selection: Selection, clang: Clang
+) -> tuple[list[_Chosen], list[str]]:
+    """Return the selected programs of each file, and notes on files without any."""
+    chosen, known, notes = list[_Chosen](), list[objects.ProgramInfo](), list[str]()
     for file in files:
         try:
             data = load_program(file, clang)
@@ -101,7 +110,7 @@ def _choose(files: Sequence[str], selection: Selection, clang: Clang) -> list[_C
             continue
         programs = objects.programs(found)
         if programs is None:
-            reason = "not an ELF file; pass a file of clang -target bpf -c"
+            reason = "is not an ELF file; pass an object that clang -target bpf -c wrote"
             chosen.append(_Chosen(file, None, [], reason))
             continue
         meant = [p for p in programs if selection.matches(p.section, p.name)]
@@ -109,10 +118,10 @@ def _choose(files: Sequence[str], selection: Selection, clang: Clang) -> list[_C
             chosen.append(_Chosen(file, found, meant, None))
         else:
             known += programs
-            note(f"note: {file}: no program matches {selection}")
+            notes.append(note_on(file, f"no program matches {selection}"))
     if known and not any(choice.programs for choice in chosen):
         raise no_match(selection, known)
-    return chosen
+    return chosen, notes
 
 
 def _shown(choice: _Chosen, options: ShowOptions, btf: KernelBtf, stopping: Stopping) -> BpfObject:

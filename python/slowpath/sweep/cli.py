@@ -17,7 +17,8 @@ _TARGETS = GUARANTEE.option(
 _METRIC = GUARANTEE.option(
     "--metric NAME",
     "Guarantee this metric on targets that have it [default: instructions]",
-    "instructions or memory-accesses; on a SmartNIC packetrate [default: packetrate] or bitrate.",
+    "NAME is instructions or memory-accesses. On a SmartNIC, it is packetrate (the default there) "
+    "or bitrate.",
     common=False,
 )
 _REPLACED = {"--target": _TARGETS, "--metric": _METRIC}
@@ -49,8 +50,8 @@ SWEEP = Command(
         _MEASURE.flag(
             "--measure",
             "Measure the slowest path of each program in the kernel",
-            "The slowest path is that with most BPF instructions; programs take turns. Has the "
-            "same requirements as slowpath measure.",
+            "The slowest path is that with most BPF instructions. Programs are measured in turns. "
+            "This needs the same privileges and kernel as slowpath measure.",
         ),
         _MEASURE.option(
             "--total-seconds TIME",

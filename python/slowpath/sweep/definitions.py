@@ -78,7 +78,7 @@ def _values(piece: str, name: str) -> list[str]:
         raise ValueError(f"{piece!r} is not a range of integers")
     first, last, amount = map(int, written)
     if last < first:
-        raise ValueError(f"{piece!r} ends before it begins")
+        raise ValueError(f"{piece!r} ends before it begins; write the smaller number first")
     if found.sign == "*":
         return _multiples(piece, first, last, amount)
     if amount < 1:
@@ -109,7 +109,9 @@ def check_definitions(definitions: Sequence[Definition]) -> None:
         if names.count(name) > 1:
             raise ValueError(f"{name} is given twice; write all its values with commas")
     if (count := prod(len(one.values) for one in definitions)) > _MOST:
-        raise ValueError(f"the definitions give {count:,} programs; the limit is {_MOST:,}")
+        raise ValueError(
+            f"the definitions give {count:,} programs, more than the limit of {_MOST:,}"
+        )
 
 
 def points(definitions: Sequence[Definition]) -> Iterator[Point]:
@@ -204,4 +206,4 @@ def _check_entries(entries: int | None, targets: Sequence[Target]) -> None:
 def _check_cores(cores: int | None, targets: Sequence[Target]) -> None:
     if cores is not None and all(target.counters is not None for target in targets):
         named = ", ".join(target.name for target in targets)
-        raise OptionError("--cores", f"{named} has no cores")
+        raise OptionError("--cores", f"{named} has no cores; omit --cores")

@@ -152,8 +152,8 @@ class _Run:
         for name in _without_effect(self.document):
             if not re.search(rf"\b{name}\b".encode(), read_program(self._request.file)):
                 note(
-                    f"note: {name} has no effect, and {self._request.file} does not contain this "
-                    "word"
+                    f"note: {name} has no effect, because {self._request.file} does not contain "
+                    "this name"
                 )
         return worst(self._codes)
 

@@ -18,7 +18,7 @@ from slowpath.core import terminal
 from slowpath.core.engine import kernel
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.schema.derived import estimate_notes, is_count
+from slowpath.core.schema.derived import estimate_notes, is_count, reservation
 from slowpath.core.schema.results import Result
 from slowpath.measure import environment
 from slowpath.measure.bench import PaceMeter
@@ -269,7 +269,7 @@ def swept_result(result: Result) -> SweptResult:
         known["stopped"] = known["stopped"] or next((f"estimates: {text}" for text in notes), None)
     else:
         known["stopped"] = known["stopped"] or estimate["stopped"]
-        known["assumptions"] += [f"the estimate holds although {text}" for text in notes]
+        known["assumptions"] += [reservation(text) for text in notes]
         known["warm_ns"], known["cold_ns"] = estimate["warm"]["ns"], estimate["cold"]["ns"]
         known["cold_low_ns"] = estimate["cold"]["low_ns"]
         known["cold_high_ns"] = estimate["cold"]["high_ns"]

@@ -4,7 +4,7 @@ from slowpath.core.command import Command, Example, Group, argument, deferred
 
 _RUN = "slowpath.targets.run"
 LIST = Command(
-    ("List the built-in targets",),
+    ("List the built-in targets", "Marks show which target linux-xdp is on this machine."),
     (),
     deferred(f"{_RUN}:list_targets"),
     (
@@ -13,7 +13,11 @@ LIST = Command(
     ),
 )
 SHOW = Command(
-    ("Print the description of a built-in target", "Use it as a starting point for your own."),
+    (
+        "Print the description of a built-in target",
+        "Use it as a starting point for your own. linux-xdp is the calibration of this machine, or "
+        "else the target of the nearest CPU; a comment tells which.",
+    ),
     (argument("NAME", "A built-in target"),),
     deferred(f"{_RUN}:show_target", "name"),
     (

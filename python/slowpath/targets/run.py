@@ -1,9 +1,17 @@
 """Runs the commands `slowpath targets list`, `show`, `models` and `check`."""
 
+import os.path
 import tomllib
 from collections.abc import Sequence
 
-from slowpath.bounds.options import check_valid, choose_target, read_option
+from slowpath.bounds.default_target import (
+    CALIBRATED,
+    CPU_VARIABLE,
+    Nearest,
+    calibration_file,
+    nearest_target,
+)
+from slowpath.bounds.options import check_valid, choose_target, find_target, read_option
 from slowpath.core.engine import targets
 from slowpath.core.errors import ExitCode, InputError, OptionError, worst
 from slowpath.core.inputs import read_text
@@ -12,20 +20,59 @@ from slowpath.core.terminal import error, grid, out, out_lines
 
 
 def list_targets() -> ExitCode:
-    """Print name and description of every built-in target."""
+    """Print name and description of every built-in target; mark what `linux-xdp` stands for here.
+
+    Raises:
+        OptionError: if the variable `SLOWPATH_CPU` is invalid.
+    """
     names = targets.target_names()
     width = max(map(len, names), default=0)
+    used = None if _is_calibrated() else _nearest()
     for name in names:
         description = tomllib.loads(targets.target_text(name) or "").get("description", "")
-        out(f"{name:<{width}}  {description}".rstrip())
+        mark = ""
+        if name == CALIBRATED:
+            mark = f"  <- on this machine: {_resolved()}"
+        elif used is not None and name == used.target:
+            mark = f"  <- {CALIBRATED} on this machine"
+        out(f"{name:<{width}}  {description}{mark}".rstrip())
     return ExitCode.FINE
+
+
+def _is_calibrated() -> bool:
+    return os.path.lexists(calibration_file())
+
+
+def _nearest() -> Nearest:
+    """Return the shipped target for this CPU, and the CPU's name if its family has no target.
+
+    Raises:
+        OptionError: if the variable `SLOWPATH_CPU` is invalid.
+    """
+    try:
+        return nearest_target()
+    except ValueError as problem:
+        raise OptionError(CPU_VARIABLE, str(problem)) from None
+
+
+def _resolved() -> str:
+    """Return what `linux-xdp` stands for on this machine, for use in a sentence."""
+    if _is_calibrated():
+        return f"its calibration ({one_line(calibration_file())})"
+    name, foreign = _nearest()
+    if foreign is None:
+        return name
+    return f"{name}; no built-in target was calibrated on a CPU such as {one_line(foreign)}"
 
 
 def show_target(name: str) -> ExitCode:
     """Print the description file of a built-in target, a starting point for a new target.
 
+    For `linux-xdp`, this is the description that analyses on this machine use; a comment names it.
+
     Raises:
         OptionError: if the name is unknown.
+        InputError: if this machine's calibration is invalid.
     """
     text = targets.target_text(name)
     if text is None:
@@ -34,6 +81,9 @@ def show_target(name: str) -> ExitCode:
         names = targets.target_names()
         hint = did_you_mean(name, names) or f"; known are {', '.join(names)}"
         raise OptionError("NAME", f"{name!r} is not a target{hint}")
+    if name == CALIBRATED:
+        text = read_option("NAME", find_target, name).text or text
+        out(f"# On this machine, {CALIBRATED} is {_resolved()}.")
     out_lines(text.splitlines())
     return ExitCode.FINE
 
@@ -51,7 +101,7 @@ def list_models(name: str) -> ExitCode:
         out(one_line(f"{target.name}: {target.machine[0]}, measured {target.machine[1]}"))
     models = target.models
     if not models:
-        out(f"{target.name} has no models of components")
+        out(f"target {target.name} has no cost models of components")
         return ExitCode.FINE
     out_lines(line.text for line in grid(_COLUMNS, [_model_row(model) for model in models]))
     return ExitCode.FINE

@@ -52,13 +52,13 @@ pub(super) fn header_len(data: &[u8], what: &str) -> Result<u32, ObjectError> {
         return Err(ObjectError::btf(format!("{what} is big-endian"), hint));
     }
     if u16::from_le_bytes(*magic) != MAGIC {
-        let what = format!("{what} does not start with the number that marks BTF");
+        let what = format!("{what} does not start with the magic number of BTF");
         return Err(ObjectError::btf(what, "pass BTF, such as /sys/kernel/btf/vmlinux"));
     }
     if rest.first() != Some(&1) {
         let version = rest.first().copied().unwrap_or(0);
         let what = format!("{what} has version {version}");
-        return Err(ObjectError::btf(what, "known is version 1"));
+        return Err(ObjectError::btf(what, "slowpath reads version 1"));
     }
     Reader::new(rest.get(2..).ok_or_else(short)?).u32().ok_or_else(short)
 }
@@ -67,14 +67,18 @@ impl Btf {
     /// Parses the bytes of a section `.BTF` or of a BTF file.
     pub fn parse(data: &[u8]) -> Result<Btf, ObjectError> {
         let header_len = header_len(data, "the section")?;
-        let cut = || ObjectError::btf("its parts reach beyond its end", DAMAGED);
+        let cut = || ObjectError::btf("its header names parts beyond its end", DAMAGED);
         let mut header = Reader::new(data.get(8..).ok_or_else(cut)?);
         let mut next = || header.u32().ok_or_else(cut);
         let (type_off, type_len, str_off, str_len) = (next()?, next()?, next()?, next()?);
         let types = part(data, header_len, type_off, type_len).ok_or_else(cut)?;
         let strings = part(data, header_len, str_off, str_len).ok_or_else(cut)?;
         if strings.first().is_some_and(|b| *b != 0) || strings.last().is_some_and(|b| *b != 0) {
-            return Err(ObjectError::btf("its strings do not start and end with 0", DAMAGED));
+            return Err(ObjectError::btf(
+                "its table of strings does not start and end with a zero \
+                 byte",
+                DAMAGED,
+            ));
         }
         let mut btf = Btf {
             types: vec![Type { name: StringId(0), kind: Kind::Void }],
@@ -85,7 +89,7 @@ impl Btf {
         while !reader.is_empty() {
             let id = btf.types.len();
             let ty = read_type(&mut reader).map_err(|what| {
-                ObjectError::btf(format!("type {id}: {what}"), "known are the kinds 1 to 19")
+                ObjectError::btf(format!("type {id}: {what}"), "slowpath knows the kinds 1 to 19")
             })?;
             btf.types.push(ty);
         }

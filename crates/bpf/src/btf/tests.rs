@@ -122,7 +122,7 @@ fn cyclic_and_oversized_types_have_no_size() {
 fn refusals_name_the_fault() {
     let message = |data: &[u8]| Btf::parse(data).expect_err("malformed").to_string();
     assert!(message(b"").contains("shorter than its header"));
-    assert!(message(&[0x12; 24]).contains("marks BTF"));
+    assert!(message(&[0x12; 24]).contains("magic number of BTF"));
     assert!(message(&[0xeb, 0x9f, 1, 0]).contains("big-endian"));
     assert!(message(&[0x9f, 0xeb, 2, 0]).contains("version 2"));
     assert!(message(&btf(&[1, info(20, 0), 0], b"\0n\0")).contains("type 1: unknown kind"));

@@ -4,7 +4,7 @@
 use super::value::{Sizes, Value};
 use crate::insn::{Imm64, Insn, Size, Source};
 
-const UNEXPECTED: &str = "the instruction does not hold the value that the object's types give";
+const UNEXPECTED: &str = "the instruction holds another value than the object's types give";
 const TOO_LARGE: &str = "the kernel's value does not fit into the instruction";
 const NO_PLACE: &str = "the instruction has no place for a relocation";
 

@@ -73,8 +73,8 @@ fn types_without_counterpart_are_unresolved() {
     assert_eq!(
         reasons,
         [
-            "CO-RE relocation of `moved.gone`: the kernel has nothing of this name and type",
-            "CO-RE relocation of `missing.x`: the kernel has nothing of this name and type",
+            "CO-RE relocation of `moved.gone`: the kernel has no type or field of this name",
+            "CO-RE relocation of `missing.x`: the kernel has no type or field of this name",
             "CO-RE relocation of `moved.grown_signed`: the field has another size in the kernel, \
              and is not an unsigned number",
         ]

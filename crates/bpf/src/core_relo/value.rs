@@ -38,7 +38,7 @@ pub(super) fn of(
             Ok(Value::new(spec.is_some().into()))
         }
         (TypeIdTarget | TypeSize, None) => Ok(Value { checked: false, ..Value::new(0) }),
-        (_, None) => Err("the kernel has nothing of this name and type"),
+        (_, None) => Err("the kernel has no type or field of this name"),
         (TypeIdLocal | TypeIdTarget, Some(spec)) => {
             Ok(Value { checked: kind == TypeIdLocal, ..Value::new(spec.root.0.into()) })
         }
@@ -95,7 +95,7 @@ fn field(btf: &Btf, kind: RelocationKind, spec: &Spec) -> Result<Value, &'static
         offset = offset / bytes * bytes;
         while spec.bit_offset + bits > (offset + bytes) * 8 {
             if bytes >= 8 {
-                return Err("a bit field that no single load reads");
+                return Err("a bit field that a single load cannot read");
             }
             bytes *= 2;
             offset = spec.bit_offset / 8 / bytes * bytes;

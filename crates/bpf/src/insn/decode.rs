@@ -23,10 +23,10 @@ pub struct DecodeError {
 type Fault = (&'static str, &'static str);
 
 const UNKNOWN: Fault =
-    ("unknown instruction", "known is the instruction set up to version 4 (clang -mcpu=v4)");
+    ("unknown instruction", "slowpath knows the instruction set up to version 4 (clang -mcpu=v4)");
 const RESERVED: Fault =
     ("a field that this instruction does not use is not zero", "the object may be damaged");
-const REGISTER: Fault = ("no such register", "there are r0 to r10; the object may be damaged");
+const REGISTER: Fault = ("no such register", "registers are r0 to r10; the object may be damaged");
 
 /// Decodes `bytes`. Returns a list with one instruction for each 8-byte slot.
 pub fn decode(bytes: &[u8]) -> Result<Vec<Insn>, DecodeError> {
@@ -254,9 +254,11 @@ fn jump(word: Word, width: Width) -> Result<Insn, Fault> {
             let offset = if long { word.imm } else { word.off.into() };
             Ok(Insn::Jump { offset, long })
         }
-        (code::CALL, Width::W64) if register_form => {
-            Err(("an indirect call (callx)", "call functions by name; the kernel refuses this too"))
-        }
+        (code::CALL, Width::W64) if register_form => Err((
+            "an indirect call (callx)",
+            "call functions by name; the kernel also refuses \
+                 indirect calls",
+        )),
         (code::CALL, Width::W64) => call(word),
         (code::EXIT, Width::W64) if !register_form => {
             unused(word.dst == 0 && word.src == 0 && word.off == 0 && word.imm == 0)?;

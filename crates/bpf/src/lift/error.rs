@@ -29,7 +29,7 @@ impl LiftError {
     /// Returns the error for an exhausted budget.
     pub(super) fn stop(reason: Reason) -> Self {
         let text = format!("{reason} before the program was understood");
-        LiftError { stopped: Some(reason), ..LiftError::program(text, "give it more") }
+        LiftError { stopped: Some(reason), ..LiftError::program(text, "raise the limit") }
     }
 
     /// Returns an error that concerns no single instruction.
@@ -75,4 +75,4 @@ impl Cause {
 pub(super) const VERIFIER: &str = "the kernel's verifier refuses programs that reach this";
 
 /// Hint for internal errors.
-pub(super) const INTERNAL: &str = "this is a defect of slowpath: please report it";
+pub(super) const INTERNAL: &str = "this is a defect of slowpath; please report it with the object";

@@ -294,7 +294,13 @@ impl<'a> Lifter<'a> {
 
     pub fn map_def(&self, map: u32) -> Result<&'a MapDef, Cause> {
         let found = self.object.maps.get(map as usize);
-        found.ok_or_else(|| Cause::new(format!("there is no map number {map}"), "is it damaged?"))
+        found.ok_or_else(|| {
+            Cause::new(
+                format!("there is no map number {map}"),
+                "the object may be \
+             damaged",
+            )
+        })
     }
 
     pub fn tracking(&self, map: &str) -> Tracking {

@@ -44,7 +44,7 @@ pub(super) fn read(
         };
         let symbol =
             elf.symbols.iter().find(|s| s.section() == Some(index) && s.name == name).ok_or_else(
-                || ObjectError::map(name, "BTF lists it, but the symbol table does not", HINT),
+                || ObjectError::map(name, "BTF lists the map, but the symbol table does not", HINT),
             )?;
         let def = definition(btf, name, ty)?;
         let values = def.1.and_then(|at| {
@@ -116,7 +116,7 @@ impl Reader<'_> {
             }
         }
         if def.kind == MapKind(0) {
-            return Err(self.fault("its definition has no type"));
+            return Err(self.fault("the definition of the map has no type"));
         }
         // User space reads and writes such values as 4-byte file descriptors, whatever type the
         // definition states.
@@ -178,7 +178,7 @@ impl Reader<'_> {
                 inner.name = format!("{}.inner", self.name);
                 Ok(Some(Box::new(inner)))
             }
-            _ => Err(self.fault("`values` holds neither maps nor programs")),
+            _ => Err(self.fault("`values` has elements that are neither maps nor programs")),
         }
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn read(section: &Section, index: usize, before: u64) -> Result<Place
     let size = u32::try_from(section.size).ok().filter(|size| before + u64::from(*size) <= LIMIT);
     let Some(size) = size else {
         let text = format!("{} bytes of global data", before.saturating_add(section.size));
-        return Err(ObjectError::section(name, text, "at most 64 MiB are read"));
+        return Err(ObjectError::section(name, text, "slowpath reads at most 64 MiB"));
     };
     let mut content = section.data.to_vec();
     content.resize(size as usize, 0);

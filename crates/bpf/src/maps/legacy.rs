@@ -40,12 +40,17 @@ pub(super) fn read(elf: &Elf, index: usize, maps: &mut Vec<PlacedMap>) -> Result
         let end = symbols.get(i + 1).map_or(section.data.len() as u64, |next| next.value);
         let size = if symbol.size > 0 { symbol.size } else { end.saturating_sub(symbol.value) };
         let words = words(section.data, symbol.value, size).ok_or_else(|| {
-            let text = "its definition reaches beyond its section";
+            let text = "the definition of the map reaches beyond its section";
             ObjectError::map(symbol.name.as_str(), text, DAMAGED)
         })?;
         if words.len() < 4 {
-            let text = format!("its definition has {size} bytes, at least 16 are needed");
-            return Err(ObjectError::map(symbol.name.as_str(), text, "define it in .maps instead"));
+            let text = format!("the definition of the map has {size} bytes, but needs at least 16");
+            return Err(ObjectError::map(
+                symbol.name.as_str(),
+                text,
+                "define the map in section \
+                 .maps instead",
+            ));
         }
         let word = |i: usize| words.get(i).copied().unwrap_or(0);
         let kind = MapKind(word(0));

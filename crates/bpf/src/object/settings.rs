@@ -205,7 +205,8 @@ impl Object {
         } else {
             let index = part.strip_prefix('[').and_then(|part| part.strip_suffix(']'));
             let index: Option<u64> = index.and_then(|index| index.trim().parse().ok());
-            let index = index.ok_or_else(|| format!("{part:?} is not an index"))?;
+            let index =
+                index.ok_or_else(|| format!("{part:?} is not an index; write a whole number"))?;
             let Kind::Array { element, len, .. } = *btf.kind(btf.resolve(ty)) else {
                 return Err(format!("{part} indexes something other than an array"));
             };
@@ -280,7 +281,9 @@ impl Object {
             }
             Some((_, Kind::Int(int))) => Some(int.signed),
             Some((_, Kind::Ptr(_))) => {
-                return Err("it is a pointer, which has no value here".into());
+                return Err(
+                    "the variable is a pointer, whose value is unknown before loading".into()
+                );
             }
             Some((btf, Kind::Array { element, .. })) => {
                 let characters =
@@ -354,7 +357,10 @@ impl Object {
         let end = offset.saturating_add(size);
         let initial =
             def.initial.as_mut().filter(|initial| size > 0 && end <= initial.len() as u64);
-        let initial = initial.ok_or("it is outside of its section; is the object damaged?")?;
+        let initial = initial.ok_or(
+            "the variable is outside of its section; the object may be \
+             damaged",
+        )?;
         def.stated.retain(|other| other.offset < offset || other.offset + other.size > end);
         let shown = match value {
             Some((bytes, shown)) => {
@@ -415,7 +421,7 @@ fn integer(text: &str) -> Option<i128> {
 /// Parses `size` bytes of two hexadecimal digits each; ignores whitespace.
 fn digits(text: &str, size: u64) -> Result<Vec<u8>, String> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    let wrong = || format!("it has {size} bytes; write {} hexadecimal digits", 2 * size);
+    let wrong = || format!("the variable has {size} bytes; write {} hexadecimal digits", 2 * size);
     if digits.len() as u64 != 2 * size || !digits.iter().all(u8::is_ascii_hexdigit) {
         return Err(wrong());
     }

@@ -69,8 +69,11 @@ fn what_is_no_chain_is_refused_at_its_line() {
     let two = programs(&["a", "b"]);
     let three = programs(&["a", "b", "c"]);
     for (text, message) in [
-        ("schema: 2\nprograms: []\n".to_owned(), "line 1: schema 2: known is 1"),
-        (programs(&[]).replace("programs:\n", "programs: []\n"), "there are no programs"),
+        ("schema: 2\nprograms: []\n".to_owned(), "line 1: schema 2 is unknown; write `schema: 1`"),
+        (
+            programs(&[]).replace("programs:\n", "programs: []\n"),
+            "the chain has no programs; add one to `programs`",
+        ),
         (programs(&["a", "a"]), "line 4: program a is defined twice, also in line 3"),
         (
             programs(&["a/b"]),

@@ -63,7 +63,7 @@ fn what_no_dispatcher_does_is_refused() {
         (
             &["silent", "early"],
             "dispatcher: [silent, silent]\n",
-            "line 5: silent is in the dispatcher twice",
+            "line 5: silent is in the dispatcher twice; remove one",
         ),
         (
             &["silent", "early"],

@@ -22,7 +22,7 @@ pub enum FactsError {
     #[error(transparent)]
     Solver(#[from] SolverError),
     /// Some runs of the program are not analysed, so no fact is certain. The text is the reason.
-    #[error("not all of its runs are looked at: {0}")]
+    #[error("not all paths of the program were examined: {0}")]
     Unseen(String),
     /// The leaving packet cannot be described as a term for the solver. The text is the reason.
     #[error("{0}")]

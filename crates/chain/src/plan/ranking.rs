@@ -70,7 +70,12 @@ pub(super) fn node(
         let mut remarks = made.remarks.clone();
         let failed = costs.iter().flat_map(|(before, after)| [before, after]);
         let failed = failed.filter_map(|cost| cost.as_ref().err());
-        remarks.extend(failed.map(|why| format!("its executed instructions are unknown: {why}")));
+        remarks.extend(failed.map(|why| {
+            format!(
+                "the number of its executed instructions is \
+             unknown: {why}"
+            )
+        }));
         remarks.extend(told(&arrivals.points, &points, |point| &point.arriving.unknown));
         remarks.sort();
         remarks.dedup();

@@ -95,7 +95,8 @@ impl Topology {
     pub fn parse(text: &str) -> Result<Topology, ChainError> {
         let description: TopologyDescription = read(text, &TOPOLOGY)?;
         if description.schema.value != SCHEMA {
-            let what = format!("schema {}: known is {SCHEMA}", description.schema.value);
+            let what =
+                format!("schema {} is unknown; write `schema: {SCHEMA}`", description.schema.value);
             return Err(ChainError::at(line(&description.schema), what));
         }
         let mut names = Names::new("program");
@@ -132,7 +133,9 @@ impl Topology {
             topology.paths.push(path);
         }
         if topology.paths.is_empty() {
-            return Err(ChainError::Whole("there are no paths".to_owned()));
+            return Err(ChainError::Whole(
+                "the topology has no paths; add one to `paths`".to_owned(),
+            ));
         }
         // Shares are first divided by the greatest one, because their sum may overflow.
         let most = shares.iter().copied().fold(0.0, f64::max);
@@ -154,7 +157,7 @@ impl Topology {
         let name =
             name.as_ref().map_or_else(|| (number + 1).to_string(), |name| name.value.clone());
         if written.is_empty() {
-            let what = format!("path {name} has no hops; it needs at least one node");
+            let what = format!("path {name} has no `hops`; name at least one node");
             return Err(ChainError::at(line(path), what));
         }
         let mut hops = Vec::<Hop>::new();
@@ -198,7 +201,7 @@ impl Topology {
         let what = match (&hop.on, runs, last) {
             (None, false, _) | (None, true, true) => return Ok(Vec::new()),
             (None, true, false) => format!(
-                "say `on`: with which of {} of its program packets go on from {name}",
+                "add `on`: packets go on from {name} with some of {} of its program",
                 Action::names()
             ),
             (Some(_), false, _) => format!("{name} does not run a program, so it cannot have `on`"),

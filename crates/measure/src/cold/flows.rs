@@ -131,13 +131,13 @@ fn flow_count(
     };
     let bits = free_bits.bits.len();
     let reason = if bits < MAX_BITS {
-        "no more bits of the packet are free".to_owned()
+        "no further bits of the packet can vary".to_owned()
     } else {
         format!("measurements use no more than {} packets", 1 << MAX_BITS)
     };
     let limits = [
         (1 << bits.min(MAX_BITS), reason),
-        (most, "with more of them, some take another path".to_owned()),
+        (most, "some of more packets take another path".to_owned()),
     ];
     let (limit, mut reason) =
         limits.into_iter().min_by_key(|limit| limit.0).unwrap_or((0, String::new()));

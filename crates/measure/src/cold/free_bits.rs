@@ -55,10 +55,10 @@ impl FreeBits {
         }
         if candidates.is_empty() {
             let reason = if probe.followed {
-                "its look-ups do not differ between flows"
+                "the look-ups of the path do not differ between flows"
             } else {
-                "it depends on more than packet and maps, and its earlier look-ups do not differ \
-                 between flows"
+                "the path depends on more than packet and maps, and its earlier look-ups do not \
+                 differ between flows"
             };
             return Err(MeasureError::not_cold(reason));
         }

@@ -167,7 +167,7 @@ fn load(
                 Ok(DATA | DATA_END) if size == Size::W => Ok(()),
                 _ => Err(Cause::new(
                     "a field of struct xdp_md that the card does not have",
-                    "it has data and data_end",
+                    "the card has only the fields data and data_end",
                 )),
             }
         }

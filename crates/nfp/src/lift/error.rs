@@ -18,7 +18,7 @@ pub enum LiftError {
         cause: LiftCause,
     },
     /// A listing without instructions.
-    #[error("the listing has no instruction")]
+    #[error("the listing has no instructions")]
     Empty,
     /// Impossible packet lengths in the options.
     #[error(
@@ -187,13 +187,13 @@ impl LiftCause {
             }
             LiftCause::DelaySlotsBeyondEnd { .. } => "is the listing cut off?",
             LiftCause::BranchInDelaySlot { .. } | LiftCause::TargetInDelaySlot { .. } => {
-                "no compiler emits this"
+                "no known compiler emits this instruction"
             }
             LiftCause::LocalBasePending { .. } => {
                 "let three instructions that do not use it follow in the same block"
             }
             LiftCause::UnknownLength { .. } => {
-                "set it by immed, immed_w1 or ld_field in the same block"
+                "set the value by immed, immed_w1 or ld_field in the same block"
             }
             LiftCause::ReturnWithoutCall => {
                 "calls load the address to return to into gprA_21 in a delay slot of `br`"

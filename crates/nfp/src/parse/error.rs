@@ -32,7 +32,7 @@ pub enum ParseCause {
     #[error("the listing is empty")]
     Empty,
     /// The listing contains only blank lines and comments.
-    #[error("the listing has no instruction")]
+    #[error("the listing has no instructions")]
     NoInstructions,
     /// The file is not a text file.
     #[error("not a text file: byte {offset} is not text")]

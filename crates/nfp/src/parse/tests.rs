@@ -44,7 +44,7 @@ fn attributes_come_in_any_order() {
 fn lines_that_are_no_instructions() {
     for (text, expected) in [
         ("", "line 1: the listing is empty"),
-        ("\n; x\n\n", "line 3: the listing has no instruction"),
+        ("\n; x\n\n", "line 3: the listing has no instructions"),
         ("Disassembly of section .text", "line 1, column 1: no instruction address"),
         ("0 .0 nop", "line 1, column 1: no instruction address"),
         ("8: .0 nop", "line 1, column 1: address 8 where 0 is expected for instruction .0"),

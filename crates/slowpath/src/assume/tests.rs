@@ -17,7 +17,7 @@ fn errors_name_the_line() {
     assert!(error("\n[helper.get_hash]\nreason = \"x\"\n").starts_with("--assume:2: "));
     assert!(error("[helper.bpf_redirect]\n").contains("`reason`"));
     assert!(error("[helper.bpf_redirect]\nreason = 3\n").contains("`reason`"));
-    assert!(error("[helper.bpf_redirect]\nreason = \"x\"\ncost = 3\n").contains("nothing else"));
+    assert!(error("[helper.bpf_redirect]\nreason = \"x\"\ncost = 3\n").contains("has one key"));
     assert!(error("helper = 3\n").contains("must be a table"));
     assert!(error("[helper\n").starts_with("--assume:1: not TOML"));
 }

@@ -69,7 +69,12 @@ fn hex(text: &str, size: u32) -> Result<Vec<u8>, String> {
             .ok()
             .filter(|pair| pair.bytes().all(|digit| digit.is_ascii_hexdigit()))
             .and_then(|pair| u8::from_str_radix(pair, 16).ok())
-            .ok_or_else(|| format!("{:?} is not a byte", String::from_utf8_lossy(pair))),
+            .ok_or_else(|| {
+                format!(
+                    "{:?} is not a byte; write two hexadecimal digits",
+                    String::from_utf8_lossy(pair)
+                )
+            }),
     };
     digits.chunks(2).map(byte).collect()
 }

@@ -100,7 +100,7 @@ fn stated_entries(
         let stated = stated.unwrap_or_else(|| vec![0; map.value_size as usize]);
         return match map.initial.as_deref() {
             Some(initial) if initial == stated => Ok(None),
-            _ => Err("it is read-only with the content of the object; leave it out".into()),
+            _ => Err("the map is read-only with the content of the object; leave it out".into()),
         };
     }
     if map.kind == MapKind::PROG_ARRAY || !map.slots.is_empty() {

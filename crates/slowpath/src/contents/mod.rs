@@ -129,13 +129,19 @@ fn content(
         if inner && has("map") && !has("key") && !of_queue {
             let (name, content) = inner_content(value, object).map_err(fail)?;
             if whole_maps.insert(name, content).is_some() {
-                return Err(fail("another entry is about the same map".into()));
+                return Err(fail("another entry is for the same map; remove one".into()));
             }
             continue;
         }
         if let Some(more) = value.get("others") {
             let more = more.as_u64().filter(|_| value.as_object().is_some_and(|v| v.len() == 1));
-            let more = more.ok_or_else(|| fail("`others` is a number, and stands alone".into()))?;
+            let more = more.ok_or_else(|| {
+                fail(
+                    "`others` must be a number, without other keys in \
+                 its entry"
+                        .into(),
+                )
+            })?;
             others = others.saturating_add(more);
             continue;
         }
@@ -145,7 +151,7 @@ fn content(
             _ => None,
         };
         if !seen.insert((inner_map, entry.key.clone())) && keys != EntryKeys::Order {
-            return Err(fail("another entry has the same key".into()));
+            return Err(fail("another entry has the same key; remove one".into()));
         }
         found.push(entry);
     }
@@ -253,7 +259,7 @@ fn check_index(key: &[u8], map: &MapDef) -> Result<(), String> {
         .try_fold(0u64, |value, &byte| (value < 1 << 56).then_some(value << 8 | u64::from(byte)));
     let in_range = index.is_some_and(|index| index < u64::from(map.max_entries));
     if entry_keys(map.kind) == EntryKeys::Indices && map.max_entries > 0 && !in_range {
-        return Err(format!("`key` is not below {}, the number of elements", map.max_entries));
+        return Err(format!("`key` must be below {}, the number of elements", map.max_entries));
     }
     Ok(())
 }

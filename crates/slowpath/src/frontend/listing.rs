@@ -49,7 +49,7 @@ fn interference(program: &Program) -> Interference {
 pub(super) fn check(data: &[u8]) -> Result<(), Error> {
     check_not_empty(data)?;
     let Err(problem) = slowpath_nfp::parse_bytes(data) else { return Ok(()) };
-    Err(Error::Input(format!("this is neither a BPF object nor an NFP listing: {problem}")))
+    Err(Error::Input(format!("the file is neither a BPF object nor an NFP listing: {problem}")))
 }
 
 fn check_not_empty(data: &[u8]) -> Result<(), Error> {

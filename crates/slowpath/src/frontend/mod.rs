@@ -74,7 +74,7 @@ pub(crate) fn lift(
     }
     if request.options.maps.is_some() {
         return Err(Error::Input(
-            "a listing does not say which maps it uses: --maps is for BPF objects".into(),
+            "a listing does not name its maps; use --maps only for BPF objects".into(),
         ));
     }
     stop.enter(stages::LIFTING);

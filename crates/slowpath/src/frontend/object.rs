@@ -23,7 +23,7 @@ pub(super) fn entry(request: &ProgramRequest) -> Result<ProgramEntry, Error> {
 pub(crate) fn link(request: &ProgramRequest, object: &Object) -> Result<BpfProgram, Error> {
     let kind = object.programs.get(request.program).ok_or_else(|| missing(request.program))?.kind;
     if !matches!(kind, ProgramKind::Xdp | ProgramKind::Unknown) {
-        let what = format!("a program of type {kind}; only XDP programs are analysed");
+        let what = format!("the program is of type {kind}; only XDP programs are analysed");
         return Err(Error::Input(what));
     }
     let kernel = request.kernel.as_deref().map(KernelTypes::btf);

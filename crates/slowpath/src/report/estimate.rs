@@ -111,13 +111,16 @@ impl Estimated {
         let timing = estimator.timing;
         let about = ns(timing.picoseconds(timing.unknown_call));
         let unknown = self.unknown.iter().map(|call| {
-            format!("estimates: {call} was not measured; each call counts as {about:.0} ns")
+            format!("estimates: {call} was not measured, so each call counts as {about:.0} ns")
         });
         let flat = self.unmodelled_growth.iter().map(|call| {
-            format!("estimates: the effect of map entries on {call} is unknown, and not added")
+            format!("estimates: the unknown effect of map entries on {call} is not included")
         });
         let outside = self.outside_measured_range.iter().map(|(call, (fewest, most))| {
-            format!("estimates: {call} was measured with {fewest} to {most} entries of this size")
+            format!(
+                "estimates: {call} was measured only with {fewest} to {most} entries of this \
+                 size"
+            )
         });
         unknown.chain(flat).chain(outside).collect()
     }

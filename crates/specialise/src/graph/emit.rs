@@ -216,7 +216,7 @@ impl Emitter {
             };
             let distance = target as i64 - slot as i64 - 1;
             let far = || {
-                let what = "the program gets too long: a jump does not reach its target";
+                let what = "the program becomes too long: a jump does not reach its target";
                 SpecialiseError::at(original, self.origins[slot], what)
             };
             let short = i16::try_from(distance);

@@ -72,8 +72,10 @@ fn read_segments(table: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<V
     for (at, item) in list.iter().enumerate() {
         let segment = read_segment(as_table(format!("{path}[{at}]"), item, problems)?, problems)?;
         if segments.last().is_some_and(|before| before.to >= segment.from) {
-            problems
-                .error(item.span(), format!("`{path}[{at}]` begins before the one before ends"));
+            problems.error(
+                item.span(),
+                format!("`{path}[{at}]` begins before the previous segment ends"),
+            );
             return None;
         }
         segments.push(segment);

@@ -117,7 +117,7 @@ impl<'t> Sources<'t> {
         if let Some(table) = root.optional_table("sources", problems) {
             for (name, value) in table.entries() {
                 if value.get_ref().as_str().is_none_or(|text| text.trim().is_empty()) {
-                    let what = format!("`{}` must say what the source is", table.key(name));
+                    let what = format!("`{}` must name the source", table.key(name));
                     problems.error(value.span(), what);
                 }
                 names.insert(name);
@@ -131,7 +131,8 @@ impl<'t> Sources<'t> {
     fn expect(&self, table: &Table<'t>, source: Option<&str>, problems: &mut Problems<'_>) {
         let key = table.key("source");
         let Some(text) = source else {
-            problems.lint(table.span(), format!("`{key}` is missing: where is it from?"));
+            problems
+                .lint(table.span(), format!("`{key}` is missing; name a source of `[sources]`"));
             return;
         };
         let name = text.split([',', ';', ':', ' ']).next().unwrap_or_default();

@@ -154,10 +154,10 @@ impl<'t> Table<'t> {
                 .iter()
                 .find(|k| k.strip_prefix(name).is_some_and(|r| r.starts_with('_')));
             let hint = match with_unit {
-                Some(key) => format!("its name says the unit: `{key}`"),
+                Some(key) => format!("the name of a key ends in its unit: `{key}`"),
                 None => {
                     let keys: Vec<_> = self.requested.iter().map(|k| format!("`{k}`")).collect();
-                    format!("keys here are {}", keys.join(", "))
+                    format!("known keys here are {}", keys.join(", "))
                 }
             };
             problems.error(key.span(), format!("unknown key `{path}`; {hint}"));

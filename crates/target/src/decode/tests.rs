@@ -134,7 +134,7 @@ fn errors_of_keys_without_a_unit_name_the_key_with_the_unit() {
         listed,
         [
             "line 18: `component[1].clock_hz` is missing",
-            "line 21: unknown key `component[1].clock`; its name says the unit: `clock_hz`",
+            "line 21: unknown key `component[1].clock`; the name of a key ends in its unit: `clock_hz`",
         ]
     );
 }

@@ -125,6 +125,11 @@ def estimate_notes(result: Result) -> list[str]:
     return [text.removeprefix(_OF_ESTIMATES) for text in notes if text.startswith(_OF_ESTIMATES)]
 
 
+def reservation(note: str) -> str:
+    """Return the condition on an estimate that has a note, for use after `if`."""
+    return f"the estimate holds despite its note: {note}"
+
+
 def entries_words(time: RatedTime) -> str:
     """Return the assumption about map entries: `full maps`, or `10,000 entries in maps`."""
     entries = time["entries"]

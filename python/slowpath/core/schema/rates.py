@@ -64,12 +64,12 @@ def parse_rate(text: str) -> Rate:
     metric = _UNITS.get(match["unit"].lower())
     if metric is None:
         raise ValueError(
-            f"{match['unit']!r} is not a unit of a rate; bit/s and pps are, "
-            "with k, M, G or T before them"
+            f"{match['unit']!r} is not a unit of a rate; write {', '.join(_UNITS)}, with k, M, G "
+            "or T in front, such as 10Mpps"
         )
     value = float(f"{match['number']}e{_PREFIXES[match['prefix'].lower()]}")
     if value == float("inf"):
-        raise ValueError(f"{text!r} is a rate beyond all numbers")
+        raise ValueError(f"{text!r} is too large for a rate")
     return Rate(value, metric)
 
 

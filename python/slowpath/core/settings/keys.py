@@ -11,7 +11,7 @@ KEYS = (*_ANALYSIS, "jobs", REQUIRE)
 USED = {
     "bound": KEYS,
     "annotate": _ANALYSIS,
-    "diff": _ANALYSIS,
+    "diff": (*_ANALYSIS, "jobs"),
     "sweep": _ANALYSIS,
     "measure": ("mtu",),
     "chain bound": _ANALYSIS,

@@ -6,7 +6,7 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from slowpath.core.command import Option
+from slowpath.core.command import Option, not_read
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.settings.files import Setting, SettingsFile, find_settings, read_settings
 from slowpath.core.settings.keys import REQUIRE, variable
@@ -98,5 +98,4 @@ def convert(key: str, text: str, origin: Origin, options: Sequence[Option]) -> o
     except ArgumentTypeError as problem:
         raise origin.refuse(key, str(problem)) from None
     except ValueError:
-        kind = getattr(read, "__name__", "value")
-        raise origin.refuse(key, f"invalid {kind} value: {text!r}") from None
+        raise origin.refuse(key, not_read(text, read)) from None

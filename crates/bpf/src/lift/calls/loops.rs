@@ -224,7 +224,7 @@ impl Lifter<'_> {
                 }
                 _ => {
                     let text = "the callback of the helper is unknown";
-                    let hint = "slowpath follows up to 128 functions whose addresses are constants";
+                    let hint = "pass one of at most 128 functions by its constant address";
                     Err(Cause::new(text, hint))
                 }
             },

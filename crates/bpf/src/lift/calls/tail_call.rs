@@ -27,8 +27,8 @@ impl Lifter<'_> {
         }
         if self.slots(map)?.is_empty() && !self.options.contents.contains_key(&def.name) {
             let sentence = format!(
-                "paths end at tail calls through {}; the called programs are unknown and not \
-                 counted (--maps can name them)",
+                "paths end at tail calls through {}, because the called programs are unknown (name \
+                 them with --maps)",
                 def.name
             );
             let program = format!("program in the slot of {}", def.name);
@@ -39,7 +39,7 @@ impl Lifter<'_> {
         }
         if !self.options.contents.contains_key(&def.name) {
             let sentence = format!(
-                "slots of {} that the object does not fill are empty (--maps can fill them)",
+                "slots of {} that the object does not fill are empty (fill them with --maps)",
                 def.name
             );
             self.assume(sentence);

@@ -32,7 +32,7 @@ impl Lifter<'_> {
             let text = format!("--assume cannot treat {name} as harmless: {objection}");
             return Err(Cause::new(
                 text,
-                "remove it from the file; docs/reference/support.md lists what is supported",
+                "remove it from the file; docs/reference/support.md lists supported helpers",
             ));
         }
         let sentence = format!(
@@ -46,7 +46,7 @@ impl Lifter<'_> {
     pub(super) fn assume_hint(&self, name: &str) -> String {
         match self.never_harmless(name) {
             Some(objection) => {
-                format!("{objection}; docs/reference/support.md lists what is supported")
+                format!("{objection}; docs/reference/support.md lists supported helpers")
             }
             None => format!(
                 "docs/reference/support.md lists supported helpers; a table [helper.{name}] in a \
@@ -58,14 +58,17 @@ impl Lifter<'_> {
     /// Returns the reason why no user can declare the current call harmless; `None` if a user can.
     fn never_harmless(&self, name: &str) -> Option<&'static str> {
         if name == THROW {
-            return Some("it does not return, and may run a function of the program at the end");
+            return Some(
+                "the helper does not return, and may run a function of the program at the \
+                 end",
+            );
         }
         let passes_function = || {
             self.state.regs[1..6].iter().any(|known| matches!(known, AbstractValue::Function(_)))
         };
         let runs = CALL_BACK.contains(&name) || self.takes_function(name) || passes_function();
         (runs && !LATER.contains(&name))
-            .then_some("it runs a function of the program, whose instructions count")
+            .then_some("the helper runs a function of the program, whose instructions count")
     }
 
     /// Returns true if the object declares a parameter of a kernel function as a function pointer.

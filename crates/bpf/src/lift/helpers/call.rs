@@ -77,7 +77,7 @@ impl Lifter<'_> {
             return Ok(Next::To(current));
         }
         if map >= INNER {
-            let text = "the map that the call uses comes out of different maps of maps";
+            let text = "the map of the call comes from different maps of maps";
             return Err(Cause::new(text, "call the helper in each branch"));
         }
         let handle = self.ir.value(register as u8);

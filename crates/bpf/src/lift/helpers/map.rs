@@ -33,11 +33,11 @@ pub(super) fn copied(map: &MapOperand) -> Result<(), Cause> {
         return Ok(());
     }
     let text = format!("values of map {} have {size} bytes", map.def.name);
-    Err(Cause::new(text, "up to 65536 can be copied"))
+    Err(Cause::new(text, "slowpath copies values of at most 65536 bytes"))
 }
 
 pub(super) fn cannot(map: &MapOperand, what: &str) -> Cause {
-    let hint = "docs/reference/support.md lists what is supported";
+    let hint = "docs/reference/support.md lists the supported maps of each helper";
     Cause::new(format!("{what} map {} of type {}", map.def.name, map.def.kind), hint)
 }
 
@@ -122,7 +122,11 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
                  its number of calls is unbounded",
                 map.def.name
             );
-            return Err(Cause::new(text, "store the keys, and update the map after the call"));
+            return Err(Cause::new(
+                text,
+                "store the keys in the callback, and update the map after \
+                 the call",
+            ));
         }
     }
     lifter.note_access(&map, Access::Insert);

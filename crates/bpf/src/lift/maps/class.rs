@@ -160,11 +160,14 @@ pub(in crate::lift) fn class_of(def: &MapDef) -> Result<MapClass, Cause> {
         && def.value_size > limit
     {
         let text = format!("values of map {} have {} bytes", def.name, def.value_size);
-        return Err(Cause::new(text, format!("the kernel takes up to {limit} in a {}", def.kind)));
+        return Err(Cause::new(
+            text,
+            format!("the kernel takes at most {limit} bytes in a {}", def.kind),
+        ));
     }
     if def.key_size > MAX_KEY_BYTES {
         let text = format!("keys of map {} have {} bytes", def.name, def.key_size);
-        return Err(Cause::new(text, "the kernel takes up to 512"));
+        return Err(Cause::new(text, "the kernel takes at most 512 bytes"));
     }
     Ok(known.class)
 }

@@ -70,14 +70,14 @@ fn check(def: &MapDef, entry: &MapEntry) -> Result<(), LiftError> {
     let name = &def.name;
     if entry.key.len() != def.key_size as usize {
         let text = format!("map {name}: a key has {} bytes, not {}", entry.key.len(), def.key_size);
-        return Err(LiftError::content(text, "keys have the size that the object says"));
+        return Err(LiftError::content(text, "write keys of the size that the object states"));
     }
     if let Some(value) = entry.value.bytes()
         && value.len() > def.value_size as usize
     {
         let (given, size) = (value.len(), def.value_size);
         let text = format!("map {name}: a value has {given} bytes, more than {size}");
-        return Err(LiftError::content(text, "values have the size that the object says"));
+        return Err(LiftError::content(text, "write values of the size that the object states"));
     }
     Ok(())
 }
@@ -100,7 +100,7 @@ pub fn array_content(
         let beyond = def.max_entries != 0 && index >= u64::from(def.max_entries);
         if beyond || start.saturating_add(value.len() as u64) > MAX_CONTENT_BYTES {
             let text = format!("map {}: index {index} is out of range", def.name);
-            let hint = "indices are below `max_entries`, and the known part below 64 MiB";
+            let hint = "write an index below `max_entries`, within the first 64 MiB";
             return Err(LiftError::content(text, hint));
         }
         let start = start as usize;
@@ -114,7 +114,7 @@ pub fn array_content(
 
 fn too_large(layout: &MapLayout) -> LiftError {
     let text = format!("map {}: too many large values", layout.name);
-    LiftError::content(text, "up to 64 MiB of a map are kept")
+    LiftError::content(text, "slowpath keeps at most 64 MiB of a map")
 }
 
 /// Stores the values of entries in the order of the list, each at the position of its index. Used

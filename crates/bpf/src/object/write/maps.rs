@@ -167,7 +167,7 @@ fn matches_definition(read: &MapDef, def: &MapDef) -> bool {
 /// bytes; `None` without this member.
 fn defined(types: &mut Types, def: &MapDef) -> Result<(TypeId, Option<u32>), WriteError> {
     if def.kind == MapKind(0) {
-        return Err(WriteError::map(&def.name, "its definition has no type"));
+        return Err(WriteError::map(&def.name, "the definition of the map has no type"));
     }
     let mut members: Vec<(&str, TypeId)> = vec![("type", types.number(def.kind.0))];
     let typed = |ty: Option<TypeId>, size: u32, types: &Types| {

@@ -79,7 +79,7 @@ fn names_are_those_of_something() {
     refused(text, 4, "unknown program \"fw\"; known are none");
     let text = "schema: 1\nprograms: []\nnodes:\n- {name: outside}\npaths: []\n";
     refused(text, 4, "the origin of packets");
-    refused("schema: 2\nprograms: []\nnodes: []\npaths: []\n", 1, "known is 1");
+    refused("schema: 2\nprograms: []\nnodes: []\npaths: []\n", 1, "write `schema: 1`");
 }
 
 #[test]
@@ -93,15 +93,18 @@ fn many_names_are_not_all_listed() {
 fn a_path_has_no_circle_and_some_node() {
     let circle = "- hops: [{node: tor}, {node: s1, on: [XDP_TX]}, {node: tor}]\n";
     refused_path(circle, "path 1 passes tor twice");
-    refused_path("- {name: web, hops: []}\n", "path web has no hops");
+    refused_path("- {name: web, hops: []}\n", "path web has no `hops`");
     let none = topology("").replace("paths:\n", "paths: []\n");
     let error = Topology::parse(&none).expect_err("it has no paths");
-    assert_eq!(error, ChainError::Whole("there are no paths".to_owned()));
+    assert_eq!(
+        error,
+        ChainError::Whole("the topology has no paths; add one to `paths`".to_owned())
+    );
 }
 
 #[test]
 fn only_programs_with_a_node_behind_say_what_goes_on() {
-    refused_path("- hops: [{node: edge}, {node: s1}]\n", "say `on`");
+    refused_path("- hops: [{node: edge}, {node: s1}]\n", "add `on`");
     refused_path("- hops: [{node: edge, on: []}, {node: s1}]\n", "`on` is empty");
     refused_path("- hops: [{node: tor, on: [XDP_TX]}, {node: s1}]\n", "does not run a program");
     refused_path("- hops: [{node: s1, on: [XDP_TX]}]\n", "last node");

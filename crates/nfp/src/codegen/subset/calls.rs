@@ -32,7 +32,7 @@ pub(super) fn check(
                 RegisterValue::Map(_) => Ok(()),
                 _ => Err(Cause::new(
                     format!("{name} with different maps on different paths to it"),
-                    "call it in each branch",
+                    "call the helper in each branch",
                 )),
             }
         }
@@ -64,7 +64,11 @@ fn perf_output(flags: RegisterValue, data: RegisterValue) -> Result<(), Cause> {
         RegisterValue::Stack { .. } => stack_argument("bpf_perf_event_output", data),
         RegisterValue::Packet | RegisterValue::MapValue { .. } => Ok(()),
         RegisterValue::Other | RegisterValue::Constant(_) => Ok(()),
-        _ => Err(Cause::new("bpf_perf_event_output of this kind of data", "copy it to the stack")),
+        _ => Err(Cause::new(
+            "bpf_perf_event_output of this kind of data",
+            "copy the data to the \
+             stack",
+        )),
     }
 }
 

@@ -55,7 +55,7 @@ fn errors_name_the_key() {
     for (from, to, what) in [
         ("\"logarithm\"", "\"sine\"", "sine is not a function template"),
         ("[12.5]", "[12.5, 1]", "polynomial-0 has 1 parameters"),
-        ("to = 8", "to = 18", "begins before the one before ends"),
+        ("to = 8", "to = 18", "begins before the previous segment ends"),
         ("to = 8", "to = 0", "`from` is above `to`"),
         (
             "from = 16",
