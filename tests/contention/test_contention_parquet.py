@@ -72,7 +72,7 @@ def test_wrong_values_are_named(tmp_path: Path, value: float | None, message: st
 def test_other_kinds_of_columns_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "lists.parquet"
     parquet.write_table(arrow.table({"throughput": [[1.0], [2.0]]}), file)
-    with pytest.raises(InputError, match="row 1, column throughput: holds a list, not"):
+    with pytest.raises(InputError, match="row 1, column throughput: the cell has a list"):
         read_cells(str(file))
 
 

@@ -104,7 +104,9 @@ def test_what_the_record_declares_is_taken_where_mixes_do_not_tell(
     write_folder(tmp_path / "p", mixes(COMPLETION)[:2], declared)
     code, text, notes = run_command(f"train p {FAST} -o nf.json")
     assert (code, notes) == (0, "")
-    assert f"Pattern: {declared}, from the record of the profile\nErrors in 2 mixes with" in text
+    assert (
+        f"Pattern: {declared}, read from the record of the profile\nErrors in 2 mixes with" in text
+    )
     again = saved.read("nf.json")
     assert again.pattern == declared
     assert again.pattern_reason is not None
@@ -122,9 +124,9 @@ def test_what_is_taken_is_said(tmp_path: Path, pattern: Pattern) -> None:
 def test_a_record_that_mixes_contradict_is_a_warning(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", mixes(COMPLETION), PIPELINE)
     _, text, notes = run_command(f"train p {FAST}")
-    assert "Pattern: run-to-completion, detected from mixes" in text
+    assert "Pattern: run-to-completion, detected from measured mixes" in text
     detected = "12 mixes indicate run-to-completion (100 % confidence)"
-    message = f"declares pipeline, but {detected}; the latter is used; set it with --pattern"
+    message = f"declares the pattern pipeline, but {detected}; training uses the latter; set it"
     assert notes == f"warning: p/profile.json: {message}\n"
     assert text.endswith(f"\n\n{notes}")
     _, text, notes = run_command(f"train p {FAST} --format json")
@@ -139,7 +141,7 @@ def test_what_is_assumed_is_a_warning_where_it_matters(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", [])
     code, text, notes = run_command(f"train p {FAST}")
     assert code == 0
-    assert "Pattern: pipeline, an assumption without evidence\n" in text
+    assert "Pattern: pipeline, assumed without evidence\n" in text
     message = "the execution pattern is unknown; pipeline is assumed; set it with --pattern"
     assert notes == f"warning: p/memory.csv: {message}\n"
     (tmp_path / "p/accelerator.csv").unlink()
@@ -165,10 +167,10 @@ def test_models_of_older_versions_do_not_say_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is not JSON"),
-        ("[]", "is not the record of a profile: it must be an object"),
-        ('{"pattern": "both"}', "pattern: 'both' is not one of pipeline, run-to-completion"),
-        ('{"pattern": 3}', "pattern: '3' is not one of"),
+        ("{", "the file is not JSON"),
+        ("[]", "the file is not the record of a profile, which must be an object"),
+        ('{"pattern": "both"}', "the pattern 'both' is not one of pipeline, run-to-completion"),
+        ('{"pattern": 3}', "the pattern '3' is not one of"),
     ],
 )
 def test_records(tmp_path: Path, text: str, message: str) -> None:
@@ -180,7 +182,7 @@ def test_records(tmp_path: Path, text: str, message: str) -> None:
 def test_records_without_a_pattern_are_of_older_versions(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", [])
     (tmp_path / "p/profile.json").write_text("{}")
-    assert "an assumption without evidence" in run_command(f"train p {FAST}")[1]
+    assert "assumed without evidence" in run_command(f"train p {FAST}")[1]
 
 
 def test_records_that_contradict_each_other(tmp_path: Path) -> None:
@@ -188,7 +190,8 @@ def test_records_that_contradict_each_other(tmp_path: Path) -> None:
     write_folder(tmp_path / "q", [], COMPLETION)
     message = error_of(f"train p q {FAST}", 3)
     assert message == (
-        "error: q/profile.json: declares run-to-completion, but p/profile.json declares pipeline\n"
+        "error: q/profile.json: the table declares the pattern run-to-completion, but "
+        "p/profile.json declares pipeline; correct one of both\n"
     )
 
 
@@ -205,12 +208,20 @@ def test_run_to_completion_needs_the_match_ratio_of_memory_rows(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("column", "text", "message"),
     [
-        ("client_request_time", "", "is empty although client_queues has a value; a client has"),
-        ("client_queues", "", "is empty although client_request_time has a value; a client has"),
-        ("client_queues", "-1", "-1 is negative (queues of a client"),
+        (
+            "client_request_time",
+            "",
+            "the cell is empty although client_queues has a value; a client has",
+        ),
+        (
+            "client_queues",
+            "",
+            "the cell is empty although client_request_time has a value; a client has",
+        ),
+        ("client_queues", "-1", "-1 is negative (number of queues of a client"),
         ("client_request_time", "soon", "'soon' is not a finite number"),
-        ("alone", "", "is empty; fill it in"),
-        ("alone", "0", "must not be zero (throughput of the function alone)"),
+        ("alone", "", "the cell is empty; fill it in"),
+        ("alone", "0", "the value must not be zero (throughput of the function alone)"),
         ("mtbr", "-3", "-3 is negative"),
         ("inverse_throughput_sum", "nan", "'nan' is not a finite number"),
         ("l2crd", "1e300", "1e+300 is above"),
@@ -229,27 +240,29 @@ def test_mixes_of_something_else(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", mixes(PIPELINE))
     there = (tmp_path / "p/mixes.csv").read_text()
     (tmp_path / "p/mixes.csv").write_text(there.replace("# device: nic", "# device: another"))
-    assert "is for device 'another'" in error_of(f"train p {FAST}", 3)
+    assert "is for the device 'another'" in error_of(f"train p {FAST}", 3)
     remark = "# unit client_request_time: kpps\n"
     (tmp_path / "p/mixes.csv").write_text(f"{remark}{there}")
     assert "unit client_request_time: is in kpps, not the reciprocal" in error_of("train p", 3)
     (tmp_path / "p/mixes.csv").write_text(there.replace(",alone,", ",solo,"))
-    assert "p/mixes.csv: lacks the column 'alone'" in error_of(f"train p {FAST}", 3)
+    assert "p/mixes.csv: the table lacks the column 'alone'" in error_of(f"train p {FAST}", 3)
 
 
 def test_mixes_are_no_memory_rows(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", mixes(PIPELINE))
     message = error_of(f"train p/mixes.csv {FAST}", 3)
-    assert "no table has a column 'throughput' with competitors for memory: p/mixes.csv" in message
+    assert (
+        "no table has a column 'throughput' beside competitors for memory: p/mixes.csv" in message
+    )
     for words in ("evaluate p/mixes.csv", "predict --memory-table p/mixes.csv --query p/mixes.csv"):
         message = error_of(words, 3)
         assert (
-            "column inverse_throughput_sum: is above zero; memory rows must not have competitors "
-            "at an accelerator" in message
+            "column inverse_throughput_sum: the value is above zero, but memory rows must not have "
+            "competitors at an accelerator" in message
         )
     write_mixes(tmp_path / "more.csv", mixes(PIPELINE))
     message = error_of("train p more.csv", 3)
-    assert message == "error: more.csv: is a second table of the same kind as p/mixes.csv\n"
+    assert message == "error: more.csv: is a the table is of the same kind as p/mixes.csv\n"
 
 
 @pytest.mark.parametrize("option", ["--pattern pipeline", "--queues 2"])

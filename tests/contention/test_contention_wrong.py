@@ -103,7 +103,7 @@ CELLS: dict[str, tuple[str, str]] = {
     "text": ("fast", "'fast' is not a finite number"),
     "with a comma": ("1,5", "'1,5' is not a finite number"),
     "hexadecimal": ("0x10", "'0x10' is not a finite number"),
-    "empty": ("", "is empty; fill it in or remove the row"),
+    "empty": ("", "the cell is empty; fill it in or remove the row"),
 }
 
 
@@ -146,7 +146,9 @@ def test_columns(folder: Path, name: str) -> None:
     path.write_bytes(original)
     written(path, named(read.column.upper()), read.column)
     message = error_of(read.words, 3)
-    assert message.startswith(f"error: {read.file}: has a column '{read.column.upper()}' instead")
+    assert message.startswith(
+        f"error: {read.file}: the table has a column '{read.column.upper()}'; convert"
+    )
     path.write_bytes(original)
     written(path, twice, read.column)
     message = error_of(read.words, 3)
@@ -162,17 +164,17 @@ def test_files(folder: Path, name: str) -> None:
     read = READ[name]
     path, original = folder / read.file, (folder / read.file).read_text()
     for data, reason in (
-        (b"", "line 1: is empty; the first line must name the columns"),
-        (b",,,\n", "line 1: is empty"),
-        (b"# device: nic\n", "line 1: is empty"),
+        (b"", "the file is empty; write the names of the columns into the first line"),
+        (b",,,\n", "the file is empty"),
+        (b"# device: nic\n", "the file is empty"),
         (original.encode("utf-16"), "is UTF-16 or not a text; save it as UTF-8"),
         (original.encode("utf-16-le"), "is UTF-16 or not a text"),
         (b"\xff\xfe\xfd", "is UTF-16 or not a text"),
         ("größe".encode("latin-1"), "is not UTF-8 text (byte 2)"),
-        (b"[1, 2]", 'lacks the key "rows"'),
-        (b"{", "is not JSON"),
+        (b"[1, 2]", 'the document lacks the key "rows"'),
+        (b"{", "the file is not JSON"),
         (b'{"rows": [3]}', "row 1: is not an object"),
-        (b'{"rows": [{"a": 1, "a": 2}]}', "is not JSON: an object has 'a' twice"),
+        (b'{"rows": [{"a": 1, "a": 2}]}', "the file is not JSON: an object has 'a' twice"),
         (b'{"device": ["nic"], "rows": []}', '"device": is neither a text nor a number'),
     ):
         path.write_bytes(data)
@@ -193,7 +195,8 @@ def test_remarks(folder: Path, name: str) -> None:
     assert "'another'" in message
     path.write_text(f"# device: nic\n# device: another\n{rows}")
     message = error_of(read.words, 3)
-    assert message == f"error: {read.file}: line 2, device: is 'another', but 'nic' in line 1\n"
+    reason = "line 2, device: the value is 'another', but 'nic' in line 1; keep one of both"
+    assert message == f"error: {read.file}: {reason}\n"
     path.write_text(f"# unit {read.column}: furlongs\n{rows}")
     if read.column != "throughput":
         message = error_of(read.words, 3) if read.column in WITH_UNIT else "furlongs"
@@ -205,12 +208,16 @@ WITH_UNIT = {"l2crd", "packet_size_bytes", "flow_count", "mtbr", "wss_mb", "sla"
 
 def test_too_few_rows(folder: Path) -> None:
     for name, kept, reason in (
-        ("train", 9, "has 9 rows; a memory model needs at least 10"),
+        ("train", 9, "the table has 9 rows; a memory model needs at least 10"),
         ("evaluate", 0, "has 0 rows; a memory model needs at least 10"),
-        ("train, requests", 1, "column mtbr: has 1 different values; a line needs two"),
+        (
+            "train, requests",
+            1,
+            "column mtbr: the column has 1 different values; a line needs at least two",
+        ),
         ("train, own", 0, "has no rows"),
         ("place", 0, "has no rows"),
-        ("place, truth", 0, "lacks a row for 'nat' alone"),
+        ("place, truth", 0, "the table lacks a row for 'nat' alone"),
         ("place, measured", 0, "has no rows"),
     ):
         read = READ[name]
@@ -241,7 +248,7 @@ def as_json(path: Path, column: str, text: object) -> None:
     ("text", "reason"),
     [
         (-1, "-1 is negative"),
-        (None, "is empty"),
+        (None, "the cell is empty"),
         (True, "'True' is not a finite number"),
         ([1], "'[1]' is not a finite number"),
         (10**400, f"'1{39 * '0'}' is not a finite number"),
@@ -258,7 +265,7 @@ def test_cells_of_json(folder: Path, name: str, text: object, reason: str) -> No
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [(-1.0, "-1 is negative"), (None, "is empty"), (float("inf"), "'inf' is not")],
+    [(-1.0, "-1 is negative"), (None, "the cell is empty"), (float("inf"), "'inf' is not")],
 )
 @pytest.mark.parametrize("name", ["train", "train, requests", "predict, query", "place"])
 def test_cells_of_parquet(folder: Path, name: str, text: float | None, reason: str) -> None:
