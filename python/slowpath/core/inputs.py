@@ -143,10 +143,12 @@ def check_output(option: str, output: str | None, read: Iterable[str]) -> None:
 
 
 def check_written(options: Iterable[Option], args: Namespace) -> None:
-    """Check that no output file of a command is also an input file or another output file.
+    """Check before the work that each output file can be written, and is no other file.
 
     Raises:
-        OptionError: if an output file is one of these; the error names its option.
+        OptionError: if an output file is also an input file or another output file; the error names
+            its option.
+        InputError: if an output file cannot be written, for example because its folder is missing.
     """
     values = [(option, _values(option, args)) for option in options]
     read = [file for option, files in values if option.reads for file in files]
@@ -158,7 +160,11 @@ def check_written(options: Iterable[Option], args: Namespace) -> None:
             check_output(option.names[-1], file, read)
             for name, other in written:
                 if os.path.realpath(file) == os.path.realpath(other) or is_same_file(file, other):
-                    raise OptionError(option.names[-1], f"{file} is also the output of {name}")
+                    raise OptionError(
+                        option.names[-1],
+                        (f"{file} is also the output of {name}; name another file"),
+                    )
+            check_writable(file)
             written.append((option.names[-1], file))
 
 
