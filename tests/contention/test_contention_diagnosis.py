@@ -279,7 +279,7 @@ def test_guesses_are_named_with_their_inputs_and_values() -> None:
     now, swept = run.stderr.splitlines()
     assert now.endswith("outside the measured range: mtbr 1500 (measured: 0 to 1000)")
     assert "results of the sweep are guesses, because inputs are outside" in swept
-    assert "flow_count 100 to 127 (measured: 230 to 3.975e+05)" in swept
+    assert "flow_count 100 to 128 (measured: 230 to 3.975e+05)" in swept
     assert "mtbr 1500 (measured: 0 to 1000)" in swept
 
 

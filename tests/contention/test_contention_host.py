@@ -606,7 +606,7 @@ def test_plans_that_ask_are_profiled(tmp_path: Path, profiled: Run, plan: str) -
     Draft202012Validator(schema("profile")).validate(record)
     assert (record["mixes"], record["wanted"], record["plan"]["name"]) == (9, 9, plan)
     assert (record["plan"]["relevant"] is None) == (plan == "active")
-    assert ("Solo throughput depends on" in output) == (plan == "adaptive")
+    assert ("The solo throughput varies by" in output) == (plan == "adaptive")
     unused = len(record["plan"]["unused"])
     assert len(read_memory([str(folder / "memory.csv")]).rows) == 2 * (9 - unused)
 

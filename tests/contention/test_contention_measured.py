@@ -271,8 +271,12 @@ def test_rows_of_the_same_function_are_repetitions(folder: Path) -> None:
         ("nat,nat,1000\n", "", "lacks a row for 'nat' alone"),
         ("ids+nat,ids,400\n", "", "mix nat+ids: the table lacks a row for the function 'ids'"),
         ("ids+nat,ids,400", "ids+acl,ids,400", "line 5, column mix: 'acl' is not a function of"),
-        ("nat,nat,1000", "nat,ids,1000", "line 2, column function: 'ids' is not in the mix"),
-        ("nat,nat,1000", "nat,nat,", "line 2, column throughput: is empty"),
+        (
+            "nat,nat,1000",
+            "nat,ids,1000",
+            ("line 2, column function: the function 'ids' is not in the mix"),
+        ),
+        ("nat,nat,1000", "nat,nat,", "line 2, column throughput: the cell is empty"),
         (
             "nat,nat,1000",
             "nat,nat,1e9",

@@ -285,7 +285,7 @@ def test_contradicting_options(words: str, option: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("-800", "column alone: -800 is negative"), ("", "column alone: is empty")],
+    [("-800", "column alone: -800 is negative"), ("", "column alone: the cell is empty")],
 )
 def test_a_wrong_throughput_alone(folder: Path, text: str, message: str) -> None:
     scaled = (folder / "told.csv").read_text().replace(",800", f",{text}", 1)

@@ -55,8 +55,8 @@ def test_parquet_is_known_by_its_content(memory: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (None, "row 2, column flow_count: is empty"),
-        (float("nan"), "row 2, column flow_count: is empty"),
+        (None, "row 2, column flow_count: the cell is empty"),
+        (float("nan"), "row 2, column flow_count: the cell is empty"),
         (-1.0, "row 2, column flow_count: -1 is negative"),
     ],
 )

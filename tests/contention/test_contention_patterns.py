@@ -126,7 +126,10 @@ def test_a_record_that_mixes_contradict_is_a_warning(tmp_path: Path) -> None:
     _, text, notes = run_command(f"train p {FAST}")
     assert "Pattern: run-to-completion, detected from measured mixes" in text
     detected = "12 mixes indicate run-to-completion (100 % confidence)"
-    message = f"declares the pattern pipeline, but {detected}; training uses the latter; set it"
+    message = (
+        f"the record declares the pattern pipeline, but {detected}; training uses the latter; "
+        "set it with --pattern"
+    )
     assert notes == f"warning: p/profile.json: {message}\n"
     assert text.endswith(f"\n\n{notes}")
     _, text, notes = run_command(f"train p {FAST} --format json")
@@ -142,7 +145,7 @@ def test_what_is_assumed_is_a_warning_where_it_matters(tmp_path: Path) -> None:
     code, text, notes = run_command(f"train p {FAST}")
     assert code == 0
     assert "Pattern: pipeline, assumed without evidence\n" in text
-    message = "the execution pattern is unknown; pipeline is assumed; set it with --pattern"
+    message = "the execution pattern is unknown, so pipeline is assumed; set it with --pattern"
     assert notes == f"warning: p/memory.csv: {message}\n"
     (tmp_path / "p/accelerator.csv").unlink()
     code, text, notes = run_command(f"train p {FAST}")
@@ -199,7 +202,9 @@ def test_run_to_completion_needs_the_match_ratio_of_memory_rows(tmp_path: Path) 
     write_folder(tmp_path / "p", [], COMPLETION)
     write_memory(tmp_path / "p/memory.csv", profile(30), REMARKS)
     message = error_of(f"train p {FAST}", 3)
-    assert message.startswith("error: p/profile.json: declares run-to-completion, which needs the")
+    assert message.startswith(
+        "error: p/profile.json: the record declares run-to-completion, which needs the"
+    )
     assert "`# mtbr: N` above them" in message
     found = error_of(f"train p {FAST} --pattern run-to-completion", 2)
     assert "`# mtbr: N` above them" in " ".join(found.split())
@@ -243,7 +248,9 @@ def test_mixes_of_something_else(tmp_path: Path) -> None:
     assert "is for the device 'another'" in error_of(f"train p {FAST}", 3)
     remark = "# unit client_request_time: kpps\n"
     (tmp_path / "p/mixes.csv").write_text(f"{remark}{there}")
-    assert "unit client_request_time: is in kpps, not the reciprocal" in error_of("train p", 3)
+    assert (
+        "unit client_request_time: the unit of request times is kpps, but it must be the reciprocal"
+    ) in error_of("train p", 3)
     (tmp_path / "p/mixes.csv").write_text(there.replace(",alone,", ",solo,"))
     assert "p/mixes.csv: the table lacks the column 'alone'" in error_of(f"train p {FAST}", 3)
 
@@ -262,7 +269,7 @@ def test_mixes_are_no_memory_rows(tmp_path: Path) -> None:
         )
     write_mixes(tmp_path / "more.csv", mixes(PIPELINE))
     message = error_of("train p more.csv", 3)
-    assert message == "error: more.csv: is a the table is of the same kind as p/mixes.csv\n"
+    assert message == "error: more.csv: the table is of the same kind as p/mixes.csv\n"
 
 
 @pytest.mark.parametrize("option", ["--pattern pipeline", "--queues 2"])

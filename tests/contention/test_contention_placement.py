@@ -394,7 +394,11 @@ def test_measured_mixes_are_shares_of_themselves_alone(folder: Path) -> None:
         ("ids+nat,ids,400\n", "", "mix nat+ids: the table lacks a row for the function 'ids'"),
         ("ids+nat,ids,400", "ids+acl,ids,400", "line 5, column mix: 'acl' is not a function of"),
         ("ids+nat,ids,400", "ids+nat,nat,4", "line 5, column function: the row repeats this"),
-        ("nat,nat,1000", "nat,ids,1000", "line 2, column function: 'ids' is not in the mix"),
+        (
+            "nat,nat,1000",
+            "nat,ids,1000",
+            ("line 2, column function: the function 'ids' is not in the mix"),
+        ),
         ("1000", "-1", "line 2, column throughput: -1 is negative"),
         (
             "mix,",
@@ -501,7 +505,8 @@ def test_wrong_files_are_one_line_and_exit_code_three(folder: Path) -> None:
     assert (run.returncode, run.stdout) == (3, "")
     (line,) = run.stderr.splitlines()
     assert line.endswith(
-        f"line 2, column function: 'naat' is not a function of {folder / 'fleet.yaml'}: nat, ids"
+        f"line 2, column function: 'naat' is not a function of {folder / 'fleet.yaml'}, "
+        "which has nat, ids"
     )
 
 

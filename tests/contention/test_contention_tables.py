@@ -35,8 +35,8 @@ def changed(path: Path, line: int, column: str, value: str) -> str:
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("flow_count", "-3", "-3 is negative (flows in the traffic)"),
-        ("flow_count", "0", "must not be zero (flows in the traffic)"),
+        ("flow_count", "-3", "-3 is negative (number of flows in the traffic)"),
+        ("flow_count", "0", "the value must not be zero (number of flows in the traffic)"),
         ("l2crd", "-1e6", "-1e+06 is negative"),
         ("throughput", "0", "must not be zero"),
         ("throughput", "", "is empty"),
@@ -72,7 +72,9 @@ def test_other_units_are_named(memory: Path) -> None:
     ):
         read_memory([str(memory)])
     memory.write_text(f"# unit wss_mb: KB\n{text}")
-    with pytest.raises(InputError, match="line 1, unit wss_mb: is in KB; it must be in MB"):
+    with pytest.raises(
+        InputError, match=("line 1, unit wss_mb: the unit is KB, but this column must be in MB")
+    ):
         read_memory([str(memory)])
     memory.write_text(f"# unit wss_mb: MB\n{text}")
     assert len(read_memory([str(memory)]).rows) == 30
@@ -99,7 +101,7 @@ def test_profiles_of_something_else(tmp_path: Path, key: str) -> None:
         read_memory([str(one), str(two)])
     assert len(read_memory([str(one), str(silent)]).rows) == 60
     regex = write_regex(tmp_path / "regex.csv", {key: "two"})
-    with pytest.raises(InputError, match=r"is for \w+ 'two'"):
+    with pytest.raises(InputError, match=r"is for the \w+ 'two'"):
         read_accelerator(str(regex), read_memory([str(one)]).origin)
 
 

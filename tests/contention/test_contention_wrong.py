@@ -152,7 +152,10 @@ def test_columns(folder: Path, name: str) -> None:
     path.write_bytes(original)
     written(path, twice, read.column)
     message = error_of(read.words, 3)
-    assert f"{read.file}: line {_line(path) - 2}: has 2 columns '{read.column}'; rename" in message
+    assert (
+        f"{read.file}: line {_line(path) - 2}: the table has 2 columns named "
+        f"'{read.column}'; rename"
+    ) in message
     path.write_bytes(original)
     written(path, one_more, read.column)
     message = error_of(read.words, 3)
@@ -167,9 +170,9 @@ def test_files(folder: Path, name: str) -> None:
         (b"", "the file is empty; write the names of the columns into the first line"),
         (b",,,\n", "the file is empty"),
         (b"# device: nic\n", "the file is empty"),
-        (original.encode("utf-16"), "is UTF-16 or not a text; save it as UTF-8"),
-        (original.encode("utf-16-le"), "is UTF-16 or not a text"),
-        (b"\xff\xfe\xfd", "is UTF-16 or not a text"),
+        (original.encode("utf-16"), "the file is UTF-16 or not a text; save it as UTF-8"),
+        (original.encode("utf-16-le"), "the file is UTF-16 or not a text"),
+        (b"\xff\xfe\xfd", "the file is UTF-16 or not a text"),
         ("größe".encode("latin-1"), "is not UTF-8 text (byte 2)"),
         (b"[1, 2]", 'the document lacks the key "rows"'),
         (b"{", "the file is not JSON"),
@@ -209,7 +212,7 @@ WITH_UNIT = {"l2crd", "packet_size_bytes", "flow_count", "mtbr", "wss_mb", "sla"
 def test_too_few_rows(folder: Path) -> None:
     for name, kept, reason in (
         ("train", 9, "the table has 9 rows; a memory model needs at least 10"),
-        ("evaluate", 0, "has 0 rows; a memory model needs at least 10"),
+        ("evaluate", 0, "the table has 0 rows; a memory model needs at least 10"),
         (
             "train, requests",
             1,

@@ -62,7 +62,7 @@ def changed(path: Path, place: str, value: object) -> None:
     ("place", "value", "reason"),
     [
         ("memory.columns.ipc", ..., "memory: the part lacks the column ipc"),
-        ("memory.columns.iipc", [1.0] * 24, "memory has an unknown column iipc"),
+        ("memory.columns.iipc", [1.0] * 24, "memory: the part has an unknown column iipc"),
         ("memory.columns.l2crd.3", -1.0, "memory, row m3, column l2crd: -1 is negative (reads"),
         (
             "memory.columns.flow_count.3",
@@ -86,32 +86,32 @@ def changed(path: Path, place: str, value: object) -> None:
         ),
         ("memory.columns.throughput.0", "9", "columns.throughput[0]: should be a number"),
         ("memory.columns.throughput.0", None, "columns.throughput[0]: should be a number"),
-        ("memory.rows.0", ..., "memory.columns.flow_count has 24 values of 23 rows"),
+        ("memory.rows.0", ..., "memory.columns.flow_count has 24 values for 23 rows"),
         ("memory.origin.cache_mb", -6.0, "memory.origin.cache_mb: -6 is negative"),
         ("memory.origin.cache_mb", 6291456, "memory.origin.cache_mb: 6.29146e+06 is above"),
         ("memory.origin.mtbr", -1, "memory.origin.mtbr: -1 is negative"),
         (
             "memory.origin.device",
             "another",
-            "accelerator is for device 'nic', but memory is for 'another'",
+            "accelerator is for the device 'nic', but memory is for 'another'",
         ),
         (
             "accelerator.origin.unit",
             "pps",
-            "accelerator is for unit 'pps', but memory is for 'kpps'",
+            "accelerator is for the unit 'pps', but memory is for 'kpps'",
         ),
         ("accelerator.columns.mtbr", [300.0, 300.0], "accelerator has 1 different values of mtbr"),
         ("accelerator.columns.inverse_throughput.1", 1e-9, "request times fall as the match"),
-        ("contention.rows", [], "contention.columns.flow_count has 4 values of 0 rows"),
+        ("contention.rows", [], "contention.columns.flow_count has 4 values for 0 rows"),
         ("contention.columns.irt", ..., "contention: the part lacks the column irt"),
         ("contention.columns.memrd.2", -3, "contention, row q2, column memrd: -3 is negative"),
-        ("pattern", "run-to-completion", "run-to-completion needs memory.origin.mtbr"),
+        ("pattern", "run-to-completion", "run-to-completion model needs memory.origin.mtbr"),
         ("pattern", "both", "document.pattern: should be pipeline or run-to-completion"),
         ("queues", 0, "queues, 0, is not between 1 and 4,096"),
-        ("queues", 10**9, "queues: 1000000000 is not between"),
-        ("end_errors", [-2.0], "end_errors: has a negative value"),
+        ("queues", 10**9, "queues, 1000000000, is not between"),
+        ("end_errors", [-2.0], "end_errors has a negative value"),
         ("checks", [], "the list checks is empty, so"),
-        ("checks.0.row", -1, "checks: row -1 does not exist"),
+        ("checks.0.row", -1, "checks names row -1, which does not exist"),
         ("scores", ..., "document: lacks 'scores'"),
         ("scores.0.recipe", 3, "document.scores[0].recipe: should be text"),
     ],
@@ -183,7 +183,10 @@ def test_models_of_something_else(folder: Path, words: str) -> None:
     assert message == f"error: other.json: {reason}\n"
     of_all(folder / "nat.json", "device", "another")
     message = error_of(f"{words} --with nat.json", 3)
-    assert message == "error: nat.json: is of device 'another'; nf.json is of 'nic'\n"
+    assert message == (
+        "error: nat.json: the model is of the device 'another', but nf.json "
+        "is of the device 'nic'\n"
+    )
     rows = [f"{at},100,64,{at / 9},{99 - at}" for at in range(12)]
     header = "row,flow_count,packet_size_bytes,score"
     (folder / "score.csv").write_text("\n".join([f"{header},throughput", *rows]))
@@ -422,7 +425,7 @@ def test_options(words: str, option: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("regex time x1e9", "1e+09 is not from 1e-06 to 1e+06"),
+        ("regex time x1e9", "1e+09 in 'regex time x1e9' is not from 1e-06 to 1e+06"),
         ("without", "is not a change; write 'regex"),
     ],
 )
@@ -477,7 +480,7 @@ def test_models_are_read_without_searching_kernels_again(
         ([], "kernels"),
         ([[None]] * 3, "kernels"),
         ([[[0.0]]] * 11, "kernels: 1 kernel parameters for "),
-        ([[[1e9]]] * 11, "kernels: a logarithm is larger than 100"),
+        ([[[1e9]]] * 11, "kernels has a logarithm larger than 100"),
     ],
 )
 def test_kernels_of_something_else(

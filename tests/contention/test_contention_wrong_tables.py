@@ -58,7 +58,7 @@ WRONG: Sequence[tuple[str, str, Callable[[str], str], str]] = (
         "train",
         "memory.csv",
         replaced("row,", "row,score,"),
-        "has both counters and the column 'score'",
+        "has the column 'score'",
     ),
     (
         "train",
@@ -70,7 +70,7 @@ WRONG: Sequence[tuple[str, str, Callable[[str], str], str]] = (
         "train",
         "memory.csv",
         replaced("row,", "# cache kb: 6144\nrow,"),
-        "line 5, cache kb: must be in MB: `cache mb: N`",
+        "line 5, cache kb: the size of the cache must be in MB; write `cache mb: N`",
     ),
     (
         "train",
@@ -169,7 +169,7 @@ def test_single_tables(
     ("words", "message"),
     [
         ("train memory.csv memory.csv", "memory.csv: the file is named twice"),
-        ("train regex.csv own.csv", "regex.csv: no table has a column 'throughput' with comp"),
+        ("train regex.csv own.csv", "regex.csv: no table has a column 'throughput' beside comp"),
         ("train memory.csv regex.csv nf.json", 'nf.json: the document lacks the key "rows"'),
         (
             "train memory.csv arrivals.csv",

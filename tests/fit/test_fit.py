@@ -107,8 +107,8 @@ BAD = {
     "x,y,y\n1,2,3\n": "has 2 columns named 'y'; rename all but one",
     "x,y\n1,2\n\n2,abc\n": "line 4, column y: 'abc' is not a number; correct it or remove the line",
     "x,y\n1,2\n2,nan\n": "line 3, column y: 'nan' is not a finite number; remove the line",
-    "x,y\n1,2\n2,11,5\n": "line 3: has 3 values for 2 columns; write 0.5 for 0,5",
-    "x,y\n1,2\n2\n": "line 3, column y: is empty; fill it in or remove the line",
+    "x,y\n1,2\n2,11,5\n": "line 3: this line has 3 values for 2 columns; write decimal",
+    "x,y\n1,2\n2\n": "line 3, column y: the cell is empty; fill it in or remove the line",
     "x,y\n1,2\n2,3\n": "2 different values; a model needs at least 3",
     "x,y\n1,1\n1,2\n1,3\n": "1 different values; a model needs at least 3",
     "1,2\n2,4\n3,6\n": "the first line has numbers instead of names",
@@ -169,7 +169,7 @@ def test_long_work_tells_how_far_it_is_and_how_to_stop_it(
     assert app(["fit", str(LINE), *COLUMNS]) == 0
     progress_text = capsys.readouterr().err
     assert progress_text.count("\n") == 1
-    pattern = rf"note: {LINE}: \d+ s so far, model 1 of at most 12, .*; Ctrl-C stops it"
+    pattern = rf"note: {LINE}: \d+ s so far, fitting model 1 of at most 12, .*; press Ctrl-C"
     assert re.match(pattern, progress_text)
 
 
@@ -218,5 +218,5 @@ def test_places_that_are_too_far_are_refused(tmp_path: Path) -> None:
     query.write_text("bytes\n5000\n1e300\n")
     run = slowpath("fit", LINE, *COLUMNS, "--query", query)
     assert (run.returncode, run.stdout) == (3, "")
-    reason = "bytes has 1e+300, above the limit of 1e+60; write values in a"
+    reason = "bytes has 1e+300, above the limit of 1e+60; write values in a larger unit"
     assert run.stderr == f"error: {query}: {reason}\n"

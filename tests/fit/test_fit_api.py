@@ -183,7 +183,7 @@ def _change(path: str, value: object) -> Callable[[dict[str, Any]], None]:
     ("change", "reason"),
     [
         (_change("model", 1), "document.model"),
-        (_change("model.segments", []), "it has no segments"),
+        (_change("model.segments", []), "model has no segments"),
         (_change("model.range", []), "range and x"),
         (_change("model.segments.0.from", 9.0), "do not ascend"),
         (_change("model.segments.0.template", "cosine"), "segments[0] has an unknown function"),
