@@ -178,7 +178,7 @@ def test_slomo_is_told_the_throughput_alone() -> None:
 def test_slomo_has_to_know_where_it_extrapolates_from() -> None:
     with pytest.raises(InputError) as wrong:
         predict_by("slomo", PIPELINE, query(PIPELINE)._replace(alone=np.full(6, 450.0)), 0.9)
-    assert wrong.value.reason.startswith("no row without competitors")
+    assert wrong.value.reason.startswith("the table has no row without competitors")
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def test_rows_of_baselines_have_the_columns_of_all(method: Method) -> None:
     _, saved, notes = run_command(f"{words} --format csv")
     assert tables == saved
     rows = [*csv.DictReader(saved.splitlines())]
-    assert [*rows[0]] == ["row", "throughput", "low", "high", "bottleneck", "outside"]
+    assert ",".join(rows[0]) == "row,throughput,low,high,share_of_solo,bottleneck,outside"
     assert {(row["low"], row["high"]) for row in rows} == {("", "")}
     document = json.loads(run_command(f"{words} --format json")[1])
     assert (document["method"], document["confidence"]) == (method, None)

@@ -269,7 +269,9 @@ def test_mixes_are_no_memory_rows(tmp_path: Path) -> None:
         )
     write_mixes(tmp_path / "more.csv", mixes(PIPELINE))
     message = error_of("train p more.csv", 3)
-    assert message == "error: more.csv: the table is of the same kind as p/mixes.csv\n"
+    assert message == (
+        "error: more.csv: the table is of the same kind as p/mixes.csv; name only one of them\n"
+    )
 
 
 @pytest.mark.parametrize("option", ["--pattern pipeline", "--queues 2"])
