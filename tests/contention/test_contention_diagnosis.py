@@ -273,8 +273,8 @@ def test_requests_without_scatter_have_an_unknown_error() -> None:
 
 
 def test_guesses_are_named_with_their_inputs_and_values() -> None:
-    words = [*WORDS[:-1], "flows=16000,size=1500,mtbr=1500", "--sweep", "flows=100..200000/3"]
-    run = slowpath(*words)
+    traffic = "flows=16000,size=1500,mtbr=1500"
+    run = slowpath(*WORDS[:-1], traffic, "--sweep", "flows=100..200000/3")
     assert run.returncode == 0, run.stderr
     now, swept = run.stderr.splitlines()
     assert now.endswith("outside the measured range: mtbr 1500 (measured: 0 to 1000)")

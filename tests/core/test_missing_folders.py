@@ -14,6 +14,12 @@ from slowpath.core.parser import Parser
 from slowpath.insights.cli import INSIGHTS
 from slowpath.models.cli import FIT
 
+GROUPS: dict[str, Command | Group] = {
+    "fit": FIT,
+    "calibrate": CALIBRATE,
+    "contention": CONTENTION,
+    "insights": INSIGHTS,
+}
 ENDINGS = {"--plot": ".svg", "--html": ".html"}
 """Ends of the names of output files, by option; others end in `.json`."""
 
@@ -39,20 +45,14 @@ def _required(command: Command) -> Iterator[str]:
 
 def outputs() -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the words of a command with each of its options for an output file."""
-    groups = {"fit": FIT, "calibrate": CALIBRATE, "contention": CONTENTION, "insights": INSIGHTS}
-    for name, group in groups.items():
+    for name, group in GROUPS.items():
         for words in commands((name,), group):
             for option in _written(words):
                 yield words, option.names[-1]
 
 
 def _written(words: tuple[str, ...]) -> list[Option]:
-    member: Command | Group = {
-        "fit": FIT,
-        "calibrate": CALIBRATE,
-        "contention": CONTENTION,
-        "insights": INSIGHTS,
-    }[words[0]]
+    member = GROUPS[words[0]]
     if isinstance(member, Group):
         second = words[1]
         known = member.commands
