@@ -242,9 +242,7 @@ def test_rows_of_baselines_have_the_columns_of_all(method: Method) -> None:
     for row, one in zip(rows, document["results"], strict=True):
         assert float(row["throughput"]) == pytest.approx(one["throughput"], rel=1e-14)
         assert (one["low"], one["high"]) == (None, None)
-    message = (
-        "the throughput alone is not given, so SLOMO predicts as under the traffic of its rows"
-    )
+    message = "the solo throughput is unknown, so SLOMO predicts as under the traffic of its rows"
     assert (message in notes) == (method == "slomo")
 
 

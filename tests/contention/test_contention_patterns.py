@@ -135,8 +135,8 @@ def test_a_record_that_mixes_contradict_is_a_warning(tmp_path: Path) -> None:
     _, text, notes = run_command(f"train p {FAST} --format json")
     assert [f"warning: {one}\n" for one in json.loads(text)["warnings"]] == [notes]
     _, text, notes = run_command(f"train p {FAST} --pattern pipeline")
-    assert "Pattern: pipeline, as given" in text
-    assert notes == f"warning: --pattern: {detected}, contrary to the option\n"
+    assert "Pattern: pipeline, set by --pattern" in text
+    assert notes == f"warning: {detected}, contrary to the option --pattern\n"
     assert run_command(f"train p {FAST} --pattern run-to-completion")[2] == ""
 
 
@@ -150,7 +150,7 @@ def test_what_is_assumed_is_a_warning_where_it_matters(tmp_path: Path) -> None:
     (tmp_path / "p/accelerator.csv").unlink()
     code, text, notes = run_command(f"train p {FAST}")
     assert (code, notes) == (0, "")
-    assert "Pattern: pipeline, irrelevant for a single resource\n" in text
+    assert "Pattern: pipeline, irrelevant, as the function uses a single resource\n" in text
 
 
 def test_models_of_older_versions_do_not_say_why(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_models_have_their_pattern_already(tmp_path: Path, option: str) -> None:
     of = model(1, 2e-4)
     (tmp_path / "nf.json").write_text(saved.written(of))
     words = f"predict nf.json --traffic flows=10000,size=1500,mtbr={MTBR:g} {option}"
-    assert "the model is already" in error_of(words, 2)
+    assert "the saved model is already" in error_of(words, 2)
 
 
 def test_reasons_that_somebody_changed(tmp_path: Path) -> None:

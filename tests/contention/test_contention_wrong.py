@@ -159,7 +159,7 @@ def test_columns(folder: Path, name: str) -> None:
     path.write_bytes(original)
     written(path, one_more, read.column)
     message = error_of(read.words, 3)
-    assert f"{read.file}: line {_line(path)}: has " in message
+    assert f"{read.file}: line {_line(path)}: the line has " in message
 
 
 @pytest.mark.parametrize("name", READ)
@@ -176,9 +176,12 @@ def test_files(folder: Path, name: str) -> None:
         ("größe".encode("latin-1"), "is not UTF-8 text (byte 2)"),
         (b"[1, 2]", 'the document lacks the key "rows"'),
         (b"{", "the file is not JSON"),
-        (b'{"rows": [3]}', "row 1: is not an object"),
+        (b'{"rows": [3]}', "row 1: the row is not an object"),
         (b'{"rows": [{"a": 1, "a": 2}]}', "the file is not JSON: an object has 'a' twice"),
-        (b'{"device": ["nic"], "rows": []}', '"device": is neither a text nor a number'),
+        (
+            b'{"device": ["nic"], "rows": []}',
+            'the value of "device" is neither a text nor a number',
+        ),
     ):
         path.write_bytes(data)
         message = error_of(read.words, 3)
@@ -218,10 +221,10 @@ def test_too_few_rows(folder: Path) -> None:
             1,
             "column mtbr: the column has 1 different values; a line needs at least two",
         ),
-        ("train, own", 0, "has no rows"),
-        ("place", 0, "has no rows"),
+        ("train, own", 0, "the table has no rows"),
+        ("place", 0, "the table of arrivals has no rows"),
         ("place, truth", 0, "the table lacks a row for 'nat' alone"),
-        ("place, measured", 0, "has no rows"),
+        ("place, measured", 0, "the table of measured mixes has no rows"),
     ):
         read = READ[name]
         path, original = folder / read.file, (folder / read.file).read_text()
@@ -232,7 +235,8 @@ def test_too_few_rows(folder: Path) -> None:
         written(folder / file, first(3), "row")
     message = error_of("train memory.csv more.csv", 3)
     assert (
-        "more.csv: has 6 rows together with memory.csv; a memory model needs at least " in message
+        "more.csv: the table has 6 rows together with memory.csv; a memory model needs at least "
+        in message
     )
 
 

@@ -194,7 +194,7 @@ def test_models_of_something_else(folder: Path, words: str) -> None:
     error_of(f"train score.csv own-score.csv {FAST} -o score.json", 0)
     message = error_of(f"{words} --with score.json", 3)
     assert message.startswith(
-        "error: score.json: and nf.json differ in columns of contention: ipc,"
+        "error: score.json: this model and nf.json differ in columns of contention: ipc,"
     )
 
 
