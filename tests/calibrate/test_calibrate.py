@@ -165,14 +165,22 @@ def test_a_point_that_cannot_be_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(text.replace("size: 576", "size: 100"))
     run = run_in(tmp_path, "mine.yaml", "--testbed", "ebpf")
     assert run.returncode == 3
-    assert "bytes = 512: packets of 100 bytes are too short; 554 are needed" in run.stderr
+    assert "bytes = 512: packets of 100 bytes are too short; this program needs 554" in run.stderr
 
 
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["--testbed", "fpga"], 2, "'fpga' is not one of linux-xdp, dpdk, dpdk-swx, ebpf"),
-        (["--component", "x"], 2, "'x' is not an experiment; slowpath calibrate --list shows them"),
+        (
+            ["--testbed", "fpga"],
+            2,
+            "'fpga' is not a test bed; the test beds are linux-xdp, dpdk, dpdk-swx, ebpf",
+        ),
+        (
+            ["--component", "x"],
+            2,
+            "'x' is not an experiment; list the names with slowpath calibrate --list",
+        ),
         (["--component", "calls", "--range", "5"], 2, "'5' is not a range; write FIRST..LAST"),
         (
             ["--component", "calls", "--range", "1..9/2", "--points", "3"],
@@ -184,20 +192,20 @@ def test_a_point_that_cannot_be_is_an_error(tmp_path: Path) -> None:
             3,
             "calls cannot be 1,000,000,000; it must be",
         ),
-        (["--range", "1..2"], 2, "is for one experiment; name it with --component"),
-        (["--component", "calls", "--component", "calls"], 3, "is the name of two experiments"),
+        (["--range", "1..2"], 2, "the range is for one experiment; name this"),
+        (["--component", "calls", "--component", "calls"], 3, "two experiments have this name"),
         (["--component", "loops", "--testbed", "dpdk"], 3, "is for linux-xdp"),
         (["nowhere.yaml"], 3, "nowhere.yaml: no such file"),
         (["--evaluate", "nowhere"], 3, "nowhere/run.json: no such file"),
         (
             ["--rerun", "x", "--points", "3"],
             2,
-            "the directory already contains this setting; omit --poi",
+            "the run in the folder already has this setting; omit --poi",
         ),
         (
             ["--evaluate", "x", "--rerun", "x"],
             2,
-            "the directory already contains this setting; omit --re",
+            "the run in the folder already has this setting; omit --re",
         ),
         (["--component", "calls", "-o", "/proc/nothing"], 3, "/proc/nothing: cannot be written"),
     ],

@@ -40,7 +40,7 @@ def text_of(found: Quality, machine: str = "a machine at 2 GHz, Linux 6.18") -> 
         (GOOD._replace(precise=67, check_error=0.08), None),
         (GOOD._replace(precise=66, check_error=0.08), "68 of 134 experiments missed"),
         (GOOD._replace(precise=1, check_error=0.05), None),
-        (GOOD._replace(checks=19), "19 check programs were measured; at least 20 are needed"),
+        (GOOD._replace(checks=19), "only 19 check programs were measured; at least 20 are needed"),
     ],
 )
 def test_doubts(found: Quality, words: str | None) -> None:
@@ -78,14 +78,14 @@ def test_only_a_good_calibration_becomes_the_default(
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     (text,) = kept(BAD)
-    assert "not kept as this machine's target linux-xdp (no other exists)" in text
+    assert "not become the default target linux-xdp (there is no previous default)" in text
     assert "off by more than 36.0%" in text
     assert "--target run/linux-xdp.toml" in text
     assert calibration() is None
     assert kept(GOOD) == []
     assert calibration() == text_of(GOOD)
     (text,) = kept(BAD)
-    assert "the previous one stays" in text
+    assert "the previous default stays" in text
     assert calibration() == text_of(GOOD)
 
 

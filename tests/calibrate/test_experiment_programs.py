@@ -105,26 +105,30 @@ component: {kind: KIND, sweep: SWEEP}
         (
             "parser",
             "headers, first: 9, last: 9",
-            "too short; 114 are needed",
+            "too short; this program needs 114",
         ),
         ("push", "headers, first: 8, last: 8}, fixed: {header_bytes: 64", "512 bytes do not fit"),
-        ("parser", "fields, first: 4, last: 4", "4 fields do not fit into headers of 8 bytes"),
+        (
+            "parser",
+            "fields, first: 4, last: 4",
+            "4 fields of 2 bytes do not fit into headers of 8 bytes",
+        ),
         (
             "copy",
             "bytes, first: 512, last: 512",
-            "too short; 554 are needed",
+            "too short; this program needs 554",
         ),
         (
             "table-lpm",
             "entries, first: 200, last: 200}, fixed: {prefix_bits: 8",
-            "do not allow 200 prefixes",
+            "have fewer than 200 different",
         ),
         (
             "table-lpm",
             "prefix_bits, first: 33, last: 33",
             "addresses of 32 bits cannot have prefixes of 33 bits",
         ),
-        ("table-ternary", "key_bytes, first: 64, last: 64", "too short; 106 are needed"),
+        ("table-ternary", "key_bytes, first: 64, last: 64", "too short; this program needs 106"),
     ],
 )
 def test_contradictory_parameters_are_errors(kind: str, sweep: str, reason: str) -> None:

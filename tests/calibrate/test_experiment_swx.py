@@ -236,7 +236,7 @@ LACKING = [
         "arithmetic-add",
         "component:",
         "  vary: [{offset: 30, bytes: 4, how: random, values: 1}]\ncomponent:",
-        "varies only the keys of tables and state",
+        "varies only the keys of tables and of state",
     ),
 ]
 

@@ -103,7 +103,7 @@ def test_what_the_card_cannot_run_has_a_reason_at_each_point(tmp_path: Path) -> 
     found = calibrated(tmp_path, "agilio-cx-2x40", experiment)
     assert found["measurement"]["state"] == "failed"
     assert all("division" in one["reason"] for one in found["measurement"]["errors"])
-    assert found["result"]["reason"] == "nothing was measured"
+    assert found["result"]["reason"] == "no value of the parameter was measured"
 
 
 # --- measured -------------------------------------------------------------------------------------
@@ -320,7 +320,7 @@ def test_a_test_bed_says_why_it_is_none_for_an_experiment() -> None:
             "table-lpm-key-bytes",
             "schema: 1",
             "schema: 1",
-            "dpdk has a separate table for each value of key_bytes, and cannot sweep it",
+            "dpdk cannot sweep key_bytes, as it has a separate table for each key size",
         ),
         (
             "dpdk",
@@ -341,7 +341,7 @@ def test_a_test_bed_says_why_it_is_none_for_an_experiment() -> None:
             "table-ternary-acl-tables",
             "schema",
             "schema",
-            "method: acl is for dpdk; XDP programs support linear and tuples",
+            "the method acl is for the test bed dpdk; XDP programs support linear and tuples",
         ),
         (
             "p4",

@@ -117,7 +117,7 @@ def test_experiments_are_few_and_known() -> None:
         ),
         (["--points", "3"], "selects the experiments itself; leave out --points"),
         (["--testbed", "dpdk"], "selects the experiments itself; leave out --testbed"),
-        (["--evaluate", "x"], "the directory already contains this setting; omit --quick"),
+        (["--evaluate", "x"], "the run in the folder already has this setting; omit --quick"),
     ],
 )
 def test_options_that_select_experiments_conflict(words: list[str], message: str) -> None:
@@ -147,12 +147,12 @@ def test_a_quick_calibration_does_not_replace_a_full_one(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     for _ in range(2):  # another quick one replaces it
         assert kept(QUICK) == []
-        assert "kept as this machine's target linux-xdp" in capsys.readouterr().err
+        assert "kept as the default target linux-xdp of this machine" in capsys.readouterr().err
     keep_calibration(BASE.text)
     (warning,) = kept(QUICK)
-    assert "has a full calibration; delete it" in warning
+    assert "exists; delete that file" in warning
     assert kept(QUICK._replace(checks=100, base=None)) == []
-    assert "kept as this machine's target linux-xdp" in capsys.readouterr().err
+    assert "kept as the default target linux-xdp of this machine" in capsys.readouterr().err
 
 
 def test_it_scales_the_nearest_target_in_the_kernel(

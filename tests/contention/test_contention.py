@@ -103,7 +103,7 @@ def test_tables_and_a_query_make_a_file(tables: Tables) -> None:
     run = slowpath(*tables.of_tables("-o", str(file)))
     assert (run.returncode, run.stdout) == (0, "")
     header = file.read_text().splitlines()[0]
-    assert header == "row,throughput,low,high,bottleneck,outside"
+    assert header == "row,throughput,low,high,share_of_solo,bottleneck,outside"
     found = rows_of(file.read_text())
     assert [row["row"] for row in found] == [f"m{at}" for at in range(12)]
     for row in found:
@@ -135,13 +135,15 @@ def test_formats_say_the_same(tables: Tables) -> None:
             table.split()
         )
         assert one["throughput"] == min(one["memory"], one["accelerator"])
+        assert float(row["share_of_solo"]) == pytest.approx(one["share_of_solo"], rel=1e-14)
+        assert 0 < one["share_of_solo"] <= 1
 
 
 def test_a_query_without_rows(tables: Tables) -> None:
     Path(tables.query).write_text(Path(tables.query).read_text().splitlines()[0] + "\n")
     run = slowpath(*tables.of_tables("--format", "csv"))
     assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout == "row,throughput,low,high,bottleneck,outside\n"
+    assert run.stdout == "row,throughput,low,high,share_of_solo,bottleneck,outside\n"
 
 
 def test_ten_rows_are_enough(tables: Tables) -> None:
@@ -171,8 +173,8 @@ def test_rows_unlike_the_training_are_named(tables: Tables) -> None:
     run = slowpath(*tables.of_tables("--format", "csv"))
     found = rows_of(run.stdout)
     assert found[2]["outside"] == "wss_mb mtbr"
-    assert "m2 (wss_mb, mtbr)" in run.stderr
-    assert "are guesses" in run.stderr
+    assert "5 of 12 predictions are guesses" in run.stderr
+    assert re.search(r"row m2: wss_mb 99 \(measured: [\d.]+ to [\d.]+\), mtbr 900 ", run.stderr)
 
 
 def test_a_model_predicts_what_its_tables_do(tables: Tables) -> None:
@@ -197,6 +199,8 @@ def test_models_beside_each_other(tables: Tables) -> None:
     assert 1 / 0.002 * 0.99 <= beside_one["accelerator"] < alone["accelerator"]
     assert beside_two["accelerator"] == pytest.approx(1 / 0.003)
     assert beside_two["throughput"] < beside_one["throughput"] < alone["throughput"]
+    shares = [one["throughput"] / alone["throughput"] for one in (beside_one, beside_two)]
+    assert [beside_one["share_of_solo"], beside_two["share_of_solo"]] == pytest.approx(shares)
     assert "irt" in alone["outside"]  # the profile has no solo row
 
 
@@ -216,7 +220,7 @@ def test_run_to_completion_adds_times(tables: Tables) -> None:
         (["predict"], "--memory-table"),
         (["predict", "--memory-table", "MEMORY"], "--query"),
         (["predict", "MODEL", "--memory-table", "MEMORY"], "--memory-table"),
-        (["predict", "MODEL"], "either --query or --traffic"),
+        (["predict", "MODEL"], "of --query and --traffic"),
         (["predict", "MODEL", "--traffic", "flows=3"], "flows and size are required"),
         (["predict", "MODEL", "--traffic", "flows=3,size=64"], "mtbr is needed"),
         (["predict", "MODEL", "--query", "QUERY", "--with", "MODEL"], "--with"),
@@ -245,8 +249,8 @@ def test_wrong_options(tables: Tables, words: list[str], message: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["train", "REGEX"], "no table has a column 'throughput' with competitors"),
-        (["train", "MEMORY", "REGEX", "REGEX2"], "second table of the same kind"),
+        (["train", "REGEX"], "no table has a column 'throughput' beside competitors"),
+        (["train", "MEMORY", "REGEX", "REGEX2"], "the table is of the same kind"),
         (["train", "missing.csv"], "no such file"),
         (["predict", "missing.json", "--query", "QUERY"], "no such file"),
         (["predict", "QUERY", "--query", "QUERY"], "is not JSON"),
@@ -287,9 +291,9 @@ def test_wrong_files(tables: Tables, words: list[str], message: str) -> None:
     ("text", "message"),
     [
         ("flows=1,size=64,flows=2", "flows is given twice"),
-        ("flows=0,size=64", "flows: '0' is not a number from 1 to"),
-        ("flows=nan,size=64", "flows: 'nan' is not a number"),
-        ("flows=many,size=64", "flows: 'many' is not a number"),
+        ("flows=0,size=64", "value '0' of flows is not a number from 1 to"),
+        ("flows=nan,size=64", "value 'nan' of flows is not a number"),
+        ("flows=many,size=64", "value 'many' of flows is not a number"),
         ("speed=3", "'speed=3' is not traffic"),
         ("flows", "'flows' is not traffic"),
     ],
@@ -336,18 +340,26 @@ def change(document: Any, path: str, value: object) -> None:
     ("path", "value", "message"),
     [
         ("recipe", "oracle", "has an unknown recipe 'oracle'"),
-        ("version", 2, "is a model of version 2"),
-        ("queues", 0, "queues: 0 is not between 1 and 4,096"),
+        ("version", 2, "the model has format version 2"),
+        ("queues", 0, "queues, 0, is not between 1 and 4,096"),
         ("memory", None, "lacks 'memory'"),
-        ("memory.columns.ipc", [1.0], "memory.columns.ipc has 1 values of 30 rows"),
-        ("memory.columns.ipc", None, "memory lacks column ipc"),
-        ("memory.columns.throughput", [0.0] * 30, "row m0, column throughput: must not be zero"),
+        ("memory.columns.ipc", [1.0], "memory.columns.ipc has 1 values for 30 rows"),
+        ("memory.columns.ipc", None, "memory: the part lacks the column ipc"),
+        (
+            "memory.columns.throughput",
+            [0.0] * 30,
+            "row m0, column throughput: the value must not be zero",
+        ),
         ("memory.columns.irt", [-1.0] * 30, "memory, row m0, column irt: -1 is negative"),
-        ("memory.columns.wss_mb", [3.0] * 30, "predicts other values than after training"),
-        ("checks.1.throughput", 1.0, "predicts other values than after training: row m7"),
-        ("checks.1.row", 99, "checks: row 99"),
+        ("memory.columns.wss_mb", [3.0] * 30, "predicts other values than after its training"),
+        (
+            "checks.1.throughput",
+            1.0,
+            "predicts other values than after its training: the throughput of row m7",
+        ),
+        ("checks.1.row", 99, "checks names row 99"),
         ("pattern", "quantum", "pattern: should be pipeline or run-to-completion"),
-        ("accelerator.columns.mtbr", None, "accelerator lacks column mtbr"),
+        ("accelerator.columns.mtbr", None, "accelerator: the part lacks the column mtbr"),
     ],
 )
 def test_models_that_somebody_changed(

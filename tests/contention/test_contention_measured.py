@@ -94,7 +94,7 @@ def test_sure_shares_are_kept_that_often() -> None:
 def test_who_is_sure_has_to_know_the_noise() -> None:
     known = measured("m.csv", exactly({(0, 2): {0: 0.9, 2: 0.8}}), None)
     with pytest.raises(
-        InputError, match=r"m\.csv: measurements are not repeated, .* or set --noise"
+        InputError, match=r"m\.csv: the noise of measurements is unknown, .* or set --noise"
     ):
         PredictedShares(FLEET, 0.9, known)
     with_noise = measured("m.csv", exactly({(0, 2): {0: 0.9, 2: 0.8}}), 0.01)
@@ -269,12 +269,24 @@ def test_rows_of_the_same_function_are_repetitions(folder: Path) -> None:
     ("old", "new", "message"),
     [
         ("nat,nat,1000\n", "", "lacks a row for 'nat' alone"),
-        ("ids+nat,ids,400\n", "", "mix nat+ids: lacks a row for 'ids'"),
+        ("ids+nat,ids,400\n", "", "mix nat+ids: the table lacks a row for the function 'ids'"),
         ("ids+nat,ids,400", "ids+acl,ids,400", "line 5, column mix: 'acl' is not a function of"),
-        ("nat,nat,1000", "nat,ids,1000", "line 2, column function: 'ids' is not in the mix"),
-        ("nat,nat,1000", "nat,nat,", "line 2, column throughput: is empty"),
-        ("nat,nat,1000", "nat,nat,1e9", "line 2, column throughput: 1e+09 is far from the"),
-        ("mix,", "# device: other\nmix,", "line 1, device: is 'other'; the NICs are 'example'"),
+        (
+            "nat,nat,1000",
+            "nat,ids,1000",
+            ("line 2, column function: the function 'ids' is not in the mix"),
+        ),
+        ("nat,nat,1000", "nat,nat,", "line 2, column throughput: the cell is empty"),
+        (
+            "nat,nat,1000",
+            "nat,nat,1e9",
+            "line 2, column throughput: the throughput 1e+09 is far from the",
+        ),
+        (
+            "mix,",
+            "# device: other\nmix,",
+            "line 1, device: the device is 'other', but the NICs are 'example'",
+        ),
         ("mix,", "mixed,", "lacks the column 'mix'"),
         (TABLE[24:], "", "has no rows"),
     ],
@@ -378,7 +390,7 @@ def test_formats_of_suggestions_say_the_same() -> None:
     ]
     text = slowpath(*words).stdout
     assert all(one["mix"] in text for one in document["mixes"])
-    assert "arrivals take" in text
+    assert "arrivals need" in text
 
 
 def test_what_is_suggested_is_measured_and_comes_back(folder: Path) -> None:
@@ -409,9 +421,13 @@ def test_what_is_suggested_is_measured_and_comes_back(folder: Path) -> None:
 
 
 WRONG = (
-    ("--noise 1%", 2, "'--noise': concerns measured mixes"),
+    ("--noise 1%", 2, "'--noise': the noise is that of measured mixes"),
     ("--measured mixes.csv --noise 200%", 2, "--noise"),
-    ("--measured mixes.csv --confidence 90%", 3, "mixes.csv: measurements are not repeated"),
+    (
+        "--measured mixes.csv --confidence 90%",
+        3,
+        "mixes.csv: the noise of measurements is unknown, because none of them is repeated",
+    ),
     ("--measured none.csv", 3, "none.csv: no such file"),
 )
 

@@ -178,7 +178,7 @@ def test_slomo_is_told_the_throughput_alone() -> None:
 def test_slomo_has_to_know_where_it_extrapolates_from() -> None:
     with pytest.raises(InputError) as wrong:
         predict_by("slomo", PIPELINE, query(PIPELINE)._replace(alone=np.full(6, 450.0)), 0.9)
-    assert wrong.value.reason.startswith("lacks a row without competitors")
+    assert wrong.value.reason.startswith("the table has no row without competitors")
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def test_rows_of_baselines_have_the_columns_of_all(method: Method) -> None:
     _, saved, notes = run_command(f"{words} --format csv")
     assert tables == saved
     rows = [*csv.DictReader(saved.splitlines())]
-    assert [*rows[0]] == ["row", "throughput", "low", "high", "bottleneck", "outside"]
+    assert ",".join(rows[0]) == "row,throughput,low,high,share_of_solo,bottleneck,outside"
     assert {(row["low"], row["high"]) for row in rows} == {("", "")}
     document = json.loads(run_command(f"{words} --format json")[1])
     assert (document["method"], document["confidence"]) == (method, None)
@@ -242,9 +242,7 @@ def test_rows_of_baselines_have_the_columns_of_all(method: Method) -> None:
     for row, one in zip(rows, document["results"], strict=True):
         assert float(row["throughput"]) == pytest.approx(one["throughput"], rel=1e-14)
         assert (one["low"], one["high"]) == (None, None)
-    message = (
-        "the throughput alone is not given, so SLOMO predicts as under the traffic of its rows"
-    )
+    message = "the solo throughput is unknown, so SLOMO predicts as under the traffic of its rows"
     assert (message in notes) == (method == "slomo")
 
 
@@ -270,7 +268,7 @@ def test_the_throughput_alone_is_an_option_under_traffic(method: str) -> None:
         (
             "--memory-table memory.csv --query query.csv --method slomo --recipe slomo",
             "--recipe",
-            "SLOMO has its own memory model",
+            "slomo has its own memory model",
         ),
         (f"nf.json {TRAFFIC} --method sum --alone 0", "--alone", "0 is not allowed"),
         (f"nf.json {TRAFFIC} --method sum --alone x", "--alone", "'x'"),
@@ -285,7 +283,7 @@ def test_contradicting_options(words: str, option: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("-800", "column alone: -800 is negative"), ("", "column alone: is empty")],
+    [("-800", "column alone: -800 is negative"), ("", "column alone: the cell is empty")],
 )
 def test_a_wrong_throughput_alone(folder: Path, text: str, message: str) -> None:
     scaled = (folder / "told.csv").read_text().replace(",800", f",{text}", 1)
@@ -296,7 +294,10 @@ def test_a_wrong_throughput_alone(folder: Path, text: str, message: str) -> None
 
 def test_what_speaks_against_a_throughput_alone_is_a_warning(folder: Path) -> None:
     words = f"predict nf.json {TRAFFIC} --alone"
-    assert "another one" in run_command(f"{words} 812000")[2]
+    assert (
+        "the solo throughput differs from the profile by a factor of"
+        in run_command(f"{words} 812000")[2]
+    )
     assert "warning:" not in run_command(f"{words} 800")[2]
     tables = "predict --memory-table busy.csv --query told.csv --recipe ridge-pressure"
     assert "rows without competitors, so" in run_command(tables)[2]
@@ -306,10 +307,10 @@ def test_what_speaks_against_a_throughput_alone_is_a_warning(folder: Path) -> No
     for method in ("slowpath", "sum"):
         both = run_command(f"{tables} --method {method}")[2]
         assert "rows without competitors, so" in both
-        assert "another one" in both
+        assert "the solo throughput differs from the profile by a factor of" in both
 
 
 @pytest.mark.usefixtures("folder")
 def test_slomo_needs_rows_without_competitors_for_a_throughput_alone() -> None:
     message = error_of("predict --memory-table busy.csv --query told.csv --method slomo", 3)
-    assert message.startswith("error: busy.csv: lacks a row without competitors")
+    assert message.startswith("error: busy.csv: the table has no row without competitors")

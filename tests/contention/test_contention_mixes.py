@@ -62,10 +62,15 @@ def test_each_function_has_its_own_traffic() -> None:
 def test_models_that_do_not_go_together_are_named() -> None:
     other = MODELS[1].memory.origin._replace(device="another")
     stranger = MODELS[1]._replace(memory=MODELS[1].memory._replace(origin=other))
-    with pytest.raises(InputError, match="strange: is of device 'another'; m0 is of 'device'"):
+    with pytest.raises(
+        InputError,
+        match="strange: the model is of the device 'another', but m0 is of the device 'device'",
+    ):
         predict_mixes((KINDS[0], kind(stranger, "strange")), [(0, 1)], 0.9)
     silent = kind(MODELS[1]._replace(contention=None), "silent")
-    with pytest.raises(InputError, match="silent: lacks the contention that the function causes"):
+    with pytest.raises(
+        InputError, match="silent: the model lacks the contention that the function causes"
+    ):
         predict_mixes((KINDS[0], silent), [(0, 1)], 0.9)
     assert np.isfinite(predict_mixes((KINDS[0], silent), [(1,)], 0.9).throughput).all()
 
@@ -75,5 +80,5 @@ def test_what_a_function_does_to_others_has_the_columns_of_its_rows() -> None:
     assert contention is not None
     less = {name: values for name, values in contention.columns.items() if name != "wss_mb"}
     lacking = kind(MODELS[1]._replace(contention=contention._replace(columns=less)), "lacking")
-    with pytest.raises(InputError, match=r"lacking: lacks contention .*: wss_mb"):
+    with pytest.raises(InputError, match=r"lacking: the model lacks a part of .*: wss_mb"):
         predict_mixes((KINDS[0], lacking), [(0, 1)], 0.9)

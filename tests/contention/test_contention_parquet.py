@@ -55,8 +55,8 @@ def test_parquet_is_known_by_its_content(memory: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (None, "row 2, column flow_count: is empty"),
-        (float("nan"), "row 2, column flow_count: is empty"),
+        (None, "row 2, column flow_count: the cell is empty"),
+        (float("nan"), "row 2, column flow_count: the cell is empty"),
         (-1.0, "row 2, column flow_count: -1 is negative"),
     ],
 )
@@ -72,7 +72,7 @@ def test_wrong_values_are_named(tmp_path: Path, value: float | None, message: st
 def test_other_kinds_of_columns_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "lists.parquet"
     parquet.write_table(arrow.table({"throughput": [[1.0], [2.0]]}), file)
-    with pytest.raises(InputError, match="row 1, column throughput: holds a list, not"):
+    with pytest.raises(InputError, match="row 1, column throughput: the cell has a list"):
         read_cells(str(file))
 
 

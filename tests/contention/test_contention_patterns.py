@@ -104,7 +104,9 @@ def test_what_the_record_declares_is_taken_where_mixes_do_not_tell(
     write_folder(tmp_path / "p", mixes(COMPLETION)[:2], declared)
     code, text, notes = run_command(f"train p {FAST} -o nf.json")
     assert (code, notes) == (0, "")
-    assert f"Pattern: {declared}, from the record of the profile\nErrors in 2 mixes with" in text
+    assert (
+        f"Pattern: {declared}, read from the record of the profile\nErrors in 2 mixes with" in text
+    )
     again = saved.read("nf.json")
     assert again.pattern == declared
     assert again.pattern_reason is not None
@@ -122,16 +124,19 @@ def test_what_is_taken_is_said(tmp_path: Path, pattern: Pattern) -> None:
 def test_a_record_that_mixes_contradict_is_a_warning(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", mixes(COMPLETION), PIPELINE)
     _, text, notes = run_command(f"train p {FAST}")
-    assert "Pattern: run-to-completion, detected from mixes" in text
+    assert "Pattern: run-to-completion, detected from measured mixes" in text
     detected = "12 mixes indicate run-to-completion (100 % confidence)"
-    message = f"declares pipeline, but {detected}; the latter is used; set it with --pattern"
+    message = (
+        f"the record declares the pattern pipeline, but {detected}; training uses the latter; "
+        "set it with --pattern"
+    )
     assert notes == f"warning: p/profile.json: {message}\n"
     assert text.endswith(f"\n\n{notes}")
     _, text, notes = run_command(f"train p {FAST} --format json")
     assert [f"warning: {one}\n" for one in json.loads(text)["warnings"]] == [notes]
     _, text, notes = run_command(f"train p {FAST} --pattern pipeline")
-    assert "Pattern: pipeline, as given" in text
-    assert notes == f"warning: --pattern: {detected}, contrary to the option\n"
+    assert "Pattern: pipeline, set by --pattern" in text
+    assert notes == f"warning: {detected}, contrary to the option --pattern\n"
     assert run_command(f"train p {FAST} --pattern run-to-completion")[2] == ""
 
 
@@ -139,13 +144,13 @@ def test_what_is_assumed_is_a_warning_where_it_matters(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", [])
     code, text, notes = run_command(f"train p {FAST}")
     assert code == 0
-    assert "Pattern: pipeline, an assumption without evidence\n" in text
-    message = "the execution pattern is unknown; pipeline is assumed; set it with --pattern"
+    assert "Pattern: pipeline, assumed without evidence\n" in text
+    message = "the execution pattern is unknown, so pipeline is assumed; set it with --pattern"
     assert notes == f"warning: p/memory.csv: {message}\n"
     (tmp_path / "p/accelerator.csv").unlink()
     code, text, notes = run_command(f"train p {FAST}")
     assert (code, notes) == (0, "")
-    assert "Pattern: pipeline, irrelevant for a single resource\n" in text
+    assert "Pattern: pipeline, irrelevant, as the function uses a single resource\n" in text
 
 
 def test_models_of_older_versions_do_not_say_why(tmp_path: Path) -> None:
@@ -165,10 +170,10 @@ def test_models_of_older_versions_do_not_say_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is not JSON"),
-        ("[]", "is not the record of a profile: it must be an object"),
-        ('{"pattern": "both"}', "pattern: 'both' is not one of pipeline, run-to-completion"),
-        ('{"pattern": 3}', "pattern: '3' is not one of"),
+        ("{", "the file is not JSON"),
+        ("[]", "the file is not the record of a profile, which must be an object"),
+        ('{"pattern": "both"}', "the pattern 'both' is not one of pipeline, run-to-completion"),
+        ('{"pattern": 3}', "the pattern '3' is not one of"),
     ],
 )
 def test_records(tmp_path: Path, text: str, message: str) -> None:
@@ -180,7 +185,7 @@ def test_records(tmp_path: Path, text: str, message: str) -> None:
 def test_records_without_a_pattern_are_of_older_versions(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", [])
     (tmp_path / "p/profile.json").write_text("{}")
-    assert "an assumption without evidence" in run_command(f"train p {FAST}")[1]
+    assert "assumed without evidence" in run_command(f"train p {FAST}")[1]
 
 
 def test_records_that_contradict_each_other(tmp_path: Path) -> None:
@@ -188,7 +193,8 @@ def test_records_that_contradict_each_other(tmp_path: Path) -> None:
     write_folder(tmp_path / "q", [], COMPLETION)
     message = error_of(f"train p q {FAST}", 3)
     assert message == (
-        "error: q/profile.json: declares run-to-completion, but p/profile.json declares pipeline\n"
+        "error: q/profile.json: the table declares the pattern run-to-completion, but "
+        "p/profile.json declares pipeline; correct one of both\n"
     )
 
 
@@ -196,7 +202,9 @@ def test_run_to_completion_needs_the_match_ratio_of_memory_rows(tmp_path: Path) 
     write_folder(tmp_path / "p", [], COMPLETION)
     write_memory(tmp_path / "p/memory.csv", profile(30), REMARKS)
     message = error_of(f"train p {FAST}", 3)
-    assert message.startswith("error: p/profile.json: declares run-to-completion, which needs the")
+    assert message.startswith(
+        "error: p/profile.json: the record declares run-to-completion, which needs the"
+    )
     assert "`# mtbr: N` above them" in message
     found = error_of(f"train p {FAST} --pattern run-to-completion", 2)
     assert "`# mtbr: N` above them" in " ".join(found.split())
@@ -205,12 +213,20 @@ def test_run_to_completion_needs_the_match_ratio_of_memory_rows(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("column", "text", "message"),
     [
-        ("client_request_time", "", "is empty although client_queues has a value; a client has"),
-        ("client_queues", "", "is empty although client_request_time has a value; a client has"),
-        ("client_queues", "-1", "-1 is negative (queues of a client"),
+        (
+            "client_request_time",
+            "",
+            "the cell is empty although client_queues has a value; a client has",
+        ),
+        (
+            "client_queues",
+            "",
+            "the cell is empty although client_request_time has a value; a client has",
+        ),
+        ("client_queues", "-1", "-1 is negative (number of queues of a client"),
         ("client_request_time", "soon", "'soon' is not a finite number"),
-        ("alone", "", "is empty; fill it in"),
-        ("alone", "0", "must not be zero (throughput of the function alone)"),
+        ("alone", "", "the cell is empty; fill it in"),
+        ("alone", "0", "the value must not be zero (throughput of the function alone)"),
         ("mtbr", "-3", "-3 is negative"),
         ("inverse_throughput_sum", "nan", "'nan' is not a finite number"),
         ("l2crd", "1e300", "1e+300 is above"),
@@ -229,27 +245,33 @@ def test_mixes_of_something_else(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", mixes(PIPELINE))
     there = (tmp_path / "p/mixes.csv").read_text()
     (tmp_path / "p/mixes.csv").write_text(there.replace("# device: nic", "# device: another"))
-    assert "is for device 'another'" in error_of(f"train p {FAST}", 3)
+    assert "is for the device 'another'" in error_of(f"train p {FAST}", 3)
     remark = "# unit client_request_time: kpps\n"
     (tmp_path / "p/mixes.csv").write_text(f"{remark}{there}")
-    assert "unit client_request_time: is in kpps, not the reciprocal" in error_of("train p", 3)
+    assert (
+        "unit client_request_time: the unit of request times is kpps, but it must be the reciprocal"
+    ) in error_of("train p", 3)
     (tmp_path / "p/mixes.csv").write_text(there.replace(",alone,", ",solo,"))
-    assert "p/mixes.csv: lacks the column 'alone'" in error_of(f"train p {FAST}", 3)
+    assert "p/mixes.csv: the table lacks the column 'alone'" in error_of(f"train p {FAST}", 3)
 
 
 def test_mixes_are_no_memory_rows(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", mixes(PIPELINE))
     message = error_of(f"train p/mixes.csv {FAST}", 3)
-    assert "no table has a column 'throughput' with competitors for memory: p/mixes.csv" in message
+    assert (
+        "no table has a column 'throughput' beside competitors for memory: p/mixes.csv" in message
+    )
     for words in ("evaluate p/mixes.csv", "predict --memory-table p/mixes.csv --query p/mixes.csv"):
         message = error_of(words, 3)
         assert (
-            "column inverse_throughput_sum: is above zero; memory rows must not have competitors "
-            "at an accelerator" in message
+            "column inverse_throughput_sum: the value is above zero, but memory rows must not have "
+            "competitors at an accelerator" in message
         )
     write_mixes(tmp_path / "more.csv", mixes(PIPELINE))
     message = error_of("train p more.csv", 3)
-    assert message == "error: more.csv: is a second table of the same kind as p/mixes.csv\n"
+    assert message == (
+        "error: more.csv: the table is of the same kind as p/mixes.csv; name only one of them\n"
+    )
 
 
 @pytest.mark.parametrize("option", ["--pattern pipeline", "--queues 2"])
@@ -257,7 +279,7 @@ def test_models_have_their_pattern_already(tmp_path: Path, option: str) -> None:
     of = model(1, 2e-4)
     (tmp_path / "nf.json").write_text(saved.written(of))
     words = f"predict nf.json --traffic flows=10000,size=1500,mtbr={MTBR:g} {option}"
-    assert "the model is already" in error_of(words, 2)
+    assert "the saved model is already" in error_of(words, 2)
 
 
 def test_reasons_that_somebody_changed(tmp_path: Path) -> None:

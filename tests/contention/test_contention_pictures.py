@@ -87,7 +87,7 @@ def test_held_out_rows_are_drawn_against_what_was_measured(memory: Path, tmp_pat
         assert inside / len(rows) == pytest.approx(one["coverage"])
         assert f"90 % interval has it: {inside}" in message
         assert inside == len(rows) or f"90 % interval misses it: {len(rows) - inside}" in message
-        assert f"{one['recipe']}: {100 * one['errors']['mape']:.2f} % off in the mean" in message
+        assert f"{one['recipe']}: {100 * one['errors']['mape']:.2f} % mean error" in message
 
 
 def test_a_page_has_the_table_and_every_row(memory: Path, tmp_path: Path) -> None:
@@ -113,8 +113,8 @@ def test_the_choice_is_drawn_where_all_models_are_tried(memory: Path, tmp_path: 
     models = [evaluate(one, rows_of(read), Protocol(2, recipes=few)) for one in (*few, None)]
     draw_evaluation(str(tmp_path / "a.svg"), Evaluation(read, models, 2, 0.9))
     message = labels((tmp_path / "a.svg").read_text())
-    assert [one for one in message if "off in the mean" in one] == [
-        f"chosen: {100 * models[2].errors.mape:.2f} % off in the mean"
+    assert [one for one in message if "mean error" in one] == [
+        f"chosen: {100 * models[2].errors.mape:.2f} % mean error"
     ]
 
 

@@ -295,14 +295,31 @@ def test_a_fleet_is_what_its_file_says(folder: Path) -> None:
     assert (ids.cores, ids.sla, ids.kind.mtbr) == (4, (0.8, 1.0), 9.0)
 
 
+def test_promises_can_be_percentages(folder: Path) -> None:
+    file, arrivals = folder / "fleet.yaml", folder / "arrivals.csv"
+    file.write_text(GOOD.replace("sla: 0.9", "sla: 90%").replace("[.8, 1]", "[80 %, 1]"))
+    found = read_fleet(str(file))
+    assert [one.sla for one in found.functions] == [(0.9,), (0.8, 1.0)]
+    arrivals.write_text("function,sla\nnat,90%\nids,0.85\nids,70 %\n")
+    assert read_arrivals(str(arrivals), found).sla.tolist() == [0.9, 0.85, 0.7]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("cores: 8", "cores: 0", "fleet.yaml:1: nics.cores: '0' is not a number from 1 to"),
         ("cores: 8", "cores: 8.5", "8.5 is not a whole number"),
-        ("cores: 8", "cores: 3", "fleet.yaml:4: functions.ids: needs 4 cores, but a NIC has 3"),
+        (
+            "cores: 8",
+            "cores: 3",
+            "fleet.yaml:4: functions.ids: the function needs 4 cores, but a NIC has 3",
+        ),
         ("cores: 8}", "cores: 8, colour: red}", "nics.colour: is unknown"),
-        ("device: example", "device: another", "nat.model.json is of device 'example'; the NICs"),
+        (
+            "device: example",
+            "device: another",
+            "nat.model.json is of the device 'example', but the NICs",
+        ),
         (
             "flows: 16000",
             "flows: -1",
@@ -310,11 +327,16 @@ def test_a_fleet_is_what_its_file_says(folder: Path) -> None:
         ),
         ("model: nat.model.json, ", "", "fleet.yaml:3: functions.nat: lacks model"),
         ("nat.model.json", "none.json", "functions.nat.model: none.json: no such file"),
-        ("nat.model.json", "fleet.yaml", "functions.nat.model: fleet.yaml: is not JSON"),
-        (", mtbr: 9", "", "functions.ids.traffic: lacks mtbr: ids.model.json uses an accelerator"),
-        ("sla: 0.9", "sla: 1.1", "functions.nat.sla: '1.1' is not a number from"),
-        ("[.8, 1]", "[1, 1]", "functions.ids.sla: lists a share twice"),
-        ("  nat:", "  na+t:", "functions.na+t: is not a name"),
+        ("nat.model.json", "fleet.yaml", "functions.nat.model: fleet.yaml: the file is not JSON"),
+        (
+            ", mtbr: 9",
+            "",
+            "traffic lacks mtbr (matches per MB), because the model ids.model.json has an",
+        ),
+        ("sla: 0.9", "sla: 1.1", "functions.nat.sla: '1.1' is not a number from 1e-06 to 1; write"),
+        ("sla: 0.9", "sla: 110%", "functions.nat.sla: '110' is not a number from 0.0001 to 100"),
+        ("[.8, 1]", "[1, 1]", "functions.ids.sla: the list has a promised share twice"),
+        ("  nat:", "  na+t:", "functions.na+t: the key is not a name"),
     ],
 )
 def test_fleets_that_cannot_be(folder: Path, old: str, new: str, message: str) -> None:
@@ -341,7 +363,9 @@ def test_a_function_that_says_nothing_of_itself_is_named(folder: Path) -> None:
         ("function\nnat\nids\n", "lacks the column 'sla'"),
         ("function,sla\nnat,0.9\nids,-0.9\n", "line 3, column sla: -0.9 is negative"),
         ("function,sla\nnat,90\n", "line 2, column sla: 90 is above 1"),
-        ("function,sla\nnat,\n", "line 2, column sla: is empty"),
+        ("function,sla\nnat,900%\n", "line 2, column sla: 9 is above 1"),
+        ("function,sla\nnat,much%\n", "line 2, column sla: 'much%' is not a finite number"),
+        ("function,sla\nnat,\n", "line 2, column sla: the cell is empty"),
     ],
 )
 def test_arrivals_that_cannot_be(folder: Path, text: str, message: str) -> None:
@@ -367,13 +391,25 @@ def test_measured_mixes_are_shares_of_themselves_alone(folder: Path) -> None:
     ("old", "new", "message"),
     [
         ("nat,nat,1000\n", "", "lacks a row for 'nat' alone"),
-        ("ids+nat,ids,400\n", "", "mix nat+ids: lacks a row for 'ids'"),
+        ("ids+nat,ids,400\n", "", "mix nat+ids: the table lacks a row for the function 'ids'"),
         ("ids+nat,ids,400", "ids+acl,ids,400", "line 5, column mix: 'acl' is not a function of"),
-        ("ids+nat,ids,400", "ids+nat,nat,4", "line 5, column function: repeats a row for"),
-        ("nat,nat,1000", "nat,ids,1000", "line 2, column function: 'ids' is not in the mix"),
+        ("ids+nat,ids,400", "ids+nat,nat,4", "line 5, column function: the row repeats this"),
+        (
+            "nat,nat,1000",
+            "nat,ids,1000",
+            ("line 2, column function: the function 'ids' is not in the mix"),
+        ),
         ("1000", "-1", "line 2, column throughput: -1 is negative"),
-        ("mix,", "# device: other\nmix,", "line 1, device: is 'other'; the NICs are 'example'"),
-        ("mix,", "# unit throughput: Gbit/s\nmix,", "line 1, unit throughput: is 'Gbit/s'; models"),
+        (
+            "mix,",
+            "# device: other\nmix,",
+            "line 1, device: the device is 'other', but the NICs are 'example'",
+        ),
+        (
+            "mix,",
+            "# unit throughput: Gbit/s\nmix,",
+            "line 1, unit throughput: the unit is 'Gbit/s', but the models",
+        ),
         ("mix,", "mixed,", "lacks the column 'mix'"),
         ("throughput", "rate", "lacks the column 'throughput'"),
     ],
@@ -403,7 +439,34 @@ def test_formats_say_the_same() -> None:
     assert [float(row["kept"]) for row in rows] == [one["kept"] for one in outcome["placed"]]
     text = slowpath(*WORDS).stdout
     assert f"contention-aware  {outcome['nics']:>4}" in text
-    assert "The models that place functions also judge promises" in text
+    assert "The same models place functions and judge promises" in text
+
+
+def test_the_nics_of_the_best_policy_are_listed() -> None:
+    policies = ("--policy", "greedy", "--policy", "contention-aware", "--policy", "optimal")
+    run = slowpath(*WORDS, *policies)
+    assert run.returncode == 0, run.stderr
+    document = json.loads(slowpath(*WORDS, *policies, "--format", "json").stdout)
+    greedy, _, optimal = document["sequences"][0]["policies"]
+    assert greedy["nics"] < optimal["nics"]  # with broken promises
+    head, *rest = run.stdout.partition("Placement by ")[2].splitlines()
+    assert head == "optimal, the best of these policies:"
+    nics = [line.split()[0] for line in rest[1 : 1 + optimal["nics"]]]
+    assert nics == [str(nic) for nic in range(1, optimal["nics"] + 1)]
+    assert rest[1 + optimal["nics"]].startswith("For the placement by another policy")
+
+
+def test_many_nics_are_cut_short(folder: Path) -> None:
+    (folder / "fleet.yaml").write_text(GOOD.replace("cores: 2", "cores: 8"))
+    (folder / "arrivals.csv").write_text("function,sla\n" + "nat,0.9\n" * 23)
+    words = ("contention", "place", folder / "fleet.yaml", "--arrivals", folder / "arrivals.csv")
+    text = slowpath(*words, "--policy", "monopolise", "--policy", "optimal").stdout
+    assert "   20  nat (" in text
+    assert "   21  nat (" not in text
+    assert "3 more NICs are in the output of --format csv." in text
+    alone = slowpath(*words, "--policy", "monopolise").stdout
+    assert "   23  nat (" in alone
+    assert "Placement by" not in alone
 
 
 def test_measured_mixes_judge(folder: Path) -> None:
@@ -419,9 +482,12 @@ def test_measured_mixes_judge(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "either --arrivals or --sequences"),
-        (["--arrivals", "a.csv", "--sequences", "3"], "either --arrivals or --sequences"),
-        (["--arrivals", "a.csv", "--length", "3"], "'--length': concerns random sequences"),
+        ([], "of --arrivals and --sequences"),
+        (["--arrivals", "a.csv", "--sequences", "3"], "of --arrivals and --sequences"),
+        (
+            ["--arrivals", "a.csv", "--length", "3"],
+            "'--length': the option is for random sequences",
+        ),
         (["--sequences", "3", "--policy", "magic"], "--policy"),
         (["--sequences", "3", "--jobs", "2", "--scheduler", "tcp://x:1"], "--jobs"),
     ],
@@ -439,7 +505,8 @@ def test_wrong_files_are_one_line_and_exit_code_three(folder: Path) -> None:
     assert (run.returncode, run.stdout) == (3, "")
     (line,) = run.stderr.splitlines()
     assert line.endswith(
-        f"line 2, column function: 'naat' is not a function of {folder / 'fleet.yaml'}: nat, ids"
+        f"line 2, column function: 'naat' is not a function of {folder / 'fleet.yaml'}, "
+        "which has nat, ids"
     )
 
 

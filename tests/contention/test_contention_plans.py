@@ -352,9 +352,7 @@ def test_what_was_measured_before_an_interruption_is_kept(plan: Any) -> None:
 def test_scores_are_measured_once_and_shown() -> None:
     profiling = SimulatedProfiling(headers_alone(plan="active", mixes=10), cliff)
     found = profiling.profile()
-    told = [
-        at for at, text in enumerate(profiling.shown) if text.startswith("score of a competitor")
-    ]
+    told = [at for at, text in enumerate(profiling.shown) if text.startswith("measuring the score")]
     assert len(told) == 12 == len(found.scores)
     assert profiling.shown.index("mix 1 of 10") > max(told)
     assert profiling.shown[-1] == "mix 10 of 10"
@@ -430,7 +428,7 @@ def no_memory(effort: str) -> str:
 
 @pytest.mark.parametrize("plan", ["adaptive", "active"])
 def test_plans_without_anything_to_choose(plan: str, tmp_path: Path) -> None:
-    message = f"{plan} needs competitors for memory in the description"
+    message = f"{plan} needs competitors for memory in the description; add some"
     with pytest.raises(InputError) as problem:
         read_setup("t.yaml", no_memory(f"plan: {plan}"))
     assert str(problem.value) == f"t.yaml:8: effort.plan: {message}"

@@ -35,15 +35,15 @@ def changed(path: Path, line: int, column: str, value: str) -> str:
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("flow_count", "-3", "-3 is negative (flows in the traffic)"),
-        ("flow_count", "0", "must not be zero (flows in the traffic)"),
+        ("flow_count", "-3", "-3 is negative (number of flows in the traffic)"),
+        ("flow_count", "0", "the value must not be zero (number of flows in the traffic)"),
         ("l2crd", "-1e6", "-1e+06 is negative"),
         ("throughput", "0", "must not be zero"),
         ("throughput", "", "is empty"),
         ("memrd", "many", "'many' is not a finite number"),
         ("memrd", "inf", "'inf' is not a finite number"),
         ("memrd", "nan", "'nan' is not a finite number"),
-        ("wss_mb", "6291456", "6.29146e+06 is above 100000 MB; perhaps its unit is wrong"),
+        ("wss_mb", "6291456", "6.29146e+06 is above 100000 MB, the largest valid value"),
         ("packet_size_bytes", "1e6", "above 65536 bytes"),
     ],
 )
@@ -67,10 +67,14 @@ def test_missing_columns_are_named(memory: Path) -> None:
 def test_other_units_are_named(memory: Path) -> None:
     text = memory.read_text()
     memory.write_text(text.replace("wss_mb", "wss_kb"))
-    with pytest.raises(InputError, match="a column 'wss_kb' instead of 'wss_mb', in MB"):
+    with pytest.raises(
+        InputError, match="a column 'wss_kb'; convert and rename it to 'wss_mb', in MB"
+    ):
         read_memory([str(memory)])
     memory.write_text(f"# unit wss_mb: KB\n{text}")
-    with pytest.raises(InputError, match="line 1, unit wss_mb: is in KB; it must be in MB"):
+    with pytest.raises(
+        InputError, match=("line 1, unit wss_mb: the unit is KB, but this column must be in MB")
+    ):
         read_memory([str(memory)])
     memory.write_text(f"# unit wss_mb: MB\n{text}")
     assert len(read_memory([str(memory)]).rows) == 30
@@ -78,10 +82,13 @@ def test_other_units_are_named(memory: Path) -> None:
 
 def test_too_few_rows(tmp_path: Path) -> None:
     file = str(write_memory(tmp_path / "few.csv", profile(9)))
-    with pytest.raises(InputError, match="has 9 rows; a memory model needs at least 10"):
+    with pytest.raises(InputError, match="the table has 9 rows; a memory model needs at least 10"):
         read_memory([file])
     one = write(tmp_path / "one.csv", ("mtbr", "inverse_throughput"), [(300, 1e-3), (300, 1e-3)])
-    with pytest.raises(InputError, match="column mtbr: has 1 different values; a line needs two"):
+    with pytest.raises(
+        InputError,
+        match="column mtbr: the column has 1 different values; a line needs at least two",
+    ):
         read_accelerator(str(one))
 
 
@@ -90,11 +97,11 @@ def test_profiles_of_something_else(tmp_path: Path, key: str) -> None:
     one = write_memory(tmp_path / "one.csv", profile(), {key: "one"})
     two = write_memory(tmp_path / "two.csv", profile(), {key: "two"})
     silent = write_memory(tmp_path / "silent.csv", profile(), {"source": "a bench"})
-    with pytest.raises(InputError, match=r"is for \w+ 'two', but .*one.csv is for 'one'"):
+    with pytest.raises(InputError, match=r"is for the \w+ 'two', but .*one.csv is for 'one'"):
         read_memory([str(one), str(two)])
     assert len(read_memory([str(one), str(silent)]).rows) == 60
     regex = write_regex(tmp_path / "regex.csv", {key: "two"})
-    with pytest.raises(InputError, match=r"is for \w+ 'two'"):
+    with pytest.raises(InputError, match=r"is for the \w+ 'two'"):
         read_accelerator(str(regex), read_memory([str(one)]).origin)
 
 
@@ -133,8 +140,8 @@ def test_json_is_the_same_as_csv(tmp_path: Path, memory: Path) -> None:
         ("{", "is not JSON"),
         ('{"rows": 3}', 'lacks the key "rows"'),
         ('{"rows": [NaN]}', "NaN is not a number of JSON"),
-        ("row,ipc,ipc\n", "has 2 columns 'ipc'"),
-        ("row,ipc\n1,2,3\n", "line 2: has 3 values for 2 columns"),
+        ("row,ipc,ipc\n", "has 2 columns named 'ipc'"),
+        ("row,ipc\n1,2,3\n", "line 2: the line has 3 values for 2 columns"),
         ("time,load\n1,2\n", "is not a profile"),
     ],
 )
@@ -170,7 +177,9 @@ def test_what_devices_move_is_a_column_that_tables_can_have(tmp_path: Path) -> N
     wrong = write(
         tmp_path / "wrong.csv", (*header, "dma_mb"), [[*row, 2.0]], {"unit dma_mb": "GB/s"}
     )
-    with pytest.raises(InputError, match="line 1, unit dma_mb: is in GB/s; it must be in MB/s"):
+    with pytest.raises(
+        InputError, match="line 1, unit dma_mb: the unit is GB/s, but this column must be in MB/s"
+    ):
         read_own_contention(str(wrong))
 
 

@@ -35,7 +35,7 @@ def test_waits_come_back() -> None:
 @pytest.mark.parametrize(
     ("runs", "message"),
     [
-        ([CoRun(1, 1, 0.5), CoRun(1, 1, 0.4)], "two co-runs"),
+        ([CoRun(1, 1, 0.5), CoRun(1, 1, 0.4)], "the co-runs"),
         ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.5)], "does not wait"),
         ([CoRun(1, 1, 0.5), CoRun(1, 2, 0.0)], "above zero"),
     ],

@@ -219,10 +219,10 @@ def test_only_mixes_without_anybody_else_tell_of_waits(
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("alone", ..., "co_runs lacks column alone"),
-        ("alone", [300.0], "co_runs.columns.alone has 1 values of 10 rows"),
+        ("alone", ..., "co_runs: the part lacks the column alone"),
+        ("alone", [300.0], "co_runs.columns.alone has 1 values for 10 rows"),
         ("client_request_time", [-1.0] * 10, "co_runs, row mix-0, column client_request_time: -1"),
-        ("rows", [], "co_runs.columns.client_queues has 10 values of 0 rows"),
+        ("rows", [], "co_runs.columns.client_queues has 10 values for 0 rows"),
     ],
 )
 def test_models_that_somebody_changed(
@@ -248,4 +248,4 @@ def test_models_whose_co_runs_somebody_took(tmp_path: Path) -> None:
     file = tmp_path / "nf.json"
     file.write_text(json.dumps(document))
     message = error_of(f"diagnose {file} --traffic flows=1,size=64,mtbr=1", 3)
-    assert "is not a model: co_runs has no rows" in message
+    assert "is not a model of slowpath contention train: the part co_runs has no rows" in message

@@ -103,7 +103,7 @@ CELLS: dict[str, tuple[str, str]] = {
     "text": ("fast", "'fast' is not a finite number"),
     "with a comma": ("1,5", "'1,5' is not a finite number"),
     "hexadecimal": ("0x10", "'0x10' is not a finite number"),
-    "empty": ("", "is empty; fill it in or remove the row"),
+    "empty": ("", "the cell is empty; fill it in or remove the row"),
 }
 
 
@@ -146,15 +146,20 @@ def test_columns(folder: Path, name: str) -> None:
     path.write_bytes(original)
     written(path, named(read.column.upper()), read.column)
     message = error_of(read.words, 3)
-    assert message.startswith(f"error: {read.file}: has a column '{read.column.upper()}' instead")
+    assert message.startswith(
+        f"error: {read.file}: the table has a column '{read.column.upper()}'; convert"
+    )
     path.write_bytes(original)
     written(path, twice, read.column)
     message = error_of(read.words, 3)
-    assert f"{read.file}: line {_line(path) - 2}: has 2 columns '{read.column}'; rename" in message
+    assert (
+        f"{read.file}: line {_line(path) - 2}: the table has 2 columns named "
+        f"'{read.column}'; rename"
+    ) in message
     path.write_bytes(original)
     written(path, one_more, read.column)
     message = error_of(read.words, 3)
-    assert f"{read.file}: line {_line(path)}: has " in message
+    assert f"{read.file}: line {_line(path)}: the line has " in message
 
 
 @pytest.mark.parametrize("name", READ)
@@ -193,7 +198,8 @@ def test_remarks(folder: Path, name: str) -> None:
     assert "'another'" in message
     path.write_text(f"# device: nic\n# device: another\n{rows}")
     message = error_of(read.words, 3)
-    assert message == f"error: {read.file}: line 2, device: is 'another', but 'nic' in line 1\n"
+    reason = "line 2, device: the value is 'another', but 'nic' in line 1; keep one of both"
+    assert message == f"error: {read.file}: {reason}\n"
     path.write_text(f"# unit {read.column}: furlongs\n{rows}")
     if read.column != "throughput":
         message = error_of(read.words, 3) if read.column in WITH_UNIT else "furlongs"
@@ -205,13 +211,17 @@ WITH_UNIT = {"l2crd", "packet_size_bytes", "flow_count", "mtbr", "wss_mb", "sla"
 
 def test_too_few_rows(folder: Path) -> None:
     for name, kept, reason in (
-        ("train", 9, "has 9 rows; a memory model needs at least 10"),
-        ("evaluate", 0, "has 0 rows; a memory model needs at least 10"),
-        ("train, requests", 1, "column mtbr: has 1 different values; a line needs two"),
-        ("train, own", 0, "has no rows"),
-        ("place", 0, "has no rows"),
-        ("place, truth", 0, "lacks a row for 'nat' alone"),
-        ("place, measured", 0, "has no rows"),
+        ("train", 9, "the table has 9 rows; a memory model needs at least 10"),
+        ("evaluate", 0, "the table has 0 rows; a memory model needs at least 10"),
+        (
+            "train, requests",
+            1,
+            "column mtbr: the column has 1 different values; a line needs at least two",
+        ),
+        ("train, own", 0, "the table has no rows"),
+        ("place", 0, "the table of arrivals has no rows"),
+        ("place, truth", 0, "the table lacks a row for 'nat' alone"),
+        ("place, measured", 0, "the table of measured mixes has no rows"),
     ):
         read = READ[name]
         path, original = folder / read.file, (folder / read.file).read_text()
@@ -222,7 +232,8 @@ def test_too_few_rows(folder: Path) -> None:
         written(folder / file, first(3), "row")
     message = error_of("train memory.csv more.csv", 3)
     assert (
-        "more.csv: has 6 rows together with memory.csv; a memory model needs at least " in message
+        "more.csv: the table has 6 rows together with memory.csv; a memory model needs at least "
+        in message
     )
 
 
@@ -241,7 +252,7 @@ def as_json(path: Path, column: str, text: object) -> None:
     ("text", "reason"),
     [
         (-1, "-1 is negative"),
-        (None, "is empty"),
+        (None, "the cell is empty"),
         (True, "'True' is not a finite number"),
         ([1], "'[1]' is not a finite number"),
         (10**400, f"'1{39 * '0'}' is not a finite number"),
@@ -258,7 +269,7 @@ def test_cells_of_json(folder: Path, name: str, text: object, reason: str) -> No
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [(-1.0, "-1 is negative"), (None, "is empty"), (float("inf"), "'inf' is not")],
+    [(-1.0, "-1 is negative"), (None, "the cell is empty"), (float("inf"), "'inf' is not")],
 )
 @pytest.mark.parametrize("name", ["train", "train, requests", "predict, query", "place"])
 def test_cells_of_parquet(folder: Path, name: str, text: float | None, reason: str) -> None:

@@ -61,20 +61,24 @@ def changed(path: Path, place: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("place", "value", "reason"),
     [
-        ("memory.columns.ipc", ..., "memory lacks column ipc"),
-        ("memory.columns.iipc", [1.0] * 24, "memory has an unknown column iipc"),
+        ("memory.columns.ipc", ..., "memory: the part lacks the column ipc"),
+        ("memory.columns.iipc", [1.0] * 24, "memory: the part has an unknown column iipc"),
         ("memory.columns.l2crd.3", -1.0, "memory, row m3, column l2crd: -1 is negative (reads"),
         (
             "memory.columns.flow_count.3",
             0.0,
-            "memory, row m3, column flow_count: must not be zero (flows",
+            "memory, row m3, column flow_count: the value must not be zero (number",
         ),
         (
             "memory.columns.wss_mb.1",
             6e6,
-            "column wss_mb: 6e+06 is above 100000 MB; perhaps its unit",
+            "column wss_mb: 6e+06 is above 100000 MB, the largest",
         ),
-        ("memory.columns.throughput.0", 0, "memory, row m0, column throughput: must not be zero"),
+        (
+            "memory.columns.throughput.0",
+            0,
+            "memory, row m0, column throughput: the value must not be zero",
+        ),
         (
             "memory.columns.throughput.0",
             1e308,
@@ -82,32 +86,32 @@ def changed(path: Path, place: str, value: object) -> None:
         ),
         ("memory.columns.throughput.0", "9", "columns.throughput[0]: should be a number"),
         ("memory.columns.throughput.0", None, "columns.throughput[0]: should be a number"),
-        ("memory.rows.0", ..., "memory.columns.flow_count has 24 values of 23 rows"),
+        ("memory.rows.0", ..., "memory.columns.flow_count has 24 values for 23 rows"),
         ("memory.origin.cache_mb", -6.0, "memory.origin.cache_mb: -6 is negative"),
         ("memory.origin.cache_mb", 6291456, "memory.origin.cache_mb: 6.29146e+06 is above"),
         ("memory.origin.mtbr", -1, "memory.origin.mtbr: -1 is negative"),
         (
             "memory.origin.device",
             "another",
-            "accelerator is for device 'nic', but memory is for 'another'",
+            "accelerator is for the device 'nic', but memory is for 'another'",
         ),
         (
             "accelerator.origin.unit",
             "pps",
-            "accelerator is for unit 'pps', but memory is for 'kpps'",
+            "accelerator is for the unit 'pps', but memory is for 'kpps'",
         ),
         ("accelerator.columns.mtbr", [300.0, 300.0], "accelerator has 1 different values of mtbr"),
-        ("accelerator.columns.inverse_throughput.1", 1e-9, "requests with more matches take less"),
-        ("contention.rows", [], "contention.columns.flow_count has 4 values of 0 rows"),
-        ("contention.columns.irt", ..., "contention lacks column irt"),
+        ("accelerator.columns.inverse_throughput.1", 1e-9, "request times fall as the match"),
+        ("contention.rows", [], "contention.columns.flow_count has 4 values for 0 rows"),
+        ("contention.columns.irt", ..., "contention: the part lacks the column irt"),
         ("contention.columns.memrd.2", -3, "contention, row q2, column memrd: -3 is negative"),
-        ("pattern", "run-to-completion", "run-to-completion needs memory.origin.mtbr"),
+        ("pattern", "run-to-completion", "run-to-completion model needs memory.origin.mtbr"),
         ("pattern", "both", "document.pattern: should be pipeline or run-to-completion"),
-        ("queues", 0, "queues: 0 is not between 1 and 4,096"),
-        ("queues", 10**9, "queues: 1000000000 is not between"),
-        ("end_errors", [-2.0], "end_errors: has a negative value"),
-        ("checks", [], "checks: is empty, so"),
-        ("checks.0.row", -1, "checks: row -1 does not exist"),
+        ("queues", 0, "queues, 0, is not between 1 and 4,096"),
+        ("queues", 10**9, "queues, 1000000000, is not between"),
+        ("end_errors", [-2.0], "end_errors has a negative value"),
+        ("checks", [], "the list checks is empty, so"),
+        ("checks.0.row", -1, "checks names row -1, which does not exist"),
         ("scores", ..., "document: lacks 'scores'"),
         ("scores.0.recipe", 3, "document.scores[0].recipe: should be text"),
     ],
@@ -115,7 +119,7 @@ def changed(path: Path, place: str, value: object) -> None:
 def test_models(folder: Path, place: str, value: object, reason: str) -> None:
     changed(folder / "nf.json", place, value)
     message = error_of(ALONE, 3)
-    assert message.startswith("error: nf.json: is not a model: ")
+    assert message.startswith("error: nf.json: the file is not a model")
     assert reason in message
     assert error_of(DIAGNOSED, 3) == message
     assert error_of(f"predict nat.json {TRAFFIC} --with nf.json", 3) == message
@@ -126,12 +130,12 @@ def test_models(folder: Path, place: str, value: object, reason: str) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "is not JSON"),
-        (b"[]", "is not a model: document: should be an object"),
-        (b'{"version": 1}', "is not a model: document: lacks "),
+        (b"", "the file is not JSON"),
+        (b"[]", "is not a model of slowpath contention train: document: should be an object"),
+        (b'{"version": 1}', "is not a model of slowpath contention train: document: lacks"),
         (b'{"version": NaN}', "NaN is not a number of JSON"),
         ("{}".encode("utf-16"), "is not UTF-8 text"),
-        (b"row,ipc\n", "is not JSON"),
+        (b"row,ipc\n", "the file is not JSON"),
     ],
 )
 def test_what_is_no_model(folder: Path, data: bytes, reason: str) -> None:
@@ -151,10 +155,10 @@ def test_keys_that_nobody_knows_do_no_harm(folder: Path) -> None:
 @pytest.mark.parametrize(
     "reason",
     [
-        "silent.json: lacks the contention that the function causes: train it with a table of "
-        "its counters",
+        "silent.json: the model lacks the contention that the function causes; train it with a "
+        "table of the function's counters",
         "none.json: no such file",
-        "memory.csv: is not JSON",
+        "memory.csv: the file is not JSON",
     ],
 )
 @pytest.mark.parametrize("words", [ALONE, DIAGNOSED])
@@ -175,10 +179,14 @@ def test_models_of_something_else(folder: Path, words: str) -> None:
     shutil.copy(folder / "nf.json", folder / "other.json")
     of_all(folder / "other.json", "unit", "pps")
     message = error_of(f"{words} --with other.json", 3)
-    assert message == "error: other.json: has throughput in 'pps', but nf.json in 'kpps'\n"
+    reason = "the model has throughput in 'pps', but nf.json in 'kpps'; train both in one unit"
+    assert message == f"error: other.json: {reason}\n"
     of_all(folder / "nat.json", "device", "another")
     message = error_of(f"{words} --with nat.json", 3)
-    assert message == "error: nat.json: is of device 'another'; nf.json is of 'nic'\n"
+    assert message == (
+        "error: nat.json: the model is of the device 'another', but nf.json "
+        "is of the device 'nic'\n"
+    )
     rows = [f"{at},100,64,{at / 9},{99 - at}" for at in range(12)]
     header = "row,flow_count,packet_size_bytes,score"
     (folder / "score.csv").write_text("\n".join([f"{header},throughput", *rows]))
@@ -186,7 +194,7 @@ def test_models_of_something_else(folder: Path, words: str) -> None:
     error_of(f"train score.csv own-score.csv {FAST} -o score.json", 0)
     message = error_of(f"{words} --with score.json", 3)
     assert message.startswith(
-        "error: score.json: and nf.json differ in columns of contention: ipc,"
+        "error: score.json: this model and nf.json differ in columns of contention: ipc,"
     )
 
 
@@ -202,7 +210,11 @@ def test_models_of_something_else(folder: Path, words: str) -> None:
         ("cores: 8", "count: 3", "fleet.yaml:1: nics: lacks cores"),
         ("cores: 8}", "cores: 8, cores: 4}", "fleet.yaml:1: nics.cores: is defined twice"),
         ("nics:", "nic:", "fleet.yaml:1: nic: is unknown; known are nics, functions"),
-        ("device: nic", "device: card", "functions.nat: nat.json is of device 'nic'; the NICs are"),
+        (
+            "device: nic",
+            "device: card",
+            "functions.nat: the model nat.json is of the device 'nic', but the NICs are",
+        ),
         ("flows: 16000", "flows: 1e300", "3: functions.nat.traffic.flows: '1e300' is not a number"),
         ("flows: 16000", "flow: 16000", "functions.nat.traffic.flow: is unknown; known"),
         (
@@ -216,24 +228,36 @@ def test_models_of_something_else(folder: Path, words: str) -> None:
         (
             "solo: 900",
             "solo: 900000",
-            "3: functions.nat.solo: 900000 is far from the measurements of the model",
+            "3: functions.nat.solo: the throughput 900000 is far from the measurements of the",
         ),
         ("solo: 900", "solo: 0.0009", "0.0009 is far from the measurements of the model, "),
         ("solo: 900", "solo: -1", "functions.nat.solo: '-1' is not a number"),
         ("model: nf.json", "model: none.json", "5: functions.ids.model: none.json: no such file"),
-        ("model: nf.json", "model: memory.csv", "functions.ids.model: memory.csv: is not JSON"),
+        (
+            "model: nf.json",
+            "model: memory.csv",
+            "functions.ids.model: memory.csv: the file is not JSON",
+        ),
         (
             "model: nf.json",
             "model: silent.json",
-            "fleet.yaml:5: functions.ids: silent.json lacks the",
+            "fleet.yaml:5: functions.ids: silent.json: the model lacks the",
         ),
         ("    model: nf.json\n", "", "fleet.yaml:5: functions.ids: lacks model"),
-        (", mtbr: 400", "", "functions.ids.traffic: lacks mtbr: nf.json uses an accelerator"),
+        (
+            ", mtbr: 400",
+            "",
+            "traffic lacks mtbr (matches per MB), because the model nf.json has an accelerator",
+        ),
         (FLEET, "", "fleet.yaml:1: is empty; it must be a table of keys"),
         (FLEET, "[1, 2", "is not YAML"),
         (FLEET, "\ud800", "is not UTF-8 text"),
         (FLEET, "[" * 1500, "is not readable YAML: it is nested too deeply"),
-        (FLEET, "nics: {cores: 8}\nfunctions: {}\n", "fleet.yaml:2: functions: is empty"),
+        (
+            FLEET,
+            "nics: {cores: 8}\nfunctions: {}\n",
+            "fleet.yaml:2: functions: the list of functions is empty",
+        ),
     ],
 )
 def test_fleets(folder: Path, old: str, new: str, message: str) -> None:
@@ -253,7 +277,11 @@ DESCRIPTION = (ROOT / "tests/contention/contention_tiny.yaml").read_text()
     [
         ("traffic:", "trafic:", "trafic: is unknown; known are schema"),
         ("flow_count: [100, 1000], ", "", "t.yaml:5: traffic: lacks flow_count"),
-        ("[100, 1000]", "[1000, 100]", "5: traffic.flow_count: is not a range; write one number"),
+        (
+            "[100, 1000]",
+            "[1000, 100]",
+            "5: traffic.flow_count: the value is not a range; write one number",
+        ),
         ("[100, 1000]", "-3", "5: traffic.flow_count: '-3' is not a whole number"),
         ("[100, 1000]", "nan", "traffic.flow_count: 'nan' is not a whole number"),
         ("[128, 512]", "[128, 512000]", "5: traffic.packet_size_bytes[2]: 512000 is not between"),
@@ -263,10 +291,14 @@ DESCRIPTION = (ROOT / "tests/contention/contention_tiny.yaml").read_text()
         ("pairs: 1", "pair: 1", "9: effort.pair: is unknown; known are mixes, pairs"),
         ("[nat]", "[firewall]", "4: function.stages[1]: 'firewall' is not one of flow-statistics"),
         ("schema: 1", "schema: 2", "2: schema: 2 is not between 1 and 1"),
-        ("effort:", "cpus: [0, 0]\neffort:", "9: cpus: lists a CPU twice; each thread needs"),
+        (
+            "effort:",
+            "cpus: [0, 0]\neffort:",
+            "9: cpus: the list has a CPU twice; each thread needs",
+        ),
         ("name: tiny", "name: ../tiny", "3: name: '../tiny' is not a name"),
         ("name: tiny", "name: tiny\nname: tiny", "4: name: is defined twice"),
-        (DESCRIPTION, "", "t.yaml:1: is empty; see docs/reference/contention-files.md"),
+        (DESCRIPTION, "", "t.yaml:1: the description is empty; docs/reference/contention-files.md"),
         (DESCRIPTION, "\0", "is not YAML"),
     ],
 )
@@ -283,7 +315,10 @@ def test_what_is_to_be_profiled(folder: Path, old: str, new: str, message: str) 
 def test_a_file_where_the_folder_of_a_profile_should_be(folder: Path) -> None:
     (folder / "t.yaml").write_text(DESCRIPTION)
     message = error_of("profile t.yaml -o memory.csv", 3)
-    assert message == "error: memory.csv: is a file; name a folder for the tables of the profile\n"
+    assert (
+        message
+        == "error: memory.csv: the path is a file; name a folder for the tables of the profile\n"
+    )
 
 
 # --- options --------------------------------------------------------------------------------------
@@ -295,16 +330,19 @@ def test_a_file_where_the_folder_of_a_profile_should_be(folder: Path) -> None:
     [
         ("", "'' is not traffic; write flows=N, size=BYTES or mtbr=N"),
         ("flows=1,size=64,", "'' is not traffic; write flows=N"),
-        ("flows=-1,size=64", "flows: '-1' is not a number from 1 to 1e+12 flows"),
-        ("flows=1e13,size=64", "flows: '1e13' is not a number from 1 to 1e+12 flows"),
-        ("flows=1,size=65537", "size: '65537' is not a number from 1 to 65536 bytes"),
-        ("flows=1,size=1500B", "size: '1500B' is not a number"),
-        ("flows=1,size=64,mtbr=-1", "mtbr: '-1' is not a number from 0 to 1e+06 matches/MB"),
-        ("flows=1,size=64,mtbr=inf", "mtbr: 'inf' is not a number"),
+        ("flows=-1,size=64", "the value '-1' of flows is not a number from 1 to 1e+12 flows"),
+        ("flows=1e13,size=64", "the value '1e13' of flows is not a number from 1 to 1e+12 flows"),
+        ("flows=1,size=65537", "the value '65537' of size is not a number from 1 to 65536 bytes"),
+        ("flows=1,size=1500B", "the value '1500B' of size is not a number"),
+        (
+            "flows=1,size=64,mtbr=-1",
+            "the value '-1' of mtbr is not a number from 0 to 1e+06 matches/MB",
+        ),
+        ("flows=1,size=64,mtbr=inf", "the value 'inf' of mtbr is not a number"),
         ("flow=1,size=64", "'flow=1' is not traffic"),
         ("flows=1,flows=2,size=64", "flows is given twice"),
         ("flows=1,mtbr=3", "flows and size are required"),
-        ("flows=1,size=64", "nf.json uses an accelerator: mtbr is needed"),
+        ("flows=1,size=64", "mtbr is needed, because the model nf.json has an accelerator"),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -341,13 +379,33 @@ def test_traffic(command: str, traffic: str, message: str) -> None:
             "--sweep",
             "'flow=1..9' is not a sweep; write flows=, size= or mtbr=",
         ),
-        (f"{DIAGNOSED} --what-if flowsx1e300", "--what-if", "1e+304 is not from 1 to 1e+12 flows"),
-        (f"{DIAGNOSED} --what-if sizex100", "--what-if", "150000 is not from 1 to 65536 bytes"),
-        (f"{DIAGNOSED} --what-if flowsx1e-9", "--what-if", "1e-05 is not from 1 to 1e+12 flows"),
-        (f"{DIAGNOSED} --what-if mtbr=1e300", "--what-if", "1e+300 is not from 0 to 1e+06"),
-        (f"{DIAGNOSED} --what-if flowsxnan", "--what-if", "is not a change; write regex queues xN"),
-        (f"{DIAGNOSED} --what-if flowsx-2", "--what-if", "'-2' is not a number above zero"),
-        (f"{DIAGNOSED} --plot a.svg", "--plot", "draws the curve of a sweep: --sweep says along"),
+        (
+            f"{DIAGNOSED} --what-if flowsx1e300",
+            "--what-if",
+            "1e+304, which is not from 1 to 1e+12 flows",
+        ),
+        (
+            f"{DIAGNOSED} --what-if sizex100",
+            "--what-if",
+            "150000, which is not from 1 to 65536 bytes",
+        ),
+        (
+            f"{DIAGNOSED} --what-if flowsx1e-9",
+            "--what-if",
+            "1e-05, which is not from 1 to 1e+12 flows",
+        ),
+        (f"{DIAGNOSED} --what-if mtbr=1e300", "--what-if", "1e+300, which is not from 0 to 1e+06"),
+        (
+            f"{DIAGNOSED} --what-if flowsxnan",
+            "--what-if",
+            "is not a change; write 'regex queues xN",
+        ),
+        (
+            f"{DIAGNOSED} --what-if flowsx-2",
+            "--what-if",
+            "the value '-2' in 'flowsx-2' is not a number above zero",
+        ),
+        (f"{DIAGNOSED} --plot a.svg", "--plot", "shows the curve of a sweep; add --sweep"),
         (f"{DIAGNOSED} --sweep mtbr=0..9 --plot a.pdf", "--plot", "name must end in .svg or .png"),
         ("evaluate memory.csv --plot a.pdf", "--plot", "name must end in .svg or .png"),
         ("evaluate memory.csv --html a.svg", "--html", "name must end in .html"),
@@ -367,8 +425,8 @@ def test_options(words: str, option: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("regex time x1e9", "1e+09 is not from 1e-06 to 1e+06"),
-        ("without", "is not a change; write regex"),
+        ("regex time x1e9", "1e+09 in 'regex time x1e9' is not from 1e-06 to 1e+06"),
+        ("without", "is not a change; write 'regex"),
     ],
 )
 def test_changes_of_several_words(change: str, message: str) -> None:
@@ -379,7 +437,7 @@ def test_changes_of_several_words(change: str, message: str) -> None:
 
 def test_queries_that_say_more_than_a_model_knows(folder: Path) -> None:
     message = error_of("predict nat.json --query query.csv", 0)
-    reason = "column inverse_throughput_sum is left out, as the model knows no accelerator"
+    reason = "the column inverse_throughput_sum is ignored, because the model has no accelerator"
     assert f"warning: query.csv: {reason}" in message
     text = (folder / "query.csv").read_text().replace(",0.0002,", ",0,")
     (folder / "query.csv").write_text(text)
@@ -419,10 +477,10 @@ def test_models_are_read_without_searching_kernels_again(
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ([], "kernels: "),
-        ([[None]] * 3, "kernels: "),
+        ([], "kernels"),
+        ([[None]] * 3, "kernels"),
         ([[[0.0]]] * 11, "kernels: 1 kernel parameters for "),
-        ([[[1e9]]] * 11, "kernels: a logarithm is larger than 100"),
+        ([[[1e9]]] * 11, "kernels has a logarithm larger than 100"),
     ],
 )
 def test_kernels_of_something_else(

@@ -42,9 +42,24 @@ def replaced(old: str, new: str) -> Callable[[str], str]:
 
 
 WRONG: Sequence[tuple[str, str, Callable[[str], str], str]] = (
-    ("train", "memory.csv", replaced("wss_mb", "wss_kb"), "a column 'wss_kb' instead of 'wss_mb'"),
-    ("train", "memory.csv", replaced("row,", "row,dma_gb,"), "'dma_gb' instead of 'dma_mb'"),
-    ("train", "memory.csv", replaced("row,", "row,score,"), "has both counters and 'score'"),
+    (
+        "train",
+        "memory.csv",
+        replaced("wss_mb", "wss_kb"),
+        "a column 'wss_kb'; convert and rename it to 'wss_mb'",
+    ),
+    (
+        "train",
+        "memory.csv",
+        replaced("row,", "row,dma_gb,"),
+        "'dma_gb'; convert and rename it to 'dma_mb'",
+    ),
+    (
+        "train",
+        "memory.csv",
+        replaced("row,", "row,score,"),
+        "has the column 'score'",
+    ),
     (
         "train",
         "memory.csv",
@@ -55,7 +70,7 @@ WRONG: Sequence[tuple[str, str, Callable[[str], str], str]] = (
         "train",
         "memory.csv",
         replaced("row,", "# cache kb: 6144\nrow,"),
-        "line 5, cache kb: must be in MB: `cache mb: N`",
+        "line 5, cache kb: the size of the cache must be in MB; write `cache mb: N`",
     ),
     (
         "train",
@@ -69,14 +84,19 @@ WRONG: Sequence[tuple[str, str, Callable[[str], str], str]] = (
         replaced("row,", "# unit wss_bm: KB\nrow,"),
         "line 5, unit wss_bm: the table lacks this column",
     ),
-    ("train", "regex.csv", replaced("put\n", "put,packet_size\n"), "'packet_size' instead"),
+    (
+        "train",
+        "regex.csv",
+        replaced("put\n", "put,packet_size\n"),
+        "'packet_size'; convert and rename it to",
+    ),
     (
         "train",
         "regex.csv",
         replaced("row,", "# unit inverse_throughput: s\nrow,"),
-        "unit inverse_throughput: is in s, not the reciprocal of the throughput (kpps)",
+        "unit inverse_throughput: the unit of request times is s, but it must be the reciprocal of",
     ),
-    ("train", "regex.csv", replaced("0.0014", "0.0001"), "requests with more matches take less"),
+    ("train", "regex.csv", replaced("0.0014", "0.0001"), "request times fall as the match"),
     ("train", "regex.csv", replaced("0.0014", "1e-320"), "is below 1e-13"),
     ("train", "own.csv", replaced("ipc", "ipc_"), "lacks the column 'ipc'"),
     (
@@ -89,14 +109,19 @@ WRONG: Sequence[tuple[str, str, Callable[[str], str], str]] = (
         "train, second",
         "more.csv",
         replaced("kpps", "Mpps"),
-        "is for unit 'Mpps', but memory.csv is for",
+        "is for the unit 'Mpps', but memory.csv is for",
     ),
-    ("predict, query", "query.csv", replaced("row,", "# function: x\nrow,"), "is for function 'x'"),
+    (
+        "predict, query",
+        "query.csv",
+        replaced("row,", "# function: x\nrow,"),
+        "is for the function 'x'",
+    ),
     (
         "predict, query",
         "query.csv",
         replaced("row,", "# unit throughput: pps\nrow,"),
-        "is for unit 'pps', but memory.csv is for 'kpps'",
+        "is for the unit 'pps', but memory.csv is for 'kpps'",
     ),
     (
         "place",
@@ -104,15 +129,20 @@ WRONG: Sequence[tuple[str, str, Callable[[str], str], str]] = (
         replaced("nat", "naat"),
         "column function: 'naat' is not a function of",
     ),
-    ("place", "arrivals.csv", replaced(",nat,", ",,"), "column function: is empty"),
-    ("place", "arrivals.csv", replaced("0.9", "90"), "90 is above 1; perhaps its unit is wrong"),
+    ("place", "arrivals.csv", replaced(",nat,", ",,"), "column function: the cell is empty"),
+    ("place", "arrivals.csv", replaced("0.9", "90"), "90 is above 1, the largest valid value"),
     (
         "place, truth",
         "truth.csv",
         replaced("nat+ids", "nat+"),
         "column mix: '' is not a function of",
     ),
-    ("place, truth", "truth.csv", replaced("kpps", "pps"), "unit throughput: is 'pps'; models"),
+    (
+        "place, truth",
+        "truth.csv",
+        replaced("kpps", "pps"),
+        "unit throughput: the unit is 'pps', but the models",
+    ),
     (
         "place, truth",
         "truth.csv",
@@ -138,22 +168,25 @@ def test_single_tables(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("train memory.csv memory.csv", "memory.csv: is named twice"),
-        ("train regex.csv own.csv", "regex.csv: no table has a column 'throughput' with comp"),
-        ("train memory.csv regex.csv nf.json", 'nf.json: lacks the key "rows"'),
-        ("train memory.csv arrivals.csv", "arrivals.csv: is not a profile: it needs a column"),
-        ("train empty", "empty: lacks the tables of a profile"),
+        ("train memory.csv memory.csv", "memory.csv: the file is named twice"),
+        ("train regex.csv own.csv", "regex.csv: no table has a column 'throughput' beside comp"),
+        ("train memory.csv regex.csv nf.json", 'nf.json: the document lacks the key "rows"'),
+        (
+            "train memory.csv arrivals.csv",
+            "arrivals.csv: the table is not a profile: it needs a column",
+        ),
+        ("train empty", "empty: the folder lacks the tables of a profile"),
         ("evaluate .", ".: is a directory; name the files in it"),
-        ("evaluate regex.csv", "regex.csv: lacks the column 'flow_count'"),
+        ("evaluate regex.csv", "regex.csv: the table lacks the column 'flow_count'"),
         (
             "predict --memory-table own.csv --query query.csv",
-            "own.csv: lacks the column 'throughput'",
+            "own.csv: the table lacks the column 'throughput'",
         ),
         (
             "predict --memory-table memory.csv --query own.csv --accelerator-table regex.csv",
-            "own.csv: lacks",
+            "own.csv: the table lacks",
         ),
-        ("predict memory.csv --query query.csv", "memory.csv: is not JSON"),
+        ("predict memory.csv --query query.csv", "memory.csv: the file is not JSON"),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -167,7 +200,10 @@ def test_tables_of_other_caches_and_matches(folder: Path, key: str, one: int, ot
         path = folder / file
         path.write_text(f"# {key}: {number}\n{path.read_text()}")
     message = error_of("train memory.csv more.csv", 3)
-    assert f"more.csv: is for {key} {other:.1f}, but memory.csv is for {one:.1f}" in message
+    assert (
+        f"more.csv: the table is for the {key} {other:.1f}, but memory.csv is for {one:.1f}"
+        in message
+    )
 
 
 @pytest.mark.parametrize(
@@ -198,7 +234,8 @@ def test_rows_at_an_accelerator_are_no_memory_profile(folder: Path) -> None:
     path.write_text("\n".join(lines))
     message = error_of("train memory.csv", 3)
     assert (
-        f"line {at + 3} (m1), column inverse_throughput_sum: is above zero; memory rows" in message
+        f"line {at + 3} (m1), column inverse_throughput_sum: the value is above zero, but"
+        in message
     )
 
 

@@ -51,6 +51,26 @@ def test_csv(few: str) -> None:
     assert float(rows[0]["low1"]) < float(rows[0]["parameter1"]) < float(rows[0]["high1"])
 
 
+def test_the_error_of_points_on_a_line_is_unknown(tmp_path: Path) -> None:
+    """Check that no format has an error or an interval if a few points lie exactly on the model."""
+    file = tmp_path / "line.csv"
+    file.write_text("x,y\n1,3\n2,5\n3,7\n")
+    words = ("fit", file, "--x", "x", "--y", "y")
+    text = slowpath(*words).stdout
+    assert "The error is unknown, because all 3 points lie exactly on the model" in text
+    assert re.search(r"1 \+ 2\*x +unknown +unknown", text)
+    assert "single measurements" not in text
+    assert slowpath(*words, "--query", file).stdout == "x,y_pred,low,high\n1,3,,\n2,5,,\n3,7,,\n"
+    run = slowpath(*words, "--query", file, "--format", "json")
+    check("fit", run.stdout)
+    rows = json.loads(run.stdout)["predictions"]
+    assert {(row["low"], row["high"]) for row in rows} == {(None, None)}
+    (row,) = csv.DictReader(slowpath(*words, "--format", "csv").stdout.splitlines())
+    assert (row["smape"], row["mape"], row["rmse"]) == ("", "", "")
+    file.write_text("x,y\n1,3\n2,5\n3,7.1\n")
+    assert "The error on the fitted points is sMAPE" in slowpath(*words).stdout
+
+
 def test_json_fits_its_schema(tmp_path: Path, few: str) -> None:
     query = tmp_path / "query.csv"
     query.write_text(QUERY)
@@ -69,7 +89,7 @@ def test_predictions(tmp_path: Path, few: str) -> None:
     assert [float(row["bytes"]) for row in rows] == [100, 4096, 36000, 5e6, 1e12]
     for row in rows:
         assert float(row["low"]) <= float(row["y_pred"]) <= float(row["high"])
-    assert "2 of 5 lines are beyond the measured range (bytes: 100; 1e+12)" in run.stderr
+    assert "2 of 5 lines are beyond the measured range (bytes 100; bytes 1e+12)" in run.stderr
 
 
 def test_the_same_data_give_the_same_bytes(tmp_path: Path, few: str) -> None:
@@ -84,19 +104,19 @@ def test_the_same_data_give_the_same_bytes(tmp_path: Path, few: str) -> None:
 BAD = {
     "": "is empty",
     "x,z\n1,2\n": "lacks the column 'y'; its first line has x, z",
-    "x,y,y\n1,2,3\n": "has 2 columns 'y'; rename all but one",
+    "x,y,y\n1,2,3\n": "has 2 columns named 'y'; rename all but one",
     "x,y\n1,2\n\n2,abc\n": "line 4, column y: 'abc' is not a number; correct it or remove the line",
     "x,y\n1,2\n2,nan\n": "line 3, column y: 'nan' is not a finite number; remove the line",
-    "x,y\n1,2\n2,11,5\n": "line 3: has 3 values for 2 columns; write 0.5 for 0,5",
-    "x,y\n1,2\n2\n": "line 3, column y: is empty; fill it in or remove the line",
-    "x,y\n1,2\n2,3\n": "2 different values of x; a model needs at least 3",
-    "x,y\n1,1\n1,2\n1,3\n": "1 different values of x; a model needs at least 3",
-    "1,2\n2,4\n3,6\n": "the first line has numbers; it must name the columns",
-    "# x,y,z\n1,2\n2,4\n3,6\n": "the first line has numbers; it must name the columns",
-    "# x,y\n1\n2\n3\n": "the first line has numbers; it must name the columns",
-    "# 0,0\n1,2\n2,4\n3,6\n": "the first line has numbers; it must name the columns",
-    "x,y\n": "0 different values of x; a model needs at least 3",
-    "x,y\n1,2\n2,3\n3,1e300\n": "y has 1e+300, above the limit of 1e+60; use a larger unit",
+    "x,y\n1,2\n2,11,5\n": "line 3: this line has 3 values for 2 columns; write decimal",
+    "x,y\n1,2\n2\n": "line 3, column y: the cell is empty; fill it in or remove the line",
+    "x,y\n1,2\n2,3\n": "2 different values; a model needs at least 3",
+    "x,y\n1,1\n1,2\n1,3\n": "1 different values; a model needs at least 3",
+    "1,2\n2,4\n3,6\n": "the first line has numbers instead of names",
+    "# x,y,z\n1,2\n2,4\n3,6\n": "the first line has numbers instead of names",
+    "# x,y\n1\n2\n3\n": "the first line has numbers instead of names",
+    "# 0,0\n1,2\n2,4\n3,6\n": "the first line has numbers instead of names",
+    "x,y\n": "0 different values; a model needs at least 3",
+    "x,y\n1,2\n2,3\n3,1e300\n": "y has 1e+300, above the limit of 1e+60; write values in a",
 }
 
 
@@ -149,14 +169,14 @@ def test_long_work_tells_how_far_it_is_and_how_to_stop_it(
     assert app(["fit", str(LINE), *COLUMNS]) == 0
     progress_text = capsys.readouterr().err
     assert progress_text.count("\n") == 1
-    pattern = rf"note: {LINE}: \d+ s so far, model 1 of at most 12, .*; Ctrl-C stops it"
+    pattern = rf"note: {LINE}: \d+ s so far, fitting model 1 of at most 12, .*; press Ctrl-C"
     assert re.match(pattern, progress_text)
 
 
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["--x", "x,x", "--y", "y"], "needs different column names, separated by commas"),
+        (["--x", "x,x", "--y", "y"], "must differ; separate them by commas"),
         (["--x", "y", "--y", "y"], "'y' is already an x column"),
         (["--x", "x", "--y", "y", "--plot", "a.pdf"], "name must end in .svg or .png"),
         (["--y", "y"], "--x"),
@@ -198,5 +218,5 @@ def test_places_that_are_too_far_are_refused(tmp_path: Path) -> None:
     query.write_text("bytes\n5000\n1e300\n")
     run = slowpath("fit", LINE, *COLUMNS, "--query", query)
     assert (run.returncode, run.stdout) == (3, "")
-    reason = "bytes has 1e+300, above the limit of 1e+60; use a larger unit"
+    reason = "bytes has 1e+300, above the limit of 1e+60; write values in a larger unit"
     assert run.stderr == f"error: {query}: {reason}\n"

@@ -91,7 +91,7 @@ def test_models_are_read_again(tmp_path: Path) -> None:
     assert again.to_json() == model.to_json()
     model.plot(tmp_path / "a.svg")
     assert (tmp_path / "a.svg").stat().st_size > 0
-    with pytest.raises(slowpath.InputError, match="lacks its measurements"):
+    with pytest.raises(slowpath.InputError, match="without its measurements"):
         again.plot(tmp_path / "b.svg")
 
 
@@ -110,7 +110,7 @@ def test_x_comes_in_any_form() -> None:
 
 @pytest.mark.parametrize("x", ["text", [1, float("nan")], 1e300, [[1, 2]], {"m": [1]}, [[[1]]]])
 def test_x_that_cannot_be_used(x: Any) -> None:
-    with pytest.raises(slowpath.InputError, match=r"^x: cannot be used: "):
+    with pytest.raises(slowpath.InputError, match=r"^x: the values of x cannot be used: "):
         slowpath.fit(COLUMNS, x="n", y="ns").predict(x)
 
 
@@ -143,13 +143,22 @@ def test_options_that_make_no_sense(options: dict[str, Any], option: str) -> Non
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        ({"n": [1, 2, 3]}, "data: lacks the column 'ns'"),
-        ({"n": [1, 2, 3], "ns": [1, 2]}, "data: ns and n differ in length"),
-        ({"n": [1, 2, 3], "ns": ["a", 1, 2]}, "data: ns has a value that is not a number"),
-        ({"n": [1, 2, 3], "ns": [1, 2, float("inf")]}, "data: value 3 of ns is not a finite"),
-        ({"n": [1, 2, 3], "ns": 4}, "data: ns and n differ in length"),
-        ({"n": [10**400, 2, 3], "ns": [1, 2, 3]}, "data: n has a value that is not a number"),
-        ([1, 2, 3], "data: lacks the column 'n'"),
+        ({"n": [1, 2, 3]}, "data: the data lack the column 'ns'"),
+        ({"n": [1, 2, 3], "ns": [1, 2]}, "data: the columns ns and n differ in length"),
+        (
+            {"n": [1, 2, 3], "ns": ["a", 1, 2]},
+            "data: the column ns has a value that is not a number",
+        ),
+        (
+            {"n": [1, 2, 3], "ns": [1, 2, float("inf")]},
+            "data: value 3 of the column ns is not a finite",
+        ),
+        ({"n": [1, 2, 3], "ns": 4}, "data: the columns ns and n differ in length"),
+        (
+            {"n": [10**400, 2, 3], "ns": [1, 2, 3]},
+            "data: the column n has a value that is not a number",
+        ),
+        ([1, 2, 3], "data: the data lack the column 'n'"),
         ("none.csv", "none.csv: no such file"),
     ],
 )
@@ -174,7 +183,7 @@ def _change(path: str, value: object) -> Callable[[dict[str, Any]], None]:
     ("change", "reason"),
     [
         (_change("model", 1), "document.model"),
-        (_change("model.segments", []), "it has no segments"),
+        (_change("model.segments", []), "model has no segments"),
         (_change("model.range", []), "range and x"),
         (_change("model.segments.0.from", 9.0), "do not ascend"),
         (_change("model.segments.0.template", "cosine"), "segments[0] has an unknown function"),
@@ -190,5 +199,13 @@ def test_documents_that_are_no_models(
     change(document)
     with pytest.raises(slowpath.InputError) as raised:
         slowpath.Model.from_json(json.dumps(document))
-    assert str(raised.value).startswith("model: is not")
+    assert str(raised.value).startswith("model: the file is not")
     assert reason in str(raised.value)
+
+
+def test_intervals_of_points_on_a_line_are_unknown() -> None:
+    model = slowpath.fit({"x": [1.0, 2.0, 3.0], "y": [3.0, 5.0, 7.0]}, x="x", y="y")
+    found = model.predict([4.0])
+    assert found.y.tolist() == pytest.approx([9.0])
+    assert np.isnan(found.low).all()
+    assert np.isnan(found.high).all()

@@ -175,7 +175,7 @@ def test_errors_are_those_of_the_model_and_of_its_functions() -> None:
     of_functions = max(segment["errors"]["smape"] for segment in model["segments"])
     assert model["errors"]["smape"] < 0.5 * of_functions
     text = "\n".join(line.text for line in text_report(document_of(None, model)))
-    assert "the functions. The common deviation of neighbouring points" in text
+    assert "The model adds this deviation, " in text
 
 
 def test_it_is_read_as_it_was_written() -> None:

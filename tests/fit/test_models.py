@@ -281,7 +281,7 @@ def test_beyond_what_was_measured_it_says_so() -> None:
 
 
 def test_too_few_points_are_refused() -> None:
-    with pytest.raises(PointsError, match="2 different values of entries"):
+    with pytest.raises(PointsError, match="2 different values"):
         fit(points(np.array([1.0, 2.0, 2.0]), np.array([1.0, 2.0, 2.0])))
 
 

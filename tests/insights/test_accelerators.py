@@ -246,12 +246,12 @@ WRONG = {
     "recursive.c": (
         "int g(int x);\nint f(int x) { return x ? g(x - 1) * x : 1; }\n"
         "int g(int x) { return f(x) + 1; }",
-        "recursive.c:2: f is recursive, but the card does not support recursion",
+        "recursive.c:2: the function f is recursive, which the card does not support",
     ),
     "other.c": ("int other(int x) { return x; }", "does not have a function 'f'; it has other"),
     "text.txt": ("hello", "is neither a source in C or C++"),
     "empty.c": ("", "does not have a function 'f'; it does not define a function"),
-    "wrong.ll": ("define i32 @f( {\n", "cannot read it"),
+    "wrong.ll": ("define i32 @f( {\n", "cannot read the file"),
     "bpf.ll": (
         'target triple = "bpf"\ndefine i32 @f() {\n  ret i32 0\n}\n',
         "is for bpf, but this machine is",

@@ -159,7 +159,7 @@ def test_a_packet_may_take_as_many_blocks_as_is_said(tmp_path: Path) -> None:
     run = slowpath("insights", source, "--pcap", traced, "--blocks", "9")
     assert run.returncode == 3
     assert "packet 1 of the trace: endless loop" in run.stderr
-    assert "endless loop: one packet ran more blocks than --blocks allows" in run.stderr
+    assert "endless loop: one packet ran more basic blocks than --blocks allows" in run.stderr
     run = slowpath("insights", source, "--pcap", traced, "--blocks", "99", timeout=300)
     assert run.returncode == 0, run.stderr
     run = slowpath("insights", source, "--blocks", "9")
@@ -173,7 +173,7 @@ def test_without_code_for_the_card_the_report_says_so(tmp_path: Path) -> None:
     found = advised(source, "--pcap", TRACE, "--packets", "3")
     assert found["traffic"]["unit"] == "LLVM instructions"
     (gap,) = (one for one in found["unsaid"] if one["what"] == "instructions on the card")
-    assert "clang cannot compile it for BPF" in gap["why"]
+    assert "clang cannot compile the source for BPF" in gap["why"]
 
 
 def test_the_largest_effect_comes_first_and_unknown_ones_last() -> None:
@@ -353,11 +353,12 @@ def test_what_was_noted_of_the_counts_is_in_the_report(tmp_path: Path) -> None:
     )
     run = slowpath("insights", source, "--pcap", TRACE, "--entry", "process", "--html", page)
     assert run.returncode == 0, run.stderr
-    heading = "Notes on the counts, which advice on cores and neighbours uses too"
+    heading = "Notes on the counts; advice on cores and neighbours also uses these"
     _, _, below = run.stdout.partition(f"\n{heading}:\n")
     notes = " ".join(below.partition("\n\n")[0].split())
     note = (
-        "an engine executes nic_engine_checksum, 1 times for each packet; the counts do not "
+        "an engine of the card executes nic_engine_checksum, 1 times for each packet; the "
+        "counts do not "
         "include its work"
     )
     assert notes == f"- {note}"
@@ -370,7 +371,9 @@ def test_the_only_function_that_no_other_calls_gets_the_packets() -> None:
     run = slowpath("insights", SOURCE, "--pcap", TRACE, "--format", "json")
     taken, named = json.loads(run.stdout), advised(*TRACED)
     (note,) = taken["traffic"].pop("notes")
-    assert note.startswith("process got the packets: no other function calls it; --entry")
+    assert note.startswith(
+        "process receives the packets, because no other function calls it; select"
+    )
     assert run.stderr == f"warning: {SOURCE}: {note}\n"
     assert named["traffic"].pop("notes") == []
     assert taken == named
@@ -436,7 +439,9 @@ WRONG = {
     "several": (
         ("tests/advice/elements.c", "--pcap", TRACE),
         3,
-        "has several functions without a caller; name the function for packets with --entry: "
+        "the source has several functions without a caller; name the function that "
+        "receives packets "
+        "with --entry: "
         "avgcounter, compute, counter,",
     ),
     "page": ((SOURCE, "--html", "page.txt"), 2, "the file name must end in .html"),
@@ -444,7 +449,7 @@ WRONG = {
     "config": ((SOURCE, "--config", "A 1"), 2, "give a trace with --pcap"),
     "beside": ((SOURCE, "--beside", "a.json"), 2, "give a trace with --pcap"),
     "no_beside": ((*TRACED, "--beside", "missing.csv"), 3, "missing.csv: no such file"),
-    "no_functions": ((*TRACED, "--beside", SOURCE), 3, f"{SOURCE}: line 1: is not JSON"),
+    "no_functions": ((*TRACED, "--beside", SOURCE), 3, f"{SOURCE}: line 1: the line is not JSON"),
     "misspelt": (("placment", "a.json"), 2, "no command 'placment'; did you mean 'placement'?"),
     "two": ((SOURCE, SOURCE), 2, "unexpected argument"),
     "none": (("--format", "json"), 2, "arguments are required: FILE"),
@@ -480,7 +485,7 @@ def test_a_page_does_not_replace_what_is_read(tmp_path: Path) -> None:
 def test_names_of_commands_win_over_files_but_paths_are_files(tmp_path: Path) -> None:
     (tmp_path / "counts").write_text("int x;\n")
     named = slowpath("insights", "counts", "--help", cwd=tmp_path)
-    assert "Count blocks and memory accesses" in named.stdout
+    assert "Count basic blocks and memory accesses" in named.stdout
     path = slowpath("insights", "./counts", cwd=tmp_path)
     assert "./counts: is neither a source in C or C++" in path.stderr
     help_text = slowpath("insights", "--help").stdout

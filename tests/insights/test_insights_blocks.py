@@ -131,7 +131,7 @@ def test_unsupported_operations_do_not_change_other_blocks(tmp_path: Path) -> No
     ]
     [look_up, store] = [name for name in rows["LRU_HASH"] if rows["LRU_HASH"][name]["refused"]]
     assert rows["LRU_HASH"][look_up]["refused"] == [
-        {"what": "map counts is of type lru_hash; counted as hash", "times": 1}
+        {"what": "the map counts of type lru_hash is counted as hash", "times": 1}
     ]
     assert set(differ) <= {store}
     assert rows["LRU_HASH"][store]["refused"] == [
@@ -217,7 +217,7 @@ def test_csv_agrees_with_json() -> None:
     assert [row["block"] for row in rows] == [block["name"] for block in blocks]
     assert [int(row["instructions"]) for row in rows] == [one["instructions"] for one in blocks]
     assert [row["refused"] for row in rows if row["refused"]] == [
-        "map counts is of type percpu_array; counted as array",
+        "the map counts of type percpu_array is counted as array",
         "a write to an element of a map x 2",
     ]
 

@@ -160,7 +160,7 @@ def test_one_program_that_cannot_be_counted_does_not_end_the_others(tmp_path: Pa
     [left] = report["uncounted"]
     assert left["entry"] == "deep"
     text = "".join(f"{line.text}\n" for line in blocks_text(report))  # type: ignore[arg-type]
-    assert "Neither counted nor predicted:\n  deep: " in text
+    assert "Functions that were neither counted nor predicted:\n  deep: " in text
     run = slowpath("insights", "blocks", file, "--model", "exact", "--format", "csv")
     assert run.stdout.splitlines()[-1].startswith("deep,,")
     both = predicted(file)["programs"]
@@ -181,7 +181,7 @@ def test_wrong_sources_are_named_with_their_lines(tmp_path: Path) -> None:
 
 UNCOUNTED = {
     "int f(const unsigned char *data, int length) "
-    "{ return data[0] * 0.5f; }": "clang cannot compile it for BPF",
+    "{ return data[0] * 0.5f; }": "clang cannot compile the source for BPF",
     "static int (*g)(int);\nint f(const unsigned char *data, int length)\n"
     "{ g = g ? g : (int (*)(int)) (long) length; return g(data[0]); }": "an indirect call",
     "int f(const unsigned char *data, int length)\n"

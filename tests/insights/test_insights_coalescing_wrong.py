@@ -76,7 +76,7 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "order with too few": (
         lambda found: element(found).update(published_field_order=["a", "b"]),
-        "element small.published_field_order: lacks c; an order lists every variable",
+        "element small.published_field_order: the order lacks c, but must list every variable",
     ),
     "order with one twice": (
         lambda found: element(found).update(published_field_order=["a", "b", "a"]),

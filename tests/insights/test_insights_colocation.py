@@ -168,7 +168,7 @@ def test_a_file_to_learn_from_can_be_named(tmp_path: Path) -> None:
     train = measured(groups_of(tmp_path, 20, 2), tmp_path / "train.jsonl", 2)
     run = slowpath("insights", "colocation", "--train", train, "--query", train)
     assert (run.returncode, run.stderr) == (0, "")
-    assert f"learnt from 20 groups of {train}" in run.stdout
+    assert f"model trained on 20 groups of {train}" in run.stdout
     assert " measured " in run.stdout
 
 

@@ -193,7 +193,7 @@ def test_a_table_to_learn_from_can_be_named(tmp_path: Path) -> None:
     query = write_csv(tmp_path / "query.csv", query_rows(functions[:2], (24, 60)))
     run = slowpath("insights", "cores", "--train", train, "--query", query)
     assert (run.returncode, run.stderr) == (0, "")
-    assert f"learnt from 50 functions of {train}" in run.stdout
+    assert f"model trained on 50 functions of {train}" in run.stdout
 
 
 def test_shipped_models_are_small_and_hold_parameters_only() -> None:

@@ -223,7 +223,7 @@ def test_notes_name_unknown_data(tmp_path: Path) -> None:
     )
     report = counted(source, cut)
     notes = report["notes"]
-    assert "memory is allocated 2 times, but a card cannot allocate" in notes
+    assert "the function allocates memory 2 times, which a card cannot do" in notes
     [nodes] = [one for one in report["structures"] if one["structure"] == "allocated Node"]
     assert (nodes["writes"], nodes["size_bytes"], nodes["entries_written"]) == (4, 32, 2)
     assert any(one.startswith("2 packets were kept") for one in notes)
@@ -259,7 +259,7 @@ def test_malloc_and_new_allocate(tmp_path: Path) -> None:
         {"result": 3, "packets": 1},
         {"result": 5, "packets": 1},
     ]
-    assert any(one.startswith("memory is allocated") for one in report["notes"])
+    assert any(one.startswith("the function allocates memory") for one in report["notes"])
 
 
 def test_timestamps_come_from_the_trace(tmp_path: Path) -> None:
@@ -340,7 +340,7 @@ def test_flags_set_the_number_of_buffers(
     report = counted(source, NAT, "--packets", "1", *options)
     assert report["fate"]["unmade"] == unmade
     note = (
-        f"{unmade} packets could not be created or cloned: the buffers are too few "
+        f"{unmade} packets could not be created or cloned, because the buffers are too few"
         "(--cflags=-DSLOWPATH_PACKETS="
     )
     assert any(one.startswith(note) for one in report["notes"]) == (unmade > 0)
@@ -424,7 +424,7 @@ def test_notes_count_packets_emptied_by_strip(tmp_path: Path) -> None:
     source = tmp_path / "nf.c"
     source.write_text(f"{HEAD}uint32_t seen;\n{PROCESS}if (n) seen += p[0]; return n; }}\n")
     notes = counted(source, file, "--strip", "14")["notes"]
-    assert notes == ["2 packets are empty after --strip removes 14 bytes"]
+    assert notes == ["2 packets are empty after --strip removed 14 bytes"]
 
 
 def test_a_deadline_ends_the_run_with_a_report(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,11 +43,11 @@ def error_in(folder: Path, name: str, text: str, *options: str) -> str:
         ),
         (
             f"{HEAD}{{\nint s = 0;\nfor (int i = 0; i <= n; i++)\ns += p[i];\nreturn s; }}\n",
-            "nf.c:4: process: packet 1 of the trace: invalid memory access",
+            "nf.c:4: process: packet 1 of the trace: the code accesses memory at an invalid",
         ),
         (
             f"volatile int zero;\n{HEAD}{{\nreturn p[0] / zero; }}\n",
-            "nf.c:3: process: packet 1 of the trace: division by zero",
+            "nf.c:3: process: packet 1 of the trace: the code divides by zero",
         ),
         (
             f"int getpid(void);\n{HEAD}{{\nreturn p[0] + getpid(); }}\n",
@@ -71,7 +71,7 @@ def error_in(folder: Path, name: str, text: str, *options: str) -> str:
         ),
         (
             f"volatile int k;\n{HEAD}{{\nreturn n ? process(p, n - 1) * k + 1 : 0; }}\n",
-            "nf.c:2: process is recursive, but the card does not support recursion",
+            "nf.c:2: the function process is recursive, which the card does not support",
         ),
         (f"{HEAD}{{\nreturn q; }}\n", "nf.c:2:8: error: use of undeclared identifier 'q'"),
         (

@@ -250,9 +250,12 @@ WRONG = {
     ),
     "negative": ({"card": {"work": work(-1)}}, "line 1, instructions: is not a number from 0"),
     "memory": ({"card": {"work": work(1, part("ctm"))}}, "line 1, part 1: is not a structure in"),
-    "order": ({"card": {"work": work(1, part("imem", 1, 2))}}, "fewest, 2, is above most, 1"),
+    "order": (
+        {"card": {"work": work(1, part("imem", 1, 2))}},
+        "the smallest value, 2, is above the largest value, 1",
+    ),
     "text": ({"card": {"work": {"instructions": 1, "parts": ["x"]}}}, "part 1: is not a structure"),
-    "other": ({"group": 1}, "line 1, functions: is not a list of 4 functions"),
+    "other": ({"group": 1}, "line 1, functions: the value is not a list of 4 functions"),
 }
 
 
@@ -276,7 +279,7 @@ def test_neighbours_have_names_that_differ() -> None:
 
 def test_more_neighbours_than_anybody_reads_are_refused(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "f.csv", query_rows(drawn_functions(101, 5), [24]))
-    with pytest.raises(InputError, match="has 101 functions; at most 100 are compared"):
+    with pytest.raises(InputError, match="have 101 functions; at most 100 can be compared"):
         read_neighbours(KNOWN, str(table))
 
 

@@ -232,7 +232,11 @@ def test_kept_sent_and_freed_packets(tmp_path: Path) -> None:
     ("first", "expected"),
     [
         (1, "rte_eth_tx_burst: packet 1 of the trace: this port does not exist; ports are 0 to 63"),
-        (2, "keys of rte_hash are longer than 40 bytes; --cflags=-DSLOWPATH_KEY=64"),
+        (
+            2,
+            "keys of rte_hash are longer than 40 bytes; raise the limit with "
+            "--cflags=-DSLOWPATH_KEY=64",
+        ),
         (
             3,
             "wrong.c:14: wrong: packet 1 of the trace: rte_exit is called, but slowpath does not "
@@ -407,7 +411,7 @@ def test_with_further_pointers_functions_are_counted_for_the_card(entry: str) ->
         (
             "that_cannot_see",
             r"further\.c:\d+: parameter 2 \(hidden\) of that_cannot_see: hidden is declared but "
-            r"not defined: include its definition, or",
+            r"not defined; include its definition, or",
         ),
         ("that_cannot_know", r"parameter 2 \(anything\) of \w+: points to an unknown type"),
         ("that_were_told", r"\(ether\) of \w+: points to rte_ether_hdr in the packet"),
@@ -448,7 +452,7 @@ def test_bursts_are_counted_for_the_card(entry: str, lacks: set[str]) -> None:
 def test_missing_tables_are_refused() -> None:
     words = ("insights", "counts", FOLDER / "unmade.c", "--pcap", NAT, "--entry")
     error = error_of(*words, "share")
-    assert "unmade.c:8: share: packet 1 of the trace: division by zero; main does" in error
+    assert "unmade.c:8: share: packet 1 of the trace: the code divides by zero; main does" in error
     error = error_of(*words, "route")
     assert (
         "unmade.c:10: table of route: no rte_lpm exists when packets arrive; let a function of "
@@ -472,14 +476,19 @@ MAIN = "int main(void) { rates = &some; return 0; }"
 @pytest.mark.parametrize(
     ("entry", "rest", "expected"),
     [
-        ("of_main", MAIN, "invalid memory access; main does not run; set up state for packets"),
+        (
+            "of_main",
+            MAIN,
+            "the code accesses memory at an invalid address; main does not run here; set "
+            "up state for packets",
+        ),
         ("of_main", "", "memory access"),
         (
             "of_zeros",
             "",
             "limits of of_zeros is zeroed memory, because no variable has type limits;",
         ),
-        ("by_zero", "", "division by zero; limits of by_zero is zeroed memory, because no"),
+        ("by_zero", "", "the code divides by zero; limits of by_zero is zeroed memory, because no"),
     ],
 )
 def test_errors_name_unset_variables(tmp_path: Path, entry: str, rest: str, expected: str) -> None:
@@ -560,5 +569,5 @@ def test_headers_of_an_installation_are_refused(tmp_path: Path) -> None:
     words = ("insights", "counts", source, "--pcap", NAT, f"--cflags=-I{fake}")
     error = error_of(*words)
     assert re.search(
-        r"f\.c:2: f takes packets of DPDK; slowpath has its own headers of DPDK", error
+        r"f\.c:2: f takes packets of DPDK, for which slowpath has its own headers", error
     )

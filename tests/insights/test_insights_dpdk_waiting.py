@@ -72,7 +72,9 @@ def test_notes_count_overwritten_packets(tmp_path: Path) -> None:
     report = counted(DELAYS, in_turns(tmp_path, 200), *words)
     gone, waiting = report["notes"]
     assert gone.startswith("73 buffers were reused before the packet was sent or freed")
-    assert gone.endswith("at most 128 packets can wait (--cflags=-DSLOWPATH_TURNS=...)")
+    assert gone.endswith(
+        "at most 128 packets can wait; raise the limit with --cflags=-DSLOWPATH_TURNS=..."
+    )
     assert waiting.startswith("127 packets wait in line")
     assert sum(sent(report).values()) + 73 + 127 == 1200
 
@@ -94,7 +96,7 @@ def test_notes_count_overwritten_copies(tmp_path: Path) -> None:
     report = counted(DELAYS, traffic, "--entry", "copied")
     assert (report["fate"]["kept"], report["fate"]["waiting"]) == (0, 255)
     assert report["notes"][0].startswith(
-        "45 buffers were reused for a created packet while perhaps still in use"
+        "45 buffers were reused for a created packet, although perhaps still in use"
     )
     assert sum(sent(report).values()) + 255 + 45 == 1200
     report = counted(DELAYS, traffic, "--entry", "copied", "--cflags=-DSLOWPATH_PACKETS=400")
@@ -106,7 +108,8 @@ def test_unreferenced_copies_are_lost(tmp_path: Path) -> None:
     report = counted(DELAYS, in_turns(tmp_path, 7), "--entry", "lost")
     assert report["fate"]["kept"] == 1200
     assert report["notes"] == [
-        "1,200 packets that it created were neither sent nor freed, and no structure refers to them"
+        "1,200 packets that the function created were neither sent nor freed, and no "
+        "structure refers to them"
     ]
 
 
@@ -116,7 +119,9 @@ def test_notes_give_the_true_number_of_buffers(tmp_path: Path) -> None:
         words = ("--entry", "flooded", f"--cflags=-DSLOWPATH_PACKETS={packets_}")
         report = counted(DELAYS, traffic, *words)
         assert report["fate"]["unmade"] == unmade
-        note = f"{unmade} packets could not be created or cloned: the buffers are too few (--cflags"
+        note = (
+            f"{unmade} packets could not be created or cloned, because the buffers are too few; enl"
+        )
         assert [one.startswith(note) for one in report["notes"]] == [True] * (unmade > 0)
 
 

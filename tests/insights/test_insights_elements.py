@@ -138,7 +138,7 @@ def test_configurations_arrive_complete(tmp_path: Path) -> None:
     [
         (
             "x" * 4096,
-            "the configuration (--config) has 4,096 bytes; an element takes at most 4,095",
+            "the configuration (--config) has 4,096 bytes, but an element takes at most 4,095",
         ),
         ("grow", "packet 1 of the trace: a String or StringAccum needs more than 4,095 characters"),
         (

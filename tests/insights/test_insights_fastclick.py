@@ -147,7 +147,8 @@ def test_an_element_is_compiled_with_required_elements(tmp_path: Path) -> None:
         "Limits::_most": (5, 0),
     }
     assert (
-        "Gate got the packets: the file has its name; --entry selects another" in (report["notes"])
+        "Gate receives the packets, because the file has its name; select another element "
+        "with --entry" in (report["notes"])
     )
     other = counted(MINE / "gate.cc", traffic, "--entry", "Open::simple_action")
     assert sent(other) == {0: 5}

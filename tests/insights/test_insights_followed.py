@@ -169,8 +169,9 @@ def test_an_engine_takes_no_instruction(tmp_path: Path) -> None:
     if CAMPAIGN > 1:  # a full report takes several seconds
         assert not advice(reported(file, *setting("nat")), "accelerator")
     assert after["notes"] == [
-        "an engine executes nic_engine_correct_checksum, 1 times for each packet; the counts do "
-        "not include its work"
+        "an engine of the card executes nic_engine_correct_checksum, 1 times for each "
+        "packet; the counts do "
+        "not include the work of the engine"
     ]
 
 

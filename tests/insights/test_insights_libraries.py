@@ -80,7 +80,7 @@ def test_what_no_packet_came_to_is_last_and_says_so() -> None:
     assert "rte_hash_crc(" in text_of(last)
     assert (last["before"], last["saved_cycles"], last["effect"]) == (0, 0, 0)
     assert "polynomial 0x1edc6f41" in last["reason"]
-    assert last["reason"].endswith("; no packet of the trace reached it")
+    assert last["reason"].endswith("; no packet of the trace reached this code")
     assert not [one for one in found[:-1] if "no packet" in one["reason"]]
 
 

@@ -30,12 +30,14 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "too large": (
         lambda found: structure(found, 1).update(size_bytes=5000),
-        "case small, structure b.size_bytes: 5,000 bytes do not fit on any level; the largest "
+        "case small, structure b.size_bytes: 5,000 bytes do not fit into any memory level; "
+        "the largest memory "
         "level of scope one, far, has 4,096",
     ),
     "too large together": (
         lambda found: [structure(found, at).update(size_bytes=4000) for at in (0, 1)],
-        "case small: structures of 8,000 bytes do not fit on levels with prices, which have 4,160 ",
+        "case small: the structures, 8,000 bytes in all, do not fit into memory levels "
+        "with prices, which have 4,160 ",
     ),
     "copied to nobody": (
         lambda found: structure(found)["accesses"][1].update(to="c"),
@@ -43,11 +45,12 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "copied without an end": (
         lambda found: structure(found)["accesses"][1].pop("to"),
-        "case small, structure a.accesses[2]: lacks the key to: the structure that memcpy writes",
+        "case small, structure a.accesses[2]: the operation lacks the key to, with the "
+        "structure that memcpy writes",
     ),
     "read to an end": (
         lambda found: structure(found)["accesses"][0].update(to="b"),
-        "case small, structure a.accesses[1].to: only the operation memcpy has a target structure",
+        "case small, structure a.accesses[1].to: only the operation memcpy can have the key to",
     ),
     "two of a name": (
         lambda found: structure(found, 1).update(name="a"),
@@ -83,7 +86,8 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "no price": (
         lambda found: found["access_cost"].update(read={}),
-        "case small: structure a does not fit on a level with prices for its operations (no "
+        "case small: the structure a does not fit into a memory level with prices for its "
+        "operations (no "
         "price: near read; far read); --unpriced free makes these operations free",
     ),
     "cores without a clock": (
@@ -151,4 +155,7 @@ def test_throughput_of_a_case_without_cores_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path, small())
     run = slowpath("insights", "placement", file, "--objective", "throughput")
     assert (run.returncode, run.stdout) == (3, "")
-    assert run.stderr == f"error: {file}: case small: lacks the key cores, which throughput needs\n"
+    assert run.stderr == (
+        f"error: {file}: case small: the case lacks the key cores, which --objective "
+        "throughput needs\n"
+    )

@@ -123,8 +123,11 @@ def test_notes_count_packets_left_in_queues(tmp_path: Path) -> None:
             "packets 33 to 40 of the trace: endless loop: a burst ran more blocks than --blocks "
             "allows",
         ),
-        ("reads_nowhere", "packets 9 to 16 of the trace: invalid memory access"),
-        ("asks_for_none", "asks_for_none calls rte_eth_rx_burst for 0 packets repeatedly"),
+        ("reads_nowhere", "packets 9 to 16 of the trace: the code accesses memory at an invalid"),
+        (
+            "asks_for_none",
+            "the function asks_for_none repeatedly asks rte_eth_rx_burst for 0 packets",
+        ),
         ("worker", "worker does not take a packet; "),
     ],
 )
@@ -147,19 +150,19 @@ def test_errors_that_end_a_loop(tmp_path: Path, entry: str, expected: str) -> No
             "",
             "handle",
             "handle got the packets: core passes on the packets that it receives (unsent is only "
-            "callbacks); --entry selects another",
+            "callbacks); select another function with --entry",
         ),
         (
             " -DWATCHED",
             "handle",
             "handle got the packets: core passes on the packets that it receives (unsent, watch "
-            "are only callbacks); --entry selects another",
+            "are only callbacks); select another function with --entry",
         ),
         (
             " -DLOOP",
             "core",
             "core received the packets: no other function receives packets (unsent is only "
-            "callbacks); --entry selects another",
+            "callbacks); select another function with --entry",
         ),
     ],
 )
@@ -189,7 +192,7 @@ def test_a_loop_is_predicted_with_a_reason() -> None:
     [program] = predicted(LOOPS, "--entry", "all_ports")["programs"]
     assert program["model"] == "learnt"
     assert (
-        "all_ports receives packets itself; the card passes one packet to a program"
+        "all_ports receives packets itself, but the card passes single packets to a program"
         in program["why"]
     )
 
@@ -228,8 +231,11 @@ def test_main_does_not_receive(tmp_path: Path) -> None:
     )
     for words in (), ("--entry", "main"):
         error = error_of("insights", "counts", source, "--pcap", packets(tmp_path), *words)
-        assert "f.c:2: main receives packets, but cannot run, because" in error
-        assert "move its loop into another function, and the set-up into one of RTE_INIT" in error
+        assert "f.c:2: main receives packets, but cannot run here, because" in error
+        assert (
+            "move the loop of main into another function, and the set-up into a function "
+            "of RTE_INIT" in error
+        )
 
 
 def test_ports_set_packet_types(tmp_path: Path) -> None:
@@ -338,7 +344,10 @@ def test_functions_and_code_may_set_up_together(tmp_path: Path) -> None:
         ),
         (("--setup", "cores->nothing = 1"), "no member named 'nothing' in 'struct core'"),
         (("--setup", "nothing"), "does not have a function 'nothing'"),
-        (("--setup", "cores[9999999].queues = 1"), "set-up (--setup): invalid memory access"),
+        (
+            ("--setup", "cores[9999999].queues = 1"),
+            "set-up (--setup): the code accesses memory at an invalid",
+        ),
     ],
 )
 def test_wrong_setups_are_refused(tmp_path: Path, options: tuple[str, ...], expected: str) -> None:

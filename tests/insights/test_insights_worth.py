@@ -69,7 +69,7 @@ def test_on_a_trace_it_has_the_effect_of_what_ran() -> None:
     found = engines(reported(POINTERS, *TRACED))
     assert found["sdbm"]["before"] > found["castagnoli"]["before"] == 0
     assert found["internet"]["before"] > 0
-    assert found["castagnoli"]["reason"].endswith("; no packet of the trace reached it")
+    assert found["castagnoli"]["reason"].endswith("; no packet of the trace reached this code")
     text = text_of(reported(POINTERS, *TRACED))
     assert "Use the CRC engine for castagnoli (saves nothing on this trace)\n" in text
     assert "0 -> 0" not in text
@@ -102,18 +102,21 @@ def test_a_look_up_of_several_addresses_is_said_not_to_be_examined() -> None:
     report = reported(FIB, "--entry", "turn")
     [one] = report["unexamined"]
     assert one["function"] == "rte_fib_lookup_bulk"
-    assert one["reason"] == "looks up several keys at once; slowpath does not try that"
+    assert (
+        one["reason"]
+        == "the function looks up several keys at once, which slowpath does not examine"
+    )
     lines = (ROOT / FIB).read_text().splitlines()
     assert one["calls"]
     assert all("rte_fib_lookup_bulk(" in lines[each["line"] - 1] for each in one["calls"])
     [gap] = gaps(report, "accelerators for one function")
-    assert f"rte_fib_lookup_bulk ({FIB}:{one['line']}): looks up several" in gap["why"]
+    assert f"rte_fib_lookup_bulk ({FIB}:{one['line']}): the function looks up several" in gap["why"]
 
 
 REASONS = {
-    "any": "was not run: it takes any number of arguments",
-    "by_value": "takes 9 arguments; slowpath tries at most 8",
-    "byte_by_instruction": "was not run: it has inline assembly in line ",
+    "any": "the function was not run: the function takes any number of arguments",
+    "by_value": "the function takes 9 arguments; slowpath tries at most 8",
+    "byte_by_instruction": "the function was not run: the function has inline assembly in line ",
 }
 
 
@@ -129,8 +132,10 @@ def test_what_cannot_be_run_is_listed_with_the_reason() -> None:
     assembly = found["byte_by_instruction"]["reason"]
     assert assembly.endswith(f" in line {line_of(WORTH, '__asm__')}")
     lines = [line.text for line in accelerators_text(report)]  # type: ignore[arg-type]
-    [line] = [one for one in lines if one.startswith("Not fully examined: ")]
-    assert "3 functions (all in JSON)" in line
+    [line] = [
+        one for one in lines if one.startswith("Functions that could not be examined fully: ")
+    ]
+    assert "3 functions (JSON lists all)" in line
     assert all(f"{name}: {reason}" in line for name, reason in REASONS.items())
 
 
@@ -153,8 +158,8 @@ def test_recursion_is_said_without_a_trace() -> None:
     ]
     text = " ".join(text_of(reported(WORTH)).split())
     assert (
-        f"{found[0]}; {found[1]}: the function is recursive, and the card does not support "
-        "recursion" in text
+        f"{found[0]}; {found[1]}: the function is recursive, which the card does not support"
+        in text
     )
     assert not [one for one in reported(WORTH, *TRACED)["unsaid"] if "recursive" in one["why"]]
 

@@ -47,11 +47,11 @@ def without(column: str) -> Callable[[Rows], object]:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (without("cores"), "lacks columns: cores"),
-        (without("webgen_slots"), "lacks columns: webgen_slots"),
-        (changed("has_webgen", 2), "line 3, column has_webgen: '2' is not 0 or 1"),
-        (changed("has_webgen", "yes"), "line 3, column has_webgen: 'yes' is not 0 or 1"),
-        (changed("has_webgen", ""), "line 3, column has_webgen: '' is not 0 or 1"),
+        (without("cores"), "the table lacks the columns cores"),
+        (without("webgen_slots"), "the table lacks the columns webgen_slots"),
+        (changed("has_webgen", 2), "line 3, column has_webgen: '2' is not 0 (absent) or 1"),
+        (changed("has_webgen", "yes"), "line 3, column has_webgen: 'yes' is not 0 (absent) or 1"),
+        (changed("has_webgen", ""), "line 3, column has_webgen: '' is not 0 (absent) or 1"),
         (changed("webgen_slots", -1), "line 3, column webgen_slots: '-1' is not a whole number"),
         (changed("webgen_slots", 2.5), "line 3, column webgen_slots: '2.5' is not a whole number"),
         (
@@ -96,17 +96,17 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
 def test_files_that_are_no_tables(tmp_path: Path) -> None:
     empty = tmp_path / "empty.csv"
     empty.write_text("")
-    assert "is empty; the first line must name the columns" in why(read_query, empty)
+    assert "the file is empty; write the names" in why(read_query, empty)
     alone = tmp_path / "alone.csv"
     alone.write_text("function,cores\n")
-    assert "has no rows below the column names" in why(read_query, alone)
+    assert "the table has no rows below" in why(read_query, alone)
     named = tmp_path / "named.csv.gz"
     named.write_text("function,cores\nf,24\n")
     assert "is not compressed with gzip, although its name ends so" in why(read_query, named)
     packed = gzip.compress(b"function,cores\nf,24\n" * 50)
     short = tmp_path / "short.csv.gz"
     short.write_bytes(packed[:-12])
-    assert "is damaged: the compressed data ends early" in why(read_query, short)
+    assert "the file is damaged: the compressed data end early" in why(read_query, short)
     damaged = tmp_path / "damaged.csv.gz"
     damaged.write_bytes(packed[:12] + b"\xff\xff\xff" + packed[15:])
     assert "is damaged" in why(read_query, damaged)
@@ -141,7 +141,7 @@ def test_wrong_tables_to_learn_cores_from(tmp_path: Path) -> None:
     )
     for row in rows:
         del row["latency_cycles"]
-    assert refused(rows) == "lacks columns: latency_cycles"
+    assert refused(rows) == "the table lacks the columns latency_cycles"
 
 
 def test_options_that_do_not_fit_together(tmp_path: Path) -> None:
@@ -168,16 +168,16 @@ def solo(rate: object = 1e6, cycles: object = 1e4) -> dict[str, object]:
     ("change", "reason"),
     [
         (lambda row: row["functions"].pop(), "functions: has 3 functions; a group has 4"),
-        (lambda row: row.pop("functions"), "functions: is not a list of 4 functions"),
-        (lambda row: row.pop("group"), "group: is neither a number nor a name"),
+        (lambda row: row.pop("functions"), "functions: the value is not a list of 4 functions"),
+        (lambda row: row.pop("group"), "group: the value is neither a number nor a name"),
         (lambda row: row.update(name=1), "has an unknown key 'name'"),
         (
             lambda row: row["functions"][1].pop("has_webgen"),
-            "function 2: lacks columns: has_webgen",
+            "function 2: the table lacks the columns has_webgen",
         ),
         (
             lambda row: row["functions"][1].update(has_webgen=True),
-            "function 2, column has_webgen: 'True' is not 0 or 1",
+            "function 2, column has_webgen: 'True' is not 0 (absent) or 1",
         ),
         (
             lambda row: row["functions"][1].update(has_x=1),
@@ -195,7 +195,7 @@ def solo(rate: object = 1e6, cycles: object = 1e4) -> dict[str, object]:
             lambda row: row["functions"][2].update(solo={"throughput_pps": 1}),
             "function 3, solo: lacks latency_cycles",
         ),
-        (lambda row: row["functions"].__setitem__(3, 7), "function 4: is not an object"),
+        (lambda row: row["functions"].__setitem__(3, 7), "function 4: the value is not an object"),
     ],
 )
 def test_wrong_groups(tmp_path: Path, change: Callable[[Any], object], reason: str) -> None:
@@ -214,11 +214,15 @@ def test_files_that_are_no_groups(tmp_path: Path) -> None:
         file.write_text(text)
         return why(read_groups, file)
 
-    assert refused("\n") == "is empty; write one object per line"
-    assert refused("{").startswith("line 1: is not JSON: ")
-    assert refused("[]\n") == "line 1: is not an object"
-    assert refused('{"group": 1, "group": 2}\n').startswith("line 1: is not JSON: an object has")
-    assert refused('{"group": NaN}\n').startswith("line 1: is not JSON: NaN is not a number")
+    assert refused("\n") == "the file is empty; write one JSON object per line"
+    assert refused("{").startswith("line 1: the line is not JSON: ")
+    assert refused("[]\n") == "line 1: the line is not a JSON object"
+    assert refused('{"group": 1, "group": 2}\n').startswith(
+        "line 1: the line is not JSON: an object has"
+    )
+    assert refused('{"group": NaN}\n').startswith(
+        "line 1: the line is not JSON: NaN is not a number"
+    )
     rows = group_rows(drawn(4, 1))
     assert refused(2 * f"{json.dumps(rows[0])}\n") == "line 2: group 0 is already in line 1"
 
@@ -231,15 +235,15 @@ def test_wrong_groups_to_learn_from(tmp_path: Path) -> None:
         return why(read_measured, write_lines(tmp_path / "train.jsonl.gz", rows))
 
     rows = group_rows(functions, alone, pairs)
-    assert refused(rows[:-1]) == "has 19 groups; a model needs at least 20"
+    assert refused(rows[:-1]) == "the file has 19 groups; a model needs at least 20"
     assert refused(group_rows(functions, None, pairs)) == (
-        "line 1: functions lack solo, which training needs"
+        "line 1: the functions lack the key solo, which training needs"
     )
     assert refused(group_rows(functions, alone)) == (
-        "line 1, pairs: is not a list of 6 measured pairs"
+        "line 1, pairs: the value is not a list of 6 measured pairs"
     )
     rows[2]["pairs"][1]["members"] = [3, 1]
-    assert refused(rows) == "line 3, pair 2, members: are not [1, 3]"
+    assert refused(rows) == "line 3, pair 2, members: the values are not [1, 3]"
     rows[2]["pairs"][1].update(members=[1, 3], throughput_pps=[1])
     assert refused(rows) == "line 3, pair 2, throughput_pps: is not a list of two numbers"
     rows[2]["pairs"][1].update(throughput_pps=[1, 0])

@@ -150,7 +150,9 @@ def test_styles_of_published_sources(tmp_path: Path) -> None:
     assert calls(report)["bpf_map_update_elem"] == 5
     assert calls(report)["bpf_trace_printk"] == 2
     assert report["fate"]["results"] == [{"result": 2, "packets": 8, "action": "XDP_PASS"}]
-    assert report["notes"] == ["bpf_trace_printk: the output is discarded; calls count"]
+    assert report["notes"] == [
+        "the output of bpf_trace_printk is discarded, but the calls are counted"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -183,8 +185,8 @@ def test_counts_with_filled_maps(tmp_path: Path) -> None:
     results = {one["action"]: one["packets"] for one in report["fate"]["results"]}
     assert results["XDP_DROP"] == blocked
     assert results["XDP_REDIRECT"] + results["XDP_PASS"] == routed
-    said = "entries of maps at the start: blocked 6, ports 1, routes 4, seen 2, settings 2"
-    assert report["notes"] == [f"{said} ({maps})"]
+    said = "maps have entries at the start: blocked 6, ports 1, routes 4, seen 2, settings 2"
+    assert report["notes"] == [f"{said} (from {maps})"]
 
 
 def test_notes_name_unfilled_maps(tmp_path: Path) -> None:
@@ -192,12 +194,13 @@ def test_notes_name_unfilled_maps(tmp_path: Path) -> None:
     file, maps, count = trace(tmp_path, packets), tmp_path / "maps.toml", len(packets)
     maps.write_text('seen = [{ key = "01020304", value = 1 }]\n')
     told = [
-        f"{name} was always empty: all {count} look-ups missed; fill it with --maps FILE"
+        f"the map {name} was always empty, so that all {count} look-ups missed; fill it "
+        "with --maps FILE"
         for name in ("blocked", "seen", "routes")
     ]
     assert counted(HERE / "rules.bpf.c", file)["notes"] == told
     notes = counted(HERE / "rules.bpf.c", file, "--maps", maps)["notes"]
-    assert notes == [f"entries of maps at the start: seen 1 ({maps})", *told[::2]]
+    assert notes == [f"maps have entries at the start: seen 1 (from {maps})", *told[::2]]
     assert reported(HERE / "rules.bpf.c", "--pcap", file)["traffic"]["notes"] == told
 
 
@@ -219,12 +222,12 @@ def test_notes_count_tail_calls_without_a_program(tmp_path: Path) -> None:
     )
     maps.write_text('jumps = [{ key = 1, program = "other" }]\n')
     file = trace(tmp_path, frames(bytes([0, 1, 1, 3, 4, 255])))
-    said = "bpf_tail_call found no program in jumps"
+    said = "bpf_tail_call found no program in the array jumps"
     report = counted(source, file, "--entry", "first")
     assert report["notes"] == [f"{said}, 6 of 6 times; fill it with --maps FILE"]
     report = counted(source, file, "--entry", "first", "--maps", maps)
     assert report["notes"] == [
-        f"entries of maps at the start: jumps 1 ({maps})",
+        f"maps have entries at the start: jumps 1 (from {maps})",
         f"{said}, 4 of 6 times; fill it with --maps FILE",
     ]
     results = {one["action"]: one["packets"] for one in report["fate"]["results"]}
@@ -261,7 +264,7 @@ WRONG_MAPS = {
         'routes = [{ key = "18000000 c0000200", value = 1 },'
         ' { key = "28000000 c0000200", value = 1 }]'
     ),
-    "map .bss: variables have their values from the source": "'.bss' = [{ key = 0, value = 1 }]",
+    "map .bss: variables get their values from the source": "'.bss' = [{ key = 0, value = 1 }]",
     "map calls: entry 1: `program`: the object has no program": (
         'calls = [{ key = 1, program = "nobody" }]'
     ),
@@ -306,7 +309,8 @@ def test_errors_say_why_maps_cannot_be_read(tmp_path: Path) -> None:
     words = ("insights", "counts", source, "--pcap", file)
     error = error_of(*words, "--maps", maps)
     said = (
-        "clang cannot compile it for BPF, so the possible content of its maps is unknown: clang: "
+        "clang cannot compile the source for BPF, so that the possible content of its "
+        "maps is unknown: clang: "
     )
     assert f"error: {source}: {said}" in error
     assert "stack limit" in error
@@ -384,7 +388,7 @@ def test_notes_count_entries_without_a_slot(tmp_path: Path) -> None:
     maps = tmp_path / "full.toml"
     maps.write_text("blocked = [{ others = 64 }]\nseen = [{ others = 64 }]\n")
     report = counted(HERE / "rules.bpf.c", trace(tmp_path, frames(b"1")), "--maps", maps)
-    lost = [one for one in report["notes"] if "found no slot, or lost it" in one]
+    lost = [one for one in report["notes"] if "found no slot or lost it" in one]
     assert [one.split(" for ")[1].split()[0] for one in lost] == ["blocked", "seen"]
     assert report["fate"]["refused"] == report["fate"]["evicted"] == 0
 
@@ -393,7 +397,7 @@ def test_one_entry_is_one_entry(tmp_path: Path) -> None:
     maps, kinds = tmp_path / "full.toml", tmp_path / "one.bpf.c"
     maps.write_text("blocked = [{ others = 34 }]\n")
     report = counted(HERE / "rules.bpf.c", trace(tmp_path, frames(b"1")), "--maps", maps)
-    said = f"1 entry of {maps} for blocked found no slot, or lost it"
+    said = f"1 entry of {maps} for blocked found no slot or lost it"
     assert f"{said}: max_entries is too small" in report["notes"]
     table = (HERE / "table.bpf.c").read_text().replace("max_entries, 1024", "max_entries, 4")
     kinds.write_text(table)
@@ -425,7 +429,7 @@ def test_accelerators_of_a_source_for_bpf_only(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "bpf_fib_lookup is called, but slowpath does not provide it; supported helpers: "
+    "the code calls bpf_fib_lookup, which slowpath does not provide; supported helpers: "
     "map_lookup_elem": (
         "char room[64];",
         "return bpf_fib_lookup(ctx, room, sizeof(room), 0);",
@@ -440,11 +444,11 @@ REFUSED = {
         "static long none(void *map, void *key, void *value, void *all) { return 0; }",
         "return bpf_for_each_map_elem(&odd, none, 0, 0);",
     ),
-    "packet 1 of the trace: invalid memory access": (
+    "packet 1 of the trace: the code accesses memory at an invalid": (
         "int unused;",
         "return *(char *)(long)ctx->data_end;",
     ),
-    "endless loop: one packet ran more blocks than --blocks allows": (
+    "endless loop: one packet ran more basic blocks than --blocks allows": (
         "volatile int turns;",
         "for (;;) turns++;",
     ),

@@ -103,8 +103,8 @@ def test_bloom_filters_behave_as_in_the_kernel(tmp_path: Path) -> None:
 
 def test_notes_count_values_in_bloom_filters(tmp_path: Path) -> None:
     report = counted(HERE / "filters.bpf.c", trace(tmp_path, orders(50, 23)), "--maps", FILTERS)
-    said = "entries of maps at the start: addresses 62, keys 300, pairs 2"
-    assert report["notes"] == [f"{said} ({FILTERS})"]  # these filters have no random seed
+    said = "maps have entries at the start: addresses 62, keys 300, pairs 2"
+    assert report["notes"] == [f"{said} (from {FILTERS})"]  # these filters have no random seed
 
 
 def test_bloom_filters_refuse_too_many_values(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_bloom_filters_refuse_too_many_values(tmp_path: Path) -> None:
     maps.write_text("keys = [{ others = 1_000_000_000_000 }]\n")
     source = HERE / "filters.bpf.c"
     error = error_of("insights", "counts", source, "--pcap", packets, "--maps", maps)
-    assert f"{maps}: map keys: at most 4,194,304 entries are supported; reduce" in error
+    assert f"{maps}: map keys: a map can have at most 4,194,304 entries here; reduce" in error
 
 
 def test_notes_estimate_false_positives_of_bloom_filters(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_programs_that_the_kernel_refuses_are_refused(tmp_path: Path, said: str)
 
 
 WRONG = {
-    "map outer: no definition of outer#1": (
+    "map outer: the source lacks the definition of outer#1": (
         OUTER.replace(" __array(values, struct inner);", ""),
         'outer = [{ key = 0, map = "outer#1" }]',
     ),
@@ -309,7 +309,8 @@ def test_the_only_program_outside_arrays_gets_the_packets(tmp_path: Path) -> Non
     report = counted(source, file)
     assert report["entry"] == "start"
     assert report["notes"] == [
-        "start got the packets: no program array holds it; --entry selects another"
+        "start receives the packets, because no program array holds it; select another function "
+        "with --entry"
     ]
     assert report["fate"]["results"] == [{"result": 3, "packets": 5, "action": "XDP_TX"}]
     named = counted(source, file, "--entry", "behind")

@@ -27,53 +27,63 @@ def _calibrate(options: Namespace) -> int:
 CALIBRATE = Command(
     (
         "Measure the cost of program components on this machine",
-        "Fits a model to each component over a swept parameter. Without arguments, runs all "
-        "experiments for the test bed. Needs the extra `models`.",
-        "The output folder keeps all programs and measurements, so that --evaluate can derive the "
-        "models again.",
-        "The test bed linux-xdp measures in the running kernel and has the requirements of "
-        "slowpath measure. dpdk and dpdk-swx need an installed DPDK; dpdk-swx runs pipelines in "
-        "the form that p4c emits. ebpf and agilio-cx-2x40 compute costs. p4 only writes programs.",
-        "Exit codes: 0 success, 2 wrong usage, 3 an experiment cannot be read or measured, or this "
-        "machine lacks something, 4 stopped before all was measured.",
+        (
+            "Measures each component (such as a look-up in a table) at several values of a "
+            "parameter, and fits a model. Without arguments, runs all experiments of the test "
+            "bed. Needs the extra `models`."
+        ),
+        (
+            "The output folder keeps all programs and measurements. From these, --evaluate can "
+            "derive the models again."
+        ),
+        (
+            "The test bed linux-xdp measures in the running kernel and has the requirements of "
+            "slowpath measure. dpdk and dpdk-swx need an installed DPDK. dpdk-swx runs pipelines "
+            "in the form that the P4 compiler p4c emits. ebpf counts instructions, and "
+            "agilio-cx-2x40 computes cycles of the card. p4 only writes programs."
+        ),
+        (
+            "Exit codes: 0 success, 2 wrong usage, 3 an experiment cannot be read or measured, or "
+            "this machine lacks a requirement, 4 stopped before all experiments were measured."
+        ),
     ),
     (
-        argument("SPEC.yaml", "Specifications of experiments to run", "*"),
+        argument("SPEC.yaml", "Specifications of experiments to run (YAML)", "*"),
         _SELECTION.option(
             "--component NAME",
-            "Run a built-in experiment; repeatable",
-            "--list shows the names.",
+            "Run this built-in experiment; repeatable",
+            "--list shows the names of built-in experiments.",
             action="append",
             default=[],
         ),
         _SELECTION.option(
             "--range FIRST..LAST[/N]",
-            "Sweep the parameter over this range, such as 100..2e6",
-            "For one experiment only.",
+            "Sweep the parameter of the experiment over this range: 100..2e6",
+            "The option needs a single experiment. With /N, N values are measured.",
         ),
         _SELECTION.option(
             "--points N",
-            "Measure N values of the swept parameter",
+            "Measure N values of the varied parameter",
             common=False,
             type=within(int, 1, 1000),
         ),
         _SELECTION.flag(
             "--quick",
-            "Calibrate in 30 s: a few experiments scale the nearest shipped target",
-            "A full calibration is more accurate. --seconds and --precision apply to each of the "
-            "experiments.",
+            "Calibrate in 30 s: scale the nearest shipped target by few experiments",
+            "A full calibration is more accurate. --seconds and --precision apply to each "
+            "experiment.",
         ),
-        _SELECTION.flag("--list", "List test beds, components and experiments; run none"),
+        _SELECTION.flag("--list", "List test beds, components and experiments; run no experiment"),
         _MEASUREMENT.option(
             "--testbed NAME",
-            "Select a test bed [default: linux-xdp]",
-            "linux-xdp, dpdk, dpdk-swx, ebpf, agilio-cx-2x40 or p4.",
+            "Measure on this test bed [default: linux-xdp]",
+            "The test beds are linux-xdp, dpdk, dpdk-swx, ebpf, agilio-cx-2x40 and p4.",
         ),
         _MEASUREMENT.option(
             "--precision PERCENT",
-            "Measure until times are precise within PERCENT [default: 1%]",
-            "The 95% interval of each program's time then extends at most PERCENT of the time to "
-            "either side.",
+            "Measure until each time is precise within PERCENT [default: 1%]",
+            "The 95% interval of the time of a program then extends at most PERCENT of this "
+            "time to either side.",
             common=False,
             type=percentage(0.01, 100),
         ),
@@ -85,29 +95,32 @@ CALIBRATE = Command(
         cpu_option(_MEASUREMENT),
         OUTPUT.option(
             "-o, --output DIR",
-            "Write the run to DIR [default: calibration-TESTBED, or calibration-quick]",
+            "Write programs and measurements to DIR [default: calibration-TESTBED]",
             type=output_folder,
         ),
-        OUTPUT.option("--rerun DIR", "Resume a stopped run, or repeat a complete one"),
+        OUTPUT.option("--rerun DIR", "Resume the stopped run in DIR, or repeat a complete one"),
         OUTPUT.option(
             "--evaluate DIR",
-            "Derive the models of a run again, without measuring",
+            "Derive the models of the run in DIR again, without measuring",
             common=False,
         ),
         OUTPUT.option(
             "--html FILE",
             "Write an HTML page with figures, models and residuals",
-            "The page also describes the machine. It is one file and needs no network.",
+            "The page also describes the machine. It is a single file and needs no network.",
         ),
         _FORMATS.option(STABLE),
     ),
     _calibrate,
     (
-        Example("slowpath calibrate", "Run all experiments; bound then uses the measured costs"),
-        Example("slowpath calibrate --quick", "Calibrate this machine in 30 s"),
-        Example("slowpath calibrate --list", "List the experiments"),
         Example(
-            "slowpath calibrate --component hash-lookup --range 100..2e6", "Run one experiment"
+            "slowpath calibrate", "Run all experiments; slowpath bound then uses the measured costs"
+        ),
+        Example("slowpath calibrate --quick", "Calibrate this machine in 30 s"),
+        Example("slowpath calibrate --list", "List the built-in experiments"),
+        Example(
+            "slowpath calibrate --component hash-lookup --range 100..2e6",
+            "Run one experiment over a range of table sizes",
         ),
     ),
 )

@@ -278,15 +278,20 @@ class Quality(NamedTuple):
         if self.base is not None:
             fewest, largest = FEWEST_QUICK_CHECKS, LARGEST_QUICK_ERROR
         if self.checks < fewest:
-            return f"{self.checks} check programs were measured; at least {fewest} are needed"
-        error = f"half of the check programs are off by more than {self.check_error:.1%}"
+            return f"only {self.checks} check programs were measured; at least {fewest} are needed"
+        error = (
+            "the predicted times of half of the check programs are off by more than "
+            f"{self.check_error:.1%}"
+        )
         if self.check_error > largest:
             return f"{error}; the limit is {largest:.0%}"
         if self.base is not None:
             return None
         missed = self.experiments - self.precise
         if missed > _MOST * self.experiments and self.check_error > LARGEST_IMPRECISE_ERROR:
-            experiments = f"{missed} of {self.experiments} experiments missed their precision"
+            experiments = (
+                f"{missed} of {self.experiments} experiments did not reach their precision"
+            )
             return f"{experiments}, and {error}"
         return None
 

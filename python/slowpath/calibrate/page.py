@@ -188,7 +188,7 @@ def _facts(found: CalibratedExperiment) -> Html:
     result, measurement = found["result"], found["measurement"]
     fixed = ", ".join(f"{name} {value}" for name, value in result["fixed"].items())
     against = (
-        "the same program without the component"
+        "Baseline: the same program without the component"
         if result["baseline"] == "without"
         else "an empty program"
     )
@@ -353,7 +353,7 @@ def _row(number: int, found: CalibratedExperiment) -> list[Content]:
 def _foot() -> Html:
     return element(
         "footer",
-        f"Written by slowpath {engine.version()}. Costs are per packet, beyond a baseline program. "
-        "Errors are mean distances of points from the model (sMAPE). The page contains all linked "
-        "data, and needs no network.",
+        f"Written by slowpath {engine.version()}. Costs are per packet, beyond the cost of a "
+        "baseline program. Errors are mean relative distances of points from the model "
+        "(sMAPE). The page contains all linked data, and needs no network.",
     )

@@ -167,11 +167,11 @@ def _distances(name: str, result: ModelDocument, model: FittedModel) -> Html:
     zero = Curve(x, [0.0] * len(x), below, above, 0)
     points = Points(x, y, low, high, says)
     words = f"distance of measured costs from the model, by {parameter}"
-    unit = "% off the model"
+    unit = "% distance from the model"
     chart = Chart(parameter, unit, points, [zero], _changes(model), words, reach=_REACH)
     link = download(residuals_csv(parameter, found), f"{name}.residuals.csv", "residuals")
     expected = f"{_PERCENT * model['confidence']:g} % of single measurements in the band"
-    return _figure(chart, f"Distance from the model; expected: {expected}", link)
+    return _figure(chart, f"Relative distance of points from the model; expected: {expected}", link)
 
 
 def _figure(chart: Chart, what: str, *links: Html) -> Html:

@@ -29,12 +29,12 @@ def text_report(document: CalibrateDocument, derived: Derived | None) -> Iterato
         return
     scaled = "" if base is None else f", scaled from {base}"
     yield f"Target of this machine: {derived.file}{scaled}"
-    error = f"within {derived.error:.1%} for half of them"
-    yield f"It explains the times of {derived.programs} programs, {error}."
+    error = f"within {derived.error:.1%} for half of these programs"
+    yield f"The target was fitted to the times of {derived.programs} programs, {error}."
     good = derived.quality
-    checks = f"{good.checks} check programs, within {good.check_error:.1%} for half of them"
-    precise = f"{good.precise} of {good.experiments} experiments met their precision"
-    yield f"It predicts the times of {checks}. {precise}."
+    checks = f"{good.checks} further programs, within {good.check_error:.1%} for half of them"
+    precise = f"{good.precise} of {good.experiments} experiments reached their precision"
+    yield f"As a check, the target predicts the times of {checks}. {precise}."
 
 
 def _row(found: CalibratedExperiment) -> list[str]:

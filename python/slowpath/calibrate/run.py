@@ -130,18 +130,30 @@ def _keep(derived: Derived) -> list[str]:
     kept = calibration()
     if derived.quality.base is not None and kept is not None and not is_quick(kept):
         return [
-            f"{derived.file}: not kept as this machine's target {CALIBRATED}: {calibration_file()} "
-            "has a full calibration; delete it, or use the quick one with --target "
-            f"{derived.file}"
+            (
+                f"{derived.file}: this quick calibration does not become the default target "
+                f"{CALIBRATED}, because the full calibration {calibration_file()} exists; delete "
+                f"that file, or use the quick one with --target {derived.file}"
+            )
         ]
     if doubt is None:
         # Commands without --target use this file from now on.
-        note(f"kept as this machine's target {CALIBRATED}: {keep_calibration(derived.text)}")
+        note(
+            f"kept as the default target {CALIBRATED} of this machine: "
+            f"{keep_calibration(derived.text)}"
+        )
         return []
-    stays = f"the previous one stays: {calibration_file()}" if kept else "no other exists"
+    stays = (
+        f"the previous default stays: {calibration_file()}"
+        if kept
+        else "there is no previous default"
+    )
     return [
-        f"{derived.file}: not kept as this machine's target {CALIBRATED} ({stays}): {doubt}; "
-        f"calibrate on a quiet machine with more --seconds, or use it with --target {derived.file}"
+        (
+            f"{derived.file}: this calibration does not become the default target "
+            f"{CALIBRATED} ({stays}): {doubt}; calibrate on a quiet machine with more "
+            f"--seconds, or use this one with --target {derived.file}"
+        )
     ]
 
 

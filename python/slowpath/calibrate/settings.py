@@ -73,7 +73,9 @@ def _settings(options: Namespace) -> Settings:
     name = f"calibration-{'quick' if options.quick else bed.name}"
     folder = RunFolder(Path(options.output or name))
     if folder.begun:
-        reason = "has a run; resume it with --rerun, or name another directory with -o"
+        reason = (
+            "the folder already has a run; resume it with --rerun, or name another folder with -o"
+        )
         raise InputError(str(folder.path), reason)
     usual = (PRECISION, SECONDS) if options.quick else (_PRECISION, _SECONDS)
     precision, seconds = options.precision or usual[0], options.seconds or usual[1]
@@ -92,7 +94,9 @@ def _check_quick(options: Namespace) -> None:
         ("--testbed", options.testbed),
     ):
         if value is not None and value != []:
-            raise OptionError("--quick", f"selects the experiments itself; leave out {name}")
+            raise OptionError(
+                "--quick", f"the option selects the experiments itself; leave out {name}"
+            )
 
 
 def _check_others(options: Namespace, option: str) -> None:
@@ -112,7 +116,9 @@ def _check_others(options: Namespace, option: str) -> None:
     }
     for name, value in others.items():
         if value is not None and value != []:
-            raise OptionError(option, f"the directory already contains this setting; omit {name}")
+            raise OptionError(
+                option, f"the run in the folder already has this setting; omit {name}"
+            )
 
 
 def _resume(folder: RunFolder) -> Settings:
@@ -133,7 +139,9 @@ def _is_complete(experiment: ExperimentFolder) -> bool:
 
 def _bed(name: str, *, quick: bool = False) -> TestBed:
     if name not in TESTBEDS:
-        raise OptionError("--testbed", f"{name!r} is not one of {', '.join(TESTBEDS)}")
+        raise OptionError(
+            "--testbed", f"{name!r} is not a test bed; the test beds are {', '.join(TESTBEDS)}"
+        )
     bed: TestBed = load(QUICK if quick else TESTBEDS[name])
     return bed
 
@@ -150,12 +158,14 @@ def _experiments(options: Namespace, bed: TestBed) -> list[Experiment]:
     names = [experiment["name"] for experiment in experiments]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError(twice[0], "is the name of two experiments; rename one")
+        raise InputError(twice[0], "two experiments have this name; rename one")
     if options.range is None:
         return [with_range(one, None, None, options.points) for one in experiments]
     first, last, count = _range(options.range)
     if len(experiments) > 1:
-        raise OptionError("--range", "is for one experiment; name it with --component")
+        raise OptionError(
+            "--range", "the range is for one experiment; name this experiment with --component"
+        )
     if count is not None and options.points is not None:
         raise OptionError("--points", f"--range {options.range} already sets the number of values")
     return [with_range(one, first, last, count or options.points) for one in experiments]

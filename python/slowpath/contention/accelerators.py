@@ -171,7 +171,8 @@ def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
     found, _, rank, _ = np.linalg.lstsq(design / scale, ones, rcond=None)
     if sized and rank < len(terms):
         reason = (
-            "request times of several sizes need at least two match ratios for each of two sizes"
+            "request times of several packet sizes need at least two match ratios for each of "
+            "two sizes; measure more"
         )
         raise InputError(file, reason)
     found = found / scale
@@ -197,9 +198,13 @@ def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
     without, slope = time.at(np.zeros(1), sizes), per_match + both * sizes
     slack = _ROUNDING * float(profile.request_time.min())
     if slope.min() * mtbr.max() < -slack:
-        raise InputError(file, "requests with more matches take less time; are the columns right?")
+        raise InputError(
+            file,
+            "request times fall as the match ratio grows, which cannot be; "
+            "check whether columns are swapped",
+        )
     if without.min() < -slack:
-        reason = "the line through the request times is below zero without matches"
+        reason = "the line through the request times is below zero at a match ratio of zero"
         raise InputError(file, f"{reason}; measure smaller match ratios")
     if sized:
         return time
@@ -275,10 +280,15 @@ def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
     """
     taken, wait = waits_of(solo, runs)
     if len(np.unique(taken)) < 2:  # noqa: PLR2004 - ends of a line
-        raise IdentificationError("two co-runs with different request times are needed")
+        raise IdentificationError(
+            "the co-runs must have at least two different request times "
+            "of the other client; measure more"
+        )
     if wait[-1] <= max(wait[0], 0.0):
-        reason = "longer requests of the other client do not slow the function"
-        raise IdentificationError(f"{reason}; it does not wait for the accelerator")
+        reason = "the function is not slower beside longer requests of the other client"
+        raise IdentificationError(
+            f"{reason}, so it does not wait for the accelerator; check the measurements"
+        )
     # Waits increase with the round time; any decrease is noise.
     return Waits(taken, np.maximum.accumulate(np.maximum(wait, 0.0)))
 
@@ -292,7 +302,9 @@ def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
         IdentificationError: if a time or throughput is not positive.
     """
     if solo <= 0 or any(min(run) <= 0 for run in runs):
-        raise IdentificationError("queues, request times and throughputs must be above zero")
+        raise IdentificationError(
+            "numbers of queues, request times and throughputs must be above zero"
+        )
     found = sorted((run.queues * run.request_time, 1 / run.throughput - 1 / solo) for run in runs)
     taken, wait = np.array(found).reshape(-1, 2).T
     return Waits(taken, wait)

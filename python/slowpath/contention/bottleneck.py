@@ -24,6 +24,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from slowpath.contention.columns import ATTRIBUTES as COLUMNS
+from slowpath.contention.columns import TRAFFIC_NAMES, Query
 from slowpath.contention.documents import (
     Crossing,
     Diagnosed,
@@ -32,7 +33,14 @@ from slowpath.contention.documents import (
     SweptPoint,
 )
 from slowpath.contention.mixes import Kind, MixPredictions, predict_mixes
-from slowpath.contention.prediction import ACCELERATOR, ACCELERATOR_SPREAD, MEMORY
+from slowpath.contention.prediction import (
+    ACCELERATOR,
+    ACCELERATOR_SPREAD,
+    MEMORY,
+    error_known,
+    predict_solo,
+)
+from slowpath.core.arrays import Floats
 
 
 class Setting(NamedTuple):
@@ -66,7 +74,34 @@ def diagnose(settings: Sequence[Setting], confidence: float) -> list[Diagnosed]:
     full = _predict_targets(settings, confidence)
     without_accelerator = [one.map(lambda kind: kind._replace(mtbr=None)) for one in settings]
     memory = _predict_targets(without_accelerator, confidence)
-    return [_diagnosed(one.target, at, full, memory, confidence) for at, one in enumerate(settings)]
+    solo = _predict_solo(settings, confidence)
+    share = np.minimum(full.throughput / solo, 1.0)
+    return [
+        _diagnosed(one.target, at, full, memory, share=float(share[at]), confidence=confidence)
+        for at, one in enumerate(settings)
+    ]
+
+
+def _predict_solo(settings: Sequence[Setting], confidence: float) -> Floats:
+    """Predict the solo throughput of the target function, under the traffic of each setting."""
+    solo = np.empty(len(settings))
+    groups = dict[tuple[int, bool], list[int]]()
+    for at, one in enumerate(settings):
+        groups.setdefault((id(one.target.model), one.target.accelerated), []).append(at)
+    for rows in groups.values():
+        targets = [settings[at].target for at in rows]
+        model = targets[0].model
+        traffic = np.array([(one.flows, one.size) for one in targets]).T
+        columns = {name: np.zeros(len(rows)) for name in model.memory.columns}
+        columns |= dict(zip(TRAFFIC_NAMES, traffic, strict=True))
+        mtbr = queued = None
+        if targets[0].accelerated:
+            mtbr = np.array([one.mtbr for one in targets], dtype=float)
+            queued = np.zeros(len(rows))
+        names = tuple(str(at) for at in rows)
+        query = Query(targets[0].file, names, columns, mtbr, queued)
+        solo[rows] = predict_solo(model, query, confidence).throughput
+    return solo
 
 
 def _predict_targets(settings: Sequence[Setting], confidence: float) -> MixPredictions:
@@ -80,8 +115,14 @@ def _predict_targets(settings: Sequence[Setting], confidence: float) -> MixPredi
     return found.where(np.flatnonzero(np.isin(found.kind, targets)))
 
 
-def _diagnosed(
-    target: Kind, at: int, full: MixPredictions, memory: MixPredictions, confidence: float
+def _diagnosed(  # noqa: PLR0913 - one caller
+    target: Kind,
+    at: int,
+    full: MixPredictions,
+    memory: MixPredictions,
+    *,
+    share: float,
+    confidence: float,
 ) -> Diagnosed:
     parts = [_part(MEMORY, memory.throughput[at], memory.low[at], memory.high[at])]
     request_time = target.model.request_time
@@ -92,12 +133,14 @@ def _diagnosed(
         parts.append(_part(ACCELERATOR, served, served / factor, served * factor))
     least, *larger = sorted(parts, key=lambda one: one["throughput"])
     throughput = float(full.throughput[at])
+    low, high = _interval(throughput, float(full.low[at]), float(full.high[at]))
     return {
         "throughput": throughput,
-        "low": float(full.low[at]),
-        "high": float(full.high[at]),
+        "low": low,
+        "high": high,
+        "share_of_solo": share,
         "bottleneck": least["resource"],
-        "sure": not larger or least["high"] < larger[0]["low"],
+        "sure": not larger or _apart(least["high"], larger[0]["low"]),
         "next": larger[0]["resource"] if larger else None,
         "margin": max(larger[0]["throughput"] / throughput - 1, 0.0) if larger else None,
         "resources": parts,
@@ -106,12 +149,23 @@ def _diagnosed(
 
 
 def _part(resource: str, throughput: float, low: float, high: float) -> ResourcePart:
+    ends = _interval(float(throughput), float(low), float(high))
     return {
         "resource": resource,
         "throughput": float(throughput),
-        "low": float(low),
-        "high": float(high),
+        "low": ends[0],
+        "high": ends[1],
     }
+
+
+def _interval(throughput: float, low: float, high: float) -> tuple[float | None, float | None]:
+    """Return the ends of an interval; None if it has no width, as the error is then unknown."""
+    return (low, high) if error_known(throughput, low, high) else (None, None)
+
+
+def _apart(high: float | None, low: float | None) -> bool:
+    """Return true if an upper end is known to be below a lower end."""
+    return high is not None and low is not None and high < low
 
 
 Attribute = Literal["flows", "size", "mtbr"]
@@ -237,7 +291,7 @@ _CHANGE = re.compile(r"(?P<what>[a-z][a-z ]*?)\s*(?P<how>[x=])\s*(?P<value>[0-9.
 _WITHOUT = "without "
 _MOST_QUEUES = 4096
 _MOST_TIMES = 1e6
-_WORDS = f"{_QUEUES} xN, {_TIME} xN, flows, size or mtbr xN or =N, without MODEL"
+_WORDS = f"'{_QUEUES} xN', '{_TIME} xN', 'flows xN', 'size =N', 'mtbr =N' or 'without MODEL'"
 
 
 class ChangeError(ValueError):
@@ -270,11 +324,15 @@ def read_change(text: str) -> Change:
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf or (value == 0 and match["what"] != "mtbr"):
-        raise ChangeError(f"{text!r}: {match['value']!r} is not a number above zero")
+        raise ChangeError(f"the value {match['value']!r} in {text!r} is not a number above zero")
     if match["what"] == _TIME and match["how"] == "=":
-        raise ChangeError(f"{text!r}: a time takes a factor: {_TIME} x0.5")
+        raise ChangeError(
+            f"{text!r} sets a time, but only factors of times are supported; write '{_TIME} x0.5'"
+        )
     if match["what"] == _TIME and not 1 / _MOST_TIMES <= value <= _MOST_TIMES:
-        raise ChangeError(f"{text!r}: {value:g} is not from {1 / _MOST_TIMES:g} to {_MOST_TIMES:g}")
+        raise ChangeError(
+            f"the factor {value:g} in {text!r} is not from {1 / _MOST_TIMES:g} to {_MOST_TIMES:g}"
+        )
     return Change(text, match["what"], value, match["how"] == "x")
 
 
@@ -290,17 +348,24 @@ def changed(setting: Setting, change: Change) -> Setting:
     if change.subject in ATTRIBUTES:
         return _traffic(setting, change.subject, change)
     if not target.accelerated:
-        raise ChangeError(f"{change.text!r}: {target.file} does not use an accelerator")
+        raise ChangeError(
+            f"{change.text!r} cannot be applied, because the model {target.file} has no accelerator"
+        )
     if change.subject == _QUEUES:
         queues = change.value * target.model.queues if change.is_factor else change.value
         if not (queues.is_integer() and 1 <= queues <= _MOST_QUEUES):
-            raise ChangeError(f"{change.text!r}: {queues:g} is not a number of queues")
+            raise ChangeError(
+                f"{change.text!r} yields {queues:g}, which is not a possible number of queues"
+            )
         return setting._replace(
             target=target._replace(model=target.model._replace(queues=int(queues)))
         )
     if target.model.pattern == "run-to-completion":
-        reason = "for run-to-completion, memory rows include the time of requests"
-        raise ChangeError(f"{change.text!r}: {reason}; measure it with the other accelerator")
+        reason = "throughputs of run-to-completion functions include the time of requests"
+        raise ChangeError(
+            f"{change.text!r} cannot be predicted: {reason}; measure the "
+            "function with the other accelerator"
+        )
     return setting.map(lambda kind: _scale_request_time(kind, change.value))
 
 
@@ -308,7 +373,9 @@ def _without(setting: Setting, file: str) -> Setting:
     names = [one.file for one in setting.others]
     if file not in names:
         known = ", ".join(names) or "none"
-        raise ChangeError(f"'{_WITHOUT}{file}': is not among the models of --with: {known}")
+        raise ChangeError(
+            f"'{_WITHOUT}{file}' names a model that --with does not list; --with lists: {known}"
+        )
     at = names.index(file)
     return setting._replace(others=setting.others[:at] + setting.others[at + 1 :])
 
@@ -318,12 +385,14 @@ def _traffic(setting: Setting, attribute: Attribute, change: Change) -> Setting:
     if now is None:
         now = next((one.mtbr for one in setting.others if one.mtbr is not None), None)
     if now is None:
-        raise ChangeError(f"{change.text!r}: none of the functions uses an accelerator")
+        raise ChangeError(
+            f"{change.text!r} cannot be applied, because none of the functions uses an accelerator"
+        )
     value = now * change.value if change.is_factor else change.value
     of = COLUMNS[attribute]
     if not of.least <= value <= of.most:
         limits = f"from {of.least:g} to {of.most:g} {of.unit}"
-        raise ChangeError(f"{change.text!r}: {value:g} is not {limits}")
+        raise ChangeError(f"{change.text!r} yields {value:g}, which is not {limits}")
     if attribute in WHOLE:
         value = float(round(value))
     return with_attribute(setting, attribute, value)

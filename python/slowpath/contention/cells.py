@@ -43,7 +43,7 @@ def read_columns(file: str, data: bytes) -> Columns:
         table = parquet.read_table(arrow.BufferReader(data))
     except (arrow.ArrowException, OSError) as problem:
         reason = str(problem).splitlines()[0]
-        raise InputError(file, f"is not readable as Parquet: {reason}") from None
+        raise InputError(file, f"the file is not readable as Parquet: {reason}") from None
     metadata = table.schema.metadata or {}
     remarks = {_text(key).lower(): _text(value) for key, value in metadata.items()}
     header = tuple(table.column_names)
@@ -61,7 +61,7 @@ def _column(file: str, name: str, found: Any) -> Column:  # noqa: ANN401 - of py
     values = found.to_pylist()
     for at, value in enumerate(values, 1):
         if isinstance(value, bool) or not isinstance(value, str | int | float | None):
-            kind = f"holds a {type(value).__name__}, not a number or a text"
+            kind = f"the cell has a {type(value).__name__} instead of a number or a text"
             raise InputError(file, f"row {at}, column {name}: {kind}")
     # Some writers store NaN for a missing value.
     return ["" if one is None or _is_nan(one) else one for one in values]
@@ -119,22 +119,25 @@ def read_rows(file: str, text: str) -> Rows:
     try:
         document = parse_json(text, unique=True)
     except (ValueError, RecursionError) as problem:
-        raise InputError(file, f"is not JSON: {problem}") from None
+        raise InputError(file, f"the file is not JSON: {problem}") from None
     rows = document.get(_ROWS) if isinstance(document, dict) else None
     if not isinstance(rows, list):
         raise InputError(
-            file, 'lacks the key "rows", a list of objects with a number for each column'
+            file,
+            'the document lacks the key "rows", a list of objects with a number for each column',
         )
     for at, row in enumerate(rows, 1):
         if not isinstance(row, dict):
-            raise InputError(file, f"row {at}: is not an object with a number for each column")
+            raise InputError(
+                file, f"row {at}: the row is not an object with a number for each column"
+            )
     remarks = {key: one for key, one in document.items() if key != _ROWS and one is not None}
     return Rows({key.lower(): _remark(file, key, one) for key, one in remarks.items()}, tuple(rows))
 
 
 def _remark(file: str, key: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise InputError(file, f'"{key[:40]}": is neither a text nor a number')
+        raise InputError(file, f'the value of "{key[:40]}" is neither a text nor a number')
     return str(value).strip()
 
 
@@ -190,7 +193,7 @@ class Table(NamedTuple):
         """
         value = self.rows[at].get(column)
         if value is None or not str(value).strip():
-            raise self.error(at, column, "is empty; fill it in or remove the row")
+            raise self.error(at, column, "the cell is empty; fill it in or remove the row")
         return str(value).strip()
 
     def error(self, at: int, column: str, reason: str) -> InputError:
@@ -214,7 +217,7 @@ def read_cells(file: str) -> Table:
     if data.startswith(MAGIC) or file.endswith(SUFFIX):
         return _parquet(file, data)
     if data.startswith(_UTF_16) or b"\0" in data:
-        raise InputError(file, "is UTF-16 or not a text; save it as UTF-8")
+        raise InputError(file, "the file is UTF-16 or not a text; save it as UTF-8")
     text = text_of(file, data).removeprefix("\ufeff")
     if text.lstrip().startswith(("{", "[")):
         return _json(file, text)
@@ -224,7 +227,9 @@ def read_cells(file: str) -> Table:
 def _csv(file: str, text: str) -> Table:
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")]
     if not lines:
-        raise InputError(file, "line 1: is empty; the first line must name the columns")
+        raise InputError(
+            file, "the file is empty; write the names of the columns into the first line"
+        )
     separator = max(_SEPARATORS, key=lines[0].count)
     found = [
         (line.first, line.cells)
@@ -232,14 +237,19 @@ def _csv(file: str, text: str) -> Table:
         if any(cell.strip() for cell in line.cells) and not line.cells[0].startswith("#")
     ]
     if not found:
-        raise InputError(file, "line 1: is empty; the first line must name the columns")
+        raise InputError(
+            file, "the file is empty; write the names of the columns into the first line"
+        )
     line, names = found[0]
     header = tuple(name.strip() for name in names)
     _check_header(file, header, f"line {line}: ")
     places, rows = [], []
     for line, cells in found[1:]:
         if len(cells) > len(header) and any(cell.strip() for cell in cells[len(header) :]):
-            reason = f"has {len(cells)} values for {len(header)} columns"
+            reason = (
+                f"the line has {len(cells)} values for {len(header)} columns; remove "
+                "values or name all columns"
+            )
             raise InputError(file, f"line {line}: {reason}")
         row = dict(zip(header, cells, strict=False))
         name = row.get(ROW, "").strip()
@@ -263,7 +273,10 @@ def _remarks(file: str, text: str) -> dict[str, tuple[str, int]]:
         key, value = match[1].lower(), match[2]
         first, first_line = found.setdefault(key, (value, number))
         if first != value and _ONCE.fullmatch(key):
-            reason = f"is {value[:40]!r}, but {first[:40]!r} in line {first_line}"
+            reason = (
+                f"the value is {value[:40]!r}, but {first[:40]!r} in line {first_line}; "
+                "keep one of both"
+            )
             raise InputError(file, f"line {number}, {key}: {reason}")
     return found
 
@@ -271,7 +284,10 @@ def _remarks(file: str, text: str) -> dict[str, tuple[str, int]]:
 def _check_header(file: str, header: Sequence[str], place: str = "") -> None:
     for name in header:
         if name and header.count(name) > 1:
-            reason = f"has {header.count(name)} columns {name[:40]!r}; rename all but one"
+            reason = (
+                f"the table has {header.count(name)} columns named {name[:40]!r}; rename "
+                "all but one"
+            )
             raise InputError(file, f"{place}{reason}")
 
 

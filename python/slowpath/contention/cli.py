@@ -31,89 +31,98 @@ NEEDS = needs("contention")
 
 _MEMORY = PROFILES.option(
     "--memory-table FILE",
-    "Read throughput beside competitors for memory from this table",
-    "Covers caches and memory. Repeat for more rows of the same function.",
+    "Read throughput beside competitors for memory from FILE",
+    "Competitors for memory use caches and memory, but no accelerator. Repeat the option for "
+    "further tables of the same function.",
     common=False,
     action="append",
 )
 _ACCELERATOR = PROFILES.option(
     "--accelerator-table FILE",
-    "Read request times at the accelerator from this table",
-    "The table has request times by match ratio.",
+    "Read times of requests to the accelerator from FILE",
+    "The table has the time of a request for several match ratios (matches per MB of payload).",
     common=False,
 )
 _RECIPE = MODEL.option(
     "--recipe NAME",
-    "Use this memory model [default: the most precise one]",
-    "`slowpath contention evaluate` lists all. The default has the least error on held-out rows.",
+    "Predict memory contention by this model [default: the most precise one]",
+    "`slowpath contention evaluate` lists all models. The default has the least error on rows "
+    "held out from the training.",
     common=False,
 )
 _PATTERN = MODEL.option(
     "--pattern",
-    "Set the execution pattern [default: detected]",
-    "pipeline: stages, limited by the slowest one. run-to-completion: a packet uses resources one "
-    "after the other, so times add up. The default is detected from mixes with competitors for "
-    "several resources, else from the record of the profile, else pipeline.",
+    "Set how a packet uses resources [default: detected]",
+    "pipeline: in stages, the slowest of which limits the throughput. run-to-completion: in "
+    "turn, so that the times of resources add up. The default is detected from mixes with "
+    "competitors for several resources. Without these, it is the pattern in the record of the "
+    "profile, else pipeline.",
     common=False,
     choices=("pipeline", "run-to-completion"),
 )
 _QUEUES = MODEL.option(
     "--queues N",
-    "Set the function's number of accelerator queues [default: 1]",
+    "Set the number of queues from the function to the accelerator [default: 1]",
     common=False,
     type=within(int, 1, 4096),
 )
 _METHOD = MODEL.option(
     "--method",
-    "Predict by this method",
-    "The baselines have no intervals: `sum` adds up the throughput drops of all resources, `min` "
-    "takes the largest drop, SLOMO models memory only.",
+    "Predict by this method: ours (slowpath), or a published baseline",
+    "Baselines have no intervals. `sum` adds up the throughput drops of all resources. `min` "
+    "takes the largest drop of a resource. `slomo` predicts contention for memory only "
+    "(SLOMO, SIGCOMM 2020).",
     common=False,
     choices=("slowpath", "sum", "min", "slomo"),
     default="slowpath",
 )
 _ALONE = MODEL.option(
     "--alone RATE",
-    "Start from this measured solo throughput",
-    "RATE is that under --traffic, so that predictions fit the present state of the machine. A "
-    "query has a column `alone` instead.",
+    "Start from this measured throughput of the function alone",
+    "Measure RATE under --traffic and in the unit of the profile. Predictions then fit the "
+    "present state of the machine. With --query, the query has a column `alone` instead.",
     common=False,
     type=within(float, 1e-13, 1e13),
 )
 CONFIDENCE = MODEL.option(
     "--confidence PERCENT",
-    "Set the share of measurements that intervals cover",
+    "Set the share of measurements that intervals contain",
     common=False,
     type=percentage(50, 99),
     default="90%",
 )
 WITH = PROFILES.option(
     "--with MODEL,...",
-    "Predict beside the functions of these models",
+    "Predict the function beside the functions of these models",
     dest="beside",
 )
 TRAFFIC = PROFILES.option(
     "--traffic NAME=VALUE,...",
-    "Set the traffic: flows=N,size=BYTES,mtbr=N",
-    "It applies to all functions. mtbr is matches per MB.",
+    "Set the traffic: flows=N,size=BYTES,mtbr=N (matches per MB)",
+    "The traffic applies to all functions. mtbr is the number of matches of regular "
+    "expressions per MB of payload; functions without an accelerator need none.",
 )
 
 TRAIN = Command(
     (
         "Train a model of a function's throughput beside others",
-        f"Reads tables of measurements. {NEEDS}",
-        "The columns of a table show its kind: `throughput` beside counters of competitors, "
-        "`inverse_throughput` by match ratio, mixes with clients of the accelerator, or only "
-        "counters: the contention that the function causes. The memory model with the least error "
-        "on held-out rows is chosen.",
+        f"Reads tables of measurements of the function, alone and beside competitors. {NEEDS}",
+        (
+            "The columns of a table show its kind. Column `throughput` beside counters of "
+            "competitors: contention for memory. Column `inverse_throughput` by match ratio: "
+            "times of accelerator requests. Columns of a client of the accelerator: mixes. Only "
+            "counters: the contention that the function causes for others. Training chooses the "
+            "memory model with the least error on held-out rows."
+        ),
         CODES,
     ),
     (
         argument(
             "TABLE",
-            "Measurements of one function, or the folder of a profile",
+            "Tables of measurements of one function, or the folder of a profile",
             "+",
-            "Tables are CSV, JSON or Parquet files.",
+            "Tables are CSV, JSON or Parquet files. `slowpath contention profile` writes the "
+            "folder of a profile.",
         ),
         _RECIPE,
         _PATTERN,
@@ -121,35 +130,41 @@ TRAIN = Command(
         OUTPUT.option(
             "-o, --output FILE",
             "Write the model to FILE (JSON)",
-            "FILE contains the rows and the chosen model, but no executable code. `-` prints the "
-            "model instead of the report.",
+            "FILE contains the measured rows and the name of the chosen model, but no "
+            "executable code. With `-`, the command prints the model instead of the report.",
         ),
         _TRAIN.option(),
     ),
     _TRAIN.call("slowpath.contention.train:train"),
     (
-        Example("slowpath contention train ids -o ids.json", "Train from a profile's folder"),
-        Example("slowpath contention train memory.csv regex.csv -o ids.json", "Train from tables"),
+        Example("slowpath contention train ids -o ids.json", "Train from the folder of a profile"),
+        Example(
+            "slowpath contention train memory.csv regex.csv -o ids.json",
+            "Train from tables of measurements",
+        ),
     ),
 )
 
 PREDICT = Command(
     (
         "Predict the throughput of a function beside others",
-        "Also names the bottleneck. Takes either a model and models of its competitors, or tables "
-        f"and a query with a row for each prediction. {NEEDS}",
-        "Names rows outside the measured range. Their predictions are guesses, with intervals as "
-        "wide as the errors of held-out rows at the ends of the range.",
+        f"Also names the bottleneck, and the share of the throughput alone. {NEEDS}",
+        (
+            "Takes either a saved model and models of its competitors (--with), or a query with a "
+            "row for each prediction. Warnings name the predictions outside the measured range, "
+            "which are guesses. Their intervals are as wide as the errors of held-out rows at the "
+            "ends of the range."
+        ),
         CODES,
     ),
     (
-        argument("MODEL", "Model from slowpath contention train", "?"),
+        argument("MODEL", "Model of the function, from slowpath contention train", "?"),
         _MEMORY,
         _ACCELERATOR,
         PROFILES.option(
             "--query FILE",
-            "Predict the rows of this table",
-            "Its columns are traffic, and total counters of all competitors.",
+            "Predict the throughput for each row of this table",
+            "Its columns are the traffic, and the sums of the counters of all competitors.",
         ),
         WITH,
         TRAFFIC,
@@ -162,7 +177,7 @@ PREDICT = Command(
         OUTPUT.option(
             "-o, --output FILE",
             "Write the predictions to FILE (.csv, .json, .parquet)",
-            ".parquet needs the extra `parquet`.",
+            "Parquet files (.parquet) need the extra `parquet`.",
             type=output_file,
         ),
         _PREDICT.option(),
@@ -183,7 +198,7 @@ PREDICT = Command(
 CONTENTION = Group(
     (
         "Predict the throughput of functions that share a machine",
-        "Functions contend for caches, memory and accelerators.",
+        "Functions that share a machine contend for caches, memory and accelerators.",
     ),
     (),
     {
@@ -208,45 +223,49 @@ CONTENTION = Group(
 DIAGNOSE = Command(
     (
         "Find the bottleneck of a function, and where it changes",
-        "Also shows its margin: the speedup of the function without the bottleneck, up to the "
-        f"limit of the next resource. {NEEDS}",
+        (
+            "Also prints the speedup of the function without the bottleneck, up to the limit of "
+            f"the next resource (margin). {NEEDS}"
+        ),
         CODES,
     ),
     (
-        argument("MODEL", "Model from slowpath contention train"),
+        argument("MODEL", "Model of the function, from slowpath contention train"),
         WITH,
         TRAFFIC,
         MODEL.option(
             "--sweep NAME=FIRST..LAST[/N]",
-            "Sweep flows, size or mtbr at N values [default: 101 values]",
-            "Locates the changes of the bottleneck between the values.",
+            "Sweep flows, size or mtbr over a range at N values [default: 101 values]",
+            "The report locates each value at which the bottleneck changes.",
         ),
         MODEL.option(
             "--what-if CHANGE",
             "Predict the effect of a change: 'regex queues x2'",
-            "Others are 'regex time x0.5', 'flows x10', 'mtbr =300', 'without fw.model.json'. "
-            "Repeatable.",
+            "Other changes are 'regex time x0.5', 'flows x10', 'mtbr =300' and 'without "
+            "fw.model.json'. The option is repeatable.",
             dest="what_if",
             action="append",
         ),
         CONFIDENCE,
         OUTPUT.option(
             "--plot FILE",
-            "Plot the sweep, coloured by bottleneck (.svg, .png)",
+            "Plot throughput over the sweep, coloured by bottleneck (.svg, .png)",
             needs("plots"),
         ),
-        OUTPUT.option("--html FILE", "Write an HTML page with the curve of the sweep"),
+        OUTPUT.option(
+            "--html FILE", "Write an HTML page with the diagnosis and the curve of the sweep"
+        ),
         _DIAGNOSE.option(),
     ),
     _DIAGNOSE.call("slowpath.contention.diagnose:run"),
     (
         Example(
             "slowpath contention diagnose ids.json --traffic flows=16000,size=1500",
-            "Find the bottleneck of a function alone",
+            "Find the bottleneck of a function that runs alone",
         ),
         Example(
             "slowpath contention diagnose a.json --traffic flows=9,size=64 --with b.json",
-            "Find it beside another function",
+            "Find the bottleneck beside another function",
         ),
     ),
 )
@@ -254,15 +273,19 @@ DIAGNOSE = Command(
 
 EVALUATE = Command(
     (
-        "Measure the error of memory models on unseen rows",
-        f"Compares all models by nested cross-validation. {NEEDS}",
-        "Rows with equal contention are held out together, and each fold trains without them, "
-        "including the choice among models (`chosen`).",
+        "Measure the error of memory models on rows held out from training",
+        f"Compares all memory models by nested cross-validation. {NEEDS}",
+        (
+            "Rows with equal contention are held out together. Each model is trained without "
+            "them. `chosen` also chooses among the models without them."
+        ),
         CODES,
     ),
     (
-        argument("TABLE", "Tables of throughput beside competitors", "+"),
-        MODEL.option("--recipe NAME", "Evaluate only this model; repeatable", action="append"),
+        argument("TABLE", "Tables of throughput beside competitors for memory", "+"),
+        MODEL.option(
+            "--recipe NAME", "Evaluate only this memory model; repeatable", action="append"
+        ),
         MODEL.option(
             "--repetitions N",
             "Repeat the cross-validation N times",
@@ -273,14 +296,17 @@ EVALUATE = Command(
         OUTPUT.option(
             "--plot FILE",
             "Plot predicted against measured throughput (.svg, .png)",
-            f"Shows intervals, of the chosen model or of those named by --recipe. {needs('plots')}",
+            "The picture shows intervals of the chosen model, or of the models named by "
+            f"--recipe. {needs('plots')}",
         ),
-        OUTPUT.option("--html FILE", "Write an HTML page with the table and the figures"),
+        OUTPUT.option("--html FILE", "Write an HTML page with the table of errors and figures"),
         _EVALUATE.option(),
     ),
     _EVALUATE.call("slowpath.contention.predict:run"),
     (
-        Example("slowpath contention evaluate memory.csv", "Compare the errors of all models"),
+        Example(
+            "slowpath contention evaluate memory.csv", "Compare the errors of all memory models"
+        ),
         Example(
             "slowpath contention evaluate memory.csv --recipe slomo --plot errors.svg",
             "Plot predictions of one model",

@@ -31,7 +31,12 @@ class Column(NamedTuple):
 
 
 FLOWS = Column(
-    "flow_count", "flows", "flows in the traffic", 1e12, least=1, other_units=("flow_count_k",)
+    "flow_count",
+    "flows",
+    "number of flows in the traffic",
+    1e12,
+    least=1,
+    other_units=("flow_count_k",),
 )
 SIZE = Column(
     "packet_size_bytes",
@@ -47,7 +52,7 @@ TRAFFIC_NAMES = tuple(one.name for one in TRAFFIC)
 MTBR = Column(
     "mtbr",
     "matches/MB",
-    "matches of regular expressions in payloads",
+    "matches of regular expressions in payloads, per MB",
     1e6,
     zero=True,
     other_units=("mtbr_per_byte", "mtbr_per_kb"),
@@ -64,17 +69,29 @@ COUNTERS = (
     Column(
         "ipc", "instructions/cycle", "instructions per cycle of the competitors", 1e4, zero=True
     ),
-    Column("irt", "1/s", "instructions retired", 1e14, zero=True),
-    Column("l2crd", "1/s", "reads from the level-2 data cache", 1e14, zero=True),
-    Column("l2cwr", "1/s", "writes to the level-2 data cache", 1e14, zero=True),
-    Column("memrd", "1/s", "reads of data memory", 1e14, zero=True),
-    Column("memwr", "1/s", "writes to data memory", 1e14, zero=True),
+    Column("irt", "1/s", "instructions that the competitors retire per second", 1e14, zero=True),
+    Column(
+        "l2crd",
+        "1/s",
+        "reads of the competitors from the level-2 data cache, per second",
+        1e14,
+        zero=True,
+    ),
+    Column(
+        "l2cwr",
+        "1/s",
+        "writes of the competitors to the level-2 data cache, per second",
+        1e14,
+        zero=True,
+    ),
+    Column("memrd", "1/s", "reads of the competitors from memory, per second", 1e14, zero=True),
+    Column("memwr", "1/s", "writes of the competitors to memory, per second", 1e14, zero=True),
     WORKING_SET,
 )
 DMA = Column(
     "dma_mb",
     "MB/s",
-    "traffic of network and accelerators to and from memory, for the competitors",
+    "traffic between memory and devices (network, accelerators) of the competitors",
     1e9,
     zero=True,
     other_units=("dma", "dma_kb", "dma_bytes", "dma_gb", "dma_gbit"),
@@ -83,27 +100,37 @@ DMA = Column(
 
 Tables may lack this column.
 """
-SCORE = (Column("score", "1", "contention of the competitors, by a probe", 1e9, zero=True),)
+SCORE = (
+    Column(
+        "score", "1", "contention that the competitors cause, measured by a probe", 1e9, zero=True
+    ),
+)
 
 THROUGHPUT = Column("throughput", "", "throughput of the function", 1e13, least=1e-13)
 ALONE = THROUGHPUT._replace(name="alone", meaning="throughput of the function alone")
 """Solo throughput of the function under the same traffic; optional in queries, required in mixes.
 """
 REQUEST_TIME = Column(
-    "inverse_throughput", "", "1 / throughput of the accelerator's stage alone", 1e13, least=1e-13
+    "inverse_throughput",
+    "",
+    "time of an accelerator request of the function alone: 1 / throughput of this stage",
+    1e13,
+    least=1e-13,
 )
 QUEUED = Column(
     "inverse_throughput_sum",
     "",
-    "sum over competitors of 1 / throughput of their requests alone",
+    "sum of the request times of all competitors at the accelerator",
     1e13,
     zero=True,
 )
-CLIENT_QUEUES = Column("client_queues", "", "queues of a client of the accelerator", 1e6, least=1)
-CLIENT_TIME = Column(
-    "client_request_time", "", "time of the client's requests alone", 1e13, least=1e-13
+CLIENT_QUEUES = Column(
+    "client_queues", "", "number of queues of a client of the accelerator", 1e6, least=1
 )
-CLIENT_RATE = Column("client_rate", "", "requests that the client sends", 1e13, zero=True)
+CLIENT_TIME = Column(
+    "client_request_time", "", "time of a request of the client alone", 1e13, least=1e-13
+)
+CLIENT_RATE = Column("client_rate", "", "rate of requests that the client sends", 1e13, zero=True)
 """Rate of the client in a mix. Without a client, all three columns are empty. If the client always
 has a request, only the rate is empty."""
 
@@ -144,7 +171,9 @@ def _check(table: Table, column: Column) -> None:
         raise missing_column_error(table, column)
     unit = table.remarks.get(f"unit {column.name}")
     if column.unit and unit is not None and unit != column.unit:
-        reason = f"is in {unit[:40]}; it must be in {column.unit}"
+        reason = (
+            f"the unit is {unit[:40]}, but this column must be in {column.unit}; convert the values"
+        )
         raise table.remark_error(f"unit {column.name}", reason)
 
 
@@ -180,10 +209,14 @@ def missing_column_error(table: Table, column: Column) -> InputError:
     misnamed = _misnamed(table, column)
     if misnamed is not None:
         inside = f", in {column.unit}" if column.unit else ""
-        reason = f"has a column {misnamed!r} instead of {column.name!r}{inside}"
+        reason = (
+            f"the table has a column {misnamed!r}; convert and rename it to {column.name!r}{inside}"
+        )
         return InputError(table.file, reason)
     have = ", ".join(name for name in table.header if name) or "no names"
-    return InputError(table.file, f"lacks the column {column.name!r}{unit}; it has {have}")
+    return InputError(
+        table.file, f"the table lacks the column {column.name!r}{unit}; it has {have}"
+    )
 
 
 def _misnamed(table: Table, column: Column) -> str | None:
@@ -200,12 +233,14 @@ def invalid_reason(column: Column, value: float) -> str | None:
     if value < 0:
         return f"{value:g} is negative ({column.meaning})"
     if value == 0:
-        return None if column.zero else f"must not be zero ({column.meaning})"
+        return None if column.zero else f"the value must not be zero ({column.meaning})"
     unit = f" {column.unit}" if column.unit not in ("", "1") else ""
     if value > column.most:
-        return f"{value:g} is above {column.most:g}{unit}; perhaps its unit is wrong"
+        limit = f"{value:g} is above {column.most:g}{unit}, the largest valid value"
+        return f"{limit} ({column.meaning}); check the unit"
     if value < column.least:
-        return f"{value:g} is below {column.least:g}{unit}; perhaps its unit is wrong"
+        limit = f"{value:g} is below {column.least:g}{unit}, the smallest valid value"
+        return f"{limit} ({column.meaning}); check the unit"
     return None
 
 

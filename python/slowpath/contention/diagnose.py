@@ -30,9 +30,12 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
         OptionError: if an option has a wrong value, or does not fit the others.
     """
     if given.traffic is None:
-        raise OptionError("--traffic", "is required: flows, size and, with an accelerator, mtbr")
+        raise OptionError(
+            "--traffic",
+            "the traffic is required; write flows=N,size=BYTES and, with an accelerator, mtbr=N",
+        )
     if given.plot is not None and given.sweep is None:
-        raise OptionError("--plot", "draws the curve of a sweep: --sweep says along what")
+        raise OptionError("--plot", "a plot shows the curve of a sweep; add --sweep")
     check_page(given.html)
     check_picture(given.plot)
     for name, file in (("--html", given.html), ("--plot", given.plot)):
@@ -79,12 +82,17 @@ def read_sweep(text: str) -> "Swept":
     whole = attribute in WHOLE
     of = COLUMNS[attribute]
     if not of.least <= first < last <= of.most:
-        reason = f"{name} must grow from FIRST to LAST, between {of.least:g} and {of.most:g}"
+        reason = (
+            f"the sweep of {name} must grow from FIRST to LAST, between {of.least:g} and "
+            f"{of.most:g}"
+        )
         raise OptionError("--sweep", reason)
     if whole and not (first.is_integer() and last.is_integer()):
-        raise OptionError("--sweep", f"{name} must be a whole number")
+        raise OptionError("--sweep", f"both ends of the sweep of {name} must be whole numbers")
     if not (count.is_integer() and 2 <= count <= _MOST_POINTS):  # noqa: PLR2004 - both ends
-        raise OptionError("--sweep", f"N must be a whole number from 2 to {_MOST_POINTS}")
+        raise OptionError(
+            "--sweep", f"the number of values N must be a whole number from 2 to {_MOST_POINTS}"
+        )
     return Swept(attribute, first, last, int(count))
 
 
@@ -94,16 +102,17 @@ def _diagnosed(given: Namespace, traffic: Traffic, swept: "Swept | None") -> "Di
     setting = _setting(given, traffic)
     if swept is not None and swept.attribute == "mtbr" and not setting.target.accelerated:
         raise OptionError(
-            "--sweep", f"{given.model} does not use an accelerator, so mtbr has no effect"
+            "--sweep", f"mtbr has no effect, because the model {given.model} has no accelerator"
         )
     confidence = given.confidence / 100
     (now,) = diagnose([setting], confidence)
     model = setting.target.model
     origin = model.memory.origin
     swept_points = None if swept is None else sweep(setting, swept, confidence)
+    warnings = [*_guess_warnings(setting, now), *_sweep_warnings(setting, swept_points)]
     return {
         **engine.head("contention diagnose", "diagnosis"),
-        "warnings": [*_warnings(given.model, now, swept_points)],
+        "warnings": warnings,
         "function": origin.function,
         "device": origin.device,
         "unit": origin.unit,
@@ -127,7 +136,10 @@ def _setting(given: Namespace, traffic: Traffic) -> "Setting":
     models = {file: read(file) for file in files}
     for file, model in models.items():
         if traffic.mtbr is None and model.request_time is not None:
-            raise OptionError("--traffic", f"{file} uses an accelerator: mtbr is needed")
+            raise OptionError(
+                "--traffic",
+                f"mtbr is needed, because the model {file} has an accelerator; add mtbr=N",
+            )
     kinds = [
         Kind(file, models[file], traffic.flows, traffic.size, traffic.mtbr)
         for file in (given.model, *names)
@@ -151,15 +163,49 @@ def _changes(
     ]
 
 
-def _warnings(file: str, now: "Diagnosed", sweep: "DiagnosedSweep | None") -> Iterator[str]:
-    """Yield warnings about traffic or contention outside the range of the training rows."""
+def _guess_warnings(setting: "Setting", now: "Diagnosed") -> Iterator[str]:
+    """Yield a warning if the present setting is outside the range of the training rows."""
     if now["outside"]:
-        names = ", ".join(now["outside"])
-        yield f"{file}: the setting is outside the measured range ({names}); its result is a guess"
-    points = [] if sweep is None else sweep["points"]
-    outside = sum(bool(one["diagnosis"]["outside"]) for one in points)
-    if outside:
+        from slowpath.contention.outside import described
+
+        shown = described(now["outside"], _inputs(setting), setting.target.model)
         yield (
-            f"{file}: {outside} of {len(points)} values of the sweep are outside the measured "
-            "range; their results are guesses"
+            f"{setting.target.file}: the result is a guess, because inputs are outside the "
+            f"measured range: {shown}"
         )
+
+
+def _sweep_warnings(setting: "Setting", sweep: "DiagnosedSweep | None") -> Iterator[str]:
+    """Yield a warning about values of a sweep outside the range of the training rows."""
+    from slowpath.contention.bottleneck import with_attribute
+    from slowpath.contention.outside import described
+
+    points = [] if sweep is None else sweep["points"]
+    outside = [one for one in points if one["diagnosis"]["outside"]]
+    if sweep is None or not outside:
+        return
+    settings = [with_attribute(setting, sweep["attribute"], one["value"]) for one in outside]
+    found = [dict.fromkeys(one["diagnosis"]["outside"]) for one in outside]
+    inputs = [_inputs(one) for one in settings]
+    values = dict[str, list[float]]()
+    for names, of in zip(found, inputs, strict=True):
+        for name in names:
+            values.setdefault(name, []).extend(of.get(name, ()))
+    yield (
+        f"{setting.target.file}: {len(outside)} of {len(points)} results of the sweep are guesses, "
+        "because inputs are outside the measured range: "
+        f"{described(values, values, setting.target.model)}"
+    )
+
+
+def _inputs(setting: "Setting") -> dict[str, list[float]]:
+    """Return the inputs of the target's model in a setting: traffic and contention."""
+    from slowpath.contention.columns import MTBR
+    from slowpath.contention.prediction import query_with_competitors
+
+    target = setting.target
+    others = [(other.file, other.model) for other in setting.others]
+    traffic = (target.flows, target.size, target.mtbr)
+    query = query_with_competitors((target.file, target.model), others, traffic)
+    found = {name: [float(values[0])] for name, values in query.columns.items()}
+    return found if target.mtbr is None else found | {MTBR.name: [target.mtbr]}

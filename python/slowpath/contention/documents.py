@@ -135,10 +135,10 @@ class ResourcePart(TypedDict):
     """Name of the resource: `memory` or `regex`."""
     throughput: float
     """Throughput in the unit of the profile, as all throughputs."""
-    low: float
-    """Lower end of the interval of `throughput`."""
-    high: float
-    """Upper end of the interval of `throughput`."""
+    low: float | None
+    """Lower end of the interval of `throughput`; null if the error is unknown."""
+    high: float | None
+    """Upper end of the interval of `throughput`; null if the error is unknown."""
 
 
 class Diagnosed(TypedDict):
@@ -146,15 +146,18 @@ class Diagnosed(TypedDict):
 
     throughput: float
     """Predicted throughput with all resources."""
-    low: float
-    """Lower end of the interval of `throughput`."""
-    high: float
-    """Upper end of the interval of `throughput`."""
+    low: float | None
+    """Lower end of the interval of `throughput`; null if the error is unknown."""
+    high: float | None
+    """Upper end of the interval of `throughput`; null if the error is unknown."""
+    share_of_solo: float
+    """Predicted throughput as a share of the solo throughput under the same traffic, at most 1."""
     bottleneck: str
     """The limiting resource. In a pipeline, it is the slowest stage. In run-to-completion, it is
     the resource whose contention adds the most time."""
     sure: bool
-    """True if the intervals of the bottleneck and the next resource do not overlap."""
+    """True if the intervals of the bottleneck and the next resource do not overlap; false if an
+    error is unknown."""
     next: str | None
     """The resource that would limit the function without the bottleneck; null if the function uses
     only one resource."""

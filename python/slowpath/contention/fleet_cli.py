@@ -10,8 +10,8 @@ from slowpath.core.quantities import duration
 from slowpath.core.values import percentage, share_of_percentage
 
 ARRIVALS = Heading("Arrivals")
-PLACING = Heading("How to place")
-KNOWN = Heading("What was measured")
+PLACING = Heading("How to place functions")
+KNOWN = Heading("Measurements of mixes")
 _PLACE = Formats(
     "slowpath.contention.placement.report", table="placement_text", json=JSON, csv="placement_csv"
 )
@@ -21,13 +21,15 @@ _SUGGEST = Formats(
 _PROFILE = Formats("slowpath.contention.profiling.run", table="profile_text", json=JSON)
 MEASURED = KNOWN.option(
     "--measured FILE",
-    "Use measured mixes from this table instead of predictions",
-    "Columns are `mix`, `function` and `throughput`; repeated measurements have several rows.",
+    "Use measured throughputs of mixes from FILE instead of predictions",
+    "A mix is a set of functions on one NIC. Columns of the table are `mix`, `function` and "
+    "`throughput`. Each repeated measurement has its own row.",
 )
 NOISE = KNOWN.option(
     "--noise PERCENT",
-    "Set the standard deviation of a measurement [default: learnt]",
-    "PERCENT is such as 1%. The default is learnt from repeated measurements.",
+    "Set the standard deviation of one measurement [default: learnt]",
+    "PERCENT is relative to the measured value, such as 1%. The default is learnt from "
+    "repeated measurements.",
     common=False,
     type=share_of_percentage("--noise"),
 )
@@ -36,34 +38,39 @@ NOISE = KNOWN.option(
 PLACE = Command(
     (
         "Place arriving functions on a fleet of NICs",
-        "Reports broken promises and wasted NICs. FLEET describes NICs and functions, with models "
-        f"and promises (shares of the solo throughput). {NEEDS}",
-        "docs/reference/contention-files.md has the keys of FLEET. Wastage is the number of NICs "
-        "beyond those of the best plan, as a share of the latter. The best plan knows all arrivals "
-        "in advance.",
+        (
+            "Reports which functions keep their promised share of solo throughput (SLA), and how "
+            f"many NICs are used. {NEEDS}"
+        ),
+        (
+            "FLEET describes NICs and functions, with their models and promises; "
+            "docs/reference/contention-files.md has its keys. Wastage is the share of NICs in use "
+            "beyond those of the best plan, which knows all arrivals in advance."
+        ),
         CODES,
     ),
     (
-        argument("FLEET", "Description of a fleet (YAML)"),
+        argument("FLEET", "Description of NICs and functions (YAML)"),
         ARRIVALS.option(
             "--arrivals FILE",
-            "Read the arrivals in order from this table",
-            "Columns are `function`, and `sla` unless the fleet's applies.",
+            "Read the arriving functions in order from FILE",
+            "Columns of the table are `function`, and `sla` (the promised share: 0.9 or 90%) "
+            "if it differs from FLEET.",
         ),
         ARRIVALS.option(
             "--sequences N",
-            "Place N random sequences of arrivals instead of a table",
+            "Place N random sequences of arrivals instead of those in a table",
             type=within(int, 1, 100_000),
         ),
         ARRIVALS.option(
             "--length N",
-            f"Set the arrivals in a random sequence [default: {LENGTH}]",
+            f"Set the number of arrivals in a random sequence [default: {LENGTH}]",
             type=within(int, 1, 1_000_000),
         ),
         ARRIVALS.option(
             "--expect N",
-            "Set the expected number of arrivals [default: unknown]",
-            "bid-price plans for those still to come.",
+            "Set the number of arrivals that policies expect [default: unknown]",
+            "Only the policy bid-price uses it, to plan for arrivals still to come.",
             common=False,
             type=within(int, 1, 1_000_000),
         ),
@@ -75,43 +82,44 @@ PLACE = Command(
         ),
         PLACING.option(
             "--policy NAME",
-            f"Use this policy; repeatable [default: {POLICY}]",
+            f"Place by this policy; repeatable [default: {POLICY}]",
             f"{', '.join(POLICIES[:-1])} or {POLICIES[-1]}.",
             choices=POLICIES,
             action="append",
         ),
         PLACING.option(
             "--confidence PERCENT",
-            "Keep promises with this probability, such as 90%",
-            "Without it, placement uses predicted or measured values, which functions miss in half "
-            "of all cases.",
+            "Keep promises with this probability: 90% [default: likely values]",
+            "Without the option, placement uses likely throughputs. Functions then miss a "
+            "tight promise in half of all cases.",
             type=percentage(51, 99.9),
         ),
         MEASURED,
         NOISE,
         PLACING.option(
             "--truth FILE",
-            "Judge promises by this table [default: by the models]",
-            "It has the measured or simulated throughput of mixes: `mix`, `function`, "
-            "`throughput`.",
+            "Judge promises by the throughputs in FILE [default: by the models]",
+            "The table has measured or simulated throughputs of mixes, in the columns `mix`, "
+            "`function` and `throughput`.",
             common=False,
         ),
         PLACING.flag(
             "--no-reference",
             "Skip the search for the best plan",
-            "Wastage is then unknown.",
+            "The report then lacks the wastage, which is relative to the best plan.",
             common=False,
         ),
         WHERE.option(
             "--jobs N",
-            "Use N processes [default: one for each CPU]",
+            "Compute in N processes [default: one for each CPU]",
             common=False,
             type=within(int, 1, 1024),
         ),
         WHERE.option(
             "--scheduler ADDRESS",
             "Compute on the cluster of a Dask scheduler",
-            "ADDRESS is such as tcp://host:8786. Results are the same. Needs the extra `fleet`.",
+            "ADDRESS is that of the scheduler, such as tcp://host:8786. Results are the same "
+            "as on this machine. The option needs the extra `fleet`.",
             common=False,
         ),
         _PLACE.option(),
@@ -130,21 +138,25 @@ PLACE = Command(
 )
 
 
-SUGGESTING = Heading("What to measure")
+SUGGESTING = Heading("Choice of measurements")
 
 
 SUGGEST = Command(
     (
         "Suggest mixes of functions to measure",
-        "Lists the mixes that a fleet would use if predictions were true, ordered by their number "
-        f"of NICs. {NEEDS}",
-        "FLEET is as for slowpath contention place. Placement allows for the noise of measurements "
-        "and the uncertainty of predictions. With --format csv, the output is a table for "
-        "--measured, with empty throughputs to fill in.",
+        (
+            "Lists the mixes that a fleet would use most if predictions were true. A mix is a set "
+            f"of functions on one NIC. {NEEDS}"
+        ),
+        (
+            "FLEET is as for slowpath contention place. Plans allow for the noise of measurements "
+            "and the uncertainty of predictions. With --format csv, the output is a table for "
+            "--measured with empty throughputs; fill them in."
+        ),
         CODES,
     ),
     (
-        argument("FLEET", "Description of a fleet (YAML)"),
+        argument("FLEET", "Description of NICs and functions (YAML)"),
         SUGGESTING.option(
             "--mixes N",
             "Suggest at most N mixes",
@@ -155,7 +167,7 @@ SUGGEST = Command(
         NOISE,
         SUGGESTING.option(
             "--confidence PERCENT",
-            "Set the probability with which promises are kept later",
+            "Set the probability with which placements keep promises",
             type=percentage(51, 99.9),
             default=f"{100 * SURE:g}%",
         ),
@@ -163,10 +175,13 @@ SUGGEST = Command(
     ),
     _SUGGEST.call("slowpath.contention.placement.run:run_suggest"),
     (
-        Example("slowpath contention suggest fleet.yaml", "List the mixes that matter most"),
+        Example(
+            "slowpath contention suggest fleet.yaml",
+            "List the mixes whose measurement would save the most NICs",
+        ),
         Example(
             "slowpath contention suggest fleet.yaml --format csv -o mixes.csv",
-            "Write a table to fill in with measurements",
+            "Write a table of mixes, to be filled in with measurements",
         ),
     ),
 )
@@ -178,14 +193,20 @@ _MEASURING = Heading("Measuring")
 PROFILE = Command(
     (
         "Measure the throughput of a function beside competitors",
-        "A YAML file describes the function, its traffic, its competitors, and the effort of "
-        f"measuring (docs/reference/contention-files.md). {NEEDS}",
-        "Each function runs on its own CPU, alternately alone and beside the others. Blocks of "
-        "time "
-        "in which another program used the CPU are repeated. The folder then has tables for "
-        "slowpath contention train, and a record of the machine and noise.",
-        "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be used, or this machine lacks "
-        "something, 4 stopped before all was measured.",
+        (
+            "FILE describes the function, its traffic, its competitors, and the number of "
+            f"measurements. {NEEDS}"
+        ),
+        (
+            "docs/reference/contention-files.md has the keys of FILE. Each function runs on its "
+            "own CPU, in turns alone and beside the others. If another program used the CPU "
+            "during a block of time, the block is repeated. DIR then has tables for slowpath "
+            "contention train, and a record of the machine and of noise."
+        ),
+        (
+            "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be used or this machine lacks "
+            "a requirement, 4 stopped before all mixes were measured."
+        ),
     ),
     (
         argument("FILE", "Description of the function and its competitors (YAML)"),
@@ -196,9 +217,10 @@ PROFILE = Command(
         ),
         _MEASURING.option(
             "--plan",
-            "Choose mixes by this plan [default: as in FILE]",
-            "random, grid, adaptive: where traffic makes a difference (the paper's Algorithm 1), "
-            "active: where a model is least sure.",
+            "Choose the measured mixes by this plan [default: as in FILE]",
+            "random chooses them at random, and grid evenly. adaptive measures more where "
+            "traffic makes a difference (Algorithm 1 of the Tomur paper). active measures "
+            "where a model is least sure.",
             choices=PLANS,
         ),
         _MEASURING.option(
@@ -208,17 +230,17 @@ PROFILE = Command(
         ),
         OUTPUT.option(
             "-o, --output DIR",
-            "Write the tables and the record to DIR",
+            "Write the tables and the record of the profile to DIR",
             required=True,
             type=output_folder,
         ),
-        _PROFILE.option("json is the record."),
+        _PROFILE.option("With json, the command prints the record of the profile."),
     ),
     _PROFILE.call("slowpath.contention.profiling.run:run"),
     (
         Example(
             "slowpath contention profile monitor.yaml -o monitor",
-            "Measure all mixes of a description",
+            "Measure all mixes in a description",
         ),
         Example(
             "slowpath contention profile monitor.yaml -o quick --mixes 20 --deadline 10m",

@@ -28,7 +28,13 @@ from slowpath.contention.composition import COMPOSITIONS, bottleneck
 from slowpath.contention.memory.features import Columns
 from slowpath.contention.memory.recipes import RECIPES, MemoryStage, fit_stage
 from slowpath.contention.model import FunctionModel, rows_of
-from slowpath.contention.prediction import ACCELERATOR, MEMORY, Predictions, predict
+from slowpath.contention.prediction import (
+    ACCELERATOR,
+    MEMORY,
+    Predictions,
+    predict,
+    predict_solo,
+)
 from slowpath.core.arrays import Floats, Indices
 from slowpath.core.errors import InputError
 
@@ -97,9 +103,12 @@ def predict_by(
         InputError: if SLOMO has to extrapolate, but the profile has no row without competitors.
     """
     if method == "slowpath":
-        return scale_to_solo(model, query, predict(model, query, confidence), confidence)
+        found = scale_to_solo(model, query, predict(model, query, confidence), confidence)
+        if query.alone is not None:
+            return found._replace(solo=query.alone)
+        return found._replace(solo=predict_solo(model, query, confidence).throughput)
     if method == "slomo":
-        return _slomo(model, query)
+        return _slomo(model, query)._replace(solo=query.alone)
     predictions = predict(model, query, confidence)
     parts, solo = partial(model, query, predictions, confidence)
     throughput = COMPOSITIONS[method](parts, solo)
@@ -112,6 +121,7 @@ def predict_by(
         predictions.outside,
         parts[0],
         parts[1] if len(parts) > 1 else None,
+        solo=solo,
     )
 
 
@@ -129,7 +139,7 @@ def scale_to_solo(
     """
     if query.alone is None:
         return found
-    alone = predict(model, _without_competitors(model, query), confidence)
+    alone = predict_solo(model, query, confidence)
     memory, accelerator, names = found.memory, found.accelerator, found.bottleneck
     factor = query.alone / alone.throughput
     throughput = found.throughput * factor
@@ -170,17 +180,17 @@ def solo_warnings(
     warnings = []
     if solo_throughput(model.memory) is None:
         warnings.append(
-            "the profile lacks rows without competitors, so its least contention counts as none; "
-            "predictions from a solo throughput may be too high"
+            "the profile has no rows without competitors, so that its least contention counts "
+            "as none; predictions from a solo throughput may be too high"
         )
     profiled = found.alone
     if profiled is None:
-        profiled = predict(model, _without_competitors(model, query), confidence).throughput
+        profiled = predict_solo(model, query, confidence).throughput
     ratio = query.alone / profiled
     if ((ratio > _MOST_RATIO) | (ratio < 1 / _MOST_RATIO)).any():
         warnings.append(
             "the solo throughput differs from the profile by a factor of more than "
-            f"{_MOST_RATIO:g}; perhaps its unit or machine is another one"
+            f"{_MOST_RATIO:g}; check its unit and the machine"
         )
     return warnings
 
@@ -199,7 +209,7 @@ def partial(model: FunctionModel, query: Query, full: Predictions, confidence: f
     """
     alone, solo = _without_competitors(model, query), query.alone
     if solo is None:
-        solo = predict(model, alone, confidence).throughput
+        solo = predict_solo(model, query, confidence).throughput
     if full.accelerator is None:
         parts = [full.memory]
     elif model.pattern == "pipeline":
@@ -213,7 +223,10 @@ def partial(model: FunctionModel, query: Query, full: Predictions, confidence: f
 def _slomo(model: FunctionModel, query: Query) -> Predictions:
     slomo = fit_slomo(model.memory, solo_throughput(model.memory))
     if query.alone is not None and slomo.solo is None:
-        reason = "lacks a row without competitors, from which SLOMO extrapolates"
+        reason = (
+            "the table has no row without competitors, which SLOMO needs to extrapolate; "
+            "measure one"
+        )
         raise InputError(model.memory.origin.files[0], reason)
     throughput = slomo.predict(query.columns, query.alone)
     nothing = np.full(len(throughput), np.nan)

@@ -40,10 +40,10 @@ def read_traffic(text: str) -> Traffic:
                 "--traffic", f"{part!r} is not traffic; write flows=N, size=BYTES or mtbr=N"
             )
         if name in found:
-            raise OptionError("--traffic", f"{name} is given twice")
+            raise OptionError("--traffic", f"{name} is given twice; remove one")
         found[name] = _number(name, value, ATTRIBUTES[name])
     if _FLOWS not in found or _SIZE not in found:
-        raise OptionError("--traffic", "flows and size are required")
+        raise OptionError("--traffic", "flows and size are required; write flows=N,size=BYTES")
     return Traffic(found[_FLOWS], found[_SIZE], found.get(_MTBR))
 
 
@@ -53,7 +53,10 @@ def _number(name: str, text: str, of: "Column") -> float:
     except ValueError:
         value = math.nan
     if not of.least <= value <= of.most:
-        reason = f"{name}: {text[:40]!r} is not a number from {of.least:g} to {of.most:g} {of.unit}"
+        reason = (
+            f"the value {text[:40]!r} of {name} is not a number from {of.least:g} to "
+            f"{of.most:g} {of.unit}"
+        )
         raise OptionError("--traffic", reason)
     return value
 
@@ -66,7 +69,9 @@ def read_beside(text: str | None) -> list[str]:
     """
     names = [] if text is None else [one.strip() for one in text.split(",")]
     if not all(names):
-        raise OptionError("--with", f"{text!r} has an empty name beside a comma")
+        raise OptionError(
+            "--with", f"the list {text!r} has an empty name beside a comma; remove the comma"
+        )
     return names
 
 
@@ -117,4 +122,6 @@ def check_noise(given: Namespace) -> None:
         OptionError: if `--measured` is missing.
     """
     if given.noise is not None and given.measured is None:
-        raise OptionError("--noise", "concerns measured mixes; name their table with --measured")
+        raise OptionError(
+            "--noise", "the noise is that of measured mixes; name their table with --measured"
+        )

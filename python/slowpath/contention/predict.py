@@ -56,17 +56,19 @@ def _check(given: Namespace) -> None:
     models = {"--with": given.beside, "--traffic": given.traffic}
     if given.model is None:
         for name in (one for one, value in models.items() if value is not None):
-            raise OptionError(name, "concerns a model; name one as an argument")
+            raise OptionError(name, "the option needs a saved model; name one as an argument")
         if given.memory_table is None or given.query is None:
             missing = "--memory-table" if given.memory_table is None else "--query"
-            raise OptionError(missing, "is required without a model")
+            raise OptionError(missing, "the option is required without a saved model")
     else:
         for name in (one for one, value in tables.items() if value is not None):
-            raise OptionError(name, "trains a model; omit it, or omit the model")
+            raise OptionError(name, "the option trains a model; omit it, or omit the saved model")
         if (given.query is None) == (given.traffic is None):
-            raise OptionError("--traffic", "name either --query or --traffic")
+            raise OptionError("--traffic", "name one of --query and --traffic")
         if given.query is not None and given.beside is not None:
-            raise OptionError("--with", "the query already describes the competitors")
+            raise OptionError(
+                "--with", "the query already describes the competitors; omit one of both"
+            )
         trained = {
             "--recipe": given.recipe,
             "--pattern": given.pattern,
@@ -74,12 +76,15 @@ def _check(given: Namespace) -> None:
         }
         for name in (one for one, value in trained.items() if value is not None):
             raise OptionError(
-                name, "the model is already trained; set this in slowpath contention train"
+                name,
+                "the saved model is already trained; set this option in slowpath contention train",
             )
     if given.recipe is not None and given.method == _SLOMO:
-        raise OptionError("--recipe", "SLOMO has its own memory model")
+        raise OptionError("--recipe", "the method slomo has its own memory model; omit the option")
     if given.alone is not None and given.query is not None:
-        raise OptionError("--alone", "is for --traffic; add a column `alone` to the query")
+        raise OptionError(
+            "--alone", "the option is for --traffic; add a column `alone` to the query instead"
+        )
     if given.output is not None and not given.output.endswith(_WRITTEN):
         raise OptionError("--output", "the file name must end in .csv, .json or .parquet")
     read = [given.model, *(given.memory_table or ()), given.accelerator_table, given.query]
@@ -124,7 +129,10 @@ def _of_models(given: Namespace) -> "tuple[FunctionModel, Query]":
         return model, read_query(given.query, model.memory, accelerator=accelerator)
     traffic = read_traffic(given.traffic)
     if traffic.mtbr is None and model.accelerator is not None:
-        raise OptionError("--traffic", f"{given.model} uses an accelerator: mtbr is needed")
+        raise OptionError(
+            "--traffic",
+            f"mtbr is needed, because the model {given.model} has an accelerator; add mtbr=N",
+        )
     others = [(name, read(name)) for name in read_beside(given.beside)]
     query = query_with_competitors(
         (given.model, model), others, (traffic.flows, traffic.size, traffic.mtbr)
@@ -145,7 +153,7 @@ def _report(
 ) -> None:
     from slowpath.contention.report import PredictionReport, predictions_parquet
 
-    warnings = (*_warnings(query, found), *_about_alone(given, model, query, found))
+    warnings = (*_warnings(model, query, found), *_about_alone(given, model, query, found))
     answer = PredictionReport(model, given.method, query, found, given.confidence, warnings)
     if given.output is not None and given.output.endswith(SUFFIX):
         predictions_parquet(given.output, answer)
@@ -165,29 +173,35 @@ def _about_alone(
             yield f"{query.file}: {text}"
     elif query.alone is None:
         yield (
-            f"{query.file}: the throughput alone is not given, so SLOMO predicts as under the "
-            "traffic of its rows (--alone, or a column `alone`)"
+            f"{query.file}: the solo throughput is unknown, so SLOMO predicts as under the "
+            "traffic of its rows; give --alone, or a column `alone`"
         )
 
 
-def _warnings(query: "Query", found: "Predictions") -> Iterator[str]:
+def _warnings(model: "FunctionModel", query: "Query", found: "Predictions") -> Iterator[str]:
     """Yield warnings about ignored columns of a query, and rows outside the training range."""
+    from slowpath.contention.columns import MTBR
+    from slowpath.contention.outside import described
+
     for name in query.left_out:
         yield (
-            f"{query.file}: column {name} is left out, as the model knows no accelerator: the "
-            "function may be slower"
+            f"{query.file}: the column {name} is ignored, because the model has no accelerator; "
+            "the function may be slower than predicted"
         )
-    outside = [
-        f"{row} ({', '.join(names)})"
-        for row, names in zip(query.rows, found.outside, strict=True)
-        if names
-    ]
+    columns = (
+        dict(query.columns) if query.mtbr is None else {**query.columns, MTBR.name: query.mtbr}
+    )
+    outside = [at for at, names in enumerate(found.outside) if names]
     if outside:
-        shown = "; ".join(outside[:_SHOWN]) + ("; ..." if len(outside) > _SHOWN else "")
-        count = f"{len(outside)} of {len(query.rows)} rows"
+        parts = [
+            f"row {query.rows[at]}: "
+            + described(found.outside[at], {name: [of[at]] for name, of in columns.items()}, model)
+            for at in outside[:_SHOWN]
+        ]
+        shown = "; ".join(parts) + ("; ..." if len(outside) > _SHOWN else "")
         yield (
-            f"{query.file}: {count} are outside the measured range: {shown}; their predictions "
-            "are guesses"
+            f"{query.file}: {len(outside)} of {len(query.rows)} predictions are guesses, because "
+            f"inputs are outside the measured range: {shown}"
         )
 
 

@@ -46,7 +46,25 @@ class Predictions(NamedTuple):
     outside: list[list[str]]  # by row, the columns outside the training range
     memory: Floats  # throughput if memory were the only bottleneck
     accelerator: Floats | None  # throughput if the accelerator were the only bottleneck
-    alone: Floats | None = None  # solo throughput; None if the prediction did not need it
+    alone: Floats | None = None  # predicted solo throughput; None if the method has none
+    solo: Floats | None = None  # solo throughput that shares refer to; None if it is unknown
+
+    @property
+    def share(self) -> Floats | None:
+        """Throughput as a share of the solo throughput, at most 1; None if that is unknown."""
+        return None if self.solo is None else np.minimum(self.throughput / self.solo, 1.0)
+
+
+_SAME = 1e-9
+"""Relative width below which an interval counts as empty, because of rounding."""
+
+
+def error_known(value: float, low: float, high: float) -> bool:
+    """Return true if an interval has a width; it has none if no error of a held-out row is known.
+
+    Models of made-up tables can predict all held-out rows exactly.
+    """
+    return high - low > _SAME * abs(value)
 
 
 def predict(model: FunctionModel, query: Query, confidence: float) -> Predictions:
@@ -59,6 +77,12 @@ def predict(model: FunctionModel, query: Query, confidence: float) -> Prediction
         low=found.throughput * (found.low / found.throughput) ** widening,
         high=found.throughput * (found.high / found.throughput) ** widening,
     )
+
+
+def predict_solo(model: FunctionModel, query: Query, confidence: float) -> Predictions:
+    """Predict the throughput of the function alone, under the traffic of each row of a query."""
+    alone = query.without_clients()._replace(columns=model.without_competitors(query.columns))
+    return predict(model, alone, confidence)
 
 
 def _composed(model: FunctionModel, query: Query, confidence: float) -> Predictions:
@@ -217,14 +241,24 @@ def check_compatible(
     """
     one, two = model.memory.origin, other.memory.origin
     if None not in (one.device, two.device) and one.device != two.device:
-        raise InputError(other_file, f"is of device {two.device!r}; {file} is of {one.device!r}")
+        raise InputError(
+            other_file,
+            f"the model is of the device {two.device!r}, but {file} "
+            f"is of the device {one.device!r}",
+        )
     if differ := other.memory.columns.keys() ^ model.memory.columns.keys():
-        reason = f"and {file} differ in columns of contention: {', '.join(sorted(differ))}"
+        reason = (
+            f"this model and {file} differ in columns of contention: {', '.join(sorted(differ))}"
+        )
         raise InputError(other_file, reason)
     # Request times of one accelerator are added, so they need the same unit.
     both = model.request_time is not None and other.request_time is not None
     if both and None not in (one.unit, two.unit) and one.unit != two.unit:
-        raise InputError(other_file, f"has throughput in {two.unit!r}, but {file} in {one.unit!r}")
+        raise InputError(
+            other_file,
+            f"the model has throughput in {two.unit!r}, but {file} in "
+            f"{one.unit!r}; train both in one unit",
+        )
 
 
 def contention_of(model: FunctionModel, file: str) -> OwnContention:
@@ -235,12 +269,15 @@ def contention_of(model: FunctionModel, file: str) -> OwnContention:
     """
     if model.contention is None:
         reason = (
-            "lacks the contention that the function causes: train it with a table of its counters"
+            "the model lacks the contention that the function causes; train it with a table "
+            "of the function's counters"
         )
         raise InputError(file, reason)
     if missing := set(model.memory.columns) - set(model.contention.columns):
-        reason = f"{', '.join(sorted(missing))}, which its memory rows have"
-        raise InputError(file, f"lacks contention that the function causes: {reason}")
+        reason = f"{', '.join(sorted(missing))}, which the model's memory rows have"
+        raise InputError(
+            file, f"the model lacks a part of the contention that the function causes: {reason}"
+        )
     return model.contention
 
 
@@ -295,8 +332,8 @@ def detect_pattern(model: FunctionModel, mixes: Mixes) -> Detected | None:
 def _errors(model: FunctionModel, mixes: Mixes) -> Floats:
     """Return the absolute relative error of the model's prediction for each measured mix."""
     query = mixes.query
-    alone = query.without_clients()._replace(columns=model.without_competitors(mixes.columns))
-    beside, solo = (predict(model, one, _CONFIDENCE).throughput for one in (query, alone))
+    beside = predict(model, query, _CONFIDENCE).throughput
+    solo = predict_solo(model, query, _CONFIDENCE).throughput
     return np.asarray(np.abs(beside / solo * mixes.alone / mixes.throughput - 1))
 
 

@@ -68,7 +68,9 @@ def stated_origin(table: Table) -> Origin:
     remarks = table.remarks
     for other in _OTHER_CACHES:
         if other in remarks:
-            raise table.remark_error(other, f"must be in MB: `{CACHE}: N`")
+            raise table.remark_error(
+                other, f"the size of the cache must be in MB; write `{CACHE}: N`"
+            )
     known = {one.name for one in ALL} | {*table.header}
     for key in remarks:
         of, _, name = key.partition(" ")
@@ -97,7 +99,10 @@ def check_times(table: Table, unit: str | None) -> None:
         key = f"{UNIT} {column.name}"
         time = table.remarks.get(key)
         if unit is not None and time is not None and not reciprocal(unit, time):
-            reason = f"is in {time[:40]}, not the reciprocal of the throughput ({unit[:40]})"
+            reason = (
+                f"the unit of request times is {time[:40]}, but it must be the reciprocal "
+                f"of the unit of throughput ({unit[:40]})"
+            )
             raise table.remark_error(key, reason)
 
 
@@ -182,7 +187,7 @@ def kind_of(file: str) -> Kind:
         return "contention"
     wanted = f"{THROUGHPUT.name!r}, {REQUEST_TIME.name!r} or counters"
     have = ", ".join(name for name in table.header if name) or "no names"
-    raise InputError(file, f"is not a profile: it needs a column {wanted}; it has {have}")
+    raise InputError(file, f"the table is not a profile: it needs a column {wanted}; it has {have}")
 
 
 def read_memory(files: Sequence[str]) -> MemoryProfile:
@@ -194,13 +199,13 @@ def read_memory(files: Sequence[str]) -> MemoryProfile:
     """
     repeated = next((file for at, file in enumerate(files) if file in files[:at]), None)
     if repeated is not None:
-        raise InputError(repeated, "is named twice")
+        raise InputError(repeated, "the file is named twice; remove one")
     parts = [_memory(file) for file in files]
     first = parts[0]
     for earlier, later in combinations(parts, 2):
         check_same(earlier.origin, later.origin, (*SAME, "cache_mb", "mtbr"))
         if differ := later.columns.keys() ^ earlier.columns.keys():
-            reason = f"and {earlier.origin.files[0]} differ in columns of contention"
+            reason = f"this table and {earlier.origin.files[0]} differ in columns of contention"
             raise InputError(later.origin.files[0], f"{reason}: {', '.join(sorted(differ))}")
     joined = MemoryProfile(
         _joined([one.origin for one in parts])._replace(files=tuple(files)),
@@ -210,7 +215,10 @@ def read_memory(files: Sequence[str]) -> MemoryProfile:
     )
     if len(joined.rows) < FEWEST:
         together = "" if len(files) == 1 else f" together with {', '.join(files[:-1])}"
-        reason = f"has {len(joined.rows)} rows{together}; a memory model needs at least {FEWEST}"
+        reason = (
+            f"the table has {len(joined.rows)} rows{together}; a memory model needs at "
+            f"least {FEWEST}"
+        )
         raise InputError(files[-1], reason)
     return joined
 
@@ -235,7 +243,10 @@ def _memory(file: str) -> MemoryProfile:
     origin, throughput = origin_of(table), column_of(table, THROUGHPUT)
     if has(table, QUEUED):
         for at in np.flatnonzero(column_of(table, QUEUED)):
-            reason = "is above zero; memory rows must not have competitors at an accelerator"
+            reason = (
+                "the value is above zero, but memory rows must not have competitors at "
+                "an accelerator"
+            )
             raise table.error(int(at), QUEUED.name, reason)
     return MemoryProfile(origin, table.names(), columns, throughput)
 
@@ -255,7 +266,10 @@ def read_accelerator(file: str, reference: Origin | None = None) -> AcceleratorP
         check_times(table, reference.unit)
     different = len(np.unique(mtbr))
     if different < FEWEST_REQUESTS:
-        reason = f"column {MTBR.name}: has {different} different values; a line needs two"
+        reason = (
+            f"column {MTBR.name}: the column has {different} different values; a line "
+            "needs at least two"
+        )
         raise InputError(file, reason)
     size = column_of(table, SIZE) if has(table, SIZE) else None
     return AcceleratorProfile(origin, table.names(), mtbr, request_time, size)
@@ -270,7 +284,7 @@ def read_own_contention(file: str, reference: Origin | None = None) -> OwnConten
     """
     table = read_cells(file)
     if not table.rows:
-        raise InputError(file, "has no rows")
+        raise InputError(file, "the table has no rows")
     origin = origin_of(table)
     if reference is not None:
         check_same(reference, origin)
@@ -286,7 +300,7 @@ def check_columns(own_contention: OwnContention, memory: MemoryProfile) -> None:
     """
     if lacking := memory.columns.keys() - own_contention.columns.keys():
         names = ", ".join(one.name for one in ALL if one.name in lacking)
-        reason = f"lacks columns of {memory.origin.files[0]}: {names}"
+        reason = f"the table lacks columns of {memory.origin.files[0]}: {names}"
         raise InputError(own_contention.origin.files[0], reason)
 
 
@@ -327,7 +341,10 @@ def _contention(table: Table) -> Sequence[Column]:
         return (*COUNTERS, DMA) if has(table, DMA) else COUNTERS
     counters = [one.name for one in COUNTERS if one.name in table.header]
     if counters:
-        reason = f"has both counters and {SCORE[0].name!r}, which replaces them"
+        reason = (
+            f"the table has the column {SCORE[0].name!r} and the counters that it replaces; "
+            "remove the counters"
+        )
         raise InputError(table.file, f"{reason}: {', '.join(counters)}")
     return SCORE
 
@@ -347,7 +364,7 @@ def check_same(one: Origin, other: Origin, fields: Sequence[str] = SAME) -> None
         first, second = getattr(one, name), getattr(other, name)
         if first != second and None not in (first, second):
             field = name.replace("_", " ")
-            reason = f"is for {field} {second!r}, but {one.files[0]} is for {first!r}"
+            reason = f"the table is for the {field} {second!r}, but {one.files[0]} is for {first!r}"
             raise InputError(other.files[0], reason)
 
 
@@ -367,7 +384,7 @@ def read_mixes(file: str, memory: MemoryProfile) -> Mixes:
         filled, empty = (
             (CLIENT_QUEUES, CLIENT_TIME) if present[at] else (CLIENT_TIME, CLIENT_QUEUES)
         )
-        reason = f"is empty although {filled.name} has a value; a client has both"
+        reason = f"the cell is empty although {filled.name} has a value; a client has both"
         raise table.error(int(at), empty.name, reason)
     return Mixes(
         origin,

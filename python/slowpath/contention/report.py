@@ -9,14 +9,17 @@ from slowpath.contention.composition import Reason
 from slowpath.contention.memory.recipes import RECIPES, Recipe
 from slowpath.contention.methods import METHODS, Method
 from slowpath.contention.model import FunctionModel
-from slowpath.contention.prediction import Predictions
+from slowpath.contention.prediction import Predictions, error_known
 from slowpath.contention.saved import written
 from slowpath.core import engine
 from slowpath.core.printable import csv_line, json_line, one_line
 from slowpath.core.quantities import significant, with_interval
 from slowpath.core.terminal import Line, grid
 
-COLUMNS = ("row", "throughput", "low", "high", "bottleneck", "outside")
+SHARE = "share_of_solo"
+"""Key of a throughput as a share of the solo throughput."""
+COLUMNS = ("row", "throughput", "low", "high", SHARE, "bottleneck", "outside")
+_HEADS = ("row", "throughput", "low", "high", "share of solo throughput", "bottleneck", "outside")
 RESOURCES = ("memory", "accelerator")
 """Keys of the throughputs that a single resource would allow, one for each resource."""
 
@@ -91,13 +94,18 @@ def _shared(answer: PredictionReport) -> dict[str, str | None]:
 
 
 def _rows(answer: PredictionReport) -> list[dict[str, Any]]:
-    found = answer.found
+    found, share = answer.found, answer.found.share
+    known = [
+        answer.intervals and error_known(*map(float, one))
+        for one in zip(found.throughput, found.low, found.high, strict=True)
+    ]
     return [
         {
             "row": row,
             "throughput": float(found.throughput[at]),
-            "low": float(found.low[at]) if answer.intervals else None,
-            "high": float(found.high[at]) if answer.intervals else None,
+            "low": float(found.low[at]) if known[at] else None,
+            "high": float(found.high[at]) if known[at] else None,
+            SHARE: None if share is None else float(share[at]),
             "bottleneck": found.bottleneck[at],
             "outside": found.outside[at],
             "memory": float(found.memory[at]),
@@ -113,21 +121,44 @@ def predictions_text(answer: PredictionReport) -> Iterator[Line]:
     if answer.method != "slowpath":
         yield Line(f"Baseline: {METHODS[answer.method]} ({answer.method})")
     yield Line("")
+    found = _rows(answer)
     rows = [
         (
             row["row"],
             *_numbers(row),
+            "unknown" if row[SHARE] is None else f"{row[SHARE]:.2f}",
             row["bottleneck"],
             ", ".join(row["outside"]),
         )
-        for row in _rows(answer)
+        for row in found
     ]
-    yield from grid(COLUMNS, rows, right=("throughput", "low", "high"))
-    unit = answer.model.memory.origin.unit
+    yield from grid(_HEADS, rows, right=_HEADS[1:5])
     yield Line("")
-    unit_text = f"in {unit}" if unit else "in the unit of the profile, which is not stated"
-    intervals = f"{answer.confidence:g} % intervals" if answer.intervals else "no intervals"
-    yield Line(one_line(f"Throughput {unit_text}; {intervals}."))
+    yield Line(one_line(throughput_unit(answer.model.memory.origin.unit)))
+    if answer.intervals:
+        unknown = sum(row["low"] is None for row in found)
+        yield from interval_lines(answer.confidence, len(found) - unknown, unknown)
+    else:
+        yield Line("This method has no intervals, so the error is unknown.")
+
+
+def throughput_unit(unit: str | None) -> str:
+    """Return a sentence with the unit of throughput."""
+    if unit is None:
+        return "Throughput is in the unit of the profile, which the profile does not state."
+    return f"Throughput is in {unit}."
+
+
+def interval_lines(confidence: float, known: int, unknown: int) -> Iterator[Line]:
+    """Yield sentences about intervals: how many values have one, and how many do not.
+
+    `confidence` is the coverage of the intervals, in percent.
+    """
+    if known:
+        yield Line(f"low and high are the ends of the {confidence:g} % interval.")
+    if unknown:
+        values = "The error" if not known else "Where no interval is printed, the error"
+        yield Line(f"{values} is unknown, as all measured rows lie exactly on the model.")
 
 
 def _numbers(row: dict[str, Any]) -> tuple[str, ...]:
@@ -143,8 +174,8 @@ def model_text(model: FunctionModel, _warnings: Sequence[str]) -> Iterator[Line]
     if model.request_time is not None:
         time = model.request_time
         yield Line(
-            f"Accelerator: {time.formula()} for each request"
-            f" ({time.lowest:g} to {time.highest:g} matches/MB measured)"
+            f"Accelerator: each request takes {time.formula()} (measured from {time.lowest:g} "
+            f"to {time.highest:g} matches/MB)"
         )
     if model.request_time is not None and model.pattern == "run-to-completion":
         yield Line(_wait_source(model))
@@ -160,37 +191,45 @@ def model_text(model: FunctionModel, _warnings: Sequence[str]) -> Iterator[Line]
         )
         for one in model.choice.scores
     ]
-    columns = ("memory model", "error among rows", "beyond rows", "")
+    columns = ("memory model", "error within the range", "error beyond the range", "")
     yield from grid(columns, rows, right=columns[1:3])
     yield Line("")
-    yield Line("Errors are means of |predicted - measured| / measured on held-out rows.")
+    yield Line(
+        "Errors are means of |predicted - measured| / measured on rows held out from training."
+    )
 
 
 def _wait_source(model: FunctionModel) -> str:
     """Return a sentence on how waiting times at the accelerator were determined."""
     if model.co_runs is None:
-        return "Waits at the accelerator: a full round of the requests of others (assumed)"
+        return (
+            "Waits at the accelerator: assumed to be a full round of the requests of other clients"
+        )
     count = len(model.co_runs.rows)
-    return f"Waits at the accelerator: measured in {count} mixes with a client that never pauses"
+    return (
+        f"Waits at the accelerator: measured in {count} mixes with a client that always has "
+        "a request"
+    )
 
 
 def _pattern(model: FunctionModel, reason: Reason) -> Iterator[Line]:
     """Yield the function's execution pattern, and how it was determined."""
     source = {
-        "given": "as given",
-        "detected": "detected from mixes",
-        "declared": "from the record of the profile",
-        "assumed": "an assumption without evidence",
+        "given": "set by --pattern",
+        "detected": "detected from measured mixes",
+        "declared": "read from the record of the profile",
+        "assumed": "assumed without evidence",
     }[reason.source]
     if reason.source == "assumed" and model.request_time is None:
-        source = "irrelevant for a single resource"
+        source = "irrelevant, as the function uses a single resource"
     yield Line(f"Pattern: {model.pattern}, {source}")
     found = reason.detected
     if found is not None:
         yield Line(
-            f"Errors in {found.co_runs} mixes with contention for both resources: pipeline"
-            f" {_percent(found.pipeline_error)}, run-to-completion"
-            f" {_percent(found.run_to_completion_error)}; {100 * found.confidence:.0f} % confidence"
+            f"Errors in {found.co_runs} mixes with contention for both resources: "
+            f"{_percent(found.pipeline_error)} as pipeline, "
+            f"{_percent(found.run_to_completion_error)} as run-to-completion. The confidence "
+            f"in the smaller error is {100 * found.confidence:.0f} %."
         )
 
 
@@ -211,7 +250,9 @@ def _head(model: FunctionModel, recipe: Recipe) -> Iterator[Line]:
     origin = model.memory.origin
     device = f" on {origin.device}" if origin.device else ""
     yield Line(one_line(f"{model.name}{device}, {model.pattern}"), "bold")
-    yield Line(f"Memory: {recipe.words} ({recipe.name}), {len(model.memory.rows)} rows")
+    yield Line(
+        f"Memory model: {recipe.words} ({recipe.name}), trained on {len(model.memory.rows)} rows"
+    )
 
 
 def _percent(share: float | None) -> str:

@@ -12,6 +12,7 @@ from slowpath.contention.documents import (
     SweptPoint,
     WhatIf,
 )
+from slowpath.contention.report import SHARE, interval_lines, throughput_unit
 from slowpath.core.html.chart import Chart, Curve, Points, colour, draw
 from slowpath.core.html.elements import Column, Html, element, join, table
 from slowpath.core.html.page import download, page, warning_boxes
@@ -26,6 +27,7 @@ COLUMNS = (
     "throughput",
     "low",
     "high",
+    SHARE,
     "bottleneck",
     "sure",
     "next",
@@ -34,7 +36,7 @@ COLUMNS = (
     "accelerator",
     "outside",
 )
-ATTRIBUTES = {"flows": "flows", "size": "bytes of a packet", "mtbr": "matches per MB"}
+ATTRIBUTES = {"flows": "flows", "size": "packet size in bytes", "mtbr": "matches per MB"}
 """Axis labels of swept attributes."""
 _TRAFFIC = 4
 """Digits of the value at which the bottleneck changes; JSON has all."""
@@ -56,7 +58,7 @@ def diagnosis_csv(report: DiagnosisReport) -> Iterator[str]:
 def _csv(about: str, value: str | float | None, one: Diagnosed) -> str:
     parts = {part["resource"]: part["throughput"] for part in one["resources"]}
     memory, accelerator = parts["memory"], parts.get("regex")
-    numbers = (one["throughput"], one["low"], one["high"])
+    numbers = (one["throughput"], one["low"], one["high"], one["share_of_solo"])
     limits = (one["bottleneck"], one["sure"], one["next"], one["margin"], memory, accelerator)
     return csv_line((about, value, *numbers, *limits, " ".join(one["outside"])))
 
@@ -66,19 +68,28 @@ def diagnosis_text(report: DiagnosisReport) -> Iterator[Line]:
     yield Line(one_line(heading(report)), "bold")
     yield Line(one_line(sentence(report)))
     yield Line("")
-    columns = ("resource alone", "throughput", "low", "high")
+    columns = ("limit by resource", "throughput", "low", "high")
     yield from grid(columns, resources(report), right=columns[1:])
     if report["what_if"]:
         yield Line("")
-        yield from grid(("what if", *CHANGE), changes(report), right=(*CHANGE[:4], "margin"))
+        yield from grid(
+            ("hypothetical change", *CHANGE), changes(report), right=(*CHANGE[:4], "margin")
+        )
     if report["sweep"] is not None:
         yield Line("")
         names = (report["sweep"]["attribute"], "up to", "bottleneck", "throughput", "to")
         yield from grid(names, stretches(report["sweep"]), right=(*names[:2], *names[3:]))
-    unit = report["unit"]
     yield Line("")
-    unit_text = f"in {unit}" if unit else "in the unit of the profile, which it does not state"
-    yield Line(one_line(f"Throughput {unit_text}; {100 * report['confidence']:g} % intervals."))
+    yield from (Line(one_line(text)) for text in remarks(report))
+
+
+def remarks(report: DiagnosisReport) -> Iterator[str]:
+    """Yield sentences about the unit of throughput, and about intervals."""
+    yield throughput_unit(report["unit"])
+    now = report["now"]
+    unknown = sum(one["low"] is None for one in (now, *now["resources"]))
+    known = 1 + len(now["resources"]) - unknown
+    yield from (one.text for one in interval_lines(100 * report["confidence"], known, unknown))
 
 
 def heading(report: DiagnosisReport) -> str:
@@ -96,15 +107,31 @@ def sentence(report: DiagnosisReport) -> str:
     """Return a sentence with the bottleneck, and the margin to the next one."""
     now = report["now"]
     value, low, high = numbers(now)
-    start = f"{now['bottleneck']} is the bottleneck, at {value} ({low} to {high})"
+    unit = f" {report['unit']}" if report["unit"] else ""
+    interval = f" ({low} to {high})" if low else ""
+    start = (
+        f"{now['bottleneck']} is the bottleneck. The throughput is {value}{unit}{interval}, "
+        f"{now['share_of_solo']:.2f} of solo throughput."
+    )
     if now["next"] is None or now["margin"] is None:
-        return f"{start}; it is the only resource that is known."
-    sure = "" if now["sure"] else "; intervals of both overlap, so it may be the other way round"
-    return f"{start}; {now['next']} would allow {about_percent(now['margin'])} more{sure}."
+        return f"{start} The model has no other resource."
+    more = f"{now['next']} alone would allow {about_percent(now['margin'])} more."
+    if now["sure"]:
+        return f"{start} {more}"
+    return f"{start} {more} {_DOUBT if low else _UNKNOWN}"
+
+
+_DOUBT = "The intervals of both resources overlap, so the bottleneck is uncertain."
+_UNKNOWN = "The error is unknown, so the bottleneck is uncertain."
 
 
 def numbers(one: Diagnosed | ResourcePart) -> tuple[str, str, str]:
-    """Format a throughput and the ends of its interval, with the digits that are known."""
+    """Format a throughput and its interval, with the digits that are known.
+
+    The ends are empty if the error is unknown.
+    """
+    if one["low"] is None or one["high"] is None:
+        return significant(one["throughput"]), "", ""
     return with_interval(one["throughput"], one["low"], one["high"])
 
 
@@ -164,25 +191,26 @@ _COLOURS = {"memory": 0, "regex": 1}
 
 def diagnosis_page(report: DiagnosisReport) -> str:
     """Return a bottleneck diagnosis as an HTML page."""
-    name = report["function"] or "A function"
+    name = report["function"] or "the function"
     parts = [
-        element("h1", f"{name}: what holds it back"),
+        element("h1", f"Bottleneck of {name}"),
         element("p", heading(report)),
         warning_boxes(report["warnings"]),
         element("section", element("h2", "Now"), element("p", sentence(report)), _now(report)),
     ]
     if report["what_if"]:
-        parts.append(element("section", element("h2", "What if"), _changes_table(report)))
+        parts.append(
+            element("section", element("h2", "Hypothetical changes"), _changes_table(report))
+        )
     if report["sweep"] is not None:
         parts.append(_swept(report, report["sweep"]))
-    about = f"Throughput in {report['unit'] or 'the unit of the profile'}; "
-    about += f"{100 * report['confidence']:g} % intervals; slowpath {report['slowpath']}."
-    return page(f"{name}: bottleneck", *parts, element("footer", about))
+    about = " ".join((*remarks(report), f"Written by slowpath {report['slowpath']}."))
+    return page(f"Bottleneck of {name}", *parts, element("footer", about))
 
 
 def _now(report: DiagnosisReport) -> Html:
     names = ("throughput", "low", "high")
-    columns = [Column("resource alone"), *(Column(one, number=True) for one in names)]
+    columns = [Column("limit by resource"), *(Column(one, number=True) for one in names)]
     return table(columns, resources(report))
 
 
@@ -222,10 +250,16 @@ def _curve(points: list[SweptPoint]) -> Curve:
     return Curve(
         [one["value"] for one in points],
         [one["throughput"] for one in found],
-        [one["low"] for one in found],
-        [one["high"] for one in found],
+        *_band(found),
         _COLOURS[found[0]["bottleneck"]],
     )
+
+
+def _band(found: list[Diagnosed]) -> tuple[list[float], list[float]]:
+    """Return both ends of the intervals; the throughput itself where the error is unknown."""
+    low = [one["throughput"] if one["low"] is None else one["low"] for one in found]
+    high = [one["throughput"] if one["high"] is None else one["high"] for one in found]
+    return low, high
 
 
 def _key(kind: str) -> Html:
@@ -257,8 +291,7 @@ def draw_diagnosis(file: str, report: DiagnosisReport, sweep: DiagnosedSweep) ->
             label = f"{kind} is the bottleneck" if kind not in labelled else None
             labelled.add(kind)
             axes.plot(x, [one["throughput"] for one in found], color=COLOURS[kind], label=label)
-            ends = [one["low"] for one in found], [one["high"] for one in found]
-            axes.fill_between(x, *ends, color=COLOURS[kind], alpha=0.2, linewidth=0)
+            axes.fill_between(x, *_band(found), color=COLOURS[kind], alpha=0.2, linewidth=0)
         for one in sweep["crossings"]:
             axes.axvline(one["at"], color="0.5", linestyle="--", linewidth=0.8)
         values = [one["value"] for one in sweep["points"]]

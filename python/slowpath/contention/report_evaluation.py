@@ -120,15 +120,16 @@ def figures(report: Evaluation) -> list[tuple[str, ...]]:
 def explanation(report: Evaluation) -> str:
     """Return an explanation of the columns of the table of errors."""
     return (
-        f"All rows are held out. +-: standard error. covered, width: {100 * report.confidence:g} % "
-        "intervals. ends: MAPE beyond the measured range."
+        "All rows are held out from training. +- is the standard error of the mean error "
+        f"(MAPE). covered and width are those of {100 * report.confidence:g} % intervals. ends "
+        "is the error beyond the measured range."
     )
 
 
 def choices(chosen: dict[str, int]) -> str:
     """Return a sentence with the number of cross-validation folds that chose each model."""
     names = ", ".join(f"{name} {count}" for name, count in sorted(chosen.items()))
-    return f"Models chosen, by number of folds: {names}."
+    return f"Models that were chosen, with their number of folds: {names}."
 
 
 _NEAR = 0.1
@@ -173,8 +174,11 @@ def _section(report: Evaluation, one: Evaluated) -> Html:
     chart = Chart(f"measured, {unit}", f"predicted, {unit}", points, [exact], (), words)
     lines = [csv_line(ROW), *map(csv_line, rows)]
     data = download("\n".join(lines) + "\n", "held-out.csv", "rows")
-    about = f"Each row is predicted without itself, with a {100 * report.confidence:g} % interval. "
-    about += "Line: exact prediction. Band: within 10 %. CSV: "
+    about = (
+        "Each row is predicted by a model trained without it, with a "
+        f"{100 * report.confidence:g} % interval. "
+    )
+    about += "The line is the exact prediction, and the band is within 10 % of it. CSV: "
     figure = element("figure", element("figcaption", about, data), draw(chart))
     chosen = None if one.chosen is None else element("p", choices(one.chosen))
     return element("section", element("h2", one.name), chosen, figure)
@@ -236,7 +240,7 @@ def _panel(axes: "Axes", report: Evaluation, one: Evaluated) -> None:
     inside = f", {unit}" if unit else ""
     axes.set_xlabel(plain(f"measured{inside}"))
     axes.set_ylabel(plain(f"predicted when held out{inside}"))
-    mean = f"{100 * one.errors.mape:.2f} % off in the mean"
+    mean = f"{100 * one.errors.mape:.2f} % mean error"
     axes.set_title(plain(f"{one.name}: {mean}"), fontsize="small")
     axes.legend(fontsize="small")
     axes.grid(visible=True, alpha=0.3)

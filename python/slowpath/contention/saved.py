@@ -85,7 +85,9 @@ def _read_memory(file: str, saved: SavedRows) -> MemoryProfile:
     columns = _columns(file, "memory", saved, [one | {THROUGHPUT.name} for one in _CONTENTION])
     throughput = columns.pop(THROUGHPUT.name)
     if len(throughput) < FEWEST:
-        reason = f"memory has {len(throughput)} rows; a memory model needs at least {FEWEST}"
+        reason = (
+            f"the part memory has {len(throughput)} rows; a memory model needs at least {FEWEST}"
+        )
         raise _no_model(file, reason)
     return MemoryProfile(_origin(file, "memory", saved), tuple(saved["rows"]), columns, throughput)
 
@@ -94,7 +96,10 @@ def _read_requests(file: str, saved: SavedRows) -> AcceleratorProfile:
     columns = _columns(file, "accelerator", saved, _REQUESTS)
     different = len({*columns[MTBR.name].tolist()})
     if different < FEWEST_REQUESTS:
-        reason = f"accelerator has {different} different values of {MTBR.name}; a line needs two"
+        reason = (
+            f"the part accelerator has {different} different values of {MTBR.name}; a "
+            "line needs at least two"
+        )
         raise _no_model(file, reason)
     return AcceleratorProfile(
         _origin(file, "accelerator", saved),
@@ -108,7 +113,7 @@ def _read_requests(file: str, saved: SavedRows) -> AcceleratorProfile:
 def _read_co_runs(file: str, saved: SavedRows) -> CoRuns:
     columns = _columns(file, "co_runs", saved, [{*_CO_RUNS}])
     if not saved["rows"]:
-        raise _no_model(file, "co_runs has no rows")
+        raise _no_model(file, "the part co_runs has no rows")
     found = [columns[name] for name in _CO_RUNS]
     return CoRuns(_origin(file, "co_runs", saved), tuple(saved["rows"]), *found)
 
@@ -116,13 +121,13 @@ def _read_co_runs(file: str, saved: SavedRows) -> CoRuns:
 def _read_contention(file: str, saved: SavedRows) -> OwnContention:
     columns = _columns(file, "contention", saved, _CONTENTION)
     if not saved["rows"]:
-        raise _no_model(file, "contention has no rows")
+        raise _no_model(file, "the part contention has no rows")
     return OwnContention(_origin(file, "contention", saved), tuple(saved["rows"]), columns)
 
 
 def _no_model(file: str, reason: str) -> InputError:
     """Return the error for a file that cannot be used as a model."""
-    return InputError(file, f"is not a model: {reason}")
+    return InputError(file, f"the file is not a model of slowpath contention train: {reason}")
 
 
 def _origin(file: str, part: str, saved: SavedRows) -> Origin:
@@ -142,16 +147,18 @@ def _columns(file: str, part: str, saved: SavedRows, allowed: Sequence[set[str]]
     if names not in allowed:
         nearest = min(allowed, key=lambda one: len(one ^ names))
         lacking, unknown = sorted(nearest - names), sorted(names - nearest)
-        faults = [f"lacks column {', '.join(lacking)}"] if lacking else []
-        faults += [f"has an unknown column {', '.join(unknown)}"] if unknown else []
-        raise _no_model(file, f"{part} {' and '.join(faults)}")
+        faults = [f"the part lacks the column {', '.join(lacking)}"] if lacking else []
+        faults += [f"the part has an unknown column {', '.join(unknown)}"] if unknown else []
+        raise _no_model(file, f"{part}: {' and '.join(faults)}")
     for name, values in saved["columns"].items():
         if len(values) != len(saved["rows"]):
-            reason = f"{part}.columns.{name} has {len(values)} values of {len(saved['rows'])} rows"
+            reason = f"{part}.columns.{name} has {len(values)} values for {len(saved['rows'])} rows"
             raise _no_model(file, reason)
         column = _BY_NAME[name]
         for row, value in zip(saved["rows"], values, strict=True):
-            fault = invalid_reason(column, value) if math.isfinite(value) else "is not finite"
+            fault = (
+                invalid_reason(column, value) if math.isfinite(value) else "the value is not finite"
+            )
             if fault is not None:
                 raise _no_model(file, f"{part}, row {row}, column {name}: {fault}")
     return {name: np.array(values, dtype=float) for name, values in saved["columns"].items()}
@@ -216,17 +223,18 @@ def read(file: str) -> FunctionModel:
     document = _document(file)
     if document["version"] != _VERSION:
         reason = (
-            f"is a model of version {document['version']}; this slowpath reads version {_VERSION}"
+            f"the model has format version {document['version']}, but this slowpath reads "
+            f"version {_VERSION}"
         )
-        raise InputError(file, f"{reason}: train it again")
+        raise InputError(file, f"{reason}; train the model again")
     recipe = RECIPES.get(document["recipe"])
     if recipe is None:
-        raise InputError(file, f"has an unknown recipe {document['recipe']!r}")
+        raise InputError(file, f"the model has an unknown recipe {document['recipe']!r}")
     scores = tuple(Score(one["recipe"], one["among"], one["beyond"]) for one in document["scores"])
     choice = ModelChoice(recipe, scores, np.array(document["end_errors"], dtype=float))
     profiles = _profiles(file, document)
+    known = _kernels(file, document)
     try:
-        known = _kernels(file, document)
         model = learn(profiles, choice, document["pattern"], document["queues"], known)
         model = model._replace(
             widening=_widening(file, document),
@@ -246,9 +254,9 @@ def _kernels(file: str, document: SavedModel) -> list[Kernels] | None:
     if saved is None:
         return None
     if not saved:
-        raise _no_model(file, "kernels: is empty")
+        raise _no_model(file, "the list kernels is empty")
     if any(abs(value) > _LARGEST for stage in saved for one in stage for value in one or ()):
-        raise _no_model(file, f"kernels: a logarithm is larger than {_LARGEST:g}")
+        raise _no_model(file, f"kernels has a logarithm larger than {_LARGEST:g}")
     return [[None if one is None else np.array(one) for one in stage] for stage in saved]
 
 
@@ -256,7 +264,7 @@ def _widening(file: str, document: SavedModel) -> float:
     """Return the factor that widens intervals where other clients use the accelerator."""
     found = document.get("widening", 1.0)
     if not 0 < found < math.inf:
-        raise _no_model(file, f"widening is {found:g}, which is not a factor")
+        raise _no_model(file, f"widening is {found:g}, which is not a factor of at least 1")
     return found
 
 
@@ -291,10 +299,12 @@ def _profiles(file: str, document: SavedModel) -> Profiles:
         for key in SAME:
             one, other = getattr(memory.origin, key), getattr(origin, key)
             if one != other and None not in (one, other):
-                raise _no_model(file, f"{name} is for {key} {other!r}, but memory is for {one!r}")
+                raise _no_model(
+                    file, f"the part {name} is for the {key} {other!r}, but memory is for {one!r}"
+                )
     times_add_up = document["pattern"] == "run-to-completion" and accelerator is not None
     if times_add_up and memory.origin.mtbr is None:
-        raise _no_model(file, "run-to-completion needs memory.origin.mtbr")
+        raise _no_model(file, "a run-to-completion model needs memory.origin.mtbr")
     return Profiles(memory, accelerator, own, co_runs)
 
 
@@ -302,7 +312,7 @@ def _document(file: str) -> SavedModel:
     try:
         document = parse_json(read_text(file))
     except (ValueError, RecursionError) as problem:
-        raise InputError(file, f"is not JSON: {problem}") from None
+        raise InputError(file, f"the file is not JSON: {problem}") from None
     shape = schema("contention")
     try:
         check_shape(document, shape, shape["$defs"], "document")
@@ -310,11 +320,13 @@ def _document(file: str) -> SavedModel:
         raise _no_model(file, str(problem)) from None
     found: SavedModel = document
     if not 1 <= found["queues"] <= _MOST_QUEUES:
-        raise _no_model(file, f"queues: {found['queues']} is not between 1 and {_MOST_QUEUES:,}")
+        raise _no_model(
+            file, f"the number of queues, {found['queues']}, is not between 1 and {_MOST_QUEUES:,}"
+        )
     if any(one < 0 for one in found["end_errors"]):
-        raise _no_model(file, "end_errors: has a negative value")
+        raise _no_model(file, "the list end_errors has a negative value")
     if not found["checks"]:
-        raise _no_model(file, "checks: is empty, so the model cannot be verified")
+        raise _no_model(file, "the list checks is empty, so that the model cannot be verified")
     return found
 
 
@@ -337,11 +349,16 @@ def _check(file: str, model: FunctionModel, checks: list[Checked]) -> None:
     for one in checks:
         at = one["row"]
         if not 0 <= at < len(predicted):
-            raise _no_model(file, f"checks: row {at} does not exist")
+            raise _no_model(file, f"the list checks names row {at}, which does not exist")
         for now, then in ((predicted[at], one["throughput"]), (low[at], one["low"])):
             if not math.isclose(now, then, rel_tol=_SAME):
-                reason = f"row {model.memory.rows[at]} is now {now:g}, but was {then:g}"
-                raise InputError(file, f"predicts other values than after training: {reason}")
+                reason = (
+                    f"the throughput of row {model.memory.rows[at]} is now {now:g}, but "
+                    f"was {then:g}"
+                )
+                raise InputError(
+                    file, f"the model predicts other values than after its training: {reason}"
+                )
 
 
 _NEEDED = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn"}

@@ -63,13 +63,16 @@ def _warnings(model: "FunctionModel", declared: "Declared | None") -> Iterator[s
     found = None if reason.detected is None else reason.detected.pattern
     if reason.source == "given":
         if found not in (None, model.pattern):
-            yield f"--pattern: {_detection(reason)}, contrary to the option"
+            yield f"{_detection(reason)}, contrary to the option --pattern"
     elif found is not None and declared is not None and found != declared.pattern:
-        text = f"declares {declared.pattern}, but {_detection(reason)}; the latter is used"
+        text = (
+            f"the record declares the pattern {declared.pattern}, but {_detection(reason)}; "
+            "training uses the latter"
+        )
         yield f"{declared.file}: {text}; set it with --pattern"
     elif reason.source == "assumed" and model.request_time is not None:
         yield (
-            f"{model.memory.origin.files[0]}: the execution pattern is unknown; "
+            f"{model.memory.origin.files[0]}: the execution pattern is unknown, so "
             f"{model.pattern} is assumed; set it with --pattern"
         )
 
@@ -100,7 +103,7 @@ def tables_of(names: Sequence[str]) -> list[str]:
             continue
         inside = [str(Path(name) / table) for table in TABLES if (Path(name) / table).is_file()]
         if not inside:
-            raise InputError(name, f"lacks the tables of a profile: {', '.join(TABLES)}")
+            raise InputError(name, f"the folder lacks the tables of a profile: {', '.join(TABLES)}")
         found += inside
     return found
 
@@ -153,14 +156,16 @@ def _measured(tables: Sequence[str]) -> "tuple[Profiles, Mixes | None]":
     memory_files = [file for file in tables if kinds[file] == "memory"]
     if not memory_files:
         others = ", ".join(f"{file} has {_HAVE[kinds[file]]}" for file in tables)
-        reason = f"no table has a column 'throughput' with competitors for memory: {others}"
+        reason = f"no table has a column 'throughput' beside competitors for memory: {others}"
         raise InputError(tables[0], reason)
     memory = reading.read_memory(memory_files)
     found, mixes = Profiles(memory), None
     by_kind = dict[str, str]()
     for file, kind in kinds.items():
         if kind in by_kind:
-            raise InputError(file, f"is a second table of the same kind as {by_kind[kind]}")
+            raise InputError(
+                file, f"the table is of the same kind as {by_kind[kind]}; name only one of them"
+            )
         if kind == "accelerator":
             found = found._replace(accelerator=reading.read_accelerator(file, memory.origin))
         elif kind == "contention":
@@ -185,8 +190,8 @@ def _check_match_ratio(
     """
     if memory.origin.mtbr is not None:
         return
-    reason = "needs the match ratio of the memory rows: `# mtbr: N` above them"
+    reason = "needs the match ratio of the memory rows; write `# mtbr: N` above them"
     if given == _COMPLETION:
         raise OptionError("--pattern", f"{given} {reason}")
     if given is None and declared is not None and declared.pattern == _COMPLETION:
-        raise InputError(declared.file, f"declares {_COMPLETION}, which {reason}")
+        raise InputError(declared.file, f"the record declares {_COMPLETION}, which {reason}")

@@ -39,10 +39,12 @@ _ADVICE = Formats(
 INSIGHTS = Group(
     (
         "Advise how to port a network function to a SmartNIC",
-        "slowpath insights FILE [OPTIONS] advises how to port the function in a source (.c, .cc, "
-        ".ll, ...); slowpath insights FILE --help lists its options. The commands answer single "
-        "questions about a function before it is ported.",
-        "For a file named like a command, write its path: ./counts.",
+        (
+            "Run slowpath insights FILE [OPTIONS] for advice on the function in a source (.c, "
+            ".cc, .ll); slowpath insights FILE --help lists its options. The commands below "
+            "answer single questions about a function before it is ported."
+        ),
+        "If a file is named like a command, write its path, such as ./counts.",
     ),
     (),
     {
@@ -56,8 +58,11 @@ INSIGHTS = Group(
     },
     "slowpath.insights.cli:ADVICE",
     (
-        Example("slowpath insights nat.cc", "Advise how to port the function in a source"),
-        Example("slowpath insights counts nat.cc --pcap nat.pcap", "Count memory accesses"),
+        Example("slowpath insights nat.cc", "Advise how to port the function in a source file"),
+        Example(
+            "slowpath insights counts nat.cc --pcap nat.pcap",
+            "Count memory accesses of the function over a trace",
+        ),
     ),
 )
 
@@ -65,18 +70,22 @@ INSIGHTS = Group(
 ACCELERATORS = Command(
     (
         "Find functions that an accelerator could replace",
-        "Finds CRC, checksums, hashes, ciphers and longest prefix match. A match is proved by "
-        f"running the function and a reference on random inputs. {NEEDS}",
-        "Parameters of a match are recovered from the outputs. Functions that only look similar "
-        "are listed separately. Code runs in separate processes without access to files and "
-        "network; docs/explanation/insights-accelerators.md describes this confinement and its "
-        "limits.",
+        (
+            "Finds CRC, checksums, hashes, ciphers and longest prefix match. To prove a match, "
+            f"the command runs the function and a reference on random inputs. {NEEDS}"
+        ),
+        (
+            "Parameters of a match are recovered from the outputs. The report lists functions "
+            "separately that only look similar. Code runs in separate processes without access to "
+            "files and network. docs/explanation/insights-accelerators.md describes this "
+            "confinement and its limits."
+        ),
         CODES,
     ),
     (SOURCE, ENTRY, CFLAGS, DEADLINE, MEMORY, _ACCELERATORS.option()),
     _ACCELERATORS.call("slowpath.insights.accelerators.run:run"),
     (
-        Example("slowpath insights accelerators nat.cc", "Examine all functions of a source"),
+        Example("slowpath insights accelerators nat.cc", "Examine all functions of a source file"),
         Example(
             "slowpath insights accelerators nat.cc --entry crc32 --deadline 2m",
             "Examine one function for at most two minutes",
@@ -90,12 +99,16 @@ _ANALYSIS = Heading("Analysis")
 
 BLOCKS = Command(
     (
-        "Predict instructions and memory accesses on the card by block",
-        "Supports XDP programs, functions that take packets, and elements in the style of Click. "
-        f"{NEEDS}",
-        "Counts come from the code that clang's BPF back end and the code generator for the card "
-        "emit for each block. Operations that the card lacks, such as calls of the framework, are "
-        "counted separately.",
+        "Predict instructions and memory accesses on the card by basic block",
+        (
+            "Supports XDP programs, functions that take packets, and elements (classes) in the "
+            f"style of Click. {NEEDS}"
+        ),
+        (
+            "For each block, counts come from the code that clang's BPF back end and the code "
+            "generator for the card emit. Operations that the card does not support, such as "
+            "calls of the framework, are counted separately."
+        ),
         CODES,
     ),
     (
@@ -103,30 +116,31 @@ BLOCKS = Command(
             "FILE",
             "Source in C or C++ (.c, .cc, .cpp)",
             None,
-            "clang compiles it for BPF with -O2.",
+            "clang compiles the source for BPF with -O2.",
         ),
         ENTRY.with_help(
             "Predict only FUNCTION and its callees [default: all programs]",
-            "FUNCTION is a program or function. The default is all XDP programs; without any, the "
-            "element, or all functions that no other function calls.",
+            "FUNCTION is a program or another function. The default is all XDP programs. "
+            "Without XDP programs, it is the Click element, or all functions that no other "
+            "function calls.",
         ),
         CFLAGS,
         _ANALYSIS.option(
             "--model",
-            "Count or predict instructions",
-            "exact counts in generated code. learnt predicts from LLVM IR with a model trained on "
-            "synthetic programs. auto counts where possible and predicts the rest.",
+            "Count instructions in generated code, or predict their number",
+            "exact counts in generated code. learnt predicts from LLVM IR, with a model "
+            "trained on synthetic programs. auto counts where possible and predicts the rest.",
             choices=("auto", "exact", "learnt"),
             default="auto",
         ),
         MAP_ABI._replace(group=_ANALYSIS),
-        DEADLINE.with_help("Stop after TIME with the results so far [default: no limit]"),
+        DEADLINE.with_help("Stop after TIME, with the results so far [default: no limit]"),
         MEMORY,
         _BLOCKS.option(),
     ),
     _BLOCKS.call("slowpath.insights.blocks.run:run"),
     (
-        Example("slowpath insights blocks nat.cc", "Predict the cost of each block"),
+        Example("slowpath insights blocks nat.cc", "Predict the cost of each basic block"),
         Example("slowpath insights blocks nat.cc --model learnt", "Predict from LLVM IR only"),
     ),
 )
@@ -134,21 +148,25 @@ BLOCKS = Command(
 
 COUNTS = Command(
     (
-        "Count blocks and memory accesses of a function over a trace",
-        "The function runs on this machine, with tables as on a card (fixed buckets and slots, no "
-        f"allocation). {NEEDS}",
-        "Counts the runs of each block, and the reads and writes of each data structure and "
-        "member. Elements in the style of Click compile with the headers of slowpath. XDP "
-        "programs in C run unchanged, with such tables as maps; see "
-        "docs/reference/insights-files.md. The function runs in a process without access to files "
-        "and network.",
+        "Count basic blocks and memory accesses of a function over a trace",
+        (
+            "The function runs on this machine, with hash tables as on a card (fixed numbers of "
+            f"buckets and slots). {NEEDS}"
+        ),
+        (
+            "Counts the runs of each block, and the reads and writes of each data structure and "
+            "member. Elements in the style of Click compile with the headers of slowpath. XDP "
+            "programs in C run unchanged, with tables of fixed size as maps; "
+            "docs/reference/insights-files.md describes them. The function runs in a process "
+            "without access to files and network."
+        ),
         CODES,
     ),
     (
         SOURCE,
         TRAFFIC.option(
             "--pcap FILE",
-            "Run the Ethernet frames of FILE (pcap, pcapng)",
+            "Run the function on the Ethernet frames of FILE (pcap, pcapng)",
             required=True,
         ),
         PACKETS,
@@ -160,25 +178,27 @@ COUNTS = Command(
         BLOCK_LIMIT,
         CFLAGS,
         DEADLINE.with_help(
-            "Stop after TIME with the packets so far [default: no limit]",
-            "Each packet has its own limit.",
+            "Stop after TIME, with the packets so far [default: no limit]",
+            "Each single packet has a limit of its own.",
         ),
         MEMORY,
         OUTPUT.option(
             "--placement-out FILE",
-            "Write the input of slowpath insights placement",
-            "It has the structures with their accesses.",
+            "Write the structures as input of slowpath insights placement",
+            "The file has the data structures with their sizes and accesses.",
         ),
         OUTPUT.option(
             "--coalescing-out FILE",
-            "Write the input of slowpath insights coalescing",
-            "It has variables and the blocks that access them.",
+            "Write the variables as input of slowpath insights coalescing",
+            "The file has the variables, and the blocks of code that access them.",
         ),
         _COUNTS.option(),
     ),
     _COUNTS.call("slowpath.insights.trace.run:run"),
     (
-        Example("slowpath insights counts nat.cc --pcap nat.pcap", "Count accesses per packet"),
+        Example(
+            "slowpath insights counts nat.cc --pcap nat.pcap", "Count memory accesses per packet"
+        ),
         Example(
             "slowpath insights counts nat.cc --pcap nat.pcap --placement-out nat.json",
             "Write the accesses for slowpath insights placement",
@@ -190,20 +210,22 @@ COUNTS = Command(
 ADVICE = Command(
     (
         "Advise how to port a network function to a SmartNIC",
-        f"Lists changes with line, reason and gain. {NEEDS}",
-        "Runs functions to prove that an accelerator can replace them. With a trace: counts blocks "
-        "and memory accesses, chooses a memory for each structure and the order of its variables, "
-        "and recommends a number of cores and functions to share the card with. Unknown figures "
-        "are reported as unknown. Code runs in separate processes without access to files and "
-        "network.",
+        f"Lists changes of the source with line, reason and gain. {NEEDS}",
+        (
+            "Runs functions to prove that an accelerator can replace them. With a trace, the "
+            "command counts blocks and memory accesses. It then chooses a memory for each "
+            "structure and the order of its variables, and recommends a number of cores and "
+            "functions to share the card with. Unknown figures are reported as unknown. Code runs "
+            "in separate processes without access to files and network."
+        ),
         CODES,
     ),
     (
         SOURCE,
         TRAFFIC.option(
             "--pcap FILE",
-            "Run the Ethernet frames of FILE (pcap, pcapng)",
-            "Without a trace, nothing is counted.",
+            "Run the function on the Ethernet frames of FILE (pcap, pcapng)",
+            "Without a trace, no instructions and accesses are counted.",
         ),
         TRACE_ENTRY,
         CONFIG,
@@ -214,35 +236,37 @@ ADVICE = Command(
         BLOCK_LIMIT,
         _ANALYSIS.option(
             "--target NAME",
-            "Advise for this card, the only one with known memories",
+            "Advise for this card, the only card with known memories",
             common=False,
             choices=("agilio-cx-2x40",),
             default="agilio-cx-2x40",
         ),
         _ANALYSIS.option(
             "--beside FILE",
-            "Consider sharing the card with the functions in FILE",
-            "FILE is a report on another source (--pcap FILE --format json), a table (.csv) as "
-            "for insights cores, or groups as for insights colocation. Repeatable [default: itself "
-            "and typical functions].",
+            "Consider functions in FILE as neighbours on the card; repeatable",
+            "FILE is a report on another source (--pcap FILE --format json), a table (.csv) "
+            "as for insights cores, or groups as for insights colocation [default: the "
+            "function itself and typical functions].",
             action="append",
         ),
         _ANALYSIS.option(
             "--placement FILE",
-            "Read the current memory of structures from FILE (JSON)",
+            "Read the present memory of each structure from FILE (JSON)",
             'FILE is such as {"NAT::_flows": "imem"}. Others are in the farthest memory '
             "[default: all are].",
             common=False,
         ),
         CFLAGS,
-        DEADLINE.with_help("Stop after TIME with the results so far [default: no limit]"),
+        DEADLINE.with_help("Stop after TIME, with the results so far [default: no limit]"),
         MEMORY,
         OUTPUT.option("--html FILE", "Write an HTML page with the advice and the annotated source"),
         _ADVICE.option(),
     ),
     _ADVICE.call("slowpath.insights.advice.run:run"),
     (
-        Example("slowpath insights nat.cc", "Find functions that an accelerator can replace"),
+        Example(
+            "slowpath insights nat.cc", "Find functions that an accelerator of the card can replace"
+        ),
         Example(
             "slowpath insights nat.cc --pcap nat.pcap --html advice.html",
             "Write a page with all advice for the traffic of a trace",

@@ -23,13 +23,12 @@ _MAX_COUNT = 1_000_000_000
 TRACE_ENTRY = TRAFFIC.option(
     "--entry FUNCTION",
     "Pass the packets to FUNCTION: 'NAT::push' [default: found]",
-    "The default is push, simple_action or pull of the element that the source exports, else the "
-    "only function that no other calls.",
+    "The default is push, simple_action or pull of the element that the source exports. In "
+    "other sources, it is the only function that no other function calls.",
 )
 CONFIG = TRAFFIC.option(
     "--config TEXT",
-    "Configure the element: 'ADDRESS 192.0.2.1, TIMEOUT 60'",
-    common=False,
+    "Configure the element as Click does: 'ADDRESS 192.0.2.1, TIMEOUT 60'",
     default="",
 )
 PACKETS = TRAFFIC.option(
@@ -42,15 +41,15 @@ PACKETS = TRAFFIC.option(
 STRIP = TRAFFIC.option(
     "--strip BYTES",
     "Remove BYTES from the front of each packet",
-    "These are bytes that earlier elements remove: 14 for Ethernet.",
+    "BYTES are headers that earlier elements remove, such as 14 bytes of Ethernet.",
     common=False,
     type=within(int, 0, 2048),
     default=0,
 )
 BLOCK_LIMIT = TRAFFIC.option(
     "--blocks COUNT",
-    "Abort a packet after COUNT basic blocks",
-    "The packet is treated as an endless loop, and the run ends with an error.",
+    "Abort a packet after COUNT basic blocks, as an endless loop",
+    "The run then ends with an error that names the packet.",
     common=False,
     type=within(int, 1, _MAX_COUNT),
     default=1_000_000,
@@ -58,16 +57,17 @@ BLOCK_LIMIT = TRAFFIC.option(
 MAPS = TRAFFIC.option(
     "--maps FILE",
     "Fill maps of an XDP program from FILE (TOML or JSON)",
-    "Examples are rules of a firewall and routes of a router. Maps that FILE does not name start "
-    "empty, and program arrays as in the object.",
+    "FILE has rules of a firewall, for example, or routes of a router. Maps that FILE does "
+    "not name start empty. Program arrays start as in the object.",
     common=False,
     default=None,
 )
 SETUP = TRAFFIC.option(
     "--setup FUNCTION|CODE",
-    "Run a function or code before the first packet; repeatable",
-    "FUNCTION of the source gets zeros as arguments, and may create tables. CODE is compiled after "
-    "the source: 'make(2); conf[0].queues = 1'. Functions run first.",
+    "Run a function or C code before the first packet; repeatable",
+    "A FUNCTION of the source gets zeros as arguments, and can create tables. CODE is "
+    "compiled after the source, such as 'make(2); conf[0].queues = 1'. Functions run before "
+    "CODE.",
     common=False,
     action="append",
     default=None,
@@ -92,7 +92,9 @@ def require_trace(options: Namespace) -> None:
         ("--setup", options.setup, SETUP),
     ):
         if value != option.settings["default"]:
-            raise OptionError(name, "needs a run of the function; give a trace with --pcap")
+            raise OptionError(
+                name, "the option needs a run of the function; give a trace with --pcap"
+            )
 
 
 def read_maps(options: Namespace) -> "MapsFile | None":
@@ -109,7 +111,9 @@ def read_maps(options: Namespace) -> "MapsFile | None":
     from slowpath.insights.source.sources import is_xdp
 
     if not is_xdp(options.file):
-        raise OptionError("--maps", f"is for XDP programs in C, not for {options.file}")
+        raise OptionError(
+            "--maps", f"the option is for XDP programs in C, and {options.file} is not one"
+        )
     return MapsFile(options.maps, read_text(options.maps))
 
 
@@ -142,29 +146,29 @@ SOURCE = argument(
 CFLAGS = _ANALYSIS.option(
     "--cflags FLAGS",
     "Pass FLAGS to clang: '-Iinclude -DNDEBUG'",
-    "clang is $CLANG, else the one in PATH.",
+    "The compiler is $CLANG if it is set, else clang in PATH.",
 )
 MAP_ABI = COMPILED_MAP_ABI.with_help(
-    "Select the interface of compiled programs to maps [default: call]",
-    "call is that of the stock firmware, with maps of all types. array-pointer is that of the "
-    "firmware of the published measurements, with one array.",
+    "Select the way in which compiled programs access maps [default: call]",
+    "call is for the stock firmware of the card, with maps of all types. array-pointer is for "
+    "the firmware of the published measurements, with a single array.",
 )
 MAP_ABI = MAP_ABI._replace(settings={**MAP_ABI.settings, "default": "call"})
 ENTRY = _ANALYSIS.option(
     "--entry FUNCTION",
-    "Examine only FUNCTION and its callees [default: all]",
+    "Examine only FUNCTION and the functions that it calls [default: all]",
 )
 DEADLINE = _ANALYSIS.option(
     "--deadline TIME",
-    "Stop after TIME with the results so far [default: no limit]",
-    "Each function has its own limits.",
+    "Stop after TIME, with the results so far [default: no limit]",
+    "Each examined function has a limit of its own.",
     common=False,
     type=within(duration, 0.1),
 )
 MEMORY = _ANALYSIS.option(
     "--memory SIZE",
     "Stop if memory exceeds SIZE [default: half of the free memory]",
-    "SIZE is such as 512MiB or 2G.",
+    "SIZE is a number with a unit, such as 512MiB or 2G.",
     common=False,
 )
 
@@ -227,7 +231,7 @@ def read_work(options: Namespace, *, runs: bool = False) -> Work:
         source = load_examined(options.file, clang)
     left = None if clang.until is None else clang.until - time.monotonic()
     if left is not None and left <= 0:
-        raise StoppedError(options.file, "deadline while clang compiled it")
+        raise StoppedError(options.file, "deadline while clang compiled the source")
     return Work(source, clang, left, memory)
 
 
@@ -247,7 +251,7 @@ def _setup(options: Namespace) -> tuple[str, ...]:
         )
     if any(cut in piece for piece in code for cut in ("\n", "\r", "//")):
         raise OptionError(
-            "--setup", "takes one line of C without //; repeat the option for each line"
+            "--setup", "the option takes one line of C without //; repeat the option for each line"
         )
     return setup_flags(code)
 

@@ -10,7 +10,11 @@ from slowpath.core.terminal import first_few
 _WRITTEN = (".csv", ".json")
 SHOWN = 3
 """Number of items that a sentence lists before it abbreviates the rest."""
-GUESS = "their predictions are guesses"
+MEANS = (
+    "Counts are means over the packets of the trace. For the worst case of an XDP program, run "
+    "slowpath bound."
+)
+"""Remark on counts per packet in reports."""
 
 
 def check_output(output: str | None, read: Sequence[str]) -> None:
@@ -41,12 +45,16 @@ def extrapolation_warnings(
     odd = [f"{name} ({', '.join(columns)})" for name, columns in unusual if columns]
     if odd:
         text = f"{len(odd)} of {len(unusual)} {what} outside the measured range"
-        yield f"{file}: {text}: {first_few(odd, SHOWN)}; {GUESS}"
+        yield f"{file}: {text}, so their predictions are guesses: {first_few(odd, SHOWN)}"
 
 
 def stop_warnings(file: str, reason: str | None) -> list[str]:
     """Return the warning about an incomplete report that stopped for this reason, if any."""
-    return [] if reason is None else [f"{file}: stopped ({reason}); the report is incomplete"]
+    return (
+        []
+        if reason is None
+        else [(f"{file}: the analysis stopped ({reason}), so the report is incomplete")]
+    )
 
 
 def rounded(number: float, digits: int = 6) -> float:

@@ -35,7 +35,8 @@ def read_csv(file: str) -> tuple[tuple[str, ...], list[Row]]:
     text = read_decompressed(file).removeprefix("\ufeff")
     if text.lstrip().startswith(("{", "[")):
         raise InputError(
-            file, "line 1: is JSON, not a CSV table with names of columns in its first line"
+            file,
+            "line 1: the file is JSON, but must be a CSV table with names of columns in line 1",
         )
     lines = [
         (line.last, line.cells)
@@ -43,17 +44,22 @@ def read_csv(file: str) -> tuple[tuple[str, ...], list[Row]]:
         if any(cell.strip() for cell in line.cells)
     ]
     if not lines:
-        raise InputError(file, "is empty; the first line must name the columns")
+        raise InputError(
+            file, "the file is empty; write the names of the columns into the first line"
+        )
     header = tuple(name.strip() for name in lines[0][1])
     _check_header(file, header)
     rows = []
     for number, cells in lines[1:]:
         if len(cells) != len(header):
-            reason = f"has {len(cells)} values for {len(header)} columns"
+            reason = (
+                f"the line has {len(cells)} values for {len(header)} columns; remove "
+                "values or name all columns"
+            )
             raise InputError(file, f"line {number}: {reason}")
         rows.append(Row(f"line {number}", dict(zip(header, cells, strict=True))))
     if not rows:
-        raise InputError(file, "has no rows below the column names")
+        raise InputError(file, "the table has no rows below the names of columns")
     return header, rows
 
 
@@ -70,13 +76,13 @@ def read_json_lines(file: str) -> list[Row]:
         try:
             value = parse_json(line, unique=True)
         except (ValueError, RecursionError) as problem:
-            reason = f"is not JSON: {problem}; write one object per line"
+            reason = f"the line is not JSON: {problem}; write one object per line"
             raise InputError(file, f"line {number}: {reason}") from None
         if not isinstance(value, dict):
-            raise InputError(file, f"line {number}: is not an object")
+            raise InputError(file, f"line {number}: the line is not a JSON object")
         found.append(Row(f"line {number}", value))
     if not found:
-        raise InputError(file, "is empty; write one object per line")
+        raise InputError(file, "the file is empty; write one JSON object per line")
     return found
 
 
@@ -90,7 +96,9 @@ def read_decompressed(file: str) -> str:
     if data.startswith(_GZIP):
         data = _decompressed(file, data)
     elif file.endswith(_COMPRESSED):
-        raise InputError(file, "is not compressed with gzip, although its name ends so; rename it")
+        raise InputError(
+            file, "the file is not compressed with gzip, although its name ends in .gz; rename it"
+        )
     return text_of(file, data)
 
 
@@ -107,19 +115,24 @@ def _decompressed(file: str, data: bytes) -> bytes:
             found.append(member.decompress(data, left))
             left -= len(found[-1])
             if left <= 0:
-                raise InputError(file, f"is larger than {_LARGEST >> 20} MiB when unpacked")
+                raise InputError(
+                    file, f"the file is larger than {_LARGEST >> 20} MiB when unpacked; split it"
+                )
             if not member.eof:
-                raise InputError(file, "is damaged: the compressed data ends early")
+                raise InputError(file, "the file is damaged: the compressed data end early")
             data = member.unused_data.lstrip(b"\0")
     except zlib.error as problem:
-        raise InputError(file, f"is damaged: {problem}") from None
+        raise InputError(file, f"the file is damaged: {problem}") from None
     return b"".join(found)
 
 
 def _check_header(file: str, header: Sequence[str]) -> None:
     for name in header:
         if name and header.count(name) > 1:
-            reason = f"has {header.count(name)} columns {name[:40]!r}; rename all but one"
+            reason = (
+                f"the table has {header.count(name)} columns named {name[:40]!r}; rename "
+                "all but one"
+            )
             raise InputError(file, f"line 1: {reason}")
 
 
@@ -139,6 +152,6 @@ def named_tables(found: Spanned, kind: str, above: str = "") -> list[Spanned]:
             one.place.refuse("lacks name")
         key = text(name)
         if key in known:
-            name.place.refuse(f"{key!r} is already defined")
+            name.place.refuse(f"the key {key!r} is already defined; remove one of both")
         known[key] = with_key(one, f"{above}{kind} {key}")
     return [*known.values()]

@@ -11,7 +11,7 @@ from slowpath.insights.cli import CODES, NEEDS
 LAYOUT = Heading("Layout")
 GROUPS = Heading("Groups")
 FUNCTIONS = Heading("Functions")
-PLACING = Heading("How to place")
+PLACING = Heading("How to place structures")
 _LARGEST = 4096
 _CACHE = ("hit", "miss")
 _COALESCING = Formats(
@@ -47,38 +47,44 @@ _width.__name__ = "int"  # argparse says `invalid int value`
 CORES = Command(
     (
         "Recommend a number of cores for a function",
-        "Predicts throughput and latency by number of cores. More cores help until a resource that "
-        f"all of them share is saturated. {NEEDS}",
-        "The recommended number is the bend of a curve, with an interval; "
-        "docs/explanation/insights-cores.md documents the rule, docs/reference/insights-files.md "
-        "the columns of tables. The default model, used without --train, was fitted to published "
-        "measurements of a Netronome Agilio CX.",
+        (
+            "Predicts throughput and latency by number of cores. More cores help until a shared "
+            f"resource, such as a memory, is saturated. {NEEDS}"
+        ),
+        (
+            "The recommended number is at the bend of the curve of throughput, with an interval. "
+            "docs/explanation/insights-cores.md documents the rule, and "
+            "docs/reference/insights-files.md the columns of tables. Without --train, a default "
+            "model is used, which was fitted to published measurements of a Netronome Agilio CX."
+        ),
         CODES,
     ),
     (
         FUNCTIONS.option(
             "--query FILE",
             "Predict for the functions and numbers of cores in FILE",
-            "FILE is a CSV table; gzip is accepted.",
+            "FILE is a CSV table, which can be compressed with gzip.",
             required=True,
         ),
         FUNCTIONS.option(
             "--train FILE",
             "Train on the measured functions in FILE",
-            "FILE is a table of measurements at 24, 30, ... 60 cores.",
+            "FILE is a table of measurements at 24, 30, ... 60 cores, with the columns of "
+            "--query and the throughput.",
         ),
         FUNCTIONS.option(
             "--emem-cache",
-            f"Assume that memory accesses hit or miss the cache [default: {_CACHE[0]}]",
-            "The cache is that of external memory. Few large flows mostly hit it, many small flows "
-            "miss it. Only without --train.",
+            f"Assume that accesses hit or miss the memory cache [default: {_CACHE[0]}]",
+            "The cache is that of the external memory. Few large flows mostly hit the cache, "
+            "and many small flows miss it. The option is for the default model, without "
+            "--train.",
             choices=_CACHE,
         ),
         FUNCTIONS.option(
             "--confidence PERCENT",
-            "Set the confidence level of intervals",
-            "An interval contains the number of cores that measurements would recommend with this "
-            "probability.",
+            "Set the confidence level of the interval of the number of cores",
+            "With this probability, the interval contains the number of cores that "
+            "measurements would recommend.",
             type=percentage(50, 99),
             default="90%",
         ),
@@ -88,7 +94,10 @@ CORES = Command(
     _CORES.call("slowpath.insights.cores.run:run_cores"),
     (
         Example("slowpath insights cores --query nat.csv", "Recommend a number for each function"),
-        Example("slowpath insights cores --query nat.csv --emem-cache miss", "Assume many flows"),
+        Example(
+            "slowpath insights cores --query nat.csv --emem-cache miss",
+            "Assume many small flows, which miss the cache",
+        ),
     ),
 )
 
@@ -96,18 +105,23 @@ CORES = Command(
 COLOCATION = Command(
     (
         "Predict which two functions of a group can share the card",
-        "A group has four functions; two at a time share the card, each with half of the cores. "
-        f"{NEEDS}",
-        "The solo performance of each function (`solo`) is optional. "
-        "docs/reference/insights-files.md documents the keys and the scores. The default model, "
-        "used without --train, was fitted to published measurements of a Netronome Agilio CX.",
+        (
+            "A group has four functions. Two functions at a time share the card, each with half "
+            f"of the cores. {NEEDS}"
+        ),
+        (
+            "The solo performance of each function (`solo`) is optional. "
+            "docs/reference/insights-files.md documents the keys and the scores. Without --train, "
+            "a default model is used, which was fitted to published measurements of a Netronome "
+            "Agilio CX."
+        ),
         CODES,
     ),
     (
         GROUPS.option(
             "--query FILE",
-            "Predict for the groups in FILE",
-            "FILE has one JSON object per line; gzip is accepted.",
+            "Predict the pairs of the groups in FILE",
+            "FILE has one JSON object per line, and can be compressed with gzip.",
             required=True,
         ),
         GROUPS.option("--train FILE", "Train on the groups in FILE, measured alone and in pairs"),
@@ -116,10 +130,13 @@ COLOCATION = Command(
     ),
     _COLOCATION.call("slowpath.insights.cores.run:run_colocation"),
     (
-        Example("slowpath insights colocation --query groups.jsonl", "Rank the pairs of groups"),
+        Example(
+            "slowpath insights colocation --query groups.jsonl",
+            "Rank the pairs of functions in each group",
+        ),
         Example(
             "slowpath insights colocation --query groups.jsonl --train measured.jsonl",
-            "Rank them with a model of your own measurements",
+            "Rank the pairs with a model of your own measurements",
         ),
     ),
 )
@@ -128,35 +145,40 @@ COLOCATION = Command(
 PLACEMENT = Command(
     (
         "Place data structures in the memories of the card",
-        "Minimises cost or maximises throughput. The placement is proved optimal, or a bound "
-        f"limits the possible gain. {NEEDS}",
-        "FILE lists memory levels with capacities and prices, and cases: structures with sizes "
-        "and accesses; docs/reference/insights-files.md documents the keys. A case with cores is "
-        "placed for throughput: structures are spread over memories where the bandwidth of one "
-        "would limit it.",
+        (
+            "Minimises the cost of accesses, or maximises throughput. The placement is proved "
+            f"optimal, or a bound limits the possible gain. {NEEDS}"
+        ),
+        (
+            "FILE lists memory levels with capacities and prices, and cases: structures with "
+            "sizes and accesses. docs/reference/insights-files.md documents the keys. A case with "
+            "the key cores is placed for throughput: if the bandwidth of one memory would limit "
+            "it, structures are spread over several."
+        ),
         CODES,
     ),
     (
-        argument("FILE", "Memories, structures and accesses (JSON)"),
+        argument("FILE", "Memory levels, structures and accesses (JSON)"),
         PLACING.option(
             "--unpriced",
-            "Forbid accesses without a price, or let them cost nothing",
-            "forbidden: structures avoid levels without a price for one of their accesses.",
+            "Forbid accesses without a price (forbidden), or make them free",
+            "With forbidden, a structure avoids memory levels that lack a price for one of "
+            "its accesses.",
             common=False,
             choices=("forbidden", "free"),
             default="forbidden",
         ),
         PLACING.option(
             "--objective",
-            "Minimise the cost, or maximise packets per second",
-            "throughput also minimises the cost as far as the rate allows. It is the default for "
-            "cases with cores, and cost for others.",
+            "Minimise the cost of accesses, or maximise packets per second",
+            "throughput also minimises the cost as far as the rate allows. The default is "
+            "throughput for cases with the key cores, and cost for others.",
             choices=("cost", "throughput"),
         ),
         PLACING.option(
             "--deadline TIME",
-            "Stop after TIME with the best placement so far [default: 10s]",
-            "A bound limits the possible gain. 0 means no limit.",
+            "Stop after TIME, with the best placement so far [default: 10s]",
+            "A bound then limits the possible gain. A TIME of 0 means no limit.",
             type=within(duration, 0),
             default=10.0,
         ),
@@ -166,9 +188,9 @@ PLACEMENT = Command(
     (
         Example(
             "slowpath insights counts nat.cc --pcap nat.pcap --placement-out nat.json",
-            "Write the input of this command",
+            "Write the input of this command from a trace",
         ),
-        Example("slowpath insights placement nat.json", "Choose a memory for each structure"),
+        Example("slowpath insights placement nat.json", "Choose a memory level for each structure"),
     ),
 )
 
@@ -176,18 +198,24 @@ PLACEMENT = Command(
 COALESCING = Command(
     (
         "Order a function's variables for few memory accesses",
-        "One access then fetches as many variables as possible. Up to about 14 variables, the "
-        "order is proved optimal; beyond that, a bound limits the possible gain.",
-        "FILE lists elements: variables with sizes, and blocks of code with their frequency and "
-        "the variables that they access; docs/reference/insights-files.md documents the keys.",
+        (
+            "One access then fetches as many variables as possible. For up to about 14 variables, "
+            "the order is proved optimal. For more variables, a bound limits the possible gain."
+        ),
+        (
+            "FILE lists elements. Each has variables with sizes, and blocks of code with their "
+            "frequency and the variables that they access. docs/reference/insights-files.md "
+            "documents the keys."
+        ),
         CODES,
     ),
     (
-        argument("FILE", "Variables and blocks (JSON)"),
+        argument("FILE", "Elements with variables and blocks of code (JSON)"),
         LAYOUT.option(
             "--width BYTES",
-            "Fetch BYTES per access, a power of two [default: 16]",
-            "Addresses are multiples of BYTES. The default is access_bytes of FILE, else 16.",
+            "Assume that an access fetches BYTES, a power of two [default: 16]",
+            "Addresses of accesses are multiples of BYTES. The default is access_bytes of "
+            "FILE, else 16.",
             type=_width,
         ),
         _COALESCING.option("json and csv are stable; c prints only the structs."),
@@ -196,8 +224,8 @@ COALESCING = Command(
     (
         Example(
             "slowpath insights counts nat.cc --pcap nat.pcap --coalescing-out nat.json",
-            "Write the input of this command",
+            "Write the input of this command from a trace",
         ),
-        Example("slowpath insights coalescing nat.json --format c", "Print the best structs"),
+        Example("slowpath insights coalescing nat.json --format c", "Print the best structs in C"),
     ),
 )

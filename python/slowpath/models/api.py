@@ -70,6 +70,9 @@ class Model:
     def predict(self, x: Any) -> "Prediction":  # noqa: ANN401 - whatever numpy takes
         """Predict y at each x, with an interval that single measurements are expected in.
 
+        The ends of intervals are NaN if the error is unknown, because all points of a small table
+        lie exactly on the model.
+
         Args:
             x: a number or a sequence; with several columns, rows of numbers or columns by name.
 
@@ -79,7 +82,7 @@ class Model:
         need(["numpy", "scipy"])
         import numpy as np
 
-        from slowpath.models.evaluation import evaluate
+        from slowpath.models.evaluation import error_known, evaluate
 
         names = self.document["x"]
         try:
@@ -87,9 +90,13 @@ class Model:
                 rows = np.column_stack([np.asarray(x[name], dtype=float) for name in names])
             else:
                 rows = np.atleast_1d(np.asarray(x, dtype=float))
-            return evaluate(self.document, rows)
+            found = evaluate(self.document, rows)
         except (KeyError, TypeError, ValueError) as problem:
-            raise InputError("x", f"cannot be used: {problem}") from None
+            raise InputError("x", f"the values of x cannot be used: {problem}") from None
+        if error_known(self.document):
+            return found
+        unknown = np.full_like(found.y, np.nan)
+        return found._replace(low=unknown, high=unknown)
 
     def plot(self, file: str | os.PathLike[str]) -> None:
         """Plot measurements and model into a file that ends in .svg or .png.
@@ -106,7 +113,9 @@ class Model:
         check_picture(os.fspath(file))
         if self._points is None:
             raise InputError(
-                "model", "lacks its measurements, so it cannot be plotted; fit them again"
+                "model",
+                "the model was read from JSON without its measurements, so it cannot "
+                "be plotted; fit it again",
             )
         draw(os.fspath(file), self.document, self._points)
 
@@ -218,7 +227,10 @@ def _check(x: Sequence[str], y: str, options: Options) -> None:
     from slowpath.models.metrics import METRICS
 
     if not x or len(set(x)) < len(x) or y in x:
-        raise OptionError("--x", f"needs different column names, without {y!r}")
+        raise OptionError(
+            "--x",
+            f"the names of the x columns must differ from each other and from the y column {y!r}",
+        )
     for option, value, known in (
         ("--select", options.select, RULES),
         ("--search", options.search, METHODS),
@@ -278,11 +290,11 @@ def _numbers(data: Any, names: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401
         try:
             column = data[name]
         except (KeyError, IndexError, TypeError):
-            raise InputError(DATA, f"lacks the column {name!r}") from None
+            raise InputError(DATA, f"the data lack the column {name!r}") from None
         try:
             found[name] = np.asarray(column, dtype=float)
         except (OverflowError, TypeError, ValueError):
-            raise InputError(DATA, f"{name} has a value that is not a number") from None
+            raise InputError(DATA, f"the column {name} has a value that is not a number") from None
         if found[name].shape != (len(found[names[0]]),):
-            raise InputError(DATA, f"{name} and {names[0]} differ in length")
+            raise InputError(DATA, f"the columns {name} and {names[0]} differ in length")
     return found

@@ -15,12 +15,17 @@ _DEFAULT = Options()
 
 FIT = Command(
     (
-        "Fit a model to measurements: how a number grows with another",
-        "The curve is cut into segments, each with the function that fits it best. The data "
-        f"determine number and functions. {needs('models')}",
-        "Functions are constant, line, polynomial, logarithm, hyperbola, exponential, or one of "
-        "these inverted; or one function that approaches a limit fits the whole curve. The fit "
-        "minimises relative errors; single outliers have little effect.",
+        "Fit a model to measurements: how one column grows with another",
+        (
+            "Divides the curve into segments, and fits the best function to each of them. "
+            f"{needs('models')}"
+        ),
+        (
+            "Functions of segments are constant, line, polynomial, logarithm, hyperbola, "
+            "exponential, or one of these inverted. A single function that approaches a limit can "
+            "fit the whole curve instead. The fit minimises relative errors. Single outliers have "
+            "little effect."
+        ),
         "With --query, print predictions for the rows of a file as CSV.",
         "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read or written, or a model "
         "cannot "
@@ -31,86 +36,90 @@ FIT = Command(
             "FILE",
             "Measurements as CSV with a header line",
             None,
-            "The header may be a comment. Each further line is a measurement.",
+            "The header can be a comment. Each further line of the file is one measurement.",
         ),
         DATA.option(
             "--x COLUMNS",
-            "Model y over one to three columns",
-            "Commas separate columns. Segments divide the first; the data determine whether "
-            "columns add up or interact.",
+            "Model y as a function of one to three columns",
+            "Separate columns by commas. Only the first column is divided into segments. The "
+            "data determine whether the effects of columns add up or multiply.",
             required=True,
         ),
-        DATA.option("--y COLUMN", "Model this measured column", required=True),
-        DATA.option("--weight COLUMN", "Weight each line by this column", common=False),
+        DATA.option("--y COLUMN", "Model this column of measured values", required=True),
+        DATA.option("--weight COLUMN", "Weight each measurement by this column", common=False),
         DATA.option(
             "--spread COLUMN",
             "Read the standard deviation of each y from this column",
-            "Precise values count more.",
+            "Measurements with a small standard deviation count more.",
             common=False,
         ),
         MODEL.option(
             "--select",
-            "Select functions and number of segments by this rule",
-            "criterion: an information criterion. margins: margins of the error (Scholz et al., "
-            "2021). held-out: the error on held-out points, which takes longer.",
+            "Choose functions and the number of segments by this rule",
+            "criterion: an information criterion, which weighs errors against parameters. "
+            "margins: more segments must reduce the error by a margin (Scholz et al., 2021). "
+            "held-out: the least error at points held out from the fit; this takes longer.",
             common=False,
             choices=RULES,
             default=_DEFAULT.select,
         ),
         MODEL.option(
             "--segments N",
-            "Use N segments, or fewer if the data do not allow N",
+            "Cut the curve into N segments, or fewer if there are too few points",
             type=within(int, 1, MOST_SEGMENTS),
         ),
         MODEL.option(
             "--max-segments N",
-            "Use at most N segments",
+            "Cut the curve into at most N segments",
             type=within(int, 1, MOST_SEGMENTS),
             default=_DEFAULT.most_segments,
         ),
         MODEL.option(
             "--search",
-            "Find segments by this method",
-            "dynamic: dynamic programming. exhaustive: all of up to three, with the same result. "
-            "extrema: only where the slope changes most.",
+            "Find the ends of segments by this method",
+            "dynamic uses dynamic programming. exhaustive tries all divisions into up to "
+            "three segments, with the same result. extrema divides only where the slope "
+            "changes most.",
             common=False,
             choices=METHODS,
             default=_DEFAULT.search,
         ),
         MODEL.option(
             "--monotone",
-            "Restrict the model to rise, or to fall, with x",
-            "For one x column.",
+            "Restrict the model to rise with x, or to fall with x",
+            "The option needs a model of one x column.",
             choices=DIRECTIONS,
         ),
-        MODEL.flag("--non-negative", "Restrict the model to values of zero or more"),
+        MODEL.flag("--non-negative", "Restrict the model to values of at least zero"),
         MODEL.option(
             "--least-parameter N",
-            "Raise smaller parameters to N [default: no limit]",
-            "The limit (Scholz et al., 2021) is in units in which the largest x and the median of "
-            "y are one. Functions that need small parameters then fit worse. For one x column.",
+            "Raise parameters of functions below N to N [default: no limit]",
+            "N is in units in which the largest x and the median of y are 1 (Scholz et al., "
+            "2021). Functions that need small parameters fit worse with a limit. The option "
+            "needs a model of one x column.",
             common=False,
             type=within(float, 0, 1),
             default=_DEFAULT.least_parameter,
         ),
         MODEL.option(
             "--error-metric",
-            "Report this error",
-            "--select margins judges models by it.",
+            "Report the error of the model by this metric",
+            "smape and mape are mean relative errors. rmse is the root of the mean squared "
+            "error, in the unit of y. With --select margins, this metric also judges models.",
             common=False,
             choices=tuple(METRICS),
             default=_DEFAULT.metric,
         ),
         MODEL.option(
             "--confidence PERCENT",
-            "Set the confidence level of intervals",
+            "Set the confidence level of intervals of parameters and predictions",
             common=False,
             type=percentage(1, 99.9),
             default=f"{100 * _DEFAULT.confidence:g}%",
         ),
         MODEL.option(
             "--seed N",
-            "Seed the random numbers for intervals",
+            "Seed the random numbers from which intervals are computed",
             "The same seed gives the same intervals.",
             common=False,
             type=within(int, 0, 2**32 - 1),
@@ -118,21 +127,26 @@ FIT = Command(
         ),
         OUTPUT.option(
             "--query FILE",
-            "Predict y for each line of this CSV file",
-            "Prints the x columns, y_pred, low, high. The interval is that of a single "
-            "measurement.",
+            "Predict y for each line of this CSV file of x values",
+            "Prints CSV with the x columns, the predicted y (y_pred), and both ends of its "
+            "interval (low, high). The interval is that of a single measurement.",
         ),
         OUTPUT.option("--plot FILE", "Plot measurements and model (.svg, .png)", needs("plots")),
         _FORMATS.option(),
     ),
     _FORMATS.call("slowpath.models.run:fit"),
     (
-        Example("slowpath fit latency.csv --x bytes --y ns", "Print a model of latency by size"),
         Example(
-            "slowpath fit latency.csv --x bytes --y ns --plot latency.svg", "Draw data and model"
+            "slowpath fit latency.csv --x bytes --y ns",
+            "Print a model of the column ns as a function of the column bytes",
         ),
         Example(
-            "slowpath fit latency.csv --x bytes --y ns --query sizes.csv", "Predict other sizes"
+            "slowpath fit latency.csv --x bytes --y ns --plot latency.svg",
+            "Draw measurements and model into a picture",
+        ),
+        Example(
+            "slowpath fit latency.csv --x bytes --y ns --query sizes.csv",
+            "Predict the latency for the sizes in another file",
         ),
     ),
 )

@@ -145,10 +145,11 @@ class Predicted(TypedDict):
     """Values of the x columns."""
     y_pred: float
     """Value of y that the model predicts."""
-    low: float
-    """Lower end of the interval in which single measurements are expected."""
-    high: float
-    """Upper end of the interval in which single measurements are expected."""
+    low: float | None
+    """Lower end of the interval in which single measurements are expected; null if all points of a
+    small table lie exactly on the model, so that its error is unknown."""
+    high: float | None
+    """Upper end of this interval; null if the error is unknown."""
     outside: bool
     """True if x is beyond the measured range, so that the prediction is a guess."""
 

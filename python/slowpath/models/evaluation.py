@@ -14,6 +14,8 @@ from slowpath.models.points import PointsError, check_sizes
 from slowpath.models.polynomial import Terms
 
 _TABLE = 2  # dimensions
+EXACT = 1e-9
+"""Errors up to this share are errors of the arithmetic."""
 
 
 class Prediction(NamedTuple):
@@ -23,6 +25,17 @@ class Prediction(NamedTuple):
     low: Floats  # lower end of the interval of a single measurement
     high: Floats
     outside: Mask  # true if x is beyond the measured range
+
+
+def error_known(model: FittedModel) -> bool:
+    """Return true if points show the error of the model.
+
+    They do not if there are as many parameters as points: functions then pass through all points,
+    whatever their error. Nor do a few points that lie on the model by chance.
+    """
+    if model["points"] <= sum(segment["rank"] for segment in model["segments"]):
+        return False
+    return model["held_out"] is not None or model["errors"]["smape"] > EXACT
 
 
 def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
@@ -36,7 +49,7 @@ def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
     rows = rows.reshape(-1, 1) if rows.ndim == 1 else rows
     if rows.ndim != _TABLE or rows.shape[1] != len(model["x"]):
         names = ", ".join(model["x"])
-        raise PointsError(f"each x must have {len(model['x'])} columns ({names})")
+        raise PointsError(f"each x must have {len(model['x'])} values, for the columns {names}")
     for name, column in zip(model["x"], rows.T, strict=True):
         check_sizes(name, column)
     at = rows[:, 0]

@@ -42,7 +42,9 @@ def read_table(file: str, names: Sequence[str]) -> Table:
     text = read_text(file).removeprefix("\ufeff")
     comment, head = _first_lines(text)
     if head is None:
-        raise InputError(file, "is empty; the first line must name the columns")
+        raise InputError(
+            file, "the file is empty; write the names of the columns into the first line"
+        )
     separator = max(_SEPARATORS, key=head.count)
     lines: Iterator[tuple[int, list[str]]] = (
         (line.first, line.cells)
@@ -54,15 +56,21 @@ def read_table(file: str, names: Sequence[str]) -> Table:
     if all(map(_is_number, header)):
         names_in_comment = next(csv.reader([comment], delimiter=separator), [])
         if len(names_in_comment) != len(header) or any(map(_is_number, names_in_comment)):
-            raise InputError(file, "the first line has numbers; it must name the columns")
+            raise InputError(
+                file,
+                "the first line has numbers instead of names; write the names of the columns there",
+            )
         lines, header = chain([(first, header)], lines), names_in_comment
     header = [name.strip() for name in header]
     places = {name: _place(file, header, name) for name in names}
     columns: dict[str, list[float]] = {name: [] for name in names}
     for number, cells in lines:
         if any(cell.strip() for cell in cells[len(header) :]):
-            reason = f"has {len(cells)} values for {len(header)} columns"
-            hint = "write 0.5 for 0,5, and name all columns in the first line"
+            reason = f"this line has {len(cells)} values for {len(header)} columns"
+            hint = (
+                "write decimal points instead of commas (0.5), and name all columns in the "
+                "first line"
+            )
             raise InputError(file, f"line {number}: {reason}; {hint}")
         for name, place in places.items():
             columns[name].append(_number(file, number, name, cells, place))
@@ -91,16 +99,18 @@ def _is_number(cell: str) -> bool:
 def _place(file: str, header: Sequence[str], name: str) -> int:
     if name not in header:
         have = ", ".join(one for one in header if one) or "no names"
-        raise InputError(file, f"lacks the column {name!r}; its first line has {have}")
+        raise InputError(file, f"the file lacks the column {name!r}; its first line has {have}")
     if header.count(name) > 1:
-        raise InputError(file, f"has {header.count(name)} columns {name!r}; rename all but one")
+        raise InputError(
+            file, f"the file has {header.count(name)} columns named {name!r}; rename all but one"
+        )
     return header.index(name)
 
 
 def _number(file: str, line: int, name: str, cells: Sequence[str], place: int) -> float:
     where = f"line {line}, column {name}"
     if place >= len(cells) or not cells[place].strip():
-        raise InputError(file, f"{where}: is empty; fill it in or remove the line")
+        raise InputError(file, f"{where}: the cell is empty; fill it in or remove the line")
     text = cells[place].strip()
     try:
         value = float(text)
@@ -134,28 +144,28 @@ def read(file: str, text: str) -> tuple[str | None, FittedModel]:
     try:
         document = parse_json(text)
     except ValueError as problem:
-        raise InputError(file, f"is not JSON: {problem}") from None
+        raise InputError(file, f"the file is not JSON: {problem}") from None
     shape = schema("fit")
     try:
         check_shape(document, shape, shape["$defs"], "document")
     except ShapeError as problem:
-        raise InputError(file, f"is not a model: {problem}") from None
+        raise InputError(file, f"the file is not a model of slowpath fit: {problem}") from None
     model: FittedModel = document["model"]
     reason = _inconsistency(model)
     if reason is not None:
-        raise InputError(file, f"is not a model: {reason}")
+        raise InputError(file, f"the file is not a model of slowpath fit: {reason}")
     return document["file"], model
 
 
 def _inconsistency(model: FittedModel) -> str | None:
     """Return an error text if parts of a model contradict each other, otherwise None."""
     if not model["segments"]:
-        return "it has no segments"
+        return "the model has no segments"
     if len(model["range"]) != len(model["x"]):
-        return "range and x are of different lengths"
+        return "range and x differ in length"
     ends = [end for segment in model["segments"] for end in (segment["from"], segment["to"])]
     if ends != sorted(ends):
-        return "its segments do not ascend"
+        return "the segments do not ascend in x"
     for number, segment in enumerate(model["segments"]):
         rank = _rank(segment, len(model["x"]))
         if rank is None:
@@ -163,7 +173,7 @@ def _inconsistency(model: FittedModel) -> str | None:
         sizes = {len(segment["parameters"]), len(segment["covariance"])}
         if sizes | {len(row) for row in segment["covariance"]} != {rank}:
             return f"segments[{number}] does not have {rank} parameters and their covariance"
-    return None if _valid(model["residuals"]) else "its residuals are not shares at ascending x"
+    return None if _valid(model["residuals"]) else "the residuals are not shares at ascending x"
 
 
 def _valid(residuals: Residuals | None) -> bool:

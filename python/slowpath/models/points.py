@@ -80,10 +80,12 @@ def points_of(
     for name, values in used.items():
         if not np.isfinite(values).all():
             place = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise PointsError(f"value {place + 1} of {name} is not a finite number")
+            raise PointsError(f"value {place + 1} of the column {name} is not a finite number")
     for column in (weight, spread):
         if column is not None and (used[column] < 0).any():
-            raise PointsError(f"{column} has negative values")
+            raise PointsError(
+                f"the column {column} has negative values; make them zero or positive"
+            )
     table = Points(
         tuple(x),
         np.column_stack([used[name] for name in x]),
@@ -113,14 +115,16 @@ def check(points: Points) -> None:
         PointsError: when there are too many columns, too few points, or invalid values.
     """
     if len(points.names) > MOST_COLUMNS:
-        raise PointsError(f"a model has at most {MOST_COLUMNS} x columns, not {len(points.names)}")
+        raise PointsError(
+            f"a model has at most {MOST_COLUMNS} x columns; name fewer than {len(points.names)}"
+        )
     for name, values in zip((*points.names, points.y_name), (*points.x.T, points.y), strict=True):
         check_sizes(name, values)
     different = len(np.unique(points.x[:, 0])) if len(points.y) else 0
     if different < FEWEST:
         name = points.names[0]
         raise PointsError(
-            f"{different} different values of {name}; a model needs at least {FEWEST}"
+            f"the column {name} has {different} different values; a model needs at least {FEWEST}"
         )
 
 
@@ -136,7 +140,7 @@ def check_sizes(name: str, values: Floats) -> None:
         )
     largest = float(np.abs(values).max(initial=0))
     if largest > LARGEST:
-        reason = f"above the limit of {LARGEST:g}; use a larger unit"
+        reason = f"above the limit of {LARGEST:g}; write values in a larger unit"
         raise PointsError(f"{name} has {largest:g}, {reason}")
 
 

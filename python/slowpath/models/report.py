@@ -11,7 +11,7 @@ from slowpath.core.pictures import picture
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.terminal import Line, grid
 from slowpath.models.documents import Errors, FitDocument, FittedModel, Predicted, Segment
-from slowpath.models.evaluation import Prediction, bends, evaluate
+from slowpath.models.evaluation import EXACT, Prediction, bends, error_known, evaluate
 from slowpath.models.points import Points
 
 _DIGITS = 4
@@ -47,14 +47,14 @@ def _model(file: str | None, model: FittedModel) -> Iterator[Line]:
     begin = "" if file is None else f"{file}: "
     yield Line(f"{begin}{model['points']:,} points, {y} over {over}")
     yield Line("")
-    shown = _shown(model["metric"])
+    shown, known = _shown(model["metric"]), error_known(model)
     rows = [
         [
             _n(segment["from"]),
             _n(segment["to"]),
             str(segment["points"]),
             written(segment, model["x"]),
-            *(_error(segment["errors"], metric) for metric in shown),
+            *(_error(segment["errors"], metric) if known else "unknown" for metric in shown),
         ]
         for segment in model["segments"]
     ]
@@ -94,52 +94,70 @@ def sentences(model: FittedModel) -> Iterator[str]:
     x, y = model["x"][0], model["y"]
     for left, right in pairwise(model["segments"]):
         yield (
-            f"The function changes between {_n(left['to'])} and {_n(right['from'])} {x}; a "
-            "straight "
-            "line joins both parts."
+            f"The function changes where {x} is between {_n(left['to'])} and {_n(right['from'])}; "
+            "a straight line joins both parts there."
         )
     yield from _residuals(model)
+    yield from _accuracy(model) if error_known(model) else _no_accuracy(model)
+    if model["outliers"]:
+        values = "value is" if model["outliers"] == 1 else "values are"
+        yield f"{model['outliers']} {values} far from the curve and have less weight in the fit."
+    yield _beyond(model, x, y)
+
+
+def _no_accuracy(model: FittedModel) -> Iterator[str]:
+    """Yield sentences about a model whose error is unknown."""
+    count = sum(segment["rank"] for segment in model["segments"])
+    yield (
+        f"The error is unknown, because all {model['points']} points lie exactly on the model, "
+        f"which has {count} parameters."
+    )
+    yield "Measure more points to learn the error and intervals."
+
+
+def _accuracy(model: FittedModel) -> Iterator[str]:
+    """Yield sentences about the errors of a model, and about intervals."""
     shown = _shown(model["metric"])
     fitted = _errors(model["errors"], shown)
     held = model["held_out"]
     left_out = (
-        "The error on held-out points is unknown, because the points are too few."
+        "The error on held-out points is unknown, because the table has too few points."
         if held is None
-        else f"On held-out points, it is {_errors(held, shown)}."
+        else f"The error on held-out points is {_errors(held, shown)}."
     )
     yield f"The error on the fitted points is {fitted}. {left_out}"
+    if model["errors"]["smape"] <= EXACT:
+        yield "All points lie exactly on the model, so the noise of measurements is unknown."
+        return
     share = model["confidence"]
     below, above = (
         max(abs(q) * segment["noise"] for segment in model["segments"]) * model["widening"]
         for q in model["noise_quantiles"]
     )
     yield (
-        f"{100 * share:g} % of single measurements are expected from -{_percent(below)} to "
-        f"+{_percent(above)} of the model."
+        f"{100 * share:g} % of single measurements are expected between {_percent(below)} below "
+        f"and {_percent(above)} above the model."
     )
-    if model["outliers"]:
-        values = "value is" if model["outliers"] == 1 else "values are"
-        yield f"{model['outliers']} {values} far off and have less weight."
-    yield _beyond(model, x, y)
 
 
 def _residuals(model: FittedModel) -> Iterator[str]:
     if model["residuals"] is not None:
         low, high = min(model["residuals"]["share"]), max(model["residuals"]["share"])
         yield (
-            "The curve has finer structure than the functions. The common deviation of "
-            f"neighbouring points is added to them, {_signed(low)} to {_signed(high)}."
+            "Neighbouring points deviate from the functions in the same direction. The model adds "
+            f"this deviation, {_signed(low)} to {_signed(high)}, to the functions."
         )
 
 
 def _beyond(model: FittedModel, x: str, y: str) -> str:
     first, last = model["segments"][0], model["segments"][-1]
     low, high = model["range"][0]
+    continued, constant = "the model continues the function", f"the model keeps {y} constant"
     ends = [
-        f"{side} {_n(end)} {'the function goes on' if segment['extrapolates'] else f'{y} stays'}"
+        f"where {x} is {side} {_n(end)}, {continued if segment['extrapolates'] else constant}"
         for side, end, segment in (("below", low, first), ("above", high, last))
     ]
-    return f"Values beyond the measured range are guesses: {', '.join(ends)} ({x})."
+    return f"Values beyond the measured range are guesses: {'; '.join(ends)}."
 
 
 def _errors(errors: Errors, metrics: Sequence[str]) -> str:
@@ -156,6 +174,8 @@ def _error(errors: Errors, metric: str) -> str:
 
 
 def _percent(share: float) -> str:
+    if share <= EXACT:
+        return "0 %"
     return f"{100 * share:.2g} %" if share < 0.1 else f"{100 * share:.0f} %"  # noqa: PLR2004
 
 
@@ -174,15 +194,16 @@ _CSV = ("from", "to", "points", "template", "rank", "formula", "origin", "smape"
 
 
 def prediction_rows(
-    columns: Sequence[str], values: Mapping[str, Sequence[float]], found: Prediction
+    model: FittedModel, values: Mapping[str, Sequence[float]], found: Prediction
 ) -> Iterator[Predicted]:
     """Yield the prediction for each row of x values, as an entry of the JSON document."""
+    known, columns = error_known(model), model["x"]
     for at, row in enumerate(zip(*(values[name] for name in columns), strict=True)):
         yield {
             "x": list(row),
             "y_pred": float(found.y[at]),
-            "low": float(found.low[at]),
-            "high": float(found.high[at]),
+            "low": float(found.low[at]) if known else None,
+            "high": float(found.high[at]) if known else None,
             "outside": bool(found.outside[at]),
         }
 
@@ -193,11 +214,12 @@ def _segments(model: FittedModel) -> Iterator[str]:
     numbers = range(1, most + 1)
     names = [f"{part}{at}" for at in numbers for part in ("parameter", "low", "high")]
     yield csv_line([*_CSV, *names])
+    certain = error_known(model)
     for segment in model["segments"]:
         known = [segment["from"], segment["to"], segment["points"], segment["template"]]
         error = segment["errors"]
         cells = [segment["rank"], segment["formula"], segment["origin"]]
-        errors = [error["smape"], error["mape"], error["rmse"]]
+        errors = [error["smape"], error["mape"], error["rmse"]] if certain else [None] * 3
         values = [
             v for one in segment["parameters"] for v in (one["value"], one["low"], one["high"])
         ]
@@ -230,7 +252,8 @@ def draw(file: str, model: FittedModel, points: Points) -> None:
             (line,) = axes.plot(inside, band.y, label=segment["template"])
             if number:
                 axes.axvline(segment["from"], color="0.8", linewidth=0.8)
-            axes.fill_between(inside, band.low, band.high, color=line.get_color(), alpha=0.2)
+            if error_known(model):
+                axes.fill_between(inside, band.low, band.high, color=line.get_color(), alpha=0.2)
         if _wide(x):
             axes.set_xscale("log")
         if _wide(y):

@@ -41,9 +41,9 @@ def fit(given: Namespace, reporter: Reporter) -> ExitCode:
 def _columns(given: Namespace) -> list[str]:
     columns = [name.strip() for name in given.x.split(",")]
     if "" in columns or len(set(columns)) < len(columns):
-        raise OptionError("--x", "needs different column names, separated by commas")
+        raise OptionError("--x", "the names of the x columns must differ; separate them by commas")
     if given.y in columns:
-        raise OptionError("--y", f"{given.y!r} is already an x column")
+        raise OptionError("--y", f"the column {given.y!r} is already an x column; name another one")
     return columns
 
 
@@ -96,13 +96,16 @@ def _watched(given: Namespace, points: "Points", options: "Options") -> FittedMo
     from slowpath.models.fitting import fit as derive
 
     progress = ProgressLines(given.file)
-    faster = "" if given.search == "extrema" else ", --search extrema is faster"
+    faster = "" if given.search == "extrema" else "; --search extrema is faster"
 
     def show(number: int, most: int) -> None:
-        state = f"model {number} of at most {most}, most of them for held-out points"
+        state = (
+            f"fitting model {number} of at most {most}, most of them to judge predictions "
+            "at held-out points"
+        )
         progress.show(
             lambda elapsed: f"{state}, {elapsed:.1f} s",
-            lambda elapsed: f"{elapsed:.0f} s so far, {state}; Ctrl-C stops it{faster}",
+            lambda elapsed: f"{elapsed:.0f} s so far, {state}; press Ctrl-C to stop{faster}",
             after=1.0,
         )
 
@@ -125,7 +128,7 @@ def _predicted(model: FittedModel, columns: Sequence[str], query: Table) -> list
         found = evaluate(model, np.column_stack([query.columns[name] for name in columns]))
     except PointsError as problem:
         raise InputError(query.file, str(problem)) from None
-    return list(prediction_rows(columns, query.columns, found))
+    return list(prediction_rows(model, query.columns, found))
 
 
 def _warnings(
@@ -137,10 +140,13 @@ def _warnings(
     """
     if not outside:
         return []
-    names = ", ".join(columns)
-    shown = "; ".join(", ".join(f"{value:g}" for value in row) for row in outside[:_SHOWN])
+    shown = "; ".join(
+        ", ".join(f"{name} {value:g}" for name, value in zip(columns, row, strict=True))
+        for row in outside[:_SHOWN]
+    )
     more = "; ..." if len(outside) > _SHOWN else ""
+    lines = "line is" if all_ == 1 else "lines are"
     return [
-        f"{file}: {len(outside)} of {all_} lines are beyond the measured range ({names}: "
-        f"{shown}{more}); predictions there are guesses, and their intervals are too narrow"
+        f"{file}: {len(outside)} of {all_} {lines} beyond the measured range ({shown}{more}), so "
+        "their predictions are guesses, and intervals are too narrow there"
     ]

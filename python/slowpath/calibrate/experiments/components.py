@@ -16,12 +16,12 @@ class Component(NamedTuple):
 YES, NO = "yes", "no"
 SIZE = "size"
 """Name of the packet size, which experiments can sweep for every component."""
-_ENTRIES = Number("entries of each table", 1, 4_000_000, 1)
-_KEY = Number("bytes of a key", 4, 64, 16, 4)
-_VALUE = Number("bytes of an entry's value (action data)", 8, 1024, 64, 8)
-_TABLES = Number("tables of equal size, with one look-up each", 1, 32, 1)
-_REPEATS = Number("look-ups in the same table", 1, 32, 1)
-_HIT = Word("look-ups find an entry, or do not", (YES, NO))
+_ENTRIES = Number("number of entries of each table", 1, 4_000_000, 1)
+_KEY = Number("size of a key, in bytes", 4, 64, 16, 4)
+_VALUE = Number("size of an entry's value (action data), in bytes", 8, 1024, 64, 8)
+_TABLES = Number("number of tables of equal size, with one look-up in each", 1, 32, 1)
+_REPEATS = Number("number of look-ups in the same table", 1, 32, 1)
+_HIT = Word("whether look-ups find an entry (hit) or do not (miss)", (YES, NO))
 
 MIXES: Mapping[str, Mapping[str, int]] = {
     "parse": {"load": 6, "move": 5, "sum": 5, "branch": 6, "shift": 3, "swap": 1, "store": 1},
@@ -77,33 +77,37 @@ HELPER_MAPS = (
 COMPONENTS: Mapping[str, Component] = {
     "forward": Component("The minimal program: it sends each packet back", {}),
     "parser": Component(
-        "Headers of equal size in sequence, each with a type field that is checked",
+        "Parse headers of equal size in sequence, and check the type field of each",
         {
-            "headers": Number("headers that are parsed", 1, 32, 1),
-            "header_bytes": Number("bytes of a header", 4, 64, 8, 4),
-            "fields": Number("fields of each header that are read, besides its type", 0, 15, 1),
-            "branches": Number("comparisons with other types before the right one", 0, 64, 0),
+            "headers": Number("number of headers that are parsed", 1, 32, 1),
+            "header_bytes": Number("size of a header, in bytes", 4, 64, 8, 4),
+            "fields": Number(
+                "number of fields of each header that are read, besides the type field", 0, 15, 1
+            ),
+            "branches": Number(
+                "number of comparisons with other header types before the right type", 0, 64, 0
+            ),
         },
     ),
     "push": Component(
-        "Headers that are added in front of the packet, and written",
+        "Add headers in front of the packet, and write them",
         {
-            "headers": Number("headers that are added", 1, 8, 1),
-            "header_bytes": Number("bytes of a header", 4, 64, 8, 4),
+            "headers": Number("number of headers that are added", 1, 8, 1),
+            "header_bytes": Number("size of a header, in bytes", 4, 64, 8, 4),
         },
     ),
     "pop": Component(
-        "Headers that are removed from the front of the packet",
+        "Remove headers from the front of the packet",
         {
-            "headers": Number("headers that are removed", 1, 8, 1),
-            "header_bytes": Number("bytes of a header", 4, 64, 8, 4),
+            "headers": Number("number of headers that are removed", 1, 8, 1),
+            "header_bytes": Number("size of a header, in bytes", 4, 64, 8, 4),
         },
     ),
     "table-exact": Component(
-        "Look-ups in tables by exact key",
+        "Look up exact keys in tables",
         {
             "map": Word(
-                "the kernel's type of map", ("hash", "percpu_hash", "lru_hash", "lru_percpu_hash")
+                "type of the BPF map", ("hash", "percpu_hash", "lru_hash", "lru_percpu_hash")
             ),
             "entries": _ENTRIES,
             "key_bytes": _KEY,
@@ -114,21 +118,21 @@ COMPONENTS: Mapping[str, Component] = {
         },
     ),
     "table-array": Component(
-        "Look-ups in an array by index",
+        "Look up indices in an array",
         {
-            "map": Word("the kernel's type of map", ("array", "percpu_array")),
+            "map": Word("type of the BPF map", ("array", "percpu_array")),
             "entries": _ENTRIES,
             "value_bytes": _VALUE,
             "repeats": _REPEATS,
         },
     ),
     "table-lpm": Component(
-        "Look-ups in a table by the longest prefix",
+        "Look up the longest matching prefix in a table",
         {
-            "method": Word("the library of DPDK", ("lpm", "fib")),
+            "method": Word("library of DPDK for the table", ("lpm", "fib")),
             "entries": _ENTRIES._replace(most=1 << 20),
-            "key_bytes": Number("bytes of an address", 4, 16, 4, 4),
-            "prefix_bits": Number("bits of each prefix", 8, 128, 24),
+            "key_bytes": Number("size of an address, in bytes", 4, 16, 4, 4),
+            "prefix_bits": Number("length of each prefix, in bits", 8, 128, 24),
             "value_bytes": _VALUE._replace(default=8),
             "tables": _TABLES,
             "repeats": _REPEATS,
@@ -136,14 +140,17 @@ COMPONENTS: Mapping[str, Component] = {
         },
     ),
     "table-ternary": Component(
-        "Look-ups by value and mask; the last entry matches",
+        "Look up keys by value and mask; the last entry matches",
         {
             "method": Word(
-                "entry by entry, one exact table for each mask, or DPDK's library",
+                "search entry by entry (linear), in one exact table for each mask (tuples), "
+                "or by DPDK's library (acl)",
                 ("linear", "tuples", "acl"),
             ),
             "entries": _ENTRIES._replace(most=1024),
-            "masks": Number("different masks of the entries, for `tuples`", 1, 32, 1),
+            "masks": Number(
+                "number of different masks of the entries, for the method `tuples`", 1, 32, 1
+            ),
             "key_bytes": _KEY._replace(default=4),
             "value_bytes": _VALUE._replace(default=8),
             "tables": _TABLES,
@@ -151,32 +158,35 @@ COMPONENTS: Mapping[str, Component] = {
         },
     ),
     "field-writes": Component(
-        "Fields of 16 bits that are written",
+        "Write fields of 16 bits",
         {
-            "where": Word("in the packet, or in metadata", ("header", "metadata")),
-            "writes": Number("fields that are written", 1, 512, 1),
+            "where": Word(
+                "place of the fields: in the packet, or in metadata", ("header", "metadata")
+            ),
+            "writes": Number("number of fields that are written", 1, 512, 1),
         },
     ),
     "state": Component(
-        "Accesses to 64-bit words of state that outlive a packet",
+        "Access 64-bit words of state that is kept between packets",
         {
-            "operation": Word("operation on each word", ("read", "write", "atomic-add")),
-            "accesses": Number("words that are accessed", 1, 256, 1),
+            "operation": Word("operation on each word of state", ("read", "write", "atomic-add")),
+            "accesses": Number("number of words that are accessed", 1, 256, 1),
             "entries": _ENTRIES,
         },
     ),
     "checksum": Component(
-        "Internet checksums (RFC 1071)",
+        "Compute internet checksums (RFC 1071)",
         {
             "method": Word(
-                "a sum over bytes, the kernel's helper, or updates of 4 bytes each (RFC 1624)",
+                "method: a sum over bytes, the kernel's helper, or updates of 4 bytes each "
+                "(RFC 1624)",
                 ("loop", "helper", "update"),
             ),
-            "bytes": Number("bytes that are summed or updated", 4, 1024, 20, 4),
+            "bytes": Number("number of bytes that are summed or updated", 4, 1024, 20, 4),
         },
     ),
     "arithmetic": Component(
-        "Instructions of one class on 64 bits",
+        "Execute instructions of one class on 64 bits",
         {
             "operation": Word(
                 "operation",
@@ -186,58 +196,70 @@ COMPONENTS: Mapping[str, Component] = {
                 ),
             ),
             "count": Number("instructions", 1, 512, 1),
-            "dependent": Word("each depends on the previous one, or does not", (YES, NO)),
+            "dependent": Word("whether each instruction depends on the previous one", (YES, NO)),
         },
     ),
     "mixture": Component(
-        "Random instructions of all kinds, with random registers",
+        "Execute random instructions of all kinds, with random registers",
         {
-            "mix": Word("frequent kinds of instructions", tuple(MIXES)),
+            "mix": Word("kinds of instructions that are frequent", tuple(MIXES)),
             "count": Number("instructions", 2, 512, 64),
-            "turns": Number("iterations of a loop around them", 1, 128, 1),
+            "turns": Number("number of iterations of a loop around the instructions", 1, 128, 1),
         },
     ),
     "branches": Component(
-        "Conditional jumps, half of them taken",
+        "Execute conditional jumps, half of them taken",
         {
             "count": Number("jumps", 64, 1024, 64, 64),
-            "predictable": Word("each packet takes the same jumps, or does not", (YES, NO)),
+            "predictable": Word("whether all packets take the same jumps", (YES, NO)),
         },
     ),
     "helper": Component(
-        "Calls of a function of the kernel",
+        "Call a helper function of the kernel",
         {
             "helper": Word(
-                "which one",
+                "name of the helper function",
                 HELPERS,
             ),
-            "map": Word("the kernel's type of map, for helpers that have one", HELPER_MAPS),
+            "map": Word("type of the BPF map, for helpers that use a map", HELPER_MAPS),
             "calls": Number("calls", 1, 64, 1),
-            "bytes": Number("bytes that are written out or printed", 8, 256, 16, 8),
-            "arguments": Number("numbers that are printed: `trace_printk` takes 3", 0, 12, 0),
+            "bytes": Number("number of bytes that are written out or printed", 8, 256, 16, 8),
+            "arguments": Number(
+                "number of values that are printed; `trace_printk` takes up to 3", 0, 12, 0
+            ),
         },
     ),
     "tail-calls": Component(
-        "Tail calls from program to program", {"calls": Number("calls", 1, 32, 1)}
+        "Make tail calls from program to program", {"calls": Number("calls", 1, 32, 1)}
     ),
-    "calls": Component("Calls of functions", {"calls": Number("calls", 1, 128, 1)}),
+    "calls": Component("Call functions of the program", {"calls": Number("calls", 1, 128, 1)}),
     "loops": Component(
-        "Iterations of a loop with one addition",
+        "Iterate over a loop with one addition",
         {
-            "method": Word("a loop of the program, or the helper", ("loop", "bpf_loop")),
+            "method": Word(
+                "kind of loop: a loop of the program, or the helper bpf_loop", ("loop", "bpf_loop")
+            ),
             "turns": Number("iterations", 1, 1024, 1),
         },
     ),
     "copy": Component(
-        "Bytes copied from the packet to state",
-        {"bytes": Number("bytes that are copied", 8, 1024, 8, 8)},
+        "Copy bytes from the packet to state",
+        {"bytes": Number("number of bytes that are copied", 8, 1024, 8, 8)},
     ),
     "recirculate": Component(
-        "Packets that go back from the last stage to the first one",
-        {"passes": Number("times that a packet goes back", 0, 16, 1)},
+        "Send packets back from the last stage of a pipeline to the first one",
+        {"passes": Number("number of times that a packet goes back", 0, 16, 1)},
     ),
     "memory": Component(
-        "A read of memory at an address from the previous read",
-        {"bytes": Number("bytes that are read in turn (working set)", 4096, 1 << 30, 4096, 64)},
+        "Read memory at an address that the previous read returned",
+        {
+            "bytes": Number(
+                "size of the memory that is read in turn (working set), in bytes",
+                4096,
+                1 << 30,
+                4096,
+                64,
+            )
+        },
     ),
 }

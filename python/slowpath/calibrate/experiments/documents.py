@@ -53,7 +53,7 @@ class PointError(TypedDict):
     """Reason for the missing cost, in one line."""
 
 
-IMPRECISE = "The precision that was asked for was not reached; --seconds gives it more time."
+IMPRECISE = "The requested precision was not reached; allow more time with --seconds."
 """Note about experiments that missed the requested precision."""
 
 

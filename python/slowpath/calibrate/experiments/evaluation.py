@@ -115,7 +115,7 @@ def _model(
     `shared` has the deviations of all costs by block (`joint_deviations`).
     """
     if not points:
-        return _Model(None, "nothing was measured")
+        return _Model(None, "no value of the parameter was measured")
     import numpy as np
 
     from slowpath.models.fitting import fit

@@ -123,7 +123,7 @@ class ExperimentFolder:
             return {}
         found = _read(file)
         if not isinstance(found, dict):
-            raise InputError(str(file), "is not a table of paths")
+            raise InputError(str(file), "the content is not a table of paths")
         return {str(name): str(text) for name, text in found.items()}
 
     def environments(self) -> list[object]:
@@ -135,7 +135,7 @@ class ExperimentFolder:
         file = self.path / _ENVIRONMENT
         found = _read(file)
         if not isinstance(found, list):
-            raise InputError(str(file), "is not a list of environments")
+            raise InputError(str(file), "the content is not a list of environments")
         return found
 
     def samples(self) -> list[Sample]:
@@ -149,7 +149,10 @@ class ExperimentFolder:
             return []
         text = read_text(str(file))
         if hashlib.sha256(text.encode()).hexdigest() != known:
-            reason = "changed since the measurement: its hash differs from measurement.json"
+            reason = (
+                "the file changed since the measurement, as its hash differs from that "
+                "in measurement.json"
+            )
             raise InputError(str(file), reason)
         try:
             return read_samples(text)
@@ -221,7 +224,9 @@ def _read(file: Path) -> object:
     try:
         return json.loads(text)
     except json.JSONDecodeError as problem:
-        raise InputError(f"{file}:{problem.lineno}", f"is not JSON: {problem.msg}") from None
+        raise InputError(
+            f"{file}:{problem.lineno}", f"the file is not JSON: {problem.msg}"
+        ) from None
 
 
 class Block(NamedTuple):

@@ -60,15 +60,22 @@ def metric_on(bed: TestBed, experiment: Experiment) -> Metric | None:
     name, kind = experiment["name"], experiment["component"]["kind"]
     allowed = experiment.get("testbeds")
     if allowed is not None and bed.name not in allowed:
-        raise InputError(name, f"is for {', '.join(allowed)}, not for {bed.name}")
+        raise InputError(
+            name, f"the experiment is for the test beds {', '.join(allowed)}, not for {bed.name}"
+        )
     if kind not in bed.kinds():
         known = ", ".join(bed.kinds())
-        raise InputError(name, f"{bed.name} does not have the component {kind}; it has {known}")
+        raise InputError(
+            name, f"the test bed {bed.name} does not have the component {kind}; it has {known}"
+        )
     bed.check(experiment)
     metrics = [metric for metric in experiment["metrics"] if metric in bed.metrics]
     if bed.metrics and not metrics:
         requested, known = ", ".join(experiment["metrics"]), ", ".join(bed.metrics)
-        raise InputError(name, f"asks for {requested}, but {bed.name} provides {known}")
+        raise InputError(
+            name,
+            f"the experiment asks for {requested}, but the test bed {bed.name} provides {known}",
+        )
     return metrics[0] if metrics else None
 
 

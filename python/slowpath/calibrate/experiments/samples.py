@@ -38,7 +38,9 @@ def read_samples(text: str) -> list[Sample]:
             times = float(component), float(baseline)
             samples.append(Sample(int(value), int(load), *times, int(block)))
         except ValueError:
-            raise ValueError(f"line {number}: is not a sample") from None
+            raise ValueError(
+                f"line {number}: the line is not a sample with the columns of line 1"
+            ) from None
     return samples
 
 

@@ -172,7 +172,8 @@ def with_range(
                     f"{swept.most:,}{multiple}",
                 )
     if new["last"] < new["first"]:
-        raise InputError(experiment["name"], f"the range {new['first']}..{new['last']} is empty")
+        raise InputError(experiment["name"], f"the range {new['first']}..{new['last']} is empty, "
+                                             "because it falls; exchange both ends")
     return {**experiment, "component": {**part, "sweep": new}}
 
 
@@ -234,7 +235,9 @@ def read_experiment(file: str, content: str) -> Experiment:
 def _metrics(found: Spanned) -> list[Metric]:
     metrics = [cast("Metric", word(one, METRICS)) for one in items(found)]
     if not metrics or len({*metrics}) < len(metrics):
-        found.place.refuse(f"must name each of {', '.join(METRICS)} at most once, and at least one")
+        found.place.refuse(
+            f"metrics must have at least one of {', '.join(METRICS)}, each at most once"
+        )
     return metrics
 
 
@@ -246,15 +249,21 @@ def _component(found: Spanned) -> ComponentPart:
     fixed = dict[str, int | str]()
     for key, one in mapping(part["fixed"]).items() if "fixed" in part else ():
         if key == sweep["parameter"]:
-            one.place.refuse("is swept, so it cannot also be fixed")
+            one.place.refuse(
+                "the parameter is swept, so it cannot also be fixed; remove one of both"
+            )
         if key not in known.parameters:
-            one.place.refuse(f"is not a parameter of {kind}; {_parameters(known)}")
+            one.place.refuse(f"the name is not a parameter of {kind}; {_parameters(known)}")
         fixed[key] = setting(one, known.parameters[key])
     return {"kind": kind, "sweep": sweep, "fixed": fixed}
 
 
 def _parameters(component: Component) -> str:
-    return f"it has {', '.join(component.parameters)}" if component.parameters else "it has none"
+    return (
+        f"its parameters are {', '.join(component.parameters)}"
+        if component.parameters
+        else "it has no parameters"
+    )
 
 
 def _sweep(found: Spanned, component: Component) -> Sweep:
@@ -264,7 +273,7 @@ def _sweep(found: Spanned, component: Component) -> Sweep:
     parameter = word(part["parameter"], limits)
     first, last = (number(part[key], limits[parameter]) for key in ("first", "last"))
     if last < first:
-        part["last"].place.refuse(f"{last} is less than the first value, {first}")
+        part["last"].place.refuse(f"the last value, {last}, is less than the first value, {first}")
     return {
         "parameter": parameter,
         "first": first,
@@ -281,12 +290,12 @@ def _traffic(found: Spanned, component: ComponentPart) -> Traffic:
     size = number(part["size"], SIZES)
     headers = [cast("Header", word(one, HEADERS)) for one in items(part["headers"])]
     if headers[:1] != ["ethernet"]:
-        part["headers"].place.refuse("must begin with ethernet")
+        part["headers"].place.refuse("the list of headers must begin with ethernet")
     for outer, inner in pairwise(headers):
         if inner not in _FOLLOWS[outer]:
             allowed = " or ".join(_FOLLOWS[outer]) or "nothing"
             part["headers"].place.refuse(
-                f"has {inner} behind {outer}, where only {allowed} may follow"
+                f"the header {inner} follows {outer}, where only {allowed} may follow"
             )
     sweep = component["sweep"]
     least = sweep["first"] if sweep["parameter"] == SIZE else size
@@ -299,7 +308,9 @@ def _traffic(found: Spanned, component: ComponentPart) -> Traffic:
         [_variation(one, component, least) for one in items(part["vary"])] if "vary" in part else []
     )
     if len(vary) > 1:
-        part["vary"].place.refuse("has several ranges of bytes; only one is supported")
+        part["vary"].place.refuse(
+            "the key has several ranges of bytes; only one range is supported"
+        )
     return {"size": size, "headers": headers, "vary": vary}
 
 
@@ -308,7 +319,7 @@ def _variation(found: Spanned, component: ComponentPart, size: int) -> Variation
     offset = number(part["offset"], Number("offset", 0, size - 1, 0))
     count = number(part["bytes"], Number("bytes", 1, 4, 4))
     if offset + count > size:
-        found.place.refuse(f"ends beyond the packet, which has {size} bytes")
+        found.place.refuse(f"the range ends beyond the packet, which has {size} bytes")
     values: int | str = text(part["values"])
     parameters = COMPONENTS[component["kind"]].parameters
     if isinstance(parameters.get(str(values)), Number):
@@ -340,6 +351,6 @@ def shipped_experiment(name: str) -> Experiment:
     if name not in (names := shipped_names()):
         from slowpath.core.suggestions import did_you_mean
 
-        hint = did_you_mean(name, names) or "; slowpath calibrate --list shows them"
+        hint = did_you_mean(name, names) or "; list the names with slowpath calibrate --list"
         raise OptionError("--component", f"{name!r} is not an experiment{hint}")
     return load_experiment(str(_FOLDER / f"{name}.yaml"))

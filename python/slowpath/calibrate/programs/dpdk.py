@@ -45,13 +45,16 @@ def dpdk_program(experiment: Experiment) -> str:
     part = experiment["component"]
     sweep, points = part["sweep"], swept_values(experiment)
     if sweep["parameter"] == SIZE:
-        reject(experiment, "dpdk sweeps parameters of components, not the packet size")
+        reject(
+            experiment,
+            "the test bed dpdk sweeps only parameters of components, not the packet size",
+        )
     for value in points:
         check_parameters(experiment, settings_at(experiment, value))
     settings = settings_at(experiment, points[0])
     key, word = _METHODS.get(part["kind"], ("", None))
     if word is not None and settings[key] != word:
-        reject(experiment, f"dpdk supports only {key}: {word}")
+        reject(experiment, f"the test bed dpdk supports only {key}: {word}")
     if part["kind"] == "table-lpm":
         _check_addresses(experiment, settings)
     return expand(FOLDER, f"{part['kind']}.c", driver_names(experiment))
@@ -60,10 +63,15 @@ def dpdk_program(experiment: Experiment) -> str:
 def _check_addresses(experiment: Experiment, settings: ParameterValues) -> None:
     if experiment["component"]["sweep"]["parameter"] == "key_bytes":
         reject(
-            experiment, "dpdk has a separate table for each value of key_bytes, and cannot sweep it"
+            experiment,
+            "the test bed dpdk cannot sweep key_bytes, as it has a separate table "
+            "for each key size",
         )
     if settings["key_bytes"] not in _ADDRESSES:
-        reject(experiment, f"dpdk supports only key_bytes: 4 or 16, not {settings['key_bytes']}")
+        reject(
+            experiment,
+            f"the test bed dpdk supports only key_bytes: 4 or 16, not {settings['key_bytes']}",
+        )
 
 
 def driver_names(experiment: Experiment) -> dict[str, int | str]:

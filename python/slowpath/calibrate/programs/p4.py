@@ -102,12 +102,16 @@ def p4_program(experiment: Experiment, value: int, *, component: bool) -> P4Prog
 def _check(experiment: Experiment, settings: ParameterValues) -> None:
     """Raise an error if v1model does not support the parameters."""
     if settings.get("map", "hash") != "hash":
-        reject(experiment, f"v1model has no tables like {settings['map']}")
+        reject(experiment, f"the P4 architecture v1model has no tables like {settings['map']}")
     if numeric_value(settings, "repeats") > 1:
-        reject(experiment, "v1model applies a table only once")
+        reject(experiment, "the P4 architecture v1model applies a table only once")
     operation = settings.get("operation")
     if experiment["component"]["kind"] == "arithmetic" and operation not in _EXPRESSIONS:
-        reject(experiment, f"v1model has no {operation}; there are {', '.join(_EXPRESSIONS)}")
+        reject(
+            experiment,
+            f"the P4 architecture v1model has no operation {operation}; it has "
+            f"{', '.join(_EXPRESSIONS)}",
+        )
 
 
 def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:

@@ -168,22 +168,31 @@ def check_parameters(experiment: Experiment, settings: ParameterValues) -> None:
         "mixture": payload + 256,
     }.get(kind, where + 4)
     if needed > int(size):
-        reject(experiment, f"packets of {size} bytes are too short; {needed} are needed")
+        reject(
+            experiment, f"packets of {size} bytes are too short; this program needs {needed} bytes"
+        )
     if kind == "push" and headers * each > _HEADROOM:
         reject(
-            experiment, f"{headers * each} bytes do not fit in front of a packet; {_HEADROOM} do"
+            experiment,
+            f"headers of {headers * each} bytes do not fit in front of a packet, "
+            f"which has room for {_HEADROOM} bytes",
         )
     if kind == "parser" and 2 + 2 * numeric_value(settings, "fields") > each:
-        reject(experiment, f"{settings['fields']} fields do not fit into headers of {each} bytes")
+        reject(
+            experiment,
+            f"{settings['fields']} fields of 2 bytes do not fit into headers of {each} bytes",
+        )
     summed = numeric_value(settings, "bytes")
     if kind == "checksum" and settings["method"] == "helper" and summed > _CSUM_DIFF:
-        reject(experiment, f"the helper sums up to {_CSUM_DIFF} bytes, not {summed}")
+        reject(
+            experiment, f"the helper bpf_csum_diff sums up at most {_CSUM_DIFF} bytes, not {summed}"
+        )
     entries, bits = numeric_value(settings, "entries") or 1, numeric_value(settings, "prefix_bits")
     width = 8 * numeric_value(settings, "key_bytes")
     if kind == "table-lpm" and bits > width:
         reject(experiment, f"addresses of {width} bits cannot have prefixes of {bits} bits")
     if kind == "table-lpm" and entries > 1 << (prefix_shape(bits).bits - 1):
-        reject(experiment, f"{bits} bits do not allow {entries:,} prefixes")
+        reject(experiment, f"prefixes of {bits} bits have fewer than {entries:,} different values")
     if settings.get("helper") == "trace_printk" and numeric_value(settings, "arguments") > _PRINTED:
         reject(
             experiment,
@@ -192,10 +201,13 @@ def check_parameters(experiment: Experiment, settings: ParameterValues) -> None:
     drawn = varied_value_count(experiment, settings)
     if kind != "table-ternary" and settings.get("hit", YES) == YES and drawn > entries:
         reject(
-            experiment, f"the packet has {drawn:,} values, but the tables only {entries:,} entries"
+            experiment,
+            f"the packets have {drawn:,} different values, but the tables only {entries:,} entries",
         )
     if kind == "table-ternary" and experiment["traffic"]["vary"]:
-        reject(experiment, "packets always match the last entry, so vary is not supported")
+        reject(
+            experiment, "packets always match the last entry, so the key vary is not supported here"
+        )
 
 
 def reject(experiment: Experiment, why: str) -> NoReturn:

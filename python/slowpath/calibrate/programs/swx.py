@@ -373,16 +373,20 @@ def _check(experiment: Experiment, settings: ParameterValues) -> None:
     kind = experiment["component"]["kind"]
     key, words = _LACKING.get(kind, ("", ()))
     if key and settings[key] not in words:
-        reject(experiment, f"dpdk-swx supports only {key}: {', '.join(words)}, not {settings[key]}")
+        reject(
+            experiment,
+            f"the test bed dpdk-swx supports only {key}: {', '.join(words)}, not {settings[key]}",
+        )
     layers = layers_of(experiment)
     if experiment["traffic"]["vary"] and not layers.keyed:
-        reject(experiment, "dpdk-swx varies only the keys of tables and state")
+        reject(experiment, "the test bed dpdk-swx varies only the keys of tables and of state")
     if layers.keyed and key_offset(experiment) < _ETHERNET:
-        reject(experiment, "dpdk-swx parses the Ethernet header, so the key cannot begin in it")
+        reject(experiment, "the key cannot begin in the Ethernet header, which dpdk-swx parses")
     if layers.split > _LONGEST:
         reject(
             experiment,
-            f"dpdk-swx does not support headers of {layers.split} bytes in front of the key",
+            f"the test bed dpdk-swx does not support headers of {layers.split} bytes in front "
+            "of the key",
         )
 
 

@@ -63,7 +63,7 @@ def _expanded(lines: _Lines, values: Values) -> Iterator[str]:
         elif command == "if" and middle is not None:
             yield from _expanded(lines[middle + 1 : end], values)
         elif command not in ("if", "repeat"):
-            raise TemplateError(f"{line.strip()!r} is not a command")
+            raise TemplateError(f"the line {line.strip()!r} of the template is not a command")
         at = end + 1
 
 
@@ -77,7 +77,7 @@ def _end(lines: _Lines, start: int) -> tuple[int, int | None]:
             return at, middle
         if depth == 1 and command == "else":
             middle = at
-    raise TemplateError(f"{lines[start][0].strip()!r} lacks an end")
+    raise TemplateError(f"the command {lines[start][0].strip()!r} of the template lacks an end")
 
 
 def _filled(line: str, values: Values) -> str:
@@ -90,7 +90,7 @@ def _value(word: str, values: Values) -> int | str:
     if word.isdigit():
         return int(word)
     if word not in values:
-        raise TemplateError(f"{word!r} has no value")
+        raise TemplateError(f"the word {word!r} of the template has no value")
     return values[word]
 
 

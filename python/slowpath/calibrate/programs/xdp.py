@@ -249,7 +249,10 @@ def xdp_program(experiment: Experiment, value: int, *, component: bool) -> XdpPr
     settings = settings_at(experiment, value)
     check_parameters(experiment, settings)
     if settings.get("method") == "acl":
-        reject(experiment, "method: acl is for dpdk; XDP programs support linear and tuples")
+        reject(
+            experiment,
+            "the method acl is for the test bed dpdk; XDP programs support linear and tuples",
+        )
     values = {**settings, **_names(experiment, settings), "component": int(component)}
     role = f"{part['sweep']['parameter']} = {value}"
     values["role"] = role if component else f"{role}, without the component"

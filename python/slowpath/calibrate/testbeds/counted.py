@@ -51,7 +51,7 @@ class Ebpf(ComputedTestBed):
     """The test bed `ebpf`, which counts BPF instructions."""
 
     name = target = "ebpf"
-    says = "Counts the instructions of XDP programs"
+    says = "Counts the instructions of XDP programs, without running them"
     metrics = ("instructions",)
     component = metric = "instructions"
 
@@ -122,7 +122,7 @@ class _Station:
         guarantee = result["guarantee"]
         if guarantee is None or not guarantee["exact"] or not result["paths"]:
             why = "" if guarantee is None else f" ({guarantee['stopped'] or guarantee['verdict']})"
-            raise InputError(written.file, f"its slowest path is not exact{why}")
+            raise InputError(written.file, f"the slowest path of the program is not exact{why}")
         return result["paths"][0]["cost"][self._bed.component]
 
 

@@ -115,7 +115,7 @@ class Runner:
                 with suppress(ProcessLookupError):
                     process.kill()
         if not run.samples and not run.errors and not self._stopping.asked:
-            raise InputError(name, f"its program on DPDK failed: {failure or 'without a message'}")
+            raise InputError(name, f"the program on DPDK failed: {failure or 'without a message'}")
         return BlockResult(run.samples, run.errors, not self._stopping.asked, record, run.notes())
 
     def _compile(self, source: Path) -> None:
@@ -124,7 +124,7 @@ class Runner:
         words += ["-o", str(self._binary), *flags.linking]
         made = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
         if made.returncode:
-            first = next(iter(made.stderr.splitlines()), "failed without a message")
+            first = next(iter(made.stderr.splitlines()), "the program failed without a message")
             raise InputError(str(source), f"{words[0]}: {first}")
 
     def _command(self, arguments: tuple[str, ...]) -> list[str]:
@@ -249,7 +249,7 @@ class DpdkSwx(DpdkTestBed):
     """The test bed `dpdk-swx`, for SWX pipelines in DPDK's interpreter."""
 
     name = target = "dpdk-swx"
-    says = "Times pipelines in the form of p4c in DPDK's interpreter"
+    says = "Times pipelines of the P4 compiler p4c in DPDK's interpreter"
     templates, ending = swx.FOLDER, ".spec"
 
     def check(self, experiment: Experiment) -> None:

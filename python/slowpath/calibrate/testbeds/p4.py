@@ -24,7 +24,7 @@ class P4(TestBed):
     """The test bed `p4`, which only writes P4 programs."""
 
     name = target = "p4"
-    says = "Only writes P4_16 programs for v1model"
+    says = "Writes P4_16 programs for the architecture v1model; measures nothing"
     templates, ending = FOLDER, ".p4"
 
     def check(self, experiment: Experiment) -> None:
@@ -78,5 +78,5 @@ def _checked(compiler: str, source: Path) -> None:
     words = [compiler, *_CHECK, str(source)]
     made = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
     if made.returncode:
-        first = next(iter(made.stderr.splitlines()), "failed without a message")
+        first = next(iter(made.stderr.splitlines()), "the compiler failed without a message")
         raise InputError(str(source), f"{_COMPILER}: {first}")

@@ -116,7 +116,7 @@ class Compiler:
         try:
             find_compiler()
         except CompilerError as problem:
-            raise InputError(bed, f"needs a compiler: {problem}") from None
+            raise InputError(bed, f"the experiment needs a compiler: {problem}") from None
         self._known = dict[str, Future[Compiled]]()
         self._threads = ThreadPoolExecutor(len(os.sched_getaffinity(0)), "clang")
 
@@ -136,5 +136,5 @@ def _compiled(file: str) -> Compiled:
     found = objects.read_object(file, compile_c(file, Clang(FLAGS)))
     numbers = [one.number for one in objects.programs(found) or [] if one.name == ENTRY]
     if not numbers:
-        raise InputError(file, f"lacks the program {ENTRY!r}")
+        raise InputError(file, f"the object lacks the program {ENTRY!r}")
     return Compiled(found, numbers[0])

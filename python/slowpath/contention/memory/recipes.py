@@ -100,7 +100,7 @@ _AVERAGED_BUS = (
 RECIPES: Mapping[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
-        _baseline("constant", "the median", "median", "none", "none"),
+        _baseline("constant", "the median of all rows", "median", "none", "none"),
         _baseline("slomo", "boosted trees, counters alone (SLOMO)", _PUBLISHED, "none", "raw"),
         _baseline(
             "published", "boosted trees, raw counters (the paper)", _PUBLISHED, "flows", "raw"
@@ -114,7 +114,13 @@ RECIPES: Mapping[str, Recipe] = {
             "process-kind", "Gaussian process, accesses, IPC", _SMOOTH, "flows", "accesses, kind"
         ),
         _recipe("process-plain", "Gaussian process, misses", _SMOOTH, "flows", "pressure"),
-        _recipe("process-table", "the same, doublings", _SMOOTH, "flows, table", "pressure"),
+        _recipe(
+            "process-table",
+            "Gaussian process, misses, table sizes in powers of two",
+            _SMOOTH,
+            "flows, table",
+            "pressure",
+        ),
         _recipe("rough-table", "rough process, doublings", _ROUGH, "flows, table", "pressure"),
         _recipe("rough-load", "rough process, size and load", _ROUGH, "table, load", "pressure"),
         _recipe("ridge-counters", "log-log ridge, counters", "ridge", "flows", "counters"),
@@ -124,7 +130,13 @@ RECIPES: Mapping[str, Recipe] = {
         _recipe("ridge-bus", "log-log ridge, misses, bus", "ridge", "flows", "pressure, bus"),
         _recipe("trees-bus", "boosted trees, misses, bus", _TREES, "flows", "pressure, bus"),
         _recipe("process-bus", "Gaussian process, bus", _SMOOTH, "flows, table", "pressure, bus"),
-        _recipe("process-moved", "the same, accesses", _SMOOTH, "flows, table", "accesses, moved"),
+        _recipe(
+            "process-moved",
+            "Gaussian process, accesses, bus",
+            _SMOOTH,
+            "flows, table",
+            "accesses, moved",
+        ),
         Recipe("average-bus", "mean of four Gaussian processes, bus", _AVERAGED_BUS),
         _retired("boosted-accesses", "older boosted trees", "boosted", "flows", "accesses"),
         _retired("boosted-pressure", "older boosted trees", "boosted", "flows", "pressure"),

@@ -86,7 +86,7 @@ class Measured(NamedTuple):
             InputError: if the noise is unknown.
         """
         if self.noise is None:
-            reason = "measurements are not repeated, so their noise is unknown"
+            reason = "the noise of measurements is unknown, because none of them is repeated"
             raise InputError(self.file, f"{reason}; repeat some of them, or set --noise")
         return float(np.sqrt(self.variance(mix, function)))
 

@@ -9,6 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from slowpath.contention.model import FunctionModel
 from slowpath.contention.placement.fleet import Arrivals, Fleet, Function, GroundTruth, Mix
 from slowpath.contention.placement.measured import Measured, measured
 from slowpath.contention.prediction import check_compatible, contention_of
+from slowpath.core.arrays import Floats
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text
 from slowpath.core.spanned import Place, Spanned, decimal, mapping, read_spanned, table, text
@@ -28,7 +30,8 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _MOST_CORES, _MOST_NICS = 1024, 10**6
 _FAR = 100.0
 """If throughputs differ by at least this ratio, they are probably in different units."""
-SLA = Column("sla", "1", "promised share of the solo throughput", 1.0, least=1e-6)
+_PERCENT = 100
+SLA = Column("sla", "1", "promised share of the solo throughput, as 0.9 or 90%", 1.0, least=1e-6)
 FUNCTION = "function"
 
 
@@ -47,19 +50,22 @@ def read_fleet(file: str) -> Fleet:
     entries = mapping(content["functions"])
     functions = [_function(name, one, models) for name, one in entries.items()]
     if not functions:
-        content["functions"].place.refuse("is empty")
+        content["functions"].place.refuse("the list of functions is empty; add one")
     for one in functions:
         place = entries[one.name].place
         _check(one, functions[0], device, place)
         if one.cores > cores:
-            place.refuse(f"needs {one.cores} cores, but a NIC has {cores}")
+            place.refuse(f"the function needs {one.cores} cores, but a NIC has {cores}")
     count = _whole(nics["count"], _MOST_NICS) if "count" in nics else None
     return Fleet(file, device, cores, count, tuple(functions))
 
 
 def _function(name: str, found: Spanned, models: dict[str, FunctionModel]) -> Function:
     if not _NAME.fullmatch(name):
-        found.place.refuse("is not a name; use letters, digits, dots, hyphens and underscores")
+        found.place.refuse(
+            "the key is not a name of a function; use letters, digits, dots, "
+            "hyphens and underscores"
+        )
     part = table(found, ("model", "cores", "traffic", "sla"), ("solo",))
     written = text(part["model"])
     path = os.path.join(os.path.dirname(found.place.file), written)  # noqa: PTH118, PTH120 - as it was written
@@ -74,7 +80,10 @@ def _function(name: str, found: Spanned, models: dict[str, FunctionModel]) -> Fu
     }
     mtbr = traffic.get("mtbr")
     if mtbr is None and models[path].request_time is not None:
-        part["traffic"].place.refuse(f"lacks mtbr: {written} uses an accelerator")
+        part["traffic"].place.refuse(
+            "the traffic lacks mtbr (matches per MB), because the "
+            f"model {written} has an accelerator"
+        )
     kind = Kind(path, models[path], traffic["flows"], traffic["size"], mtbr)
     solo = _solo(part["solo"], models[path]) if "solo" in part else None
     return Function(name, kind, _whole(part["cores"], _MOST_CORES), _promises(part["sla"]), solo)
@@ -98,18 +107,33 @@ def far_from(model: FunctionModel, throughput: float) -> str | None:
     if rows.min() / _FAR <= throughput <= rows.max() * _FAR:
         return None
     measured = f"{rows.min():g} to {rows.max():g}{f' {unit}' if unit else ''}"
-    return f"{throughput:g} is far from the measurements of the model, {measured}; check its unit"
+    return (
+        f"the throughput {throughput:g} is far from the measurements of the model, "
+        f"{measured}; check its unit"
+    )
 
 
 def _promises(found: Spanned) -> tuple[float, ...]:
     """Read the shares of solo throughput promised to a function: one share or a list."""
     each = found.value if isinstance(found.value, list) else [found]
     if not each:
-        found.place.refuse("is empty; write one or more shares")
-    shares = tuple(decimal(one, SLA.least, SLA.most) for one in each)
+        found.place.refuse("the list of promised shares is empty; write one or more, such as 0.9")
+    shares = tuple(_share(one) for one in each)
     if len({*shares}) < len(shares):
-        found.place.refuse("lists a share twice")
+        found.place.refuse("the list has a promised share twice; remove one")
     return shares
+
+
+def _share(found: Spanned) -> float:
+    """Read a share, such as `0.9` or `90%`."""
+    written = text(found)
+    if written.endswith("%"):
+        number = Spanned(found.place, written.removesuffix("%").strip())
+        return decimal(number, _PERCENT * SLA.least, _PERCENT * SLA.most) / _PERCENT
+    try:
+        return decimal(found, SLA.least, SLA.most)
+    except InputError as wrong:
+        raise InputError(wrong.file, f"{wrong.reason}; write 0.9 or 90%") from None
 
 
 def _whole(found: Spanned, most: int) -> int:
@@ -123,12 +147,15 @@ def _check(one: Function, first: Function, device: str | None, place: Place) -> 
     """Check that the model of a function fits the NICs and the model of the first function."""
     of = one.kind.model.memory.origin.device
     if None not in (device, of) and device != of:
-        place.refuse(f"{one.kind.file} is of device {of!r}; the NICs are {device!r}")
+        place.refuse(
+            f"the model {one.kind.file} is of the device {of!r}, but the NICs are "
+            f"{device!r}; use a model of this device"
+        )
     try:
         contention_of(one.kind.model, one.kind.file)
         check_compatible(first.kind.file, first.kind.model, one.kind.file, one.kind.model)
     except InputError as problem:
-        place.refuse(f"{problem.file} {problem.reason}")
+        place.refuse(f"{problem.file}: {problem.reason}")
 
 
 def read_arrivals(file: str, fleet: Fleet) -> Arrivals:
@@ -143,19 +170,39 @@ def read_arrivals(file: str, fleet: Fleet) -> Arrivals:
     """
     found = read_cells(file)
     if not found.rows:
-        raise InputError(file, "has no rows")
+        raise InputError(file, "the table of arrivals has no rows")
     check_device(found, fleet)
     function = np.array([function_of(found, at, fleet) for at in range(len(found.rows))])
     if has(found, SLA):
-        return Arrivals(function, column_of(found, SLA), found.names())
+        return Arrivals(function, _shares(found), found.names())
     several = next((at for at in function if len(fleet.functions[at].sla) > 1), None)
     if several is not None:
         name = fleet.functions[several].name
-        reason = f"{fleet.file} has several promises for {name}, so each arrival must name one"
-        raise InputError(file, f"lacks the column {SLA.name!r}: {reason}")
+        reason = (
+            f"{fleet.file} has several promised shares for {name}, so each arrival must name one"
+        )
+        raise InputError(file, f"the table lacks the column {SLA.name!r}: {reason}")
     return Arrivals(
         function, np.array([fleet.functions[at].sla[0] for at in function]), found.names()
     )
+
+
+def _shares(found: Table) -> Floats:
+    """Return the promised share of each arrival; cells are such as `0.9` or `90%`.
+
+    Raises:
+        InputError: if a cell is not a share.
+    """
+    rows = []
+    for row in found.rows:
+        cell = row.get(SLA.name)
+        number, percent, rest = str(cell or "").strip().partition("%")
+        value: object = cell
+        if percent and not rest:
+            with suppress(ValueError):
+                value = float(number) / _PERCENT
+        rows.append({**row, SLA.name: value})
+    return column_of(found._replace(rows=tuple(rows)), SLA)
 
 
 def function_of(found: Table, at: int, fleet: Fleet) -> int:
@@ -166,7 +213,7 @@ def function_of(found: Table, at: int, fleet: Fleet) -> int:
     """
     if FUNCTION not in found.header:
         have = ", ".join(name for name in found.header if name) or "no names"
-        raise InputError(found.file, f"lacks the column {FUNCTION!r}; it has {have}")
+        raise InputError(found.file, f"the table lacks the column {FUNCTION!r}; it has {have}")
     return known_function(found, at, FUNCTION, found.text(at, FUNCTION), fleet)
 
 
@@ -178,7 +225,9 @@ def known_function(found: Table, at: int, column: str, name: str, fleet: Fleet) 
     """
     if name not in fleet.names:
         known = ", ".join(fleet.names)
-        raise found.error(at, column, f"{name[:40]!r} is not a function of {fleet.file}: {known}")
+        raise found.error(
+            at, column, f"{name[:40]!r} is not a function of {fleet.file}, which has {known}"
+        )
     return fleet.names.index(name)
 
 
@@ -193,7 +242,7 @@ def check_device(found: Table, fleet: Fleet) -> None:
     device = found.remarks.get("device")
     if device is not None and None not in known and device not in known:
         names = ", ".join(repr(one) for one in sorted(map(str, known)))
-        raise found.remark_error("device", f"is {device!r}; the NICs are {names}")
+        raise found.remark_error("device", f"the device is {device!r}, but the NICs are {names}")
 
 
 MIX = "mix"
@@ -231,7 +280,7 @@ def read_measured(file: str, fleet: Fleet, noise: float | None = None) -> Measur
     found = read_cells(file)
     rows = _rows(found, fleet, repeated=True)
     if not rows:
-        raise InputError(file, "has no rows")
+        raise InputError(file, "the table of measured mixes has no rows")
     _check_alone(file, rows, sorted({at for mix in rows for at in mix}), fleet)
     return measured(file, rows, noise)
 
@@ -239,7 +288,9 @@ def read_measured(file: str, fleet: Fleet, noise: float | None = None) -> Measur
 def _rows(found: Table, fleet: Fleet, *, repeated: bool) -> _Rows:
     throughput = column_of(found, THROUGHPUT)
     if MIX not in found.header:
-        reason = f"lacks the column {MIX!r} (functions of a NIC, such as nat{BETWEEN}acl)"
+        reason = (
+            f"the table lacks the column {MIX!r}, which has the functions of a NIC: nat{BETWEEN}acl"
+        )
         raise InputError(found.file, reason)
     _check_remarks(found, fleet)
     known: _Rows = {}
@@ -248,10 +299,16 @@ def _rows(found: Table, fleet: Fleet, *, repeated: bool) -> _Rows:
         mix = tuple(sorted(known_function(found, at, MIX, part, fleet) for part in parts))
         function = function_of(found, at, fleet)
         if function not in mix:
-            raise found.error(at, FUNCTION, f"{fleet.names[function]!r} is not in the mix")
+            raise found.error(
+                at,
+                FUNCTION,
+                f"the function {fleet.names[function]!r} is not in the mix of this row",
+            )
         values = known.setdefault(mix, {})
         if function in values and not repeated:
-            raise found.error(at, FUNCTION, "repeats a row for this function and mix")
+            raise found.error(
+                at, FUNCTION, "the row repeats this function and mix; remove one of both"
+            )
         far = far_from(fleet.functions[function].kind.model, float(throughput[at]))
         if repeated and far is not None:
             raise found.error(at, THROUGHPUT.name, far)
@@ -259,7 +316,7 @@ def _rows(found: Table, fleet: Fleet, *, repeated: bool) -> _Rows:
     for mix, values in known.items():
         missing = next((one for one in mix if one not in values), None)
         if missing is not None:
-            reason = f"lacks a row for {fleet.names[missing]!r}"
+            reason = f"the table lacks a row for the function {fleet.names[missing]!r}"
             raise InputError(found.file, f"mix {mix_text(mix, fleet)}: {reason}")
     return known
 
@@ -269,7 +326,10 @@ def _check_alone(file: str, rows: _Rows, functions: Iterable[int], fleet: Fleet)
     for at in functions:
         if (at,) not in rows:
             name = fleet.names[at]
-            raise InputError(file, f"lacks a row for {name!r} alone, which promises refer to")
+            raise InputError(
+                file,
+                f"the table lacks a row for {name!r} alone, to which promises refer; measure it",
+            )
 
 
 def _check_remarks(found: Table, fleet: Fleet) -> None:
@@ -278,7 +338,9 @@ def _check_remarks(found: Table, fleet: Fleet) -> None:
     unit = found.remarks.get("unit throughput")
     if unit is not None and None not in units and unit not in units:
         known = ", ".join(sorted(map(str, units)))
-        raise found.remark_error("unit throughput", f"is {unit!r}; models use {known}")
+        raise found.remark_error(
+            "unit throughput", f"the unit is {unit!r}, but the models use {known}"
+        )
 
 
 def mix_text(mix: Mix, fleet: Fleet) -> str:

@@ -1,6 +1,7 @@
 """Prints placements and suggested mixes as text and CSV."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 
 from slowpath.contention.placement.documents import (
     Placed,
@@ -52,14 +53,14 @@ def _arrival(policy: str, one: Placed) -> str:
 
 
 def placement_text(report: PlacementReport) -> Iterator[Line]:
-    """Yield a table of policies; with one policy and given arrivals, also a table of NICs."""
+    """Yield a table of policies and, for given arrivals, the NICs of the best policy."""
     (first, *_) = report["sequences"]
     device = f" of {report['device']}" if report["device"] else ""
     sequences = "" if _has_placements(first) else f", {len(report['sequences'])} random sequences"
     arrivals = f"{first['arrivals']} arrivals"
     yield Line(one_line(f"{report['fleet']}{device}: {arrivals}{sequences}"), "bold")
     yield Line("")
-    columns = ("policy", "NICs", "wastage", "SLA violations", "unjudged", "turned away")
+    columns = ("policy", "NICs", "wastage", "SLA violations", "unjudged", "not placed")
     rows = [
         (
             one["policy"],
@@ -72,9 +73,9 @@ def placement_text(report: PlacementReport) -> Iterator[Line]:
         for one in report["summary"]
     ]
     yield from grid(columns, rows, right=columns[1:])
-    if len(first["policies"]) == 1 and _has_placements(first):
+    if _has_placements(first):
         yield Line("")
-        yield from _nics(first["policies"][0])
+        yield from _best_nics(first["policies"])
     yield Line("")
     yield Line(one_line(_judge(report)))
     yield Line(_reference(report))
@@ -89,18 +90,51 @@ def _percent(share: float | None) -> str:
     return "n/a" if share is None else f"{_PERCENT * share:.1f} %"
 
 
-def _nics(outcome: PolicyOutcome) -> Iterator[Line]:
-    """Yield a table of the NICs of a placement, with the functions on each NIC."""
+_MOST_NICS = 20
+"""Maximum number of NICs that the text lists if several policies are compared."""
+
+
+def _best_nics(outcomes: Sequence[PolicyOutcome]) -> Iterator[Line]:
+    """Yield the NICs of the best policy: all for a single policy, else the first ones.
+
+    The best policy places the most functions, breaks the smallest share of promises, and uses the
+    fewest NICs, in this order. A share that is unknown counts as the largest one.
+    """
+    if len(outcomes) == 1:
+        yield from _nics(outcomes[0])
+        return
+    best = min(outcomes, key=_rank)
+    rows = list(_nics(best, _MOST_NICS))
+    yield Line(f"Placement by {best['policy']}, the best of these policies:")
+    yield from rows
+    more = best["nics"] - _MOST_NICS
+    if more > 0:
+        rest = "One more NIC is" if more == 1 else f"{more} more NICs are"
+        yield Line(f"{rest} in the output of --format csv.")
+    yield Line("For the placement by another policy, use --policy NAME with its name only.")
+
+
+def _rank(outcome: PolicyOutcome) -> tuple[int, float, int]:
+    """Return the sort key of a policy; the best policy has the least one."""
+    broken = outcome["violations"]
+    return outcome["turned_away"], math.inf if broken is None else broken, outcome["nics"]
+
+
+def _nics(outcome: PolicyOutcome, most: int | None = None) -> Iterator[Line]:
+    """Yield a table of the NICs of a placement, with the functions on each NIC.
+
+    With `most`, the table has only this number of NICs.
+    """
     by_nic = dict[int, list[Placed]]()
     for one in outcome["placed"] or ():
         if one["nic"] is not None:
             by_nic.setdefault(one["nic"], []).append(one)
     rows = [
         (str(nic), ", ".join(map(_kept, sorted(placed, key=lambda one: one["function"]))))
-        for nic, placed in sorted(by_nic.items())
+        for nic, placed in sorted(by_nic.items())[:most]
     ]
     yield from grid(
-        ("NIC", "functions (kept and promised share of solo throughput)"), rows, right=("NIC",)
+        ("NIC", "functions (share of solo throughput: kept of promised)"), rows, right=("NIC",)
     )
 
 
@@ -114,13 +148,14 @@ def _judge(report: PlacementReport) -> str:
     if report["judged_by"] != "models":
         return f"Promises are judged by {report['judged_by']}."
     known = (
-        "the mixes were not measured"
+        "no mixes were measured"
         if report["measured"] is None
         else f"only the mixes of {report['measured']} were measured"
     )
     return (
-        f"The models that place functions also judge promises ({known}). So contention-aware, "
-        "bid-price and optimal break none. Name a table of measured mixes with --truth."
+        f"The same models place functions and judge promises ({known}), so contention-aware, "
+        "bid-price and optimal break none. To judge by measurements, name a table of mixes "
+        "with --truth."
     )
 
 
@@ -131,11 +166,15 @@ def _reference(report: PlacementReport) -> str:
     proven = sum(one["nics"] == one["least"] for one in known)
     mean = sum(one["nics"] for one in known) / len(known)
     if proven == len(known):
-        return f"Wastage is relative to the best plan: {number(mean)} NICs, proved optimal."
+        return (
+            f"Wastage is relative to the best plan, which has {number(mean)} NICs and is "
+            "proved optimal."
+        )
     least = sum(one["least"] for one in known) / len(known)
     return (
-        f"Wastage is relative to the best plan found: {number(mean)} NICs. No plan has fewer than "
-        f"{number(least)} NICs ({proven} of {len(known)} plans are proved optimal)."
+        f"Wastage is relative to the best plan found, which has {number(mean)} NICs. Every "
+        f"plan needs at least {number(least)} NICs ({proven} of {len(known)} plans are proved "
+        "optimal)."
     )
 
 
@@ -159,11 +198,17 @@ def suggestion_text(report: SuggestionReport) -> Iterator[Line]:
     """Yield the mixes suggested for measurement, and the number of NICs that this would save."""
     device = f" of {report['device']}" if report["device"] else ""
     count = len(report["mixes"])
-    yield Line(one_line(f"{report['fleet']}{device}: {count} mixes are worth measuring"), "bold")
+    yield Line(
+        one_line(f"{report['fleet']}{device}: {count} mixes of functions are worth measuring"),
+        "bold",
+    )
     if report["alone"]:
         names = ", ".join(report["alone"])
         yield Line(
-            one_line(f"Also measure alone: {names}. Promises are shares of these throughputs.")
+            one_line(
+                f"Also measure the throughput of {names} alone, as promises are shares of "
+                "this throughput."
+            )
         )
     yield Line("")
     if report["mixes"]:
@@ -177,13 +222,12 @@ def suggestion_text(report: SuggestionReport) -> Iterator[Line]:
         yield Line("")
     now, then, best = report["nics_now"], report["nics_then"], report["nics_best"]
     yield Line(
-        f"With present data, {report['arrivals']} arrivals take {now:.1f} NICs, if promises are "
-        "kept "
-        f"with a probability of {_PERCENT * report['sure']:g} %."
+        f"With the present data, {report['arrivals']} arrivals need {now:.1f} NICs, if "
+        f"promises are kept with a probability of {_PERCENT * report['sure']:g} %."
     )
     yield Line(
-        f"They take {then:.1f} NICs if measurements of these mixes confirm the predictions, and "
-        f"{best:.1f} if all mixes are measured."
+        f"The arrivals need {then:.1f} NICs if measurements of these mixes confirm the "
+        f"predictions, and {best:.1f} NICs if all mixes are measured."
     )
 
 

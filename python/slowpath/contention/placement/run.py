@@ -9,14 +9,22 @@ from slowpath.core import engine
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.pool import check_place
+from slowpath.core.terminal import first_few
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from slowpath.contention.placement.documents import (
         PlacementReport,
         SequenceOutcome,
         SuggestionReport,
     )
+    from slowpath.contention.placement.fleet import Fleet
     from slowpath.contention.placement.running import SequenceInputs
+
+
+_FEW = 3
+"""Number of functions, and of inputs of each, that a warning names."""
 
 
 def run_place(given: Namespace, reporter: Reporter) -> ExitCode:
@@ -39,11 +47,13 @@ def run_place(given: Namespace, reporter: Reporter) -> ExitCode:
 def _check(given: Namespace) -> None:
     """Check that the options of the command `place` do not contradict each other."""
     if (given.arrivals is None) == (given.sequences is None):
-        raise OptionError("--arrivals", "name either --arrivals or --sequences")
+        raise OptionError("--arrivals", "name one of --arrivals and --sequences")
     random = {"--length": given.length, "--seed": given.seed}
     for name in (one for one, value in random.items() if value is not None):
         if given.sequences is None:
-            raise OptionError(name, "concerns random sequences (--sequences), not --arrivals")
+            raise OptionError(
+                name, "the option is for random sequences (--sequences), not for --arrivals"
+            )
     check_noise(given)
     check_place(given.scheduler, given.jobs)
 
@@ -68,28 +78,38 @@ def _placed(given: Namespace, policies: tuple[str, ...]) -> "PlacementReport":
     predicted = PredictedShares(fleet, sure, measured)
     fleets = SequenceInputs(fleet, predicted, truth, policies, not given.no_reference, given.expect)
     found = _drawn(given, fleets) if arrivals is None else [run(fleets, arrivals)]
-    guesses = fleets.predicted.shares.guesses
+    shares = fleets.predicted.shares
     return {
         **engine.head("contention place", "placement"),
-        "warnings": _warnings(given.fleet, guesses),
+        "warnings": _warnings(fleet, shares.guesses, shares.guessed),
         "fleet": given.fleet,
         "device": fleet.device,
         "measured": given.measured,
         "noise": None if measured is None else measured.noise,
         "judged_by": "models" if given.truth is None else given.truth,
         "expected": given.expect,
-        "guesses": guesses,
+        "guesses": shares.guesses,
         "summary": summary(found),
         "sequences": found,
     }
 
 
-def _warnings(fleet: str, guesses: int) -> list[str]:
-    """Return the warning about predictions outside the range of the training rows, if any."""
+def _warnings(fleet: "Fleet", guesses: int, guessed: "Mapping[int, set[str]]") -> list[str]:
+    """Return the warning about predictions outside the range of the training rows, if any.
+
+    `guessed` has the columns outside this range, by the index of a function.
+    """
     if not guesses:
         return []
-    subject = "1 prediction" if guesses == 1 else f"{guesses} predictions"
-    return [f"{fleet}: outside the measured range, {subject} for functions in mixes: guesses"]
+    subject = "1 prediction is a guess" if guesses == 1 else f"{guesses} predictions are guesses"
+    names = [
+        f"{fleet.names[at]} ({first_few(sorted(columns), _FEW)})"
+        for at, columns in sorted(guessed.items())
+    ]
+    return [
+        f"{fleet.file}: {subject}, because these inputs of functions on shared NICs are outside "
+        f"the measured range: {first_few(names, _FEW)}"
+    ]
 
 
 def _drawn(given: Namespace, fleets: "SequenceInputs") -> "list[SequenceOutcome]":
@@ -130,7 +150,7 @@ def _suggested(given: Namespace) -> "SuggestionReport":
     found = suggest(fleet, given.mixes, sure, measured)
     return {
         **engine.head("contention suggest", "suggestion"),
-        "warnings": _warnings(given.fleet, found.guesses),
+        "warnings": _warnings(fleet, found.guesses, found.guessed),
         "fleet": given.fleet,
         "device": fleet.device,
         "measured": given.measured,

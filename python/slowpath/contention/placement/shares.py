@@ -37,6 +37,7 @@ class Shares:
     def __init__(self, functions: int) -> None:
         self.mixes = list[Mix]()
         self.guesses = 0  # number of functions in mixes outside the training range
+        self.guessed = dict[int, set[str]]()  # their columns outside this range, by function
         self._row = dict[Mix, int]()
         self._kept = np.empty((0, functions))
         self._throughput = np.empty((0, functions))
@@ -155,6 +156,8 @@ class PredictedShares:
             share = np.where(np.isnan(row), np.inf, 1.0 if len(one) == 1 else row)
             self.shares.add(one, share, values)
         self.shares.guesses += int(found.guesses.sum())
+        for function, name in found.guessed:
+            self.shares.guessed.setdefault(function, set()).add(name)
 
 
 def _solo(fleet: Fleet, measured: Measured | None, found: "_Predicted", at: int) -> float:
@@ -182,11 +185,12 @@ class _Predicted(NamedTuple):
     throughput: Floats
     kept: Floats  # throughput, or its lower end for the required probability
     guesses: Indices  # number of functions outside the training range, by mix
+    guessed: frozenset[tuple[int, str]]  # these functions, with the columns outside the range
 
     def rows(self, rows: Sequence[int]) -> "_Predicted":
         """Return the predictions of the mixes with these indices."""
         at = np.array(rows, dtype=np.intp)
-        return _Predicted(self.throughput[at], self.kept[at], self.guesses[at])
+        return _Predicted(self.throughput[at], self.kept[at], self.guesses[at], self.guessed)
 
 
 def _predict(request: _Request, mixes: Sequence[Mix]) -> _Predicted:
@@ -199,9 +203,12 @@ def _predict(request: _Request, mixes: Sequence[Mix]) -> _Predicted:
     if sure is not None:
         kept[found.mix, found.kind] = found.low
     guesses = np.zeros(len(mixes), dtype=np.intp)
-    for at, names in zip(found.mix, found.outside, strict=True):
-        guesses[at] += bool(names) and len(mixes[at]) > 1
-    return _Predicted(throughput, kept, guesses)
+    guessed = set[tuple[int, str]]()
+    for at, kind, names in zip(found.mix, found.kind, found.outside, strict=True):
+        if names and len(mixes[at]) > 1:
+            guesses[at] += 1
+            guessed |= {(int(kind), name) for name in names}
+    return _Predicted(throughput, kept, guesses, frozenset(guessed))
 
 
 def measured_shares(truth: GroundTruth, functions: int) -> Shares:

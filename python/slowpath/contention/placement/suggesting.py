@@ -7,7 +7,7 @@ worth measuring. If there are too many of them, the least used ones are dropped,
 made again. A measured mix also gives information about all mixes that lack some of its functions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +43,7 @@ class Plan(NamedTuple):
     then: float  # NICs with these mixes measured, if predictions are true
     best: float  # NICs with all mixes measured, if predictions are true
     guesses: int  # number of functions in mixes outside the training range
+    guessed: Mapping[int, set[str]]  # their columns outside this range, by function
 
 
 def suggest(fleet: Fleet, count: int, sure: float, measured: Measured | None = None) -> Plan:
@@ -66,6 +67,7 @@ def suggest(fleet: Fleet, count: int, sure: float, measured: Measured | None = N
         then.cover.total,
         known.plan(known.unmeasured).cover.total,
         known.guesses,
+        known.guessed,
     )
 
 
@@ -85,7 +87,7 @@ class _Known:
         self._counts = counts_of(self._mixes, len(fleet.functions))
         predicted = PredictedShares(fleet, sure, measured)
         self._sure = self._shares(predicted)
-        self.guesses = predicted.shares.guesses
+        self.guesses, self.guessed = predicted.shares.guesses, predicted.shares.guessed
         self._likely = self._shares(PredictedShares(fleet, None, measured))
         known = set() if measured is None else set(measured.known)
         self.unmeasured = [

@@ -88,7 +88,7 @@ def check_folder(folder: str) -> None:
         InputError: if a file of that name exists.
     """
     if Path(folder).exists() and not Path(folder).is_dir():
-        raise InputError(folder, "is a file; name a folder for the tables of the profile")
+        raise InputError(folder, "the path is a file; name a folder for the tables of the profile")
 
 
 def _memory(setup: Setup, machine: Machine, found: Found) -> str | None:
@@ -218,7 +218,12 @@ def declared_by(names: Sequence[str]) -> Declared | None:
         if pattern is None:
             continue
         if found is not None and found.pattern != pattern:
-            raise InputError(file, f"declares {pattern}, but {found.file} declares {found.pattern}")
+            raise InputError(
+                file,
+                f"the table declares the pattern {pattern}, but "
+                f"{found.file} declares {found.pattern}; correct one of "
+                "both",
+            )
         found = found or Declared(file, pattern)
     return found
 
@@ -228,12 +233,12 @@ def _declared(file: str) -> Pattern | None:
     try:
         record: Any = json.loads(read_text(file))
     except (ValueError, RecursionError) as problem:
-        raise InputError(file, f"is not JSON: {problem}") from None
+        raise InputError(file, f"the file is not JSON: {problem}") from None
     if not isinstance(record, dict):
-        raise InputError(file, "is not the record of a profile: it must be an object")
+        raise InputError(file, "the file is not the record of a profile, which must be an object")
     pattern = record.get("pattern")
     if pattern is not None and pattern not in _PATTERNS:
         raise InputError(
-            file, f"pattern: {str(pattern)[:40]!r} is not one of {', '.join(_PATTERNS)}"
+            file, f"the pattern {str(pattern)[:40]!r} is not one of {', '.join(_PATTERNS)}"
         )
     return cast("Pattern | None", pattern)

@@ -380,7 +380,8 @@ def _rate(blocks: Sequence[_TimedBlock], wanted: int) -> Rate:
     done = [block.rate for block in blocks if block.rate > 0]
     if not done:
         reason = (
-            "other programs occupy the CPUs, so a thread did not run in any block; make blocks "
+            "other programs occupy the CPUs, so a thread did not run in any block of time; "
+            "make blocks "
         )
         raise UnavailableError(f"{reason}longer (block_ms), or wait until the machine is quiet")
     return median(done, bad)

@@ -175,7 +175,10 @@ class Profiling:
     def _check_stop(self) -> None:
         until = self._audience.until
         if self._audience.stopping.asked or (until is not None and time.monotonic() > until):
-            raise StoppedError("this machine", "stopped before anything was measured")
+            raise StoppedError(
+                "this machine",
+                "the profile stopped before anything was measured; allow more time with --deadline",
+            )
 
     def _probed(self) -> Probed:
         levels, alone = list[bubble_score.Level](), list[float]()
@@ -191,7 +194,7 @@ class Profiling:
 
     def _score(self, competitor: MemBench, calibration: bubble_score.Calibration) -> float:
         size = competitor.working_set / bubble_score.MEGABYTE
-        self._audience.show(f"score of a competitor over {size:.1f} MB")
+        self._audience.show(f"measuring the score of a competitor over {size:.1f} MB")
         return calibration.score(self._beside_probe(competitor).slowdown)
 
     def _beside_probe(self, competitor: MemBench) -> Turns:
@@ -209,7 +212,7 @@ class Profiling:
         found = []
         for at in range(_RATIOS if ratios.least < ratios.most else 1):
             mtbr = ratios.least + (ratios.most - ratios.least) * at / (_RATIOS - 1)
-            self._audience.show(f"request times: {mtbr:g} matches/MB")
+            self._audience.show(f"measuring request times at {mtbr:g} matches/MB")
             traffic = Traffic(1, size, mtbr)
             rate = self._turns(mixes.accelerator_alone(function, traffic, cpu)).alone
             found.append(RequestRow(mtbr, _reciprocal(rate)))
@@ -223,7 +226,7 @@ class Profiling:
         sizes = dict.fromkeys(round(one) for one in size)
         found = []
         for traffic in (Traffic(n, length, mtbr.least) for n in counts for length in sizes):
-            self._audience.show(f"effect on others: {traffic.flows} flows")
+            self._audience.show(f"measuring the effect on others with {traffic.flows} flows")
             spec = mixes.probed(function, traffic, machine.places, machine.probe_bytes)
             found.append(OwnRow(traffic, calibration.score(self._turns(spec).slowdown)))
         return tuple(found)
@@ -234,7 +237,7 @@ class Profiling:
         rates, within = list[float](), list[float]()
         repetitions = self._setup.effort.repetitions
         for at in range(repetitions):
-            self._audience.show(f"noise floor: {at + 1} of {repetitions}")
+            self._audience.show(f"measuring the noise floor, {at + 1} of {repetitions}")
             one = self.measure(Point(traffic, None, None))
             rates.append(statistics.fmean((one.alone.value, one.beside.value)))
             within.append(abs(one.beside.value / one.alone.value - 1))

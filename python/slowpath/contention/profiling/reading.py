@@ -120,7 +120,9 @@ def read_setup(file: str, content: str) -> Setup:
         UnavailableError: if PyYAML is not installed.
     """
     if not content.strip():
-        raise InputError(f"{file}:1", "is empty; see docs/reference/contention-files.md")
+        raise InputError(
+            f"{file}:1", "the description is empty; docs/reference/contention-files.md has its keys"
+        )
     content_table = table(
         read_spanned(file, content),
         ("schema", "name", "function", "traffic", "competitors"),
@@ -146,7 +148,7 @@ def _cpus(found: Spanned) -> tuple[int, ...]:
     """Read a list of CPU numbers, and check that no number occurs twice."""
     cpus = tuple(number(one, _CPU) for one in items(found))
     if len({*cpus}) < len(cpus):
-        found.place.refuse("lists a CPU twice; each thread needs its own")
+        found.place.refuse("the list has a CPU twice; each thread needs its own CPU")
     return cpus
 
 
@@ -165,7 +167,7 @@ def _function(function_name: str, found: Spanned, folder: Path) -> Function:
     if not all_stages and pattern == "pipeline":
         parts["pattern"].place.refuse("a pipeline needs `stages` in front of its accelerator")
     if not all_stages and service is None:
-        found.place.refuse("needs `stages` or an `accelerator`")
+        found.place.refuse("the function needs `stages` or an `accelerator`")
     queue = _optional(parts, "queue", _QUEUE)
     return Function(
         function_name, all_stages, cast("Service | None", service), cast("Pattern", pattern), queue
@@ -181,7 +183,7 @@ def _stage(found: Spanned) -> Stage:
         return {stage: {key: limits.default}}
     inside = table(found, (), tuple(_SIZED))
     if len(inside) != 1:
-        found.place.refuse(f"must be one of {', '.join((*_SIMPLE, *_SIZED))}")
+        found.place.refuse(f"the value must be one of {', '.join((*_SIMPLE, *_SIZED))}")
     stage, parameters = next(iter(inside.items()))
     key, limits = _SIZED[stage]
     return {stage: {key: _optional(table(parameters, (), (key,)), key, limits)}}
@@ -190,7 +192,7 @@ def _stage(found: Spanned) -> Stage:
 def _traffic(found: Spanned, function: Function) -> TrafficRange:
     parts = table(found, ("flow_count", "packet_size_bytes"), ("mtbr",))
     if function.service is None and "mtbr" in parts:
-        parts["mtbr"].place.refuse("needs an `accelerator`, which searches payloads")
+        parts["mtbr"].place.refuse("the function needs an `accelerator`, which searches payloads")
     return TrafficRange(
         _span(parts["flow_count"], _FLOWS),
         _span(parts["packet_size_bytes"], _SIZE if function.program is None else _SIZE_IN_KERNEL),
@@ -204,7 +206,7 @@ def _competitors(
     parts = table(found, (), ("memory", "accelerator"))
     memory, client = parts.get("memory"), parts.get("accelerator")
     if memory is None and client is None:
-        found.place.refuse("needs memory or accelerator")
+        found.place.refuse("the competitors need `memory` or `accelerator`")
     if client is not None and function.service is None:
         client.place.refuse("the function does not use an accelerator that it could share")
     return (
@@ -218,7 +220,7 @@ def _memory(found: Spanned) -> MemoryRange:
     touch = parts.get("touch")
     touches = _TOUCHES if touch is None else tuple(word(one, _TOUCHES) for one in items(touch))
     if not touches and touch is not None:
-        touch.place.refuse(f"is empty; known are {', '.join(_TOUCHES)}")
+        touch.place.refuse(f"the list is empty; it can have {', '.join(_TOUCHES)}")
     return MemoryRange(
         _span(parts["working_set_bytes"], _WORKING_SET),
         _span(parts["rate"], _RATE) if "rate" in parts else None,
@@ -263,7 +265,7 @@ def _span(found: Spanned, limits: Number) -> Span:
         return Span(value, value)
     ends = [number(one, limits) for one in found.value]
     if len(ends) != 2 or ends[0] > ends[1]:  # noqa: PLR2004 - both ends
-        found.place.refuse("is not a range; write one number, or [least, greatest]")
+        found.place.refuse("the value is not a range; write one number, or [least, greatest]")
     return Span(ends[0], ends[1])
 
 

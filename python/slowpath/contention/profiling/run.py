@@ -41,8 +41,8 @@ def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
     yield from _plan(record["plan"])
     if record["disturbed_blocks"]:
         yield Line(
-            f"{record['disturbed_blocks']} blocks were disturbed: a thread waited for its CPU, or "
-            "other programs used the processor."
+            f"{record['disturbed_blocks']} blocks of time were disturbed: a thread waited for "
+            "its CPU, or other programs used the processor."
         )
     if record["elsewhere"] >= _OFTEN:
         yield Line(
@@ -50,7 +50,12 @@ def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
             "different last-level caches. This changes the effect of competitors."
         )
     if record["counters"] is not None:
-        yield Line(one_line(f"A probe replaces counters: {record['counters']}."))
+        yield Line(
+            one_line(
+                "A probe measures contention, because counters cannot be used: "
+                f"{record['counters']}."
+            )
+        )
     yield Line("")
     rows = [
         (f"{one['megabytes']:.2f}", f"{one['slowdown']:.2f}") for one in record["probe"]["measured"]
@@ -60,7 +65,10 @@ def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
     )
     yield Line("")
     shift = 100 * record["probe"]["largest_shift"]
-    yield Line(f"Alone, the probe deviated by at most {shift:.1f} % from its median.")
+    yield Line(
+        f"Without competitors, the time of the probe deviated by at most {shift:.1f} % "
+        "from its median."
+    )
     for file in files:
         yield Line(one_line(file))
 
@@ -71,15 +79,18 @@ def _plan(record: PlanRecord) -> Iterator[Line]:
         return
     attributes = " and ".join(record["relevant"]) or "no traffic attribute"
     least = f"{100 * record['threshold']:.1f} %"
-    yield Line(f"Solo throughput depends on {attributes}, by {least} or more. Mixes vary these.")
+    yield Line(
+        f"The solo throughput varies by {least} or more with {attributes}. Mixes vary "
+        "these attributes."
+    )
 
 
 def _noise(record: ProfileRecord) -> str:
     noise = record["noise"]
-    within = f"{100 * noise['within']:.1f} % between medians of one run"
+    within = f"{100 * noise['within']:.1f} % between the medians of blocks of one run"
     if noise["spread"] is None:
         return f"noise: {within}"
-    return f"noise: {100 * noise['spread']:.1f} % (standard deviation), {within}"
+    return f"Noise of a measurement: {100 * noise['spread']:.1f} % (standard deviation), {within}"
 
 
 def run(given: Namespace, reporter: Reporter) -> ExitCode:
@@ -103,7 +114,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
     left_out = []
     if memory and client and "both" not in kinds:
         left_out.append(
-            "a pipeline with competitors for memory and accelerator together needs 3 CPUs; "
+            "mixes of competitors for memory and accelerator need 3 CPUs; "
             f"{len(machine.places.cpus)} are available"
         )
     watch = environment.begin(machine.places.function)
@@ -111,7 +122,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
         audience = Audience(stopping, line.draw, until)
         found = Profiling(setup, machine, audience).run(partial(planner, setup, kinds))
     where = watch.end()
-    warnings = [f"{given.file}: not measured: {reason}" for reason in left_out]
+    warnings = [f"{given.file}: some mixes were not measured: {reason}" for reason in left_out]
     warnings += disturbances.warnings(disturbances.of(where))
     record = _record(setup, machine, found, left_out, warnings)
     files = write_profile(given.output, setup, machine, found, (record, where))

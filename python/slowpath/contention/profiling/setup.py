@@ -21,7 +21,7 @@ PLANS: tuple[Plan, ...] = get_args(Plan)
 """Plans, which choose the mixes to measure; the first is the default."""
 ASKING: tuple[Plan, ...] = ("adaptive", "active")
 """Plans that use earlier measurements to choose the rows of the memory model."""
-NOTHING_TO_CHOOSE = "needs competitors for memory in the description"
+NOTHING_TO_CHOOSE = "needs competitors for memory in the description; add some"
 """Error text for a plan in `ASKING` if the description has no competitors for memory."""
 
 

@@ -132,17 +132,21 @@ def is_substantial(function: Function) -> bool:
 def obstacle(functions: Mapping[str, Function], name: str) -> str | None:
     """Return the reason why the function cannot be run; None if it can.
 
-    The reason is a predicate, such as "takes any number of arguments".
+    The reason is a clause, such as "the function takes any number of arguments".
     """
     function = functions[name]
     if function.variadic:
-        return "takes any number of arguments"
+        return "the function takes any number of arguments"
     if not has_callable_prototype(function):
-        return "takes or returns a value that is neither a number nor an address"
+        return "the function takes or returns a value that is neither a number nor an address"
     for inner in sorted(reachable_functions(functions, name), key=lambda one: (one != name, one)):
         assembly = functions[inner].assembly
         if assembly is not False:
-            caller = "" if inner == name else f"calls {functions[inner].shown}, which "
+            caller = (
+                "the function "
+                if inner == name
+                else f"the function calls {functions[inner].shown}, which "
+            )
             line = None if isinstance(assembly, bool) else assembly
             where = f" in line {line.line}" if line else ""
             return f"{caller}has inline assembly{where}"

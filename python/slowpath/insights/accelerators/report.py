@@ -47,7 +47,10 @@ def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
     The tables list functions proved to compute an algorithm, and functions that look like it.
     """
     proved, alike = report["proved"], report["alike"]
-    counts = f"{report['functions']} functions examined, {len(proved)} for accelerators"
+    counts = (
+        f"{report['functions']} functions were examined, and {len(proved)} could run on "
+        "accelerators"
+    )
     yield Line(one_line(f"{report['file']}: {counts}"), "bold")
     if proved:
         yield Line("")
@@ -57,7 +60,7 @@ def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
         yield from _parameters(proved)
     if alike:
         yield Line("")
-        yield Line("Similar, but not proved:", "bold")
+        yield Line("Functions similar to those of accelerators, without a proof:", "bold")
         likely: list[tuple[str, ...]] = [
             (
                 one["function"],
@@ -121,7 +124,7 @@ def _left_out(found: list[Unexamined]) -> str:
         reasons.setdefault(one["reason"], []).append(one["function"])
     listed = "; ".join(f"{first_few(names, _FEW)}: {why}" for why, names in reasons.items())
     count = f"{len(found)} function{'' if len(found) == 1 else 's'}"
-    return f"Not fully examined: {count} (all in JSON). {listed}."
+    return f"Functions that could not be examined fully: {count} (JSON lists all). {listed}."
 
 
 def _confined(report: AcceleratorsReport) -> str:
@@ -134,6 +137,11 @@ def _confined(report: AcceleratorsReport) -> str:
     missing = [] if confinement["system_calls"] else ["system calls"]
     if not confinement["network"] and not confinement["system_calls"]:
         missing.append("the network")
-    sentence = f"LLVM {report['llvm']} ran code of the file in processes with {', '.join(ways)}"
-    unblocked = f"; this machine could not block {' and '.join(missing)}" if missing else ""
+    sentence = (
+        f"LLVM {report['llvm']} ran the functions of the file in separate processes "
+        f"with {', '.join(ways)}"
+    )
+    unblocked = (
+        f"; this machine could not block access to {' and '.join(missing)}" if missing else ""
+    )
     return one_line(f"{sentence}{unblocked}.")

@@ -51,10 +51,13 @@ _BULK_NAME = re.compile("bulk|burst|multi|x[248]$", re.IGNORECASE)
 """Names of library functions that look up several items in one call."""
 _FEW = 3
 """Maximum number of functions that a reason names."""
-_NO_REFERENCE = "does not agree with any reference"
-_BULK = "looks up several keys at once; slowpath does not try that"
-_FRAMEWORK = "needs packets, ports or tables, which do not exist when it runs alone"
-_GIVEN_UP = "was abandoned: calls took too long, or too many of them ended their process"
+_NO_REFERENCE = "the results of the function agree with no known accelerator"
+_BULK = "the function looks up several keys at once, which slowpath does not examine"
+_FRAMEWORK = "the function needs packets, ports or tables, which do not exist when it runs alone"
+_GIVEN_UP = (
+    "the examination was abandoned, because calls took too long, or too many calls "
+    "ended their process"
+)
 
 
 def unproved_reason(
@@ -93,7 +96,7 @@ def unproved_lookup(
     if not looks_up(function) or all(credited_function(use, proved) is not None for use in calls):
         return None
     if refused is not None:
-        return f"was not run: it {refused}"
+        return f"the function was not run: {refused}"
     return _BULK if _BULK_NAME.search(function.shown) else _NO_REFERENCE
 
 
@@ -102,14 +105,14 @@ def _cannot(
 ) -> str | None:
     """Return the reason why a function cannot be run alone; None if none is known."""
     if refused is not None:
-        return f"was not run: it {refused}"
+        return f"the function was not run: {refused}"
     count = len(functions[name].parameters)
     if count > MOST_PARAMETERS:
-        return f"takes {count} arguments; slowpath tries at most {MOST_PARAMETERS}"
+        return f"the function takes {count} arguments; slowpath tries at most {MOST_PARAMETERS}"
     missing = undefined_callees(functions, name, known)
     others = [one for one in missing if not one.startswith(SUPPORT)]
     if others:
-        return f"calls {first_few(others, _FEW)}, without a definition in the source"
+        return f"the function calls {first_few(others, _FEW)}, without a definition in the source"
     return _FRAMEWORK if missing else None
 
 

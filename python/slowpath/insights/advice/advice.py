@@ -136,13 +136,13 @@ class Evidence(NamedTuple):
     """Cores and neighbours; None without a trace, or if the source uses floating point."""
 
 
-_ON_CARD = "one cycle for each instruction of the card, counted in generated code"
-_IN_LLVM = "one cycle for each LLVM instruction"
-_STATE = "all state in {farthest}"
-_LACKS = "no instructions for unsupported operations ({refused})"
+_ON_CARD = "each instruction of the card, counted in generated code, takes one cycle"
+_IN_LLVM = "each LLVM instruction takes one cycle"
+_STATE = "all state is in {farthest}"
+_LACKS = "unsupported operations take no instructions ({refused})"
 _PRICES = (
-    "rounded memory prices chosen by slowpath, lower for nearer memories; capacities as published "
-    "for a Netronome Agilio CX"
+    "memory prices are rounded figures of slowpath, lower for nearer memories; capacities are "
+    "those published for a Netronome Agilio CX"
 )
 
 

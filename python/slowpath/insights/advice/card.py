@@ -92,13 +92,13 @@ def gap(evidence: Evidence, what: str) -> Gap:
     The cause is a missing trace, or floating-point arithmetic in the source.
     """
     if evidence.statics.floating is None:
-        why = "this needs the instructions and accesses of each packet"
-        return Gap(what, why, "give a trace: --pcap")
+        why = "predictions need the instructions and accesses of each packet"
+        return Gap(what, why, "give a trace of packets with --pcap")
     return Gap(
         what,
-        f"{evidence.statics.floating} uses floating-point numbers; neither the card nor the "
-        "published elements have these",
-        "use integers, such as fixed point",
+        f"the function {evidence.statics.floating} uses floating-point numbers, which the card "
+        "does not support",
+        "use integers instead, such as fixed-point numbers",
     )
 
 
@@ -115,8 +115,8 @@ def doubts(traced: Traced) -> str:
 
 _LIMIT_NAMES = {"line": "line rate", "IMEM": "internal memory", "EMEM": "external memory"}
 _BASIS = (
-    "The prediction uses counts on the trace, and the cost of instructions and accesses in "
-    "published elements. No card was measured"
+    "The prediction uses counts on the trace, and costs of instructions and accesses from "
+    "published functions. No card was measured"
 )
 _MEGA = 1e6
 _GIGA = 1e9
@@ -146,10 +146,10 @@ def scaling(evidence: Evidence) -> Findings:
         "ns of core time",
         None,
         "estimated",
-        f"{cores['knee_low']} to {cores['knee_high']} cores with {confidence} confidence. "
-        f"{_BASIS}. "
-        "It assumes the recommended placement. Published measurements start at 24 cores; fewer "
-        f"are never recommended{doubts(traced)}",
+        f"The number is from {cores['knee_low']} to {cores['knee_high']} cores with "
+        f"{confidence} confidence. {_BASIS}. The prediction assumes the recommended placement. "
+        "Published measurements start at 24 cores, so fewer cores are never recommended"
+        f"{doubts(traced)}",
         share=max(1 - after / before, 0.0),
     )
 
@@ -193,15 +193,15 @@ def sharing(evidence: Evidence) -> Findings:
         name,
         file,
         line,
-        f"with half of the cores each, {name} keeps a share of its solo throughput: "
-        f"{_listed(card['neighbours'])}",
+        f"if each function gets half of the cores, {name} keeps this share of its solo "
+        f"throughput: {_listed(card['neighbours'])}",
         _PERCENT * before,
         _PERCENT * after,
-        "% of solo throughput (mean of all neighbours, best neighbour)",
+        "% of solo throughput (first the mean of all neighbours, then the best neighbour)",
         None,
         "estimated",
-        f"{_kept(best)} beside the best neighbour, {_kept(worst)} beside the worst, with "
-        f"{percent(card['confidence'], 0)} confidence. {_BASIS}{doubts(traced)}",
+        f"The function keeps {_kept(best)} beside the best neighbour and {_kept(worst)} beside "
+        f"the worst, with {percent(card['confidence'], 0)} confidence. {_BASIS}{doubts(traced)}",
         share=max(1 - before / after, 0.0),
     )
 

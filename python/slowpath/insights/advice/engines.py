@@ -222,10 +222,10 @@ _FEW = 4
 """Maximum number of functions or lines to list."""
 _UNIT = "LLVM instructions"
 _NAMES = {"crc": "CRC", "lpm": "look-up", "checksum": "checksum", "hash": "hash"}
-_UNREACHED = "; no packet of the trace reached it"
-_ENGINE = ". The card may lack such an engine; the numbers do not include the time of an engine"
-_STANDS = ". The tested function is that of slowpath's headers, which stand in for the library"
-_EQUAL_CALLS = "all calls of the function cost the same; the match is proved "
+_UNREACHED = "; no packet of the trace reached this code"
+_ENGINE = ". The card may lack such an engine. The numbers do not include the time of the engine"
+_STANDS = ". The tested function is from the headers of slowpath, which stand in for the library"
+_EQUAL_CALLS = "all calls of the function are assumed to cost the same; the match is proved "
 
 
 def accelerating(evidence: Evidence) -> Findings:
@@ -246,8 +246,8 @@ def accelerating(evidence: Evidence) -> Findings:
             yield _alike(evidence, alike)
     yield from _gaps(evidence)
     if report["stopped"] is not None:
-        why = f"the search was stopped ({report['stopped']}) before all functions were examined"
-        yield Gap("accelerators for all functions", why, "give it more time: --deadline")
+        why = f"the search stopped before all functions were examined ({report['stopped']})"
+        yield Gap("accelerators for all functions", why, "allow more time with --deadline")
 
 
 def _gaps(evidence: Evidence) -> Findings:
@@ -267,8 +267,8 @@ def _gaps(evidence: Evidence) -> Findings:
     if places:
         yield Gap(
             f"accelerators for calls through pointers in {first_few(list(places), _FEW)}",
-            "no variable that this code names holds a function of that type",
-            "give a trace that reaches the call: --pcap",
+            "the source names no variable with a function of this type",
+            "give a trace that reaches the call, with --pcap",
         )
 
 
@@ -375,20 +375,26 @@ def _on_card(evidence: Evidence, part: Part | None) -> str:
 
 
 def _alike(evidence: Evidence, one: Alike) -> Advice:
-    sure = f"the classifier is {percent(one['confidence'], 0)} sure; the match is not proved"
+    sure = (
+        f"the match is not proved; the classifier gives it {percent(one['confidence'], 0)} "
+        "confidence"
+    )
     part = of_function(evidence, one["symbol"], one["line"])
     idle = part is not None and not part.instructions
     instructions_text = ""
     if part is not None and part.instructions:
         each = quantity(rounded(part.instructions, 3), "LLVM instruction")
-        instructions_text = f"; with functions that only it calls, it takes {each} for each packet"
+        instructions_text = (
+            f"; with all functions that only this one calls, it takes {each} for each packet"
+        )
     return Advice(
         "accelerator",
         f"Check whether {one['function']} is a {_engine(one)}",
         one["function"],
         one["file"],
         one["line"],
-        f"its code resembles that of an accelerator{_UNREACHED if idle else instructions_text}",
+        "the code of the function resembles that of an accelerator"
+        f"{_UNREACHED if idle else instructions_text}",
         *_effect(part if idle else None),
         "learnt",
         f"{sure}: {one['reason']}",

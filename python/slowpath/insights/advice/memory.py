@@ -10,7 +10,7 @@ from slowpath.insights.output import quantity
 from slowpath.insights.placement.documents import PlacedPart
 from slowpath.insights.trace.documents import CountedStructure, CountsReport
 
-_NO_STRUCT, _NO_STRUCT_TITLE = "variables", "variables that are in no struct"
+_NO_STRUCT, _NO_STRUCT_TITLE = "variables", "global variables outside of structs"
 """Element name of variables outside of structures, and their description in titles."""
 
 
@@ -20,8 +20,8 @@ def packing(evidence: Evidence) -> Findings:
     if traced is None:
         yield Gap(
             "order of variables",
-            "this needs the runs and accesses of each block of code",
-            "give a trace: --pcap",
+            "advice needs the runs and accesses of each block of code",
+            "give a trace of packets with --pcap",
         )
         return
     placed = traced.placed
@@ -41,14 +41,15 @@ def packing(evidence: Evidence) -> Findings:
             one["element"],
             file,
             line,
-            f"variables that a block of code uses together share a window of {traced.width} bytes",
+            "variables that a block of code uses together then share a window of "
+            f"{traced.width} bytes, which one access fetches",
             before,
             one["accesses"],
             f"accesses of {traced.width} bytes",
             None if placed is None else (before - one["accesses"]) * _price(placed, structures),
             "proved" if proved else "predicted",
-            f"{searched} accesses for the blocks counted on the trace. A block is assumed to fetch "
-            f"a window once, and to keep it{_remark(one)}",
+            f"{searched} accesses for the blocks counted on the trace. Each block is assumed "
+            f"to fetch a window once, and to keep it{_remark(one)}",
             one["struct"],
         )
 
@@ -70,7 +71,9 @@ def _remark(layout: ElementLayout) -> str:
     """Return a remark if the variables are not members of one struct in the source; else ""."""
     if layout["element"].endswith(")"):  # members of a structure that the source declares
         return ""
-    return ". The first number is for these variables alone, as one struct in the source's order"
+    return (
+        ". The first number is for these variables alone, as one struct in the order of the source"
+    )
 
 
 def accesses_in_source(layout: ElementLayout) -> float:
@@ -98,9 +101,9 @@ _SMALL = 0.01
 _DPDK_TABLES = re.compile(r"rte_(lpm|fib)6?\b")
 """DPDK tables that slowpath's headers implement in another way than DPDK."""
 _LINEAR_SEARCH = (
-    "here a look-up compares all prefixes in turn, as a card without a look-up unit may do; a "
-    "table of DPDK takes fewer accesses and more memory (IPv4, DIR-24-8: one or two accesses to "
-    "64 MiB)"
+    "here, a look-up compares all prefixes in turn, as a card without a look-up unit may do. "
+    "A table of DPDK takes fewer accesses and more memory (IPv4, DIR-24-8: one or two "
+    "accesses to 64 MiB)"
 )
 _EQUAL = 1e-9
 """Costs are considered equal up to this relative difference."""
@@ -115,8 +118,8 @@ def placing(evidence: Evidence) -> Findings:
     if traced is None:
         yield Gap(
             "memory of each structure",
-            "this needs the reads and writes of each structure",
-            "give a trace: --pcap",
+            "advice needs the reads and writes of each structure",
+            "give a trace of packets with --pcap",
         )
         return
     if traced.placed is None:
@@ -171,13 +174,13 @@ def _advice(
         structures[0]["line"],
         f"{moved} fit into {level}"
         if before >= after
-        else f"moving {moved} makes room for other structures",
+        else f"moving {moved} makes room for other structures in nearer memories",
         before,
         after,
         "cycles of accesses",
         before - after,
         "assumption",
-        f"with the counts on the trace and the prices, "
-        f"{'no placement costs less' if proved else 'this is the best placement found in time'}. "
-        "slowpath chose the prices, as rounded figures",
+        f"{'no placement costs less' if proved else 'this is the best placement found in time'}, "
+        "for the counts on the trace and the assumed prices. slowpath chose these prices as "
+        "rounded figures",
     )

@@ -61,7 +61,7 @@ def _numbers(report: AdviceReport) -> Html | None:
         ("packets", f"{traffic['packets']:,}"),
         ("function", traffic["entry"]),
         (f"{traffic['unit']} for each packet", number(traffic["instructions"])),
-        ("cycles for each packet, assumed", number(traffic["cycles"])),
+        ("cycles for each packet (assumed prices)", number(traffic["cycles"])),
     )
 
 
@@ -105,7 +105,9 @@ def _line(text: str) -> Html:
 def _gaps(report: AdviceReport) -> Html:
     rows = [(one["what"], one["why"], one["remedy"]) for one in report["unsaid"]]
     columns = [Column("unknown"), Column("reason"), Column("remedy")]
-    return element("section", element("h2", "Not known"), table(columns, rows, stack=True))
+    return element(
+        "section", element("h2", "Advice that is not possible"), table(columns, rows, stack=True)
+    )
 
 
 def _structures(report: AdviceReport) -> Html:
@@ -135,8 +137,12 @@ def _sources(report: AdviceReport) -> Iterator[Html]:
         if source.lines:
             yield element("section", element("h2", file), _annotated(report, file, source.lines))
         else:
-            why = source.remark or "the file is neither at its recorded path nor beside the input"
-            yield element("section", element("h2", file), element("p", f"Not shown: {why}."))
+            why = source.remark or (
+                "the source file is neither at its recorded path nor beside the input"
+            )
+            yield element(
+                "section", element("h2", file), element("p", f"The source is not shown: {why}.")
+            )
 
 
 def _annotated(report: AdviceReport, file: str, lines: Sequence[str]) -> Html:

@@ -40,21 +40,22 @@ def missing_counts(evidence: Evidence) -> Findings:
         where = f" ({place})" if place else ""
         yield Gap(
             f"cost of {name}{where}",
-            "the function is recursive, and the card does not support recursion",
-            "use a loop",
+            "the function is recursive, which the card does not support",
+            "replace the recursion by a loop",
         )
     traced = evidence.traced
     if traced is None:
         yield Gap(
             "instructions for each packet",
-            "this needs the runs of each block",
-            "give a trace: --pcap; slowpath insights blocks counts single blocks without a trace",
+            "the number needs the runs of each block of code",
+            "give a trace of packets with --pcap; without a trace, slowpath insights blocks "
+            "counts single blocks",
         )
     elif not traced.executed.on_card:
         yield Gap(
             "instructions on the card",
-            f"the counts are of LLVM instructions: {traced.executed.why}",
-            "slowpath insights blocks counts the supported parts",
+            f"LLVM instructions were counted instead: {traced.executed.why}",
+            "run slowpath insights blocks to count the supported parts",
         )
 
 

@@ -12,7 +12,7 @@ from slowpath.core.terminal import Line, grid
 from slowpath.insights.advice.documents import AdviceGiven, AdviceReport
 from slowpath.insights.advice.statics import StaticLoop, StaticStructure
 from slowpath.insights.demands.documents import CardUse
-from slowpath.insights.output import percent, quantity
+from slowpath.insights.output import MEANS, percent, quantity
 
 _COLUMNS = (
     *("rank", "kind", "title", "what", "file", "line", "before", "after", "unit"),
@@ -28,7 +28,7 @@ _DIGITS, _SHARE_DIGITS = 3, 2
 """Significant digits of estimates, and of estimated percentages."""
 _WIDTH = 96
 CYCLES = "cycles for each packet"
-NOTES = "Notes on the counts, which advice on cores and neighbours uses too"
+NOTES = "Notes on the counts; advice on cores and neighbours also uses these"
 
 
 def advice_csv(report: AdviceReport) -> Iterator[str]:
@@ -50,7 +50,7 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
         yield from _piece(rank, one)
     if report["unsaid"]:
         yield Line("")
-        yield Line("Not known:", "bold")
+        yield Line("Advice that is not possible:", "bold")
         for line in gaps(report):
             yield from _wrapped(line, "  - ", "    ")
     if report["traffic"] is not None and report["traffic"]["notes"]:
@@ -73,8 +73,9 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
 def order_text(report: AdviceReport) -> str:
     """Return sentences about the assumptions behind the order of the advice."""
     assumed = "; ".join(report["assumptions"])
-    alone = "Each effect is that of one change alone; effects do not add up."
-    return f"The order of the advice assumes: {assumed}. {alone}"
+    alone = "Each effect is that of one change alone. Effects do not add up."
+    means = "" if report["traffic"] is None else f" {MEANS}"
+    return f"The order of the advice relies on these assumptions: {assumed}. {alone}{means}"
 
 
 def gaps(report: AdviceReport) -> list[str]:
@@ -103,9 +104,9 @@ def card_tables(card: CardUse | None) -> Iterator[CardTable]:
     """
     if card is not None:
         titles: tuple[str, ...] = ("cores", "million packets/s", "from", "to")
-        yield CardTable("Predicted throughput by cores", titles, _curve_rows(card))
-        titles = ("neighbour", "keeps", "from", "to", "the other keeps")
-        heading = "Predicted beside others, with 30 cores each"
+        yield CardTable("Predicted throughput by number of cores", titles, _curve_rows(card))
+        titles = ("neighbour", "keeps", "from", "to", "neighbour keeps")
+        heading = "Predicted shares of solo throughput beside other functions, with 30 cores each"
         yield CardTable(heading, titles, _neighbour_rows(card))
 
 
@@ -141,7 +142,10 @@ def headline(report: AdviceReport) -> str:
     pieces = f"{count or 'no'} piece{'' if count == 1 else 's'} of advice"
     traffic = report["traffic"]
     if traffic is None:
-        return f"{report['file']}: {pieces}; nothing is counted without a trace (--pcap)"
+        return (
+            f"{report['file']}: {pieces}. Give a trace of packets with --pcap to count "
+            "instructions and accesses."
+        )
     run = f"{traffic['entry']} on {traffic['packets']:,} packets of {traffic['file']}"
     return f"{report['file']}: {pieces} for {run}"
 
@@ -149,7 +153,7 @@ def headline(report: AdviceReport) -> str:
 def effect(one: AdviceGiven) -> str:
     """Return the effect of a piece of advice in words, such as the share of cycles saved."""
     if one["effect"] is None:
-        return "effect unknown"
+        return "the effect is unknown"
     if one["before"] == 0:
         return "saves nothing on this trace"
     share = _SHARES.get(one["kind"], _CYCLES)

@@ -66,7 +66,10 @@ def _check(given: Namespace) -> None:
     require_trace(given)
     if given.pcap is None and given.placement is not None:
         raise OptionError(
-            "--placement", "changes the memory of counted structures; give a trace with --pcap"
+            "--placement",
+            "the option changes the memory of counted structures; give a trace with --pcap",
         )
     if given.pcap is None and beside:
-        raise OptionError("--beside", "needs the counts of a function; give a trace with --pcap")
+        raise OptionError(
+            "--beside", "the option needs the counts of a function; give a trace with --pcap"
+        )

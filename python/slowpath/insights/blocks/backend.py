@@ -65,7 +65,7 @@ def _one_by_one(
         if name in refused:
             continue
         if time.monotonic() >= end:
-            refused[name] = "LLVM's BPF back end was called too often"
+            refused[name] = "the limit of calls of LLVM's BPF back end was reached"
             continue
         others = dict.fromkeys((one for one in names if one != name), "")
         made, message = _attempt(_without(text, others), file, until)
@@ -98,7 +98,7 @@ def _reason(message: str) -> str:
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     first = next((line for line in lines if "rror:" in line or "ERROR" in line), "")
     words = re.sub(r"^.*?(error|LLVM ERROR): ", "", first)
-    return words[:200] or "LLVM's BPF back end rejects it"
+    return words[:200] or "LLVM's BPF back end rejects the function"
 
 
 _Output = tuple[str, bytes]
@@ -112,7 +112,7 @@ def _attempt(text: str, file: str, until: float | None) -> tuple[_Output | None,
     """
     left = _SECONDS if until is None else min(_SECONDS, until - time.monotonic())
     if left <= 0:
-        raise StoppedError(file, "total deadline before it was compiled for BPF")
+        raise StoppedError(file, "total deadline before the function was compiled for BPF")
     worker = ProcessWorker([partial(_emit, text)], lambda: None)
     worker.start(0, None)
     try:
@@ -125,7 +125,7 @@ def _attempt(text: str, file: str, until: float | None) -> tuple[_Output | None,
         made, error = result
         return made, error
     if until is not None and time.monotonic() >= until:
-        raise StoppedError(file, "total deadline while it was compiled for BPF")
+        raise StoppedError(file, "total deadline while the function was compiled for BPF")
     return None, "error: LLVM's BPF back end takes too long"
 
 

@@ -32,7 +32,9 @@ from slowpath.insights.source.map_types import with_known_maps
 _KINDS = frozenset({"xdp", UNKNOWN})
 _NO_PROGRAM = ".text"
 """Section of functions that are only called by programs; their arguments are unknown."""
-UNREACHED = "unreachable after unsupported instructions are replaced; not counted"
+UNREACHED = (
+    "the block became unreachable, as unsupported instructions were replaced, and was not counted"
+)
 
 
 class Made(NamedTuple):
@@ -122,10 +124,14 @@ def load(question: Question, text: str) -> Module:
     found = [one for one in found if one.kind in _KINDS and one.section != _NO_PROGRAM]
     requested = [one for one in found if question.entry in (None, one.name)]
     if not requested:
-        has = f"it has {', '.join(one.name for one in found)}" if found else "it has no programs"
+        has = (
+            f"its programs are {', '.join(one.name for one in found)}"
+            if found
+            else "it has no programs"
+        )
         missing = "an XDP program" if question.entry is None else f"a program {question.entry!r}"
         more = "--model learnt also predicts other functions"
-        raise InputError(question.file, f"does not contain {missing}; {has}; {more}")
+        raise InputError(question.file, f"the file does not contain {missing}; {has}; {more}")
     placed = layout(made.assembler)
     check(question.file, placed, compiled)
     language = IrModule(made.llvm, functions)
@@ -143,7 +149,9 @@ def check(file: str, placed: Mapping[str, list[BpfInstruction]], compiled: objec
         expected = sum(each.slots for each in placed[one])
         if slots.get(one, expected) != expected:  # unknown if the object's code is not valid
             raise InputError(
-                file, f"{one} has inline assembly, which slowpath cannot assign to a block"
+                file,
+                f"the function {one} has inline assembly, which slowpath cannot assign "
+                "to a block; use C",
             )
 
 

@@ -133,9 +133,12 @@ def _check_called(file: str, entry: Entry) -> None:
     if entry.receives:
         function = entry.function
         reason = (
-            f"{function.shown} receives packets itself; the card passes one packet to a program"
+            f"{function.shown} receives packets itself, but the card passes single packets to "
+            "a program"
         )
-        raise InputError(file, f"{function.place}: {reason}. Name the function for one packet")
+        raise InputError(
+            file, f"{function.place}: {reason}. Name the function for one packet with --entry"
+        )
 
 
 def _check_bytes(file: str, entry: Entry) -> None:
@@ -152,7 +155,10 @@ def _check_bytes(file: str, entry: Entry) -> None:
         if role != "bytes" or to is None or to.size <= 1 or to.pointee.endswith("hdr"):
             continue
         reason = f"parameter {number} ({to.name}) of {function.shown} points to {to.pointee}"
-        raise InputError(file, f"{function.place}: {reason}, perhaps not a packet; name --entry")
+        raise InputError(
+            file,
+            f"{function.place}: {reason}, which may not be a packet; name a function with --entry",
+        )
 
 
 def as_program(question: Question, plain: Plain, entry: Entry) -> Wrapped:

@@ -50,7 +50,7 @@ def blocks_text(report: BlocksReport) -> Iterator[Line]:
         yield from _program(report["file"], program)
     if report["uncounted"]:
         yield Line("")
-        yield Line("Neither counted nor predicted:", "bold")
+        yield Line("Functions that were neither counted nor predicted:", "bold")
     for left in report["uncounted"]:
         yield Line(one_line(f"  {left['entry']}: {left['reason']}"))
     yield from provenance_lines(report)
@@ -128,9 +128,9 @@ def _sums(program: PredictedProgram, rows: list[PredictedBlock]) -> str:
     packet = sum(one["accesses"]["packet"] for one in rows)
     state = sum(one["accesses"]["state"] for one in rows)
     unknown = sum(one["accesses"]["unknown"] for one in rows)
-    text = f"in all blocks: {packet} accesses to the packet, {state} to state"
+    text = f"in all blocks together: {packet} accesses to the packet, {state} accesses to state"
     if unknown:
-        text += f", {unknown} to packet or state"
+        text += f", {unknown} accesses to packet or state"
     if program["around"] is not None:
         prepared = sum(one["call_instructions"] or 0 for one in rows)
         text += f"; in addition, {prepared} instructions for framework calls"
@@ -147,7 +147,10 @@ def _refused(rows: list[PredictedBlock], file: str) -> Iterator[Line]:
         for each in one["refused"]:
             found.setdefault(each["what"], []).append(one)
     if found:
-        yield Line("  + unsupported on the card, not included in the numbers of instructions:")
+        yield Line(
+            "  + The block has operations that the card does not support; instructions "
+            "do not include them:"
+        )
     for reason, blocks in found.items():
         lines = dict.fromkeys(_place(one, file) for one in blocks if one["line"])
         where = f" (line{'s' if len(lines) > 1 else ''} {', '.join(lines)})"

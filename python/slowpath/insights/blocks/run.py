@@ -269,6 +269,9 @@ def examine(
     with UnitWorker(question.file, memory, stopping, work) as worker:
         stopped = worker.run(work, seconds, take)
     if stopped is not None and not report["programs"] and not report["uncounted"]:
-        raise StoppedError(question.file, f"{stopped} before a function was predicted")
+        raise StoppedError(
+            question.file,
+            f"{stopped} before a function was predicted; allow more time with --deadline",
+        )
     report["stopped"] = stopped
     return report

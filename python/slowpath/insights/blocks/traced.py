@@ -176,15 +176,15 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
     with UnitWorker(source.file, memory, stopping, count, run) as worker:
         stopped = worker.run(count, seconds, found.append)
         if stopped is not None or not found:
-            raise InputError(source.file, f"{stopped or 'stopped'} before it was counted")
+            raise InputError(source.file, f"{stopped or 'stopped'} before the function was counted")
         _, symbol, text, costs_by_symbol, refused = found[0]
         if programs:  # `counts` already has the blocks of the counted module
             return Executed(_rows(trace.counts, costs_by_symbol), True, "", refused)
         left = None if until is None else max(until - monotonic(), 0.1)
         report = counted(source.file, worker, run, left, symbol, text).report
     if report["traffic"] == trace.counts["traffic"] and report["fate"] != trace.counts["fate"]:
-        reason = "compiled for BPF, it treats these packets differently"
-        raise InputError(source.file, f"{reason}: it relies on undefined behaviour of C")
+        reason = "the function compiled for BPF treats these packets differently"
+        raise InputError(source.file, f"{reason}, so it relies on undefined behaviour of C")
     return Executed(_rows(report, costs_by_symbol), True, "", refused)
 
 
@@ -274,7 +274,9 @@ def _count(question: Question, _seconds: float | None, stopping: Stopping) -> It
     plain = load_plain(question)
     if len(plain.entries) != 1:
         reasons = [one["reason"] for _, one in plain.others]
-        raise InputError(question.file, reasons[0] if reasons else "it has several entry functions")
+        raise InputError(
+            question.file, reasons[0] if reasons else "the file has several entry functions"
+        )
     [entry] = plain.entries
     costed = count_entry(question, plain, entry, stopping)
     functions, metadata = plain.language.functions, plain.language.metadata

@@ -325,7 +325,7 @@ class _Wrapping:
             made = rewrite_line(_EXTENDED.sub(r"\1", _DEBUG.sub("", line)))
             if made.unsupported is not None:
                 known = self._unsupported.setdefault((name, block), Counter())
-                known[f"{made.unsupported}; counted as unsigned"] += 1
+                known[f"{made.unsupported}; counted as an unsigned division"] += 1
             if made.calls is not None:
                 self._called[made.calls[0]] = made.calls[1]
             if made.text is not None:
@@ -353,7 +353,11 @@ class _Wrapping:
             found[1] for one in split_at_commas(parameters) if (found := _PARAMETER.search(one))
         ]
         if len(names) != len(self._entry.roles):
-            raise InputError(self._file, "internal error: parameters are not understood")
+            raise InputError(
+                self._file,
+                "internal error: the parameters of the function are "
+                "not understood; please report it",
+            )
         packet = _PACKETS.search(self._text) if self._entry.click else None
         label = _LABEL.match(first)
         yield f"{ADDED}head:"

@@ -60,17 +60,23 @@ def read_curves(file: str) -> Curves:
             reason = f"{cores} is not one of {', '.join(map(str, CORES))}"
             raise InputError(file, f"{row.place}, column {_CORES}: {reason}")
         if (name, cores) in measured:
-            raise InputError(file, f"{row.place}: {name} already has a row with {cores} cores")
+            raise InputError(
+                file,
+                f"{row.place}: the function {name} already has a row with "
+                f"{cores} cores; remove one of both",
+            )
         measured[name, cores] = (
             positive(file, row.place, _THROUGHPUT, row.values[_THROUGHPUT]),
             positive(file, row.place, _LATENCY, row.values[_LATENCY]),
         )
     for name, (row, _) in named.items():
         if missing := [cores for cores in CORES if (name, cores) not in measured]:
-            reason = f"{name} lacks rows with {', '.join(map(str, missing))} cores"
+            reason = f"the function {name} lacks rows with {', '.join(map(str, missing))} cores"
             raise InputError(file, f"{row.place}: {reason}")
     if len(named) < _FEWEST:
-        raise InputError(file, f"has {len(named)} functions; a model needs at least {_FEWEST}")
+        raise InputError(
+            file, f"the table has {len(named)} functions; a model needs at least {_FEWEST}"
+        )
     table = np.array([[measured[name, cores] for cores in CORES] for name in named])
     functions = functions_of([values for _, values in named.values()])
     return Curves(tuple(named), functions, table[..., 0], table[..., 1])
@@ -99,7 +105,7 @@ def read_query(file: str) -> Query:
 
 def _check(file: str, header: Sequence[str], measured: Sequence[str]) -> None:
     if missing := [name for name in (_NAME, _CORES, *measured) if name not in header]:
-        raise InputError(file, f"lacks columns: {', '.join(missing)}")
+        raise InputError(file, f"the table lacks the columns {', '.join(missing)}")
     check_columns(file, "", header, (_NAME, _CORES, *_MEASURED))
 
 
@@ -115,7 +121,7 @@ def _functions(file: str, rows: Sequence[Row]) -> dict[str, tuple[Row, dict[str,
         first, known = found.setdefault(name, (row, values))
         if known != values:
             other = _different(known, values)
-            reason = f"{name} differs from its description in {first.place}"
+            reason = f"the function {name} differs from its description in {first.place}"
             raise InputError(file, f"{row.place}, column {other}: {reason}")
     return found
 
@@ -127,7 +133,7 @@ def _different(one: Mapping[str, int], other: Mapping[str, int]) -> str:
 def _name(file: str, row: Row) -> str:
     name = str(row.values[_NAME]).strip()
     if not name:
-        raise InputError(file, f"{row.place}, column {_NAME}: is empty")
+        raise InputError(file, f"{row.place}, column {_NAME}: the cell is empty")
     return name
 
 

@@ -132,11 +132,13 @@ def check_columns(file: str, place: str, names: Collection[str], others: Collect
     missing = [name for name in NEEDED if name not in names]
     if missing:
         more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-        raise InputError(file, f"{place}lacks columns: {', '.join(missing[:_SHOWN])}{more}")
+        raise InputError(
+            file, f"{place}the table lacks the columns {', '.join(missing[:_SHOWN])}{more}"
+        )
     known = {*NEEDED, *OPTIONAL, *others}
     for name in names:
         if name not in known:
-            reason = f"column {name[:40]!r} is not a known flag or parameter"
+            reason = f"the column {name[:40]!r} is not a known flag or parameter"
             raise InputError(file, f"{place}{reason}; remove or rename it")
 
 
@@ -151,7 +153,7 @@ def read_function(file: str, place: str, values: Mapping[str, object]) -> dict[s
         value = _whole(values.get(name, 0))
         if name.startswith("has_"):
             if value not in (0, 1):
-                reason = f"{str(values[name])[:40]!r} is not 0 or 1 (absent or present)"
+                reason = f"the value {str(values[name])[:40]!r} is not 0 (absent) or 1 (present)"
                 raise InputError(file, f"{place}, column {name}: {reason}")
         elif value is None or not 0 <= value <= MAX_PARAMETER:
             reason = f"{str(values[name])[:40]!r} is not a whole number from 0 to {MAX_PARAMETER}"

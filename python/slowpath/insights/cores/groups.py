@@ -77,10 +77,12 @@ def read_measured(file: str) -> tuple[Groups, Paired]:
     found = groups_of(file, rows)
     missing = np.isnan(found.alone.throughput).any(1)
     for at in np.flatnonzero(missing):
-        raise InputError(file, f"{rows[at].place}: functions lack {_SOLO}, which training needs")
+        raise InputError(
+            file, f"{rows[at].place}: the functions lack the key {_SOLO}, which training needs"
+        )
     pairs = np.array([_pairs(file, row) for row in rows])
     if len(rows) < _FEWEST:
-        raise InputError(file, f"has {len(rows)} groups; a model needs at least {_FEWEST}")
+        raise InputError(file, f"the file has {len(rows)} groups; a model needs at least {_FEWEST}")
     return found, Paired(pairs[..., 0], pairs[..., 1])
 
 
@@ -95,7 +97,7 @@ def groups_of(file: str, rows: Sequence[Row]) -> Groups:
     for row in rows:
         names.append(_name(file, row))
         if names[-1] in seen:
-            reason = f"group {names[-1]} is already in {seen[names[-1]]}"
+            reason = f"the group {names[-1]} is already in {seen[names[-1]]}; rename one of both"
             raise InputError(file, f"{row.place}: {reason}")
         seen[names[-1]] = row.place
         functions, measured = _members(file, row)
@@ -114,33 +116,41 @@ def groups_of(file: str, rows: Sequence[Row]) -> Groups:
 def _name(file: str, row: Row) -> str:
     for key in row.values:
         if key not in _KNOWN:
-            reason = f"has an unknown key {key[:40]!r}; known are {', '.join(_KNOWN)}"
+            reason = (
+                f"the object has an unknown key {key[:40]!r}; the known keys are "
+                f"{', '.join(_KNOWN)}"
+            )
             raise InputError(file, f"{row.place}: {reason}")
     value = row.values.get("group")
     if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
-        raise InputError(file, f"{row.place}, group: is neither a number nor a name")
+        raise InputError(file, f"{row.place}, group: the value is neither a number nor a name")
     return str(value).strip()
 
 
 def _members(file: str, row: Row) -> tuple[list[dict[str, int]], list[Sequence[float]]]:
     members = row.values.get("functions")
     if not isinstance(members, list):
-        raise InputError(file, f"{row.place}, functions: is not a list of {FUNCTIONS} functions")
+        raise InputError(
+            file, f"{row.place}, functions: the value is not a list of {FUNCTIONS} functions"
+        )
     if len(members) != FUNCTIONS:
-        reason = f"has {len(members)} functions; a group has {FUNCTIONS}"
+        reason = f"the list has {len(members)} functions; a group has {FUNCTIONS}"
         raise InputError(file, f"{row.place}, functions: {reason}")
     functions, measured = list[dict[str, int]](), list[Sequence[float]]()
     for at, member in enumerate(members, 1):
         place = f"{row.place}, function {at}"
         if not isinstance(member, dict):
-            raise InputError(file, f"{place}: is not an object with flags and parameters")
+            raise InputError(file, f"{place}: the value is not an object with flags and parameters")
         check_columns(file, f"{place}: ", member, (_SOLO,))
         functions.append(read_function(file, place, member))
         measured.append(_alone(file, place, member.get(_SOLO)))
     known = [not np.isnan(one[0]) for one in measured]
     if any(known) and not all(known):
         missing = known.index(False) + 1
-        reason = f"lacks {_SOLO}, unlike other functions of its group; measure all of them or none"
+        reason = (
+            f"the function lacks the key {_SOLO}, unlike other functions of its group; "
+            "measure all of them or none"
+        )
         raise InputError(file, f"{row.place}, function {missing}: {reason}")
     return functions, measured
 
@@ -149,14 +159,16 @@ def _alone(file: str, place: str, solo: object) -> Sequence[float]:
     if solo is None:
         return (np.nan, np.nan)
     if not isinstance(solo, dict):
-        raise InputError(file, f"{place}, {_SOLO}: is not an object with {' and '.join(_MEASURED)}")
+        raise InputError(
+            file, f"{place}, {_SOLO}: the value is not an object with {' and '.join(_MEASURED)}"
+        )
     return [_value(file, f"{place}, {_SOLO}", solo, name) for name in _MEASURED]
 
 
 def _value(file: str, place: str, found: Mapping[str, object], name: str) -> float:
     for key in found:
         if key not in (*_MEASURED, _EXTRA, "members"):
-            raise InputError(file, f"{place}: has an unknown key {key[:40]!r}")
+            raise InputError(file, f"{place}: the object has an unknown key {key[:40]!r}")
     if name not in found:
         raise InputError(file, f"{place}: lacks {name}")
     return positive(file, place, name, found[name])
@@ -169,15 +181,17 @@ def _pairs(file: str, row: Row) -> list[list[list[float]]]:
     """
     pairs = row.values.get("pairs")
     if not isinstance(pairs, list) or len(pairs) != len(PAIRS):
-        raise InputError(file, f"{row.place}, pairs: is not a list of {len(PAIRS)} measured pairs")
+        raise InputError(
+            file, f"{row.place}, pairs: the value is not a list of {len(PAIRS)} measured pairs"
+        )
     found = list[list[list[float]]]()
     for at, (pair, members) in enumerate(zip(pairs, PAIRS, strict=True), 1):
         place = f"{row.place}, pair {at}"
         if not isinstance(pair, dict):
-            raise InputError(file, f"{place}: is not an object")
+            raise InputError(file, f"{place}: the value is not an object")
         expected = [member + 1 for member in members]
         if pair.get("members") != expected:
-            raise InputError(file, f"{place}, members: are not {expected}")
+            raise InputError(file, f"{place}, members: the values are not {expected}")
         found.append([_pair(file, place, pair, one) for one in (0, 1)])
     return found
 
@@ -187,6 +201,6 @@ def _pair(file: str, place: str, pair: Mapping[str, object], member: int) -> lis
     for name in _MEASURED:
         values = pair.get(name)
         if not isinstance(values, list) or len(values) != len(PAIRS[0]):
-            raise InputError(file, f"{place}, {name}: is not a list of two numbers")
+            raise InputError(file, f"{place}, {name}: the value is not a list of two numbers")
         found.append(positive(file, place, name, values[member]))
     return found

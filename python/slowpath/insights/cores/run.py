@@ -24,7 +24,6 @@ from slowpath.insights.cores.documents import (
 from slowpath.insights.cores.groups import read_groups, read_measured
 from slowpath.insights.cores.scores import NAMES as SCORES
 from slowpath.insights.output import (
-    GUESS,
     SHOWN,
     check_output,
     extrapolation_warnings,
@@ -42,7 +41,9 @@ def run_cores(given: Namespace, reporter: Reporter) -> ExitCode:
         UnavailableError: if a package is missing.
     """
     if given.train is not None and given.emem_cache is not None:
-        raise OptionError("--emem-cache", "is for the default model; omit --train or this option")
+        raise OptionError(
+            "--emem-cache", "the option is for the default model; omit --train or this option"
+        )
     check_output(given.output, [given.query, *([given.train] if given.train else [])])
     require_numpy()
     query = read_query(given.query)
@@ -74,7 +75,10 @@ def _warnings(query: Query, report: CoresReport) -> Iterator[str]:
     extrapolated = sorted({one["cores"] for one in report["points"] if one["outside"]})
     if extrapolated:
         cores = first_few([str(one) for one in extrapolated], SHOWN)
-        yield f"{query.file}: {cores} cores are outside of the 24 to 60 that were measured; {GUESS}"
+        yield (
+            f"{query.file}: predictions for {cores} cores are guesses, because only 24 to 60 cores "
+            "were measured"
+        )
     unusual = [(one["function"], one["unusual"]) for one in report["functions"]]
     yield from extrapolation_warnings(query.file, "functions are", unusual)
 
@@ -113,17 +117,19 @@ def cores_text(report: CoresReport) -> Iterator[Line | str]:
     yield Line("")
     confidence = f"{100 * report['confidence']:g} % intervals"
     yield Line(
-        f"Predicted. The number of cores is at the bend of the curve, with {confidence}. Latency "
-        "is "
-        "in cycles of a core."
+        "All values are predicted. The recommended number of cores is at the bend of the "
+        f"curve of throughput, with {confidence}. Latency is in cycles of a core."
     )
 
 
 def _learnt(report: CoresReport) -> str:
     count = report["learnt_from"]
     if report["train"] is not None:
-        return f"learnt from {count} functions of {report['train']}"
-    return f"model of {count} published functions, traffic {report['traffic']}"
+        return f"model trained on {count} functions of {report['train']}"
+    return (
+        f"model trained on {count} published functions, with accesses that "
+        f"{report['traffic']} the cache"
+    )
 
 
 def run_colocation(given: Namespace, reporter: Reporter) -> ExitCode:
@@ -178,8 +184,9 @@ def colocation_text(report: ColocationReport) -> Iterator[Line | str]:
     yield from grid(columns, rows, right=("keeps",))
     yield Line("")
     yield Line(
-        "Predicted. A pair keeps its throughput, divided by that of both functions alone. Pairs "
-        "within 1 % of the best are equally good."
+        "All values are predicted. The score of a pair is its throughput together, as a share "
+        "of the throughput of both functions alone. Pairs within 1 % of the best are equally "
+        "good."
     )
 
 
@@ -206,5 +213,5 @@ def _members(pair: Pair) -> str:
 def _learnt_pairs(report: ColocationReport) -> str:
     count = report["learnt_from"]
     if report["train"] is not None:
-        return f"learnt from {count} groups of {report['train']}"
-    return f"model of {count} published groups"
+        return f"model trained on {count} groups of {report['train']}"
+    return f"model trained on {count} published groups"

@@ -42,7 +42,9 @@ def read_neighbours(known: Card, file: str) -> list[Neighbour]:
     found = []
     for row in rows:
         if "card" not in row.values:
-            reason = "is not a report, unlike other rows; put descriptions into another file"
+            reason = (
+                "the row is not a report, unlike other rows; put descriptions into another file"
+            )
             raise InputError(file, f"{row.place}: {reason}")
         work = _work(file, row.place, row.values["card"])
         name = str(row.values.get("file", row.place))
@@ -66,7 +68,7 @@ def numbered(neighbours: Sequence[Neighbour]) -> list[Neighbour]:
 
 def _check(file: str, count: int) -> None:
     if count > _MOST:
-        reason = f"has {count} functions; at most {_MOST} are compared"
+        reason = f"the files have {count} functions; at most {_MOST} can be compared"
         raise InputError(file, reason)
 
 
@@ -90,7 +92,7 @@ def _work(file: str, place: str, card: object) -> CardWork:
         raise InputError(file, f"{place}, card: {reason}")
     work = card.get("work") if isinstance(card, dict) else None
     if not isinstance(work, dict) or not isinstance(work.get("parts"), list):
-        reason = "is not output of slowpath insights FILE --pcap TRACE --format json"
+        reason = "the file is not output of slowpath insights FILE --pcap TRACE --format json"
         raise InputError(file, f"{place}, card: {reason}")
     parts = [_part(file, f"{place}, part {at}", one) for at, one in enumerate(work["parts"], 1)]
     return {
@@ -101,10 +103,12 @@ def _work(file: str, place: str, card: object) -> CardWork:
 
 def _part(file: str, place: str, one: object) -> CardPart:
     if not isinstance(one, dict) or one.get("memory") not in ("imem", "emem"):
-        raise InputError(file, f"{place}: is not a structure in imem or emem")
+        raise InputError(file, f"{place}: the value is not a structure in imem or emem")
     fewest, most = (_amount(file, f"{place}, {end}", one.get(end)) for end in ("fewest", "most"))
     if fewest > most:
-        raise InputError(file, f"{place}: fewest, {fewest:g}, is above most, {most:g}")
+        raise InputError(
+            file, f"{place}: the smallest value, {fewest:g}, is above the largest value, {most:g}"
+        )
     memory = one["memory"]
     return {
         "structure": str(one.get("structure")),
@@ -116,5 +120,5 @@ def _part(file: str, place: str, one: object) -> CardPart:
 
 def _amount(file: str, place: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST:
-        raise InputError(file, f"{place}: is not a number from 0 to {_LARGEST:g}")
+        raise InputError(file, f"{place}: the value is not a number from 0 to {_LARGEST:g}")
     return float(value)

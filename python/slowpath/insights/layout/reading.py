@@ -53,7 +53,7 @@ def elements_of(file: str, content: str) -> DescribedFile:
     width = _power(document["access_bytes"]) if "access_bytes" in document else None
     elements = [_element(one) for one in named_tables(document["elements"], "element")]
     if not elements:
-        document["elements"].place.refuse("is empty")
+        document["elements"].place.refuse("the list is empty; add at least one entry")
     return DescribedFile(width, elements)
 
 
@@ -79,10 +79,10 @@ def _element(found: Spanned) -> Described:
     for each in items(one["variables"]):
         variable = _variable(each, size)
         if variable.name in {other.name for other in variables}:
-            each.place.refuse(f"variable {variable.name!r} is already defined")
+            each.place.refuse(f"the variable {variable.name!r} is already defined; rename one")
         variables.append(variable)
     if not variables:
-        one["variables"].place.refuse("is empty")
+        one["variables"].place.refuse("the list is empty; add at least one entry")
     names = [each.name for each in variables]
     blocks = _blocks(one["blocks"], names)
     clusters = _whole(one["clusters"], len(variables)) if "clusters" in one else None
@@ -95,13 +95,17 @@ def _variable(found: Spanned, size: int | None) -> Variable:
     """Read a variable of an element; `size` is the default size in bytes, if any."""
     if not isinstance(found.value, dict):
         if size is None:
-            found.place.refuse("has no size; write {name, bytes}, or field_bytes for all")
+            found.place.refuse(
+                "the variable has no size; write {name, bytes}, or field_bytes for all variables"
+            )
         return Variable(_name(found), size, natural_alignment(size))
     one = table(found, ("name",), ("about", "bytes", "align", "type"))
     if "bytes" in one:
         size = _whole(one["bytes"], _MAX_BYTES)
     if size is None:
-        found.place.refuse("lacks its size; add bytes, or field_bytes for all variables")
+        found.place.refuse(
+            "the variable lacks its size; add bytes, or field_bytes for all variables"
+        )
     align = _power(one["align"]) if "align" in one else natural_alignment(size)
     kind = text(one["type"]) if "type" in one else None
     if kind is not None and not _TYPE.fullmatch(kind):
@@ -121,7 +125,7 @@ def _blocks(found: Spanned, names: Sequence[str]) -> list[Block]:
     for at, each in enumerate(items(found), 1):
         block = _block(each, at, names)
         if block.name in blocks:
-            each.place.refuse(f"block {block.name!r} is already defined")
+            each.place.refuse(f"the block {block.name!r} is already defined; rename one")
         blocks[block.name] = block
     return [*blocks.values()]
 
@@ -145,9 +149,9 @@ def _order(found: Spanned, names: Sequence[str]) -> Order:
     for each in items(found):
         at = names.index(_known(each, names))
         if at in order:
-            each.place.refuse(f"{names[at]!r} is in the order twice")
+            each.place.refuse(f"the variable {names[at]!r} is in the order twice")
         order.append(at)
     if len(order) < len(names):
         lacking = next(name for at, name in enumerate(names) if at not in order)
-        found.place.refuse(f"lacks {lacking}; an order lists every variable")
+        found.place.refuse(f"the order lacks {lacking}, but must list every variable")
     return order

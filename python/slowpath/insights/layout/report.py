@@ -32,7 +32,7 @@ def c_struct(
     word = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name)
     word = f"_{word}" if word[:1].isdigit() else word
     saved = sum((one["before"] - one["accesses"]) * one["weight"] for one in blocks)
-    fewer = f"{number(saved)} fewer for each packet than in the source's order"
+    fewer = f"{number(saved)} fewer for each packet than in the order of the source"
     lines = [f"/* Accesses of {width} bytes; {fewer}. */", f"struct {word} {{"]
     window = -1
     for one, at in zip(variables, offsets(variables), strict=True):
@@ -55,7 +55,7 @@ def _fetched_by(pack: Pack, width: int, blocks: Sequence[TouchedBlock]) -> str:
     by = ", ".join(f"{name} (x {weights[name]:g})" for name in pack["blocks"])
     where = f"bytes {pack['offset']} to {pack['offset'] + width - 1}"
     by = by.replace("*/", "* /")
-    return f"{where}: one access of {by}" if by else f"{where}: not fetched by any block"
+    return f"{where}: one access of {by}" if by else f"{where}: no block fetches these bytes"
 
 
 def _member(one: Variable) -> str:
@@ -111,8 +111,11 @@ def layout_text(report: CoalescingReport) -> Iterator[Line]:
 def _headline(element: ElementLayout, width: int) -> str:
     found = f"{number(element['accesses'])} accesses of {width} bytes for each packet"
     if element["verdict"] == "optimal":
-        return f"{found}; no order takes fewer"
-    return f"{found}; the search stopped; no order takes fewer than {number(element['bound'])}"
+        return f"{found}; no order takes fewer accesses"
+    return (
+        f"{found}; the search stopped early, and no order takes fewer accesses than "
+        f"{number(element['bound'])}"
+    )
 
 
 def _orders(element: ElementLayout) -> Iterator[Line]:
@@ -126,7 +129,7 @@ def _orders(element: ElementLayout) -> Iterator[Line]:
 
 
 def _blocks(element: ElementLayout) -> Iterator[Line]:
-    columns = ("block", "runs", "accesses", "in the source's order", "saved")
+    columns = ("block", "runs", "accesses", "in the order of the source", "saved")
     rows = [
         (
             one["block"],

@@ -74,7 +74,7 @@ def cases_of(file: str, content: str) -> list[Described]:
     memories = _memories(document)
     cases = [_case(one, memories) for one in named_tables(document["cases"], "case")]
     if not cases:
-        document["cases"].place.refuse("is empty")
+        document["cases"].place.refuse("the list is empty; add at least one entry")
     return cases
 
 
@@ -82,22 +82,22 @@ def _memories(document: Table) -> _Memories:
     levels = [text(one) for one in items(document["levels"])]
     for at, one in enumerate(items(document["levels"])):
         if levels[at] in levels[:at]:
-            one.place.refuse(f"{levels[at]!r} is listed twice")
+            one.place.refuse(f"the memory level {levels[at]!r} is listed twice; remove one")
     if not levels:
-        document["levels"].place.refuse("is empty")
+        document["levels"].place.refuse("the list is empty; add at least one entry")
     scopes = {
         name: {level: _bytes(one) for level, one in table(sizes, levels).items()}
         for name, sizes in mapping(document["capacity_bytes"]).items()
     }
     if not scopes:
-        document["capacity_bytes"].place.refuse("is empty")
+        document["capacity_bytes"].place.refuse("the list is empty; add at least one entry")
     access_cost = {
         operation: _prices(prices, levels)
         for operation, prices in mapping(document["access_cost"]).items()
     }
     if COPY in access_cost:
         mapping(document["access_cost"])[COPY].place.refuse(
-            "belongs in copy_cost_from_to, which has the prices of copies"
+            "the price of copies belongs in copy_cost_from_to"
         )
     copies = (
         table(document["copy_cost_from_to"], (), levels) if "copy_cost_from_to" in document else {}
@@ -176,7 +176,7 @@ def _scope(found: Spanned, case: Table, memories: _Memories) -> str:
     if "scope" in case:
         return word(case["scope"], memories.scopes)
     if len(memories.scopes) > 1:
-        found.place.refuse(f"lacks scope, one of {', '.join(memories.scopes)}")
+        found.place.refuse(f"the structure lacks scope; write one of {', '.join(memories.scopes)}")
     return next(iter(memories.scopes))
 
 
@@ -186,14 +186,16 @@ def _structure(found: Spanned, names: Sequence[str], card: Card, scope: str) -> 
     if "parts" in one:
         parts = int(decimal(one["parts"], 1, _MAX_PARTS))
         if parts != decimal(one["parts"], 1):
-            one["parts"].place.refuse("is not a whole number")
+            one["parts"].place.refuse("the value is not a whole number")
     accesses = [_access(each, names, card) for each in items(one["accesses"])]
     if parts > 1 and any(each.to is not None for each in accesses):
-        one["parts"].place.refuse(f"a structure with {COPY} cannot have parts")
+        one["parts"].place.refuse(f"a structure with the operation {COPY} cannot have parts")
     largest = max(card.levels, key=lambda level: card.capacity[level])
     if math.ceil(size / parts) > card.capacity[largest]:
-        room = f"the largest level of scope {scope}, {largest}, has {card.capacity[largest]:,}"
-        one["size_bytes"].place.refuse(f"{size:,} bytes do not fit on any level; {room}")
+        room = (
+            f"the largest memory level of scope {scope}, {largest}, has {card.capacity[largest]:,}"
+        )
+        one["size_bytes"].place.refuse(f"{size:,} bytes do not fit into any memory level; {room}")
     return Structure(text(one["name"]), size, accesses, parts)
 
 
@@ -203,13 +205,16 @@ def _access(found: Spanned, names: Sequence[str], card: Card) -> Access:
     count = decimal(one["count"], 0, _MAX_NUMBER)
     if operation != COPY:
         if "to" in one:
-            one["to"].place.refuse(f"only the operation {COPY} has a target structure")
+            one["to"].place.refuse(f"only the operation {COPY} can have the key to; remove the "
+                                   "key")
         return Access(operation, count)
     if "to" not in one:
-        found.place.refuse(f"lacks the key to: the structure that {COPY} writes")
+        found.place.refuse(f"the operation lacks the key to, with the structure that {COPY} writes")
     to = text(one["to"])
     if to not in names:
-        one["to"].place.refuse(f"{to!r} is not a structure of this case: {', '.join(names)}")
+        one["to"].place.refuse(
+            f"{to!r} is not a structure of this case, which has {', '.join(names)}"
+        )
     return Access(operation, count, to)
 
 
@@ -225,9 +230,13 @@ def _rates(
     if not card_keys:
         return None
     if "cores" not in case:
-        case[card_keys[0]].place.refuse("needs the key cores, too; both concern throughput")
+        case[card_keys[0]].place.refuse(
+            "the case needs the key cores, too, as both concern throughput"
+        )
     if memories.clock is None:
-        found.place.refuse("has cores, so the file needs clock_hz: units of cost per second")
+        found.place.refuse(
+            "the case has cores, so the file needs clock_hz: units of cost per second"
+        )
     cores = _count(case["cores"])
     compute = decimal(case["compute"], 0, _MAX_NUMBER) if "compute" in case else 0.0
     wanted = decimal(case["rate"], 1e-9, _MAX_NUMBER) if "rate" in case else None
@@ -249,7 +258,9 @@ def _check_bandwidth(found: Spanned, memories: _Memories, structures: Sequence[S
     for level, busy in memories.busy.items():
         lacking = sorted(used - busy.keys())
         if lacking:
-            found.place.refuse(f"uses {', '.join(lacking)}, which bandwidth.{level} lacks")
+            found.place.refuse(
+                f"the structure uses {', '.join(lacking)}, which bandwidth.{level} lacks"
+            )
 
 
 def read_stated_levels(
@@ -267,7 +278,7 @@ def read_stated_levels(
     for name, one in found.items():
         if name not in sizes:
             one.place.refuse(
-                f"is not a structure of the source; it has {', '.join(sizes) or 'none'}"
+                f"the name is not a structure of the source, which has {', '.join(sizes) or 'none'}"
             )
         level = levels[name] = word(one, capacity)
         used[level] += sizes[name]

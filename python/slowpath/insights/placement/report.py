@@ -43,7 +43,9 @@ def placement_text(report: StatePlacement) -> Iterator[Line]:
         yield from _case(case)
     if report["without_price"] == "free":
         yield Line("")
-        yield Line("Accesses without a price on a level cost nothing there (--unpriced free).")
+        yield Line(
+            "Accesses without a price in a memory level cost nothing there (--unpriced free)."
+        )
 
 
 def _case(case: PlacementCase) -> Iterator[Line]:
@@ -79,11 +81,11 @@ def _headline(case: PlacementCase) -> str:
     if case["verdict"] == "optimal":
         return f"{found}; no placement {best}"
     if bound is None:
-        return f"{found}; the search stopped; better placements may exist"
+        return f"{found}; the search stopped early, so better placements may exist"
     limit = (
         number(bound) if case["objective"] == "cost" else f"{significant(bound / _MILLION)} Mpkt/s"
     )
-    return f"{found}; the search stopped; no placement {best} than {limit}"
+    return f"{found}; the search stopped early, and no placement {best} than {limit}"
 
 
 def _rate(through: Through | None) -> str:
@@ -127,7 +129,13 @@ def _levels(case: PlacementCase) -> Iterator[Line]:
 
 def _compared(case: PlacementCase) -> Iterator[Line]:
     timed = case["throughput"] is not None
-    columns = ("placement", "cost", *(("throughput",) if timed else ()), "advised is better by", "")
+    columns = (
+        "placement",
+        "cost",
+        *(("throughput",) if timed else ()),
+        "gain of the advised one",
+        "",
+    )
     rows = [
         (
             one["placement"],
@@ -144,21 +152,30 @@ def _compared(case: PlacementCase) -> Iterator[Line]:
 def _remarks(one: ComparedPlacement) -> Iterator[str]:
     if one["unpriced"]:
         yield "accesses without a price cost nothing"
-    yield from (f"{level} is too small" for level in one["overfull"])
+    yield from (f"the memory level {level} is too small" for level in one["overfull"])
     stated = one["stated_cost"]
     if stated is not None and abs(stated - one["cost"]) > 1e-9 * abs(stated):
-        yield f"cost in the file: {number(stated)}"
+        yield f"cost stated in the file: {number(stated)}"
 
 
 def _unpriced(found: Unpriced) -> Iterator[Line]:
     levels = "; ".join(f"{one['level']}: {', '.join(one['operations'])}" for one in found["levels"])
     rate = found["packetrate_pps"]
     through = "" if rate is None else f", {significant(rate / _MILLION)} Mpkt/s"
-    yield Line(one_line(f"Levels without a price for an operation are excluded ({levels})."))
+    yield Line(
+        one_line(
+            "Memory levels without a price for an operation of a structure are "
+            f"excluded ({levels})."
+        )
+    )
     names = ", ".join(found["structures"])
     yield Line(
-        one_line(f"If these operations were free, these structures would use the levels: {names};")
+        one_line(
+            "If these operations were free, these structures would use the excluded "
+            f"levels: {names};"
+        )
     )
     yield Line(
-        f"cost {number(found['cost'])}{through}. With real prices, the best is between the two."
+        f"the cost would be {number(found['cost'])}{through}. With real prices, the best "
+        "placement is between both."
     )

@@ -142,14 +142,15 @@ def reason_for_none(case: Case) -> str:
         if all(lacking.values()):
             listed = "; ".join(f"{level} {', '.join(each)}" for level, each in lacking.items())
             return (
-                f"structure {one.name} does not fit on a level with prices for its operations (no "
-                f"price: {listed}); --unpriced free makes these operations free"
+                f"the structure {one.name} does not fit into a memory level with prices for "
+                f"its operations (no price: {listed}); --unpriced free makes these operations "
+                "free"
             )
     total = sum(one.part_size * one.parts for one in case.structures)
     capacity = sum(card.capacity.values())
     return (
-        f"structures of {total:,} bytes do not fit on levels with prices, which have {capacity:,} "
-        "bytes in all"
+        f"the structures, {total:,} bytes in all, do not fit into memory levels with prices, "
+        f"which have {capacity:,} bytes"
     )
 
 
@@ -258,11 +259,14 @@ def advise(file: str, described: Described, rules: Rules) -> PlacementCase:
     case = described.case
     objective = rules.objective or (COST if case.rates is None else THROUGHPUT)
     if objective == THROUGHPUT and case.rates is None:
-        raise InputError(file, f"case {case.name}: lacks the key cores, which throughput needs")
+        raise InputError(
+            file,
+            f"case {case.name}: the case lacks the key cores, which --objective throughput needs",
+        )
     try:
         found = place(case, objective, free=rules.free, seconds=rules.seconds)
     except OutOfTime:
-        reason = f"no placement was found in {rules.seconds:g} s; raise --deadline"
+        reason = f"no placement was found in {rules.seconds:g} s; allow more time with --deadline"
         raise InputError(file, f"case {case.name}: {reason}") from None
     if found is None:
         raise InputError(file, f"case {case.name}: {reason_for_none(case)}")

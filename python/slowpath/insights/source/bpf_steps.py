@@ -147,7 +147,7 @@ def from_llvm(file: str, llvm: str, clang: Clang, form: Form) -> bytes:
             reason = problem.reason.partition("; the command: ")[0]
             for location in (f"{path}:", "<unknown>:0:0: "):
                 reason = reason.replace(location, "")
-            raise InputError(file, f"clang cannot compile it for BPF: {reason}") from None
+            raise InputError(file, f"clang cannot compile the source for BPF: {reason}") from None
 
 
 _READ = Form(

@@ -145,7 +145,7 @@ def roots(file: str, functions: Mapping[str, Function]) -> list[str]:
     called = {one for name in own for one in functions[name].calls if one != name}
     found = [name for name in own if name not in called]
     if not found:
-        raise InputError(file, "each function is called by another one; name one with --entry")
+        raise InputError(file, "all functions are called by other functions; name one with --entry")
     return found
 
 
@@ -167,10 +167,12 @@ def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
         has = f"it has {first_few(known, 8)}" if known else "it does not define a function"
         if "::" in entry:
             has += "; clang does not compile methods inside a class that nothing calls"
-        raise InputError(file, f"does not have a function {entry!r}; {has}")
+        raise InputError(file, f"the source does not have a function {entry!r}; {has}")
     if len(named) > 1:
         raise InputError(
-            file, f"{entry!r} matches {len(named)} functions; name a symbol: {', '.join(named)}"
+            file,
+            f"the name {entry!r} matches {len(named)} functions; name one by its symbol: "
+            f"{', '.join(named)}",
         )
     inside = reachable_functions(functions, named[0])
     for name in sorted(inside):
@@ -186,6 +188,7 @@ def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
         first = functions[min(cycles)]
         raise InputError(
             file,
-            f"{first.place}: {first.shown} is recursive, but the card does not support recursion",
+            f"{first.place}: the function {first.shown} is recursive, which the card does not "
+            "support; use a loop",
         )
     return named[0]

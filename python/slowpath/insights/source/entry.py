@@ -126,8 +126,11 @@ def choose_entry(
     function = functions[symbol]
     receives = _receives(functions, symbol)
     if receives and function.shown == "main" and function.parameters:
-        reason = "main receives packets, but cannot run, because its arguments are unknown"
-        remedy = "move its loop into another function, and the set-up into one of RTE_INIT"
+        reason = "main receives packets, but cannot run here, because its arguments are unknown"
+        remedy = (
+            "move the loop of main into another function, and the set-up into a function "
+            "of RTE_INIT"
+        )
         raise InputError(file, f"{function.place}: {reason}; {remedy}")
     if _HELPERS in functions and _takes_context(function):
         roles: tuple[Role, ...] = ("context",)
@@ -137,7 +140,9 @@ def choose_entry(
         roles = tuple(_role(file, function, one) for one in function.parameters)
     if function.variadic or function.result not in ("void", "pointer", *_NUMBERS):
         raise InputError(
-            file, f"{function.place}: {function.shown} cannot be called; {ACCEPTED_SIGNATURES}"
+            file,
+            f"{function.place}: the function {function.shown} cannot be called; "
+            f"{ACCEPTED_SIGNATURES}",
         )
     element = None
     if "element" in roles:
@@ -151,11 +156,12 @@ def choose_entry(
     ):
         raise InputError(
             file,
-            f"{function.place}: {function.shown} does not take a packet; {ACCEPTED_SIGNATURES}",
+            f"{function.place}: the function {function.shown} does not take a packet; "
+            f"{ACCEPTED_SIGNATURES}",
         )
     if {"mbuf", "burst"} & set(roles) and _ARRIVE not in functions:
-        reason = f"{function.shown} takes packets of DPDK; slowpath has its own headers of DPDK"
-        raise InputError(file, f"{function.place}: {reason}, so remove others from --cflags")
+        reason = f"{function.shown} takes packets of DPDK, for which slowpath has its own headers"
+        raise InputError(file, f"{function.place}: {reason}; remove other headers from --cflags")
     packets = element is not None or "packet" in roles
     pointer = packets and function.result == "pointer"
     number = function.result in _NUMBERS
@@ -248,11 +254,17 @@ def choice_note(functions: Mapping[str, Function], chosen: Entry, named: str | N
     """
     shown = chosen.function.shown
     if chosen.xdp and named is None and len(programs_of(functions)) > 1:
-        return f"{shown} got the packets: no program array holds it; --entry selects another"
+        return (
+            f"{shown} receives the packets, because no program array holds it; select "
+            "another function with --entry"
+        )
     several = len(_elements(functions)) > 1
     if chosen.element is not None and named is None and several:
         element = chosen.element.removeprefix(ELEMENT)
-        return f"{element} got the packets: the file has its name; --entry selects another"
+        return (
+            f"{element} receives the packets, because the file has its name; select another "
+            "element with --entry"
+        )
     alone = source_functions(functions) == [chosen.function.name]
     obvious = chosen.element is not None or chosen.xdp or alone
     if named is not None or obvious:
@@ -269,8 +281,11 @@ def choice_note(functions: Mapping[str, Function], chosen: Entry, named: str | N
             others = first_few(sorted(functions[name].shown for name in back), 8)
             why += f" ({others} {are} only callbacks)"
         got = "received" if chosen.receives else "got"
-        return f"{shown} {got} the packets: {why}; --entry selects another"
-    return f"{shown} got the packets: no other function calls it; --entry selects another"
+        return f"{shown} {got} the packets: {why}; select another function with --entry"
+    return (
+        f"{shown} receives the packets, because no other function calls it; select another "
+        "one with --entry"
+    )
 
 
 _NUMBERS = ("i1", "i8", "i16", "i32", "i64")
@@ -299,11 +314,12 @@ def _program(file: str, functions: Mapping[str, Function], tail_called: Collecti
         return first[0].name
     if not found:
         raise InputError(
-            file, "does not have an XDP program: a function of struct xdp_md * with a section"
+            file,
+            "the source does not have an XDP program: a function of struct xdp_md * with a section",
         )
     names = ", ".join(one.shown for one in first)
     called = " outside program arrays" if len(first) < len(found) else ""
-    reason = f"has {len(first)} XDP programs{called}; name one with --entry: {names}"
+    reason = f"the source has {len(first)} XDP programs{called}; name one with --entry: {names}"
     raise InputError(file, reason)
 
 
@@ -338,16 +354,17 @@ def _default_name(
         if inherited is not None:
             return inherited
         raise InputError(
-            file, f"{alone} lacks push, simple_action and pull; name a function with --entry"
+            file,
+            f"the element {alone} lacks push, simple_action and pull; name a function with --entry",
         )
     own = source_functions(functions)
     takes = _ranked(functions)
     if not elements and len(takes) == 1:
         return takes[0]
     if not own:
-        missing = "; is EXPORT_ELEMENT missing?" if Path(file).suffix in CPLUSPLUS else ""
+        missing = "; perhaps EXPORT_ELEMENT is missing" if Path(file).suffix in CPLUSPLUS else ""
         raise InputError(file, f"does not define a function{missing}")
-    reason = "exports several elements"
+    reason = "the source exports several elements"
     if not elements:
         own = takes or roots(file, functions)
         # Skip functions without parameters, such as constructors.
@@ -358,12 +375,14 @@ def _default_name(
         if len(own) == 1 and (takes or of_bytes or _ARRIVE not in functions):
             return own[0]
         count = "several functions" if len(own) > 1 else "a function"
-        reason = f"has {count} without a caller"
+        reason = f"the source has {count} without a caller"
         if not takes and _ARRIVE in functions:
             reason += "; none takes struct rte_mbuf * or calls rte_eth_rx_burst"
     several = sorted({functions[name].shown for name in own})
     names = first_few(several, 8)
-    raise InputError(file, f"{reason}; name the function for packets with --entry: {names}")
+    raise InputError(
+        file, f"{reason}; name the function that receives packets with --entry: {names}"
+    )
 
 
 def _inherited(functions: Mapping[str, Function], element: str) -> str | None:
@@ -490,7 +509,7 @@ def _only(file: str, function: Function, owner: str, elements: list[str]) -> str
     if len(elements) == 1:  # a method inherited from a base class
         return elements[0]
     has = f"the source exports {', '.join(elements)}" if elements else "the source exports nothing"
-    reason = f"{function.place}: {function.shown} is a method, and {has}"
+    reason = f"{function.place}: the function {function.shown} is a method, and {has}"
     raise InputError(file, f"{reason}; add EXPORT_ELEMENT({owner or '...'})")
 
 

@@ -70,8 +70,8 @@ def with_known_maps(text: str) -> ReplacedMaps:
 def _reason(name: str, kind: int, flags: int) -> str:
     if _REPLACEMENTS[kind] != kind:
         names = MAP_KIND_NAMES[kind], MAP_KIND_NAMES[_REPLACEMENTS[kind]]
-        return f"map {name} is of type {names[0]}; counted as {names[1]}"
-    return f"map {name} has flags {flags:#x}; counted without"
+        return f"the map {name} of type {names[0]} is counted as {names[1]}"
+    return f"the map {name} is counted without its flags {flags:#x}"
 
 
 def members(metadata: Metadata, expression: int) -> list[tuple[int, Node]]:

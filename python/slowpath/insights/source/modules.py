@@ -63,12 +63,14 @@ def read_module(source: Source) -> Module:
             module = llvm.parse_assembly(source.data.decode())
         module.verify()
     except UnicodeDecodeError as problem:
-        raise InputError(source.file, f"is not UTF-8 text (byte {problem.start})") from None
+        raise InputError(
+            source.file, f"the file is not UTF-8 text (byte {problem.start})"
+        ) from None
     except RuntimeError as problem:
         raise InputError(source.file, _in_one_line(source, str(problem))) from None
     host, found = here.triple.partition("-")[0], module.triple.partition("-")[0]
     if found not in (host, ""):
-        reason = f"is for {found}, but this machine is {host}; compile it for {host}"
+        reason = f"the module is for {found}, but this machine is {host}; compile it for {host}"
         raise InputError(source.file, reason)
     module.triple = here.triple
     module.data_layout = str(here.target_data)
@@ -107,7 +109,7 @@ def _link(source: Source, module: Module) -> None:
         module.link_in(support)
     except RuntimeError as problem:
         raise InputError(
-            source.file, f"conflicts with slowpath's helper functions: {problem}"
+            source.file, f"the source conflicts with the helper functions of slowpath: {problem}"
         ) from None
 
 
@@ -177,7 +179,7 @@ def _in_one_line(source: Source, message: str) -> str:
     first = next((line for line in lines if "error:" in line), lines[-1] if lines else "")
     first = re.sub(r"^<string>:", "line ", first.removeprefix("LLVM IR parsing error").strip())
     if source.kind == "text":
-        return f"LLVM {llvm_version()} cannot read it: {first}"
+        return f"LLVM {llvm_version()} cannot read the file: {first}"
     made = producer(source.data)
     by = f" of LLVM {made}" if made else ""
     if made and int(made.partition(".")[0]) > llvm.llvm_version_info[0]:

@@ -128,12 +128,15 @@ class TargetFinder:
         node = self._metadata.bare(number)
         called = "" if node is None else node.text("name")
         if called.endswith("hdr"):
-            return f"points to {called} in the packet: name the function that locates it there"
+            return (
+                f"points to {called} in the packet; name the function with --entry that "
+                "locates it there"
+            )
         if node is not None and node.text("tag") == _POINTER:
             return "points to pointers with unknown targets"
         kind = self._layouts.type_of(number)
         if kind is None or not kind.size:
-            return f"{called or 'its type'} is declared but not defined: include its definition"
+            return f"{called or 'its type'} is declared but not defined; include its definition"
         return kind
 
     def _converted(self, function: Function, place: int) -> tuple[bool, int | None]:

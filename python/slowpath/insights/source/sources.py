@@ -126,9 +126,11 @@ def load_source(file: str, clang: Clang) -> Source:
     if Path(file).suffix == ".ll" or kind_of(file, data) == "ll":
         return Source(file, data, "text", compiled=False)
     if not data:
-        raise InputError(file, "is empty")
+        raise InputError(file, "the file is empty")
     known = ", ".join(_COMPILED)
-    raise InputError(file, f"is neither a source in C or C++ ({known}) nor LLVM IR (.ll, .bc)")
+    raise InputError(
+        file, f"the file is neither a source in C or C++ ({known}) nor LLVM IR (.ll, .bc)"
+    )
 
 
 _COMMENT = re.compile(

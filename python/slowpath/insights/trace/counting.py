@@ -256,15 +256,20 @@ class Counted:
     ) -> list[str]:
         found = list[str]()
         if traffic["more"]:
-            found.append(f"the trace has more packets than the {traffic['packets']:,} that ran")
+            found.append(
+                f"the trace has more packets than the {traffic['packets']:,} that "
+                "ran; run more with --packets"
+            )
         if traffic["truncated"]:
             what = f"{traffic['truncated']:,} packets were captured only in part"
             found.append(f"{what}; zeros replace the missing bytes")
         if traffic["timeless"]:
-            found.append("the trace has no times; a packet arrives every microsecond")
+            found.append(
+                "the trace has no times, so a packet is assumed to arrive every microsecond"
+            )
         if fate["refused"] + fate["evicted"]:
             refused = f"{fate['refused']:,} entr{'y' if fate['refused'] == 1 else 'ies'}"
-            lost = f"{refused} found no free slot, {fate['evicted']:,} were evicted"
+            lost = f"{refused} found no free slot, and {fate['evicted']:,} were evicted from tables"
             remedy = "--cflags=-DSLOWPATH_BUCKETS=..."
             if self.entry.xdp:
                 remedy = "max_entries"
@@ -272,23 +277,27 @@ class Counted:
                 remedy += "; for prefixes -DSLOWPATH_RULES=..."
                 if self._calls(_FIND_DATAGRAM.__eq__):
                     remedy += "; for datagrams the size in the source, or -DSLOWPATH_DATAGRAMS=..."
-            found.append(f"{lost}: the tables are too small ({remedy})")
+            found.append(f"{lost}, because the tables are too small (enlarge them with {remedy})")
         found += self._left(fate)
         external = self._calls(lambda name: name not in self._functions)
         found += self._engines(traffic["packets"])
         silent = sorted(self._calls(_SILENT.__contains__)) if self.entry.xdp else []
         if silent:
-            found.append(f"{', '.join(silent)}: the output is discarded; calls count")
+            found.append(
+                f"the output of {', '.join(silent)} is discarded, but the calls are counted"
+            )
         count = sum(count for name, count in external.items() if name in ALLOCATORS)
         if count:
-            found.append(f"memory is allocated {count:,} times, but a card cannot allocate")
+            found.append(f"the function allocates memory {count:,} times, which a card cannot do")
         uncounted = sorted(set(external) & _UNCOUNTED)
         if uncounted:
-            found.append(f"accesses of {', '.join(uncounted)} are not counted")
+            found.append(f"memory accesses of {', '.join(uncounted)} are not counted")
         other = next((one for one in elsewhere if one["what"] == "other"), None)
         if other is not None:
             count = other["reads"] + other["writes"]
-            found.append(f"{count:,} accesses are to memory without a name (allocated or unknown)")
+            found.append(
+                f"{count:,} accesses are to memory without a name, which is allocated or unknown"
+            )
         return found
 
     def _left(self, fate: Fate) -> list[str]:
@@ -296,26 +305,30 @@ class Counted:
         found = list[str]()
         if fate["unmade"]:
             found.append(
-                f"{fate['unmade']:,} packets could not be created or cloned: the buffers are too "
-                "few (--cflags=-DSLOWPATH_PACKETS=...)"
+                f"{fate['unmade']:,} packets could not be created or cloned, because the "
+                "buffers are too few; enlarge their number with "
+                "--cflags=-DSLOWPATH_PACKETS=..."
             )
         if fate["kept"] and self.entry.dpdk:
             found.append(
-                f"{fate['kept']:,} packets that it created were neither sent nor freed, and no "
-                "structure refers to them"
+                f"{fate['kept']:,} packets that the function created were neither sent nor "
+                "freed, and no structure refers to them"
             )
         elif fate["kept"]:
             found.append(
-                f"{fate['kept']:,} packets were kept, but the next packet replaces each of them; "
-                "queues therefore differ from a real run"
+                f"the function kept {fate['kept']:,} packets, but the next packet replaces "
+                "each of them, so queues differ from a real run"
             )
         return found
 
     def _engines(self, packets: int) -> list[str]:
         """Return notes on calls that a hardware engine of the SmartNIC would execute."""
         return [
-            f"an engine executes {self._functions[name].shown}, {count / packets:g} times for "
-            "each packet; the counts do not include its work"
+            (
+                f"an engine of the card executes {self._functions[name].shown}, "
+                f"{count / packets:g} times for each packet; the counts do not include the work of "
+                "the engine"
+            )
             for name, count in sorted(self._calls(self._is_engine).items())
         ]
 

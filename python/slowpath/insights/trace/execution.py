@@ -129,7 +129,7 @@ class Execution:
         self._file, self._functions, self._entry = unit.file, unit.functions, entry
         file, functions, text, layouts = unit.file, unit.functions, unit.text, unit.layouts
         if found := _THREADS.search(text):
-            reason = f"{found[1]} is thread-local, which the card does not support"
+            reason = f"the variable {found[1]} is thread-local, which the card does not support"
             raise InputError(file, f"{reason}; declare it static")
         self._metadata = unit.metadata
         self._shared = mmap.mmap(-1, _HEAD + _ROOM * RECORD)
@@ -282,12 +282,14 @@ class Execution:
     def _check(self, packets: Sequence[Captured], setting: RunSettings) -> None:
         length = len(setting.config.encode())
         if self._entry.element is not None and length > MAX_CONFIG_BYTES:
-            reason = f"the configuration (--config) has {length:,} bytes; an element takes at most"
+            reason = (
+                f"the configuration (--config) has {length:,} bytes, but an element takes at most"
+            )
             raise InputError(self._file, f"{reason} {MAX_CONFIG_BYTES:,}")
         room = _MAX_PACKET if self._entry.click or self._entry.dpdk else SIZE
         for number, packet in enumerate(packets, 1):
             if packet.length > room:
-                reason = f"packet {number} of the trace has {packet.length:,} bytes; at most"
+                reason = f"packet {number} of the trace has {packet.length:,} bytes, but at most"
                 raise InputError(self._file, f"{reason} {room:,} are supported")
 
     # --- in the confined process, which may crash ------------------------------------------------
@@ -439,7 +441,7 @@ class Execution:
         address = self._code.address("slowpath_click_totals") + 8 * (_PORTS + len(_KEYS))
         text = ctypes.c_char_p.from_address(address).value
         why = (text or b"no reason is given").decode(errors="replace")
-        return f"{name} rejects its configuration ({setting.config or 'none'}): {why}"
+        return f"the element {name} rejects its configuration ({setting.config or 'none'}): {why}"
 
     def _ready(self, setting: RunSettings) -> LoadedEntry:
         return LoadedEntry(self._entry, self._code.address, setting, self._support)
@@ -495,7 +497,10 @@ class Execution:
         overwritten = self._number("slowpath_dpdk_overwritten")
         if overwritten:
             turns = Buffers(self.memory, self._code.address).turns
-            why = f"at most {turns:,} packets can wait (--cflags=-DSLOWPATH_TURNS=...)"
+            why = (
+                f"at most {turns:,} packets can wait; raise the limit with "
+                "--cflags=-DSLOWPATH_TURNS=..."
+            )
             if self._entry.receives:
                 why += ", and no other core empties the queues"
             one = "buffer was" if overwritten == 1 else "buffers were"
@@ -504,7 +509,7 @@ class Execution:
         stolen = self._number("slowpath_dpdk_stolen")
         if stolen:
             one = "buffer was" if stolen == 1 else "buffers were"
-            said = f"{stolen:,} {one} reused for a created packet while perhaps still in use"
+            said = f"{stolen:,} {one} reused for a created packet, although perhaps still in use"
             found.append(f"{said} (--cflags=-DSLOWPATH_PACKETS=...)")
         return found
 

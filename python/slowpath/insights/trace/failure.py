@@ -17,7 +17,9 @@ from slowpath.insights.trace.request import MAX_CONFIG_BYTES
 from slowpath.insights.trace.xdp_host_ir import known
 
 _FEW = 6
-_REMEDY = "fill it with --setup FUNCTION or a constructor (__attribute__((constructor)), RTE_INIT)"
+_REMEDY = (
+    "fill it with --setup FUNCTION, or with a constructor (__attribute__((constructor)), RTE_INIT)"
+)
 
 
 def uninitialised_notes(
@@ -48,7 +50,12 @@ def uninitialised_notes(
     ]
     which = first_few(list(found), _FEW)
     idle = f"; these functions did not run: {first_few(naming, _FEW)}" if naming else ""
-    return [f"state was read but never written, so it held zeros: {which}{idle}; {_REMEDY}"]
+    return [
+        (
+            f"the function read state that was never written, so it held zeros: {which}{idle}; "
+            f"{_REMEDY}"
+        )
+    ]
 
 
 def _zero(memory: MemoryMap, tally: Tally, instrumented: Instrumented) -> Iterator[tuple[int, int]]:
@@ -75,7 +82,9 @@ _WHEN = {
     READYING: "before it received a packet",
 }
 _WHY = {
-    "slowpath_click_vector_is_full": "a Vector has no slot left; --cflags=-DSLOWPATH_VECTOR=1024",
+    "slowpath_click_vector_is_full": (
+        "a Vector has no slot left; enlarge it with --cflags=-DSLOWPATH_VECTOR=1024"
+    ),
     "slowpath_click_text_is_too_long": (
         f"a String or StringAccum needs more than {MAX_CONFIG_BYTES:,} characters"
     ),
@@ -83,10 +92,13 @@ _WHY = {
     "slowpath_click_buffer_is_full": "a packet needs more than its buffer of 16 KiB",
     "slowpath_click_no_such_output": "this output does not exist; outputs are 0 to 63",
     "slowpath_dpdk_no_such_output": "this port does not exist; ports are 0 to 63",
-    "slowpath_dpdk_key_is_too_long": "keys of rte_hash are longer than 40 bytes; "
-    "--cflags=-DSLOWPATH_KEY=64",
-    "slowpath_dpdk_too_many_fields": "rules of rte_acl have more than 8 fields; "
-    "--cflags=-DSLOWPATH_FIELDS=16",
+    "slowpath_dpdk_key_is_too_long": (
+        "keys of rte_hash are longer than 40 bytes; raise the limit with --cflags=-DSLOWPATH_KEY=64"
+    ),
+    "slowpath_dpdk_too_many_fields": (
+        "rules of rte_acl have more than 8 fields; raise the "
+        "limit with --cflags=-DSLOWPATH_FIELDS=16"
+    ),
     "llvm.trap": "an assertion failed, or behaviour is undefined in C++",
     "__cxa_pure_virtual": "a pure virtual method is called",
 }
@@ -94,11 +106,11 @@ _ENDING_REMEDY = (
     "set up state for packets with --setup, a function or code ('conf[0].queues = 1'), or in a "
     "function of RTE_INIT"
 )
-_LATE = f"not finished after {SECONDS} s of CPU time; run fewer packets (--packets)"
+_LATE = f"the run did not finish after {SECONDS} s of CPU time; run fewer packets with --packets"
 _SIGNALS = {
-    -signal.SIGSEGV: "invalid memory access",
-    -signal.SIGBUS: "invalid memory access",
-    -signal.SIGFPE: "division by zero",
+    -signal.SIGSEGV: "the code accesses memory at an invalid address",
+    -signal.SIGBUS: "the code accesses memory at an invalid address",
+    -signal.SIGFPE: "the code divides by zero",
     -signal.SIGILL: "an assertion failed, or behaviour is undefined in C",
     -signal.SIGABRT: "the code aborts",
     -signal.SIGXCPU: _LATE,
@@ -160,19 +172,22 @@ class FailureReport:
         name = self._instrumented.outside[last.outside - 1] if last.outside else None
         if last.fuel <= 0 and code == -signal.SIGILL:
             most = "a burst" if last.packets > 1 else "one packet"
-            why = f"endless loop: {most} ran more blocks than --blocks allows"
+            why = f"endless loop: {most} ran more basic blocks than --blocks allows"
             if last.packet == READYING:
-                why = f"more than {readying:,} blocks ran without a call of rte_eth_rx_burst: "
-                why += "an endless or long loop (--blocks)"
+                why = (
+                    f"more than {readying:,} basic blocks ran without a call of "
+                    "rte_eth_rx_burst, in "
+                )
+                why += "an endless or long loop; raise the limit with --blocks"
                 why += self.unset()
         elif name is not None and code == -signal.SIGILL:
             called_at = self._call(last.block, name) or line
             where = f"{called_at.file}:{called_at.line}: " if called_at else ""
-            why = _WHY.get(name, f"{name} is called, but slowpath does not provide it")
+            why = _WHY.get(name, f"the code calls {name}, which slowpath does not provide")
             if self._entry.xdp and name not in _WHY:
                 why += f"; supported helpers: {known()}"
         else:
-            why = _SIGNALS.get(code, f"the process ended with {code}")
+            why = _SIGNALS.get(code, f"the process ended with exit code {code}")
             if (last.packet >= 0 or last.packet == READYING) and code in _UNSET:
                 why += self.unset()
         return f"{where}{shown}{when}: {why}"
@@ -180,14 +195,14 @@ class FailureReport:
     def unreceived(self) -> str:
         """Return the error for a function that returned without receiving a packet."""
         function = self._entry.function
-        reason = f"{function.place}: {function.shown} ended without receiving a packet"
+        reason = f"{function.place}: the function {function.shown} ended without receiving a packet"
         return f"{reason} (rte_eth_rx_burst){self.unset() or f'; {_ENDING_REMEDY}'}"
 
     def unset(self) -> str:
         """Describe state that no code initialised before the first packet; empty if none."""
         found = list(self._zeros())
         if self._entry.dpdk and any(one.shown == "main" for one in self._functions.values()):
-            found.append("main does not run")
+            found.append("main does not run here")
         return f"; {'; '.join(found)}; {_ENDING_REMEDY}" if found else ""
 
     def line(self, block: int) -> Line | None:

@@ -227,7 +227,9 @@ class Receiving:
         self._file, self._ready = file, ready
         function = ready.entry.function
         if len(function.parameters) > _MAX_PARAMETERS:
-            reason = f"{function.shown} receives packets and has {len(function.parameters)}"
+            reason = (
+                f"the function {function.shown} receives packets and has {len(function.parameters)}"
+            )
             raise InputError(
                 file,
                 f"{function.place}: {reason} parameters; at most {_MAX_PARAMETERS} are supported",
@@ -277,7 +279,7 @@ class Receiving:
         self._idle = 0 if count else self._idle + 1
         if self._idle > _IDLE:
             function = self._ready.entry.function
-            reason = f"{function.shown} calls rte_eth_rx_burst for 0 packets repeatedly"
+            reason = f"the function {function.shown} repeatedly asks rte_eth_rx_burst for 0 packets"
             raise InputError(self._file, f"{function.place}: {reason}")
         if count:
             self._turns.begin(self._ran, count)

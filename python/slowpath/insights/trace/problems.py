@@ -14,9 +14,10 @@ from slowpath.insights.trace.counting import DIGITS, Counted
 from slowpath.insights.trace.documents import CountsReport
 
 _ABOUT = (
-    "Counts are accesses per packet, over {packets:,} packets of {file}. Capacities are published "
-    "ones of a Netronome Agilio CX, without CLS and CTM, which not all cores share. Costs are "
-    "rounded figures, lower for nearer memories; replace them with those of your card."
+    "Counts are accesses per packet, over {packets:,} packets of {file}. Capacities are those "
+    "published for a Netronome Agilio CX, without the memories CLS and CTM, which not all "
+    "cores share. Costs are rounded figures, lower for nearer memories; replace them by the "
+    "costs of your card."
 )
 CAPACITIES = {"cls": 0, "ctm": 0, "imem": 4_000_000, "emem": 2_000_000_000}
 """Capacities in bytes of the memories that all cores share, nearest memory first."""
@@ -92,7 +93,10 @@ def coalescing_problem(counted: Counted, report: CountsReport) -> dict[str, obje
     ]
     if not elements:
         return None
-    about = f"Weights are runs per packet, over {packets:,} packets of {report['traffic']['file']}."
+    about = (
+        f"Weights are runs of blocks per packet, over {packets:,} packets of "
+        f"{report['traffic']['file']}."
+    )
     return {"about": about, "access_bytes": _WIDTH, "elements": elements}
 
 

@@ -120,7 +120,7 @@ class Recorder:
             self._line.append((self._next, area.structure, own))
             self._next += area.size
         if self._next >= _PLACES:
-            raise MemoryError("variables have too many bytes to count")
+            raise MemoryError("the variables have too many bytes to count accesses to each byte")
         starts = np.array([one.start for one, _ in areas], np.uint64)
         ends = starts + np.array([one.size for one, _ in areas], np.uint64)
         state = np.array([one.structure >= 0 for one, _ in areas], bool)

@@ -13,6 +13,7 @@ from slowpath.core.programs.sources import provenance_lines
 from slowpath.core.quantities import number
 from slowpath.core.terminal import Line, grid
 from slowpath.insights.options import read_maps, read_work, run_settings
+from slowpath.insights.output import MEANS
 from slowpath.insights.source.unit import require_llvmlite, require_numpy
 from slowpath.insights.trace.documents import CountsReport
 
@@ -43,7 +44,12 @@ def run(options: Namespace, reporter: Reporter) -> ExitCode:
     unwritten = list[str]()
     if options.coalescing_out is not None:
         if found.coalescing is None:
-            unwritten = [f"fewer than two variables; {options.coalescing_out} is not written"]
+            unwritten = [
+                (
+                    "the function has fewer than two variables, so "
+                    f"{options.coalescing_out} is not written"
+                )
+            ]
         else:
             _write(options.coalescing_out, found.coalescing)
     report = found.report
@@ -64,7 +70,8 @@ def _check(options: Namespace) -> None:
         check_output(name, file, [one for one in inputs if one is not None])
     if options.placement_out is not None and options.placement_out == options.coalescing_out:
         raise OptionError(
-            "--coalescing-out", f"{options.coalescing_out} is also the file of --placement-out"
+            "--coalescing-out",
+            f"the file {options.coalescing_out} is also that of --placement-out; name another one",
         )
 
 
@@ -129,6 +136,7 @@ def counts_text(report: CountsReport) -> Iterator[Line]:
         lines = list(part(report, packets))
         yield from [*lines, Line("")] if lines else ()
     yield Line(one_line(_fate(report)))
+    yield Line(MEANS)
     yield from provenance_lines(report)
 
 
@@ -195,7 +203,7 @@ def _support(report: CountsReport, packets: int) -> Iterator[Line]:
     called = [one for one in report["functions"] if one["support"]]
     if not called:
         return
-    columns = ("function of slowpath's headers", "calls", "blocks", "instructions")
+    columns = ("function of the headers of slowpath", "calls", "blocks", "instructions")
     rows = []
     for one in called:
         inside = [block for block in report["blocks"] if block["symbol"] == one["symbol"]]

@@ -92,7 +92,9 @@ def counted(
 
     stopped = worker.run(work, seconds, take, *arguments)
     if stopped is not None:
-        raise StoppedError(file, f"{stopped} before anything was counted")
+        raise StoppedError(
+            file, f"{stopped} before any packet was counted; allow more time with --deadline"
+        )
     return found[0]
 
 
@@ -122,7 +124,7 @@ def run_unit(
     ran = arriving[: outcome.packets]
     report = counts.report(source.file, traffic, ran, more=more or len(ran) < len(arriving))
     if outcome.returned and len(ran) < len(arriving):
-        ended = f"{chosen.function.shown} ended after {len(ran):,} packets"
+        ended = f"the function {chosen.function.shown} ended after {len(ran):,} packets"
         report["notes"].append(f"{ended} without receiving the rest of the trace")
     elif len(ran) < len(arriving):
         report["notes"].append("the run stopped at --deadline, before the end of the trace")
@@ -142,7 +144,7 @@ def _short(packets: Sequence[Captured], strip: int) -> list[str]:
     short = sum(one.length <= strip for one in packets) if strip else 0
     if not short:
         return []
-    return [f"{short:,} packets are empty after --strip removes {strip} bytes"]
+    return [f"{short:,} packets are empty after --strip removed {strip} bytes"]
 
 
 def _packets(traffic: str, limit: int) -> tuple[list[Captured], bool]:
@@ -153,8 +155,10 @@ def _packets(traffic: str, limit: int) -> tuple[list[Captured], bool]:
         found.append(packet)
         size += packet.length
         if size > _BYTES:
-            reason = f"has more than {_BYTES >> 20} MiB of packets; run fewer (--packets)"
+            reason = (
+                f"the trace has more than {_BYTES >> 20} MiB of packets; run fewer with --packets"
+            )
             raise InputError(traffic, reason)
     if not found:
-        raise InputError(traffic, "contains no packets")
+        raise InputError(traffic, "the trace contains no packets")
     return found, next(packets, None) is not None

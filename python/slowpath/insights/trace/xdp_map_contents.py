@@ -88,7 +88,10 @@ def contents_of(file: str, start: InitialContent, tables: Sequence[Table]) -> Co
     if maps_file is None and not any(one.kind in (PROGRAMS, *OF_MAPS) for one in tables):
         return Contents({}, None)
     if not start.object:
-        reason = "clang cannot compile it for BPF, so the possible content of its maps is unknown"
+        reason = (
+            "clang cannot compile the source for BPF, so that the possible content of "
+            "its maps is unknown"
+        )
         raise InputError(file, f"{reason}: {start.lacking}")
     found = objects.run_maps(file, objects.read_object(file, start.object), start.maps)
     kinds = {one.map.name: one.kind for one in tables}
@@ -104,10 +107,12 @@ def contents_of(file: str, start: InitialContent, tables: Sequence[Table]) -> Co
         elif kinds.get(name) in _FILLED:
             entries.setdefault(name, []).extend(each)
         else:
-            why = "variables have their values from the source"
+            why = "variables get their values from the source"
             if name in kinds:
                 why = "slowpath cannot fill maps of this type"
-            raise InputError(maps_file or file, f"map {name}: {why}; leave it out")
+            raise InputError(
+                maps_file or file, f"map {name}: {why}; leave this map out of the file"
+            )
     return Contents(entries, maps_file)
 
 
@@ -128,7 +133,7 @@ def inner_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list
                 continue
             inner = table.map.inner
             if inner is None:
-                why = f"no definition of {name}; add __array(values, ...)"
+                why = f"the source lacks the definition of {name}; add __array(values, ...)"
                 raise InputError(contents.file or file, f"map {outer}: {why}")
             sizes = [
                 int(each["max_entries"])
@@ -204,7 +209,7 @@ class Filling:
         if maps_file is not None:
             held = [f"{name} {_size(each):,}" for name, each in self._contents.entries.items()]
             listed = ", ".join(held) or "none"
-            notes.append(f"entries of maps at the start: {listed} ({maps_file})")
+            notes.append(f"maps have entries at the start: {listed} (from {maps_file})")
         for table in self._tables:
             if table.kind == PROGRAMS:
                 continue
@@ -213,7 +218,7 @@ class Filling:
             if lost:
                 entries = f"{lost:,} entr{'y' if lost == 1 else 'ies'}"
                 what = f"{entries} of {maps_file or self._file} for {table.map.name}"
-                notes.append(f"{what} found no slot, or lost it: max_entries is too small")
+                notes.append(f"{what} found no slot or lost it, because max_entries is too small")
         return notes
 
     def _fill(self, table: Table) -> int:
@@ -260,7 +265,7 @@ class Filling:
             if reason:
                 self._refuse(table, reason)
         if len(found) > table.map.entries:
-            self._refuse(table, f"{len(found)} maps exceed max_entries, {table.map.entries}")
+            self._refuse(table, f"{len(found)} inner maps exceed max_entries, {table.map.entries}")
         return found
 
     def _refuse(self, table: Table, reason: str) -> NoReturn:
@@ -285,7 +290,9 @@ class Filling:
                 if program.xdp:
                     why = f"is in slot {index}, beyond max_entries ({table.map.entries})"
                 reason = f"map {table.map.name}: {program.function.shown} {why}"
-                raise InputError(self._contents.file or self._file, f"{reason}; leave it out")
+                raise InputError(
+                    self._contents.file or self._file, f"{reason}; leave it out of the file"
+                )
             address = struct.pack("<Q", self._address(program.function.name))
             self._store.write(table, index * table.stride, address)
 
@@ -293,7 +300,7 @@ class Filling:
 def _wrong(table: Table, entries: Entries) -> str | None:
     """Return the reason why a map cannot have these entries; None if it can."""
     if _size(entries) > _MAX_ENTRIES:
-        return f"at most {_MAX_ENTRIES:,} entries are supported; reduce `others`"
+        return f"a map can have at most {_MAX_ENTRIES:,} entries here; reduce `others`"
     if table.kind in (QUEUE, STACK):
         return None
     what, size = (
@@ -340,7 +347,7 @@ def _too_long(table: Table, entries: Entries) -> str | None:
     limit = 8 * (table.map.key - _LENGTH)
     for number, one in enumerate(entries, 1):
         if "key" in one and (bits := _prefix(bytes.fromhex(str(one["key"])))) > limit:
-            return f"entry {number}: a prefix of {bits:,} bits, but addresses have {limit}"
+            return f"entry {number}: the prefix has {bits:,} bits, but addresses have {limit} bits"
     return None
 
 

@@ -71,7 +71,7 @@ def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
         raise
     except InputError as problem:
         return source._replace(
-            lacking=problem.reason.removeprefix("clang cannot compile it for BPF: ")
+            lacking=problem.reason.removeprefix("clang cannot compile the source for BPF: ")
         )
 
 
@@ -125,10 +125,10 @@ def unfilled_maps(
         found, missed, chance = looked.get(name, LookupCounts(0, 0))
         if table.kind == PROGRAMS and missed:
             often = f"{missed:,} of {found + missed:,} times"
-            notes.append(f"bpf_tail_call found no program in {name}, {often}; {_FILL}")
+            notes.append(f"bpf_tail_call found no program in the array {name}, {often}; {_FILL}")
         elif missed and name not in held:
             ups = "the only look-up" if missed == 1 else f"all {missed:,} look-ups"
-            notes.append(f"{name} was always empty: {ups} missed; {_FILL}")
+            notes.append(f"the map {name} was always empty, so that {ups} missed; {_FILL}")
         if table.kind == BLOOM and chance and not table.map.flags & _ZERO_SEED:
             share = f"{100 * chance:.2g} %" if chance >= _LEAST_SHARE else "less than 0.01 %"
             why = f"the hash seed of {name} is 0, but random in the kernel"
