@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.columns import MemoryProfile, Origin
+from slowpath.core.arrays import Floats
 
-Floats = NDArray[np.float64]
 COUNTERS = ("ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb")
 MEMORY = ("flow_count", "packet_size_bytes", *COUNTERS, "throughput")
 

@@ -23,12 +23,18 @@ from slowpath.core.errors import ExitCode  # noqa: E402
 from slowpath.core.terminal import complain, prepare_streams  # noqa: E402
 
 _TRACEBACK = "SLOWPATH_TRACEBACK"
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Variables with the number of threads of the linear algebra in NumPy and SciPy."""
 
 
 def main() -> None:
     """Run the command line, and exit the process."""
     # Results are trees without cycles; a search for cycles in thousands of paths takes seconds.
     gc.disable()
+    # Matrices of all commands are small, and threads would wait for each other: on a busy machine a
+    # hundred times as long as one thread computes. Libraries read these variables on import.
+    for name in _THREADS:
+        os.environ.setdefault(name, "1")
     prepare_streams()
     try:
         code = app(sys.argv[1:])

@@ -277,6 +277,23 @@ def test_p4_is_written_and_checked_by_the_compiler(
     assert len((written / "passes-3.packet").read_text()) == 2 * 134 + 1
 
 
+def test_p4_with_one_refused_program_keeps_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "p4c").write_text(
+        "#!/bin/sh\ncase $* in *passes-2.p4) echo 'passes-2.p4(7): error' >&2; exit 1;; esac\n"
+    )
+    (tools / "p4c").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools))
+    found = calibrated(tmp_path, "p4", shipped_experiment("recirculation"))["measurement"]
+    assert found["state"] == "written"
+    assert found["errors"] == [{"value": 2, "reason": "p4c: passes-2.p4(7): error"}]
+    count = len(found["points"])
+    assert found["notes"] == [f"Programs were written; p4c accepts those of {count - 1} values."]
+
+
 # --- which experiment is for which test bed -------------------------------------------------------
 
 

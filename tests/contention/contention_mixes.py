@@ -6,12 +6,10 @@ Competitors access memory, an accelerator, or both.
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contention_tables import COUNTERS, MEMORY, columns, profile, throughput, write, write_memory
 from slowpath.contention.composition import Pattern
-
-Floats = NDArray[np.float64]
+from slowpath.core.arrays import Floats
 
 MEMORY_MTBR = 300.0
 """Match ratio of the function in rows about memory."""

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from slowpath.contention.accelerators import fit_request_time, throughputs
 from slowpath.contention.columns import AcceleratorProfile, Origin
+from slowpath.core.arrays import Floats
 from slowpath.core.errors import InputError
-
-Floats = NDArray[np.float64]
 
 FEW = st.integers(1, 4)
 TIME = st.floats(0.05, 20.0)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from contention_tables import profile
 from slowpath.contention.columns import OwnContention
@@ -19,8 +18,7 @@ from slowpath.contention.composition import (
     total_contention,
 )
 from slowpath.contention.methods import fit_slomo
-
-Floats = NDArray[np.float64]
+from slowpath.core.arrays import Floats
 
 SHARES = st.lists(st.floats(0.05, 1.0), min_size=1, max_size=4)
 

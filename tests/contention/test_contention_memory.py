@@ -21,8 +21,6 @@ from slowpath.contention.memory.selection import (
 )
 from slowpath.contention.model import rows_of
 
-Floats = NDArray[np.float64]
-
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
 
 

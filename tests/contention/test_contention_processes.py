@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.optimize import check_grad
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
@@ -12,8 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from slowpath.contention.memory.learners import Ridge
 from slowpath.contention.memory.processes import GaussianProcess, Likelihood, Roughness, scale_of
-
-Floats = NDArray[np.float64]
+from slowpath.core.arrays import Floats
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
 

@@ -11,6 +11,7 @@ from slowpath.contention.memory import folds, processes
 from slowpath.contention.memory.evaluation import Protocol, evaluate_all
 from slowpath.contention.memory.folds import Trainings, training_folds
 from slowpath.contention.memory.intervals import conformal
+from slowpath.contention.memory.learners import PublishedTrees
 from slowpath.contention.memory.recipes import RECIPES, Member, fit_member, fit_stage
 from slowpath.contention.memory.selection import candidates, candidates_and_baselines, select
 from slowpath.contention.memory.trees import BoostedTrees, Settings
@@ -55,6 +56,19 @@ def test_trees_of_parts_are_those_of_each_part(*, slowing: bool) -> None:
         other = np.where(part, y, 100.0)  # rows outside the part have no effect
         [blind] = trees.fit_parts(x, other, part[None])
         np.testing.assert_allclose(blind.predict(x), alone.predict(x), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["published", "slomo"])
+def test_published_trees_are_those_of_scikit_learn(name: str) -> None:
+    """Check that predictions of the baselines equal those of scikit-learn's class exactly."""
+    rows = rows_of(profile(60, seed=4))
+    (member,) = RECIPES[name].members
+    x = np.column_stack([rows.columns[one] for one in fit_member(member, rows).features])
+    theirs = GradientBoostingRegressor(random_state=0).fit(x, rows.throughput)
+    queries = x * np.random.default_rng(0).uniform(0.5, 1.5, x.shape)
+    ours = PublishedTrees().fit(x, rows.throughput)
+    for each in (x, queries):
+        assert (ours.predict(each) == theirs.predict(each)).all()
 
 
 def test_a_slowing_feature_never_raises_the_prediction() -> None:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from slowpath.contention.accelerators import (
     CoRun,
@@ -13,8 +12,7 @@ from slowpath.contention.accelerators import (
     others_round_time,
     wait_per_packet,
 )
-
-Floats = NDArray[np.float64]
+from slowpath.core.arrays import Floats
 
 
 def others(*of: tuple[float, float]) -> Others:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from contention_mixes import (
     HEADER,
@@ -28,12 +27,12 @@ from slowpath.contention.mixes import predict_mixes
 from slowpath.contention.model import FunctionModel, Profiles, learn
 from slowpath.contention.prediction import predict, query_with_competitors
 from slowpath.contention.reading import read_memory, read_mixes
+from slowpath.core.arrays import Floats
 from slowpath.core.errors import InputError
 from support import GOLDEN, check_golden
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
 
-Floats = NDArray[np.float64]
 COMPLETION: Pattern = "run-to-completion"
 TIMES = np.linspace(2e-4, 2e-3, 10)
 

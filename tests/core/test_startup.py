@@ -3,6 +3,8 @@
 A limit on the time would depend on the machine; the set of imported modules does not.
 """
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -161,3 +163,41 @@ def test_help_imports_no_engine() -> None:
     allowed = {f"core.{name}" for name in names}
     allowed |= {"main", "app", "core", "bounds", "bounds.cli", "bounds.flags"}
     assert own(modules) == allowed
+
+
+THREADS = (
+    "import json, sys\n"
+    "from slowpath.main import main\n"
+    "try:\n"
+    "    main()\n"
+    "finally:\n"
+    "    from threadpoolctl import threadpool_info\n"
+    "    print(json.dumps(threadpool_info()), file=sys.stderr)\n"
+)
+"""Runs the command line and prints the libraries that start threads, with their number."""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("contention", "train", "examples/contention.csv", "--recipe", "ridge-pressure"),
+        ("fit", "examples/memory_latency.csv", "--x", "bytes", "--y", "ns"),
+    ],
+)
+def test_linear_algebra_has_one_thread_unless_the_user_asks(words: Sequence[str]) -> None:
+    pytest.importorskip("threadpoolctl")
+    pytest.importorskip("scipy")
+    own = {name: value for name, value in os.environ.items() if "_NUM_THREADS" not in name}
+    for asked, count in ({}, 1), ({"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}, 2):
+        run = subprocess.run(
+            [sys.executable, "-c", THREADS, *words],
+            cwd=ROOT,
+            env=own | asked,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert run.returncode == 0, run.stderr
+        libraries = json.loads(run.stderr.splitlines()[-1])
+        assert {one["num_threads"] for one in libraries} == {min(count, os.cpu_count() or 1)}

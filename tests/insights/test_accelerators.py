@@ -348,6 +348,22 @@ def test_harmful_code_takes_nothing_with_it(tmp_path: Path) -> None:
     assert report["stopped"] is None
 
 
+def test_a_missing_function_with_a_name_like_the_frameworks_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "missing.c"
+    file.write_text(
+        "#include <stdint.h>\nuint32_t slowpath_setup_tables(uint32_t);\n"
+        "uint32_t mixed(const uint8_t *data, int len) {\n"
+        "\tuint32_t x = 0;\n\tfor (int i = 0; i < len; i++) {\n\t\tx ^= data[i];\n"
+        "\t\tfor (int bit = 0; bit < 8; bit++)\n"
+        "\t\t\tx = x & 1 ? x >> 1 ^ slowpath_setup_tables(x << 3) : x >> 1 ^ x << 7;\n"
+        "\t}\n\treturn x;\n}\n"
+    )
+    report = examined(file)
+    [found] = [*report["alike"], *report["unexamined"]]
+    reason = "calls slowpath_setup_tables, without a definition in the source"
+    assert (found["function"], found["reason"]) == ("mixed", reason)
+
+
 class _EndsItself:
     """A worker that reports its deadline and ends before it is killed."""
 

@@ -12,6 +12,10 @@ from jsonschema import Draft202012Validator
 
 from compiler import needs_clang
 from insights_counted import as_it_is, trace
+from slowpath.app import app
+from slowpath.core.jobs import isolated_job
+from slowpath.core.jobs.memory import parse_size
+from slowpath.core.jobs.supervision import ProcessWorker
 from slowpath.core.schema.validation import schema
 from slowpath.insights.advice.report import advice_csv
 from slowpath.insights.blocks.traced import ExecutedBlock
@@ -39,6 +43,33 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     run = slowpath("insights", *TRACED, "--html", str(file))
     assert (run.returncode, run.stderr) == (0, "")
     return run.stdout, file.read_text()
+
+
+def test_workers_that_run_at_the_same_time_share_the_memory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limits, sums = dict[ProcessWorker, int](), list[int]()
+
+    class Recorded(ProcessWorker):
+        """A worker whose memory limit is recorded from its first job until its end."""
+
+        def start(self, number: int, seconds: float | None, arguments: Any = ()) -> None:
+            limits[self] = self._memory() or 0
+            sums.append(sum(limits.values()))
+            super().start(number, seconds, arguments)
+
+        def kill(self) -> None:
+            limits.pop(self, None)
+            super().kill()
+
+    monkeypatch.setattr(isolated_job, "ProcessWorker", Recorded)
+    monkeypatch.chdir(ROOT)
+    assert app(["insights", *TRACED, "--memory", "3G"]) == 0
+    capsys.readouterr()
+    assert max(sums) == parse_size("3G")
+    sums.clear()
+    assert app(["insights", SOURCE, "--memory", "3G"]) == 0
+    assert set(sums) == {parse_size("3G")}
 
 
 def counts_of() -> dict[str, Any]:

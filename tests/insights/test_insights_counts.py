@@ -262,6 +262,45 @@ def test_malloc_and_new_allocate(tmp_path: Path) -> None:
     assert any(one.startswith("the function allocates memory") for one in report["notes"])
 
 
+def test_aligned_allocations_are_aligned(tmp_path: Path) -> None:
+    """Check addresses of tracked blocks for each alignment that a packet asks for.
+
+    Blocks of another alignment, and freed ones, have the same size.
+    """
+    source = tmp_path / "aligned.c"
+    source.write_text(
+        "#include <stdint.h>\n#include <stdlib.h>\n"
+        "struct line { uint64_t words[512]; };\n"
+        "int process(const unsigned char *data, unsigned length) {\n"
+        "size_t alignment = 1ul << data[0];\n"
+        "struct line *other = malloc(sizeof *other);\n"
+        "struct line *first = aligned_alloc(alignment, 4096), *line;\n"
+        "free(other); free(first);\n"
+        "line = aligned_alloc(alignment, 4096);\n"
+        "if (!line || !first) return 2;\n"
+        "line->words[0] = length;\n"
+        "return ((uintptr_t) line | (uintptr_t) first) % alignment == 0; }\n"
+    )
+    packets = [bytes([power]) for power in range(17)]
+    report = counted(source, trace(tmp_path, packets), "--entry", "process")
+    assert report["fate"]["results"] == [{"result": 1, "packets": 17}]
+    by_name = structures(report)
+    assert by_name["allocated line"] == (0, 17)
+
+
+def test_alignments_that_are_no_power_of_two_fail(tmp_path: Path) -> None:
+    source = tmp_path / "aligned.c"
+    source.write_text(
+        "#include <stdlib.h>\n"
+        "int process(const unsigned char *data, unsigned length) {\n"
+        "char *block = aligned_alloc(data[0], 48);\n"
+        "int found = !block; free(block); return found; }\n"
+    )
+    packets = [bytes([alignment]) for alignment in (0, 24, 48)]
+    report = counted(source, trace(tmp_path, packets), "--entry", "process")
+    assert report["fate"]["results"] == [{"result": 1, "packets": 3}]
+
+
 def test_timestamps_come_from_the_trace(tmp_path: Path) -> None:
     source = element(
         tmp_path,

@@ -50,7 +50,10 @@ fn replay_witness(
         Err(error) => Outcome::NotRun(error.to_string()),
     };
     let outcome = with(&[]);
-    let answers = witness::answers(&guarantee.witness);
+    let answers = match object.link(number, None) {
+        Ok(program) => witness::answers(&program, &guarantee.witness),
+        Err(_) => Vec::new(), // the kernel did not load it either
+    };
     if !matches!(outcome, Outcome::Open { .. }) || answers.is_empty() {
         return outcome;
     }

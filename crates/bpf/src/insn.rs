@@ -115,8 +115,8 @@ pub enum Insn {
         base: Register,
         /// Offset from the base, in bytes.
         offset: i16,
-        /// Operand. Also receives the old value, unless the operation is compare-and-exchange,
-        /// which compares with `r0` and returns the old value in `r0`.
+        /// Operand. Receives the old value if the operation fetches it. Compare-and-exchange
+        /// compares with `r0` instead, and returns the old value there.
         src: Register,
     },
     /// A load with acquire semantics (kernel 6.15).

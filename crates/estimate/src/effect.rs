@@ -1,6 +1,6 @@
 //! Finds the registers that an instruction reads and writes, and the execution unit that it needs.
 
-use slowpath_bpf::insn::{AluOp, Call, Insn, Register, Source};
+use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Insn, Register, Source};
 use slowpath_target::Unit;
 
 /// The way in which the core handles an instruction.
@@ -58,8 +58,13 @@ pub(crate) fn of(insn: &Insn) -> Effect {
         Insn::StoreRelease { base, src, .. } => {
             effect(Work::On(Unit::Store), [number(base), number(src), None], None)
         }
-        Insn::Atomic { base, src, .. } => {
-            effect(Work::On(Unit::Atomic), [number(base), number(src), None], number(src))
+        // RFC 9669, section 5.3: only with the modifier FETCH does a register get the old value.
+        Insn::Atomic { op: AtomicOp::Cmpxchg, base, src, .. } => {
+            effect(Work::On(Unit::Atomic), [number(base), number(src), Some(0)], Some(0))
+        }
+        Insn::Atomic { op, base, src, .. } => {
+            let old_value = op.fetches().then_some(src.number());
+            effect(Work::On(Unit::Atomic), [number(base), number(src), None], old_value)
         }
         Insn::Branch { dst, src, .. } => {
             effect(Work::On(Unit::Branch), [number(dst), operand(src), None], None)
@@ -83,3 +88,6 @@ fn unit(op: AluOp) -> Unit {
         _ => Unit::Alu,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@
 //! addresses with an unknown distance are treated as different memory.
 
 use slowpath_bpf::insn::helper::{XDP_ADJUST_HEAD, XDP_ADJUST_META, XDP_ADJUST_TAIL};
-use slowpath_bpf::insn::{AluOp, Call, Imm64, Insn, Register, Size, Source, Width};
+use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Imm64, Insn, Register, Size, Source, Width};
 use std::collections::HashMap;
 
 const FP: usize = 10;
@@ -173,7 +173,18 @@ impl Values {
             Insn::Neg { dst, .. } | Insn::Swap { dst, .. } | Insn::MoveSigned { dst, .. } => {
                 self.set(dst, Value::Unknown);
             }
-            Insn::Atomic { src, .. } => self.set(src, Value::Unknown),
+            Insn::Atomic { op, src, .. } => {
+                if let Some(place) = self.accessed(insn) {
+                    self.forget(place);
+                }
+                // RFC 9669, section 5.3: only with the modifier FETCH does a register get the old
+                // value.
+                match op {
+                    AtomicOp::Cmpxchg => self.set(Register::R0, Value::Unknown),
+                    _ if op.fetches() => self.set(src, Value::Unknown),
+                    _ => {}
+                }
+            }
             Insn::Call(Call::Subprogram { .. }) => {
                 let kept = [6, 7, 8, 9, FP].map(|number| self.registers[number]);
                 self.callers.push(kept);
@@ -270,16 +281,24 @@ impl Values {
 
     fn store(&mut self, size: Size, src: Source, place: Option<MemoryAccess>) {
         let Some(MemoryAccess { base, offset, .. }) = place else { return };
+        self.forget(MemoryAccess { base, offset, bytes: size.bytes() });
         self.store_number(size, src, base, offset);
-        // A spilled value that overlaps starts at most 7 bytes before.
-        for near in -7..i64::from(size.bytes()) {
-            self.spilled.remove(&(base, offset.wrapping_add(near)));
-        }
         if let Source::Reg(register) = src
             && size.bytes() == 8
         {
             let value = self.registers[usize::from(register.number())];
             self.spilled.insert((base, offset), value);
+        }
+    }
+
+    /// Forgets the values of the bytes that an instruction writes.
+    fn forget(&mut self, MemoryAccess { base, offset, bytes }: MemoryAccess) {
+        // A spilled value that overlaps starts at most 7 bytes before.
+        for near in -7..i64::from(bytes) {
+            self.spilled.remove(&(base, offset.wrapping_add(near)));
+        }
+        for at in 0..i64::from(bytes) {
+            self.numbers.remove(&(base, offset.wrapping_add(at)));
         }
     }
 
@@ -292,13 +311,9 @@ impl Values {
                 _ => None,
             },
         };
-        let bytes = number.map(i64::to_le_bytes);
-        for at in 0..usize::from(size.bytes()) {
-            let place = (base, offset.wrapping_add(at as i64));
-            match bytes {
-                Some(bytes) => self.numbers.insert(place, bytes[at]),
-                None => self.numbers.remove(&place),
-            };
+        let Some(number) = number else { return };
+        for (at, byte) in number.to_le_bytes().into_iter().enumerate().take(size.bytes().into()) {
+            self.numbers.insert((base, offset.wrapping_add(at as i64)), byte);
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::ExecError;
 use crate::alias::ByteAlias;
 use crate::executor::{Executor, PathVariable, SymbolicState};
 use crate::index::{ArcId, NodeId};
+use crate::locate::NULL_PAGE;
 use crate::memory::{Location, MemId, MemNode};
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_ir::RegionId;
@@ -24,9 +25,6 @@ use slowpath_smt::{Node, TermId};
 use slowpath_stop::Ticker;
 use std::collections::BTreeSet;
 
-/// Constants below this number are treated as null pointers, or as null plus the offset of a field.
-/// Programs do not access memory there.
-const NULL_PAGE: u64 = 4096;
 /// Maximum number of locations that one memory access may have.
 const MAX_PLACES: usize = 32;
 /// Number of steps between checks of the stop condition.

@@ -11,8 +11,9 @@ use rustc_hash::FxHashSet as HashSet;
 use slowpath_ir::RegionId;
 use slowpath_smt::{Node, TermId};
 
-/// Constants below this number are null, or null plus the offset of a field.
-const NULL_PAGE: u64 = 4096;
+/// Constants below this number are treated as null pointers, or as null plus the offset of a field.
+/// Programs do not access memory there.
+pub(crate) const NULL_PAGE: u64 = 4096;
 /// Maximum number of nested choices (if-then-else) around the pointer in an address. Each helper
 /// call that moves the packet's start adds one choice, and so does each later merge of paths.
 const MAX_CHOICES: u32 = 48;

@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 use slowpath::{Analysis, Event, Options, Poll, ProgramFile, ProgramRequest};
+use slowpath_bpf::insn::{AluOp, Call, Condition, Insn, Register, Source, Width, helper::number};
 use slowpath_bpf::{Object, ProgramKind};
 use slowpath_kernel::Kernel;
 use slowpath_kernel::witness::{answers, bytes, context, install};
 use slowpath_oracle::Oracle;
 use support::replay_pair::ReplayPair;
 
-use support::{examples, kernel, object};
+use support::{DROP, PASS, assemble, examples, kernel, object};
 
 /// Number of slowest paths whose witnesses are checked for each program.
 const PATHS: u64 = 12;
@@ -25,7 +26,12 @@ const PATHS: u64 = 12;
 fn analyse(file: &Path, program: usize) -> Value {
     let name = file.display().to_string();
     let data = std::fs::read(file).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let object = ProgramFile::read(&data).unwrap_or_else(|e| panic!("{name}: {e}"));
+    analyse_content(name, &data, program)
+}
+
+/// Like [`analyse`], but takes the content of the file.
+fn analyse_content(name: String, data: &[u8], program: usize) -> Value {
+    let object = ProgramFile::read(data).unwrap_or_else(|e| panic!("{name}: {e}"));
     let request = ProgramRequest {
         program,
         options: Options {
@@ -45,7 +51,7 @@ fn analyse(file: &Path, program: usize) -> Value {
                 return serde_json::from_str(&report.json).unwrap_or_else(|e| panic!("{e}"));
             }
             Poll::Event(_) | Poll::Pending => {}
-            Poll::Finished => panic!("{}: no result", file.display()),
+            Poll::Finished => panic!("no result"),
         }
     }
 }
@@ -65,8 +71,9 @@ struct Tally {
 /// Counts the instructions that the kernel executes for a witness packet. Calls whose results a
 /// test run cannot reproduce are replaced in the program.
 fn count(kernel: &Kernel, object: &Object, program: usize, witness: &Value) -> Result<u64, String> {
+    let linked = object.link(program, None).map_err(|e| e.to_string())?;
     let counted = kernel
-        .load_counted_with_answers(object, program, &answers(witness))
+        .load_counted_with_answers(object, program, &answers(&linked, witness))
         .map_err(|e| e.to_string())?;
     let installed = install(counted.loaded(), witness).map_err(|e| e.to_string())?;
     let run = counted.run(&bytes(&witness["packet"]), &context(witness));
@@ -124,4 +131,32 @@ fn witnesses_have_the_same_results_in_the_kernel() {
     assert!(tally.faults.is_empty(), "{}", tally.faults.join("\n"));
     Oracle::Kernel.compared(tally.replayed, "witnesses");
     Oracle::Kernel.compared(tally.counted, "witnesses counted by the kernel");
+}
+
+#[test]
+fn a_path_for_another_numa_node_is_taken() {
+    let Some(kernel) = kernel() else { return };
+    let set = |op, dst, src| Insn::Alu { width: Width::W64, op, dst, src };
+    let elsewhere = Insn::Branch {
+        width: Width::W64,
+        cond: Condition::Ne,
+        dst: Register::R1,
+        src: Source::Imm(717),
+        offset: 2,
+    };
+    let file = assemble::file(&[&[
+        Insn::Call(Call::Helper(number("bpf_get_numa_node_id"))),
+        set(AluOp::Mov, Register::R1, Source::Reg(Register::R0)),
+        set(AluOp::Mov, Register::R0, Source::Imm(PASS as i32)),
+        elsewhere,
+        set(AluOp::Add, Register::R1, Source::Imm(1)),
+        set(AluOp::Mov, Register::R0, Source::Imm(DROP as i32)),
+        Insn::Exit,
+    ]]);
+    let result = analyse_content("numa node".to_owned(), &file, 0);
+    let path = &result["paths"][0];
+    assert_eq!(path["cost"]["instructions"], 7, "{result}");
+    let object = Object::parse(&file).expect("is an object");
+    assert_eq!(count(&kernel, &object, 0, &path["witness"]), Ok(7));
+    Oracle::Kernel.compared(1, "paths that need another NUMA node");
 }

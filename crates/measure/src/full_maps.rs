@@ -5,7 +5,7 @@
 //! fails in the same way, so the call takes its real time.
 
 use serde_json::{Value, json};
-use slowpath_bpf::{MapDef, MapKind, Object};
+use slowpath_bpf::{BpfProgram, MapDef, MapKind, Object};
 use slowpath_kernel::Answer;
 use slowpath_kernel::witness::{self, entries};
 
@@ -44,10 +44,10 @@ pub fn fill(object: &Object, witness: &mut Value) -> Vec<usize> {
     instructions
 }
 
-/// Returns the results of helper calls that must be replaced for the witness packet to take its
+/// Returns the results of helper calls of `program` that must be replaced for the witness packet to take its
 /// path. Calls at the instruction indices `full`, which insert into full maps, are left out.
-pub fn answers(witness: &Value, full: &[usize]) -> Vec<Answer> {
-    let mut answers = witness::answers(witness);
+pub fn answers(program: &BpfProgram, witness: &Value, full: &[usize]) -> Vec<Answer> {
+    let mut answers = witness::answers(program, witness);
     answers.retain(|answer| !full.contains(&answer.instruction));
     answers
 }

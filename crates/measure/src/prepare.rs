@@ -10,7 +10,7 @@ use slowpath_estimate::{Code, Path};
 use slowpath_ir::CostEvent;
 use slowpath_kernel::timing::{Attachments, ElementUndo, TimingThread, Undo};
 use slowpath_kernel::witness::{self, Installed};
-use slowpath_kernel::{CountingProgram, Kernel};
+use slowpath_kernel::{CountingProgram, Kernel, LoadError};
 use slowpath_replay::{Effects, Replay, ReplayError};
 
 use crate::case::{Arrangement, Case};
@@ -128,7 +128,8 @@ impl Case {
             if expected.is_some() {
                 // The kernel's clocks, random numbers and the like lead to another path, so their
                 // results are replaced.
-                self.answers = full_maps::answers(&self.witness, &self.full);
+                let program = self.object.link(self.program, None).map_err(LoadError::from)?;
+                self.answers = full_maps::answers(&program, &self.witness, &self.full);
             }
             self.path = None;
             self.trace = None;

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from slowpath.contention.columns import ATTRIBUTES as COLUMNS
 from slowpath.contention.options import Traffic, quiet_libraries, read_beside, read_traffic
-from slowpath.contention.saved import need
+from slowpath.contention.packages import need
 from slowpath.core import engine
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter

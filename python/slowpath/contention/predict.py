@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from slowpath.contention.cells import SUFFIX
 from slowpath.contention.options import quiet_libraries, read_beside, read_recipe, read_traffic
-from slowpath.contention.saved import need, need_parquet
+from slowpath.contention.packages import need, need_parquet
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_error, write_text

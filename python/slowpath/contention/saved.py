@@ -1,4 +1,4 @@
-"""Reads and writes model files, and checks that the extra `contention` is installed.
+"""Reads and writes model files.
 
 Reading a file trains the model again, so unlike pickled objects, files cannot run foreign code.
 The search for kernel parameters of Gaussian processes takes nearly all of the training time and is
@@ -6,9 +6,7 @@ not repeated: the file contains its result. The file also contains reference pre
 rows. If the retrained model predicts other values, the file is refused.
 """
 
-import importlib.util
 import math
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -49,8 +47,7 @@ from slowpath.contention.memory.selection import Score
 from slowpath.contention.model import FunctionModel, ModelChoice, Profiles, learn
 from slowpath.contention.reading import FEWEST, FEWEST_REQUESTS, SAME
 from slowpath.core import engine
-from slowpath.core.errors import InputError, UnavailableError
-from slowpath.core.extras import not_installed
+from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text
 from slowpath.core.printable import json_line
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
@@ -359,39 +356,3 @@ def _check(file: str, model: FunctionModel, checks: list[Checked]) -> None:
                 raise InputError(
                     file, f"the model predicts other values than after its training: {reason}"
                 )
-
-
-_NEEDED = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn"}
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-def need() -> None:
-    """Check that NumPy and other required packages are installed; limit them to one thread.
-
-    Matrices have some tens of rows, so more threads would only spin. The libraries read these
-    environment variables at import; values set by the user stay.
-
-    Raises:
-        UnavailableError: if a package is missing; the error names it and the command that installs
-            it.
-    """
-    _find(_NEEDED)
-    for name in _THREADS:
-        os.environ.setdefault(name, "1")
-
-
-def need_parquet() -> None:
-    """Check that the Parquet library is installed (extra `parquet`).
-
-    Raises:
-        UnavailableError: if it is not installed.
-    """
-    _find({"pyarrow": "pyarrow"}, "parquet")
-
-
-def _find(packages: Mapping[str, str], extra: str = "contention") -> None:
-    missing = [
-        name for module, name in packages.items() if importlib.util.find_spec(module) is None
-    ]
-    if missing:
-        raise UnavailableError(not_installed(missing, extra))

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slowpath.contention.options import quiet_libraries, read_recipe
+from slowpath.contention.packages import need
 from slowpath.contention.profiling.folder import Declared, declared_by
-from slowpath.contention.saved import need
 from slowpath.core.command import STANDARD_OUTPUT
 from slowpath.core.errors import ExitCode, InputError, OptionError
 from slowpath.core.formats import Reporter

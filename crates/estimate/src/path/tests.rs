@@ -189,3 +189,50 @@ fn offsets_that_a_program_computes_lead_into_tables() {
     assert_eq!(path.tables, code.rooms);
     assert_eq!(Path::from_json(&path.to_json()).unwrap().tables, path.tables);
 }
+
+/// Returns the store that the last instruction of a program loads from: r3 = r10; r3 += -8;
+/// *(u64 *)(r10 - 16) = r0; `atomic` with r10 and r3; *(u64 *)(r3 + 0) = r0; r4 = *(u64 *)(r10 - 8).
+fn forwarded_after(atomic: &str) -> Option<Forwarded> {
+    let path = path(&format!(
+        "bfa3000000000000 07030000f8ffffff 7b0af0ff00000000 {atomic} \
+         7b03000000000000 79a4f8ff00000000"
+    ));
+    path.steps[5].forwarded
+}
+
+#[test]
+fn addresses_survive_atomics_that_fetch_nothing() {
+    // lock *(u64 *)(r10 - 16) += r3
+    let stored = Some(Forwarded { store: 4, pieces: false });
+    assert_eq!(forwarded_after("db3af0ff00000000"), stored);
+    // The same with a fetch: r3 is the old value, which is no known address.
+    assert_eq!(forwarded_after("db3af0ff01000000"), None);
+    // Compare-and-exchange returns the old value in r0.
+    assert_eq!(forwarded_after("db3af0fff1000000"), stored);
+}
+
+#[test]
+fn atomics_change_the_values_in_memory() {
+    // r3 = r10; r3 += -8; *(u64 *)(r10 - 16) = r3; `change`; r4 = *(u64 *)(r10 - 16);
+    // *(u64 *)(r4 + 0) = r0; r5 = *(u64 *)(r10 - 8)
+    let forwarded = |change: &str| {
+        let path = path(&format!(
+            "bfa3000000000000 07030000f8ffffff 7b3af0ff00000000 {change} \
+             79a4f0ff00000000 7b04000000000000 79a5f8ff00000000"
+        ));
+        path.steps[6].forwarded
+    };
+    // r6 = r0, then lock *(u32 *)(r10 - 12) += r0
+    assert_eq!(forwarded("bf06000000000000"), Some(Forwarded { store: 5, pieces: false }));
+    assert_eq!(forwarded("c30af4ff00000000"), None);
+    // "%d\0" at r10 - 8, then r1 = r10 - 8; r2 = 4; call 6
+    let printed = |change: &str| {
+        let hex = format!(
+            "620af8ff25640000 {change} bfa1000000000000 07010000f8ffffff b702000004000000 \
+             8500000006000000"
+        );
+        names(&hex, "call.trace_printk")
+    };
+    assert_eq!(printed("bf06000000000000"), ["trace_printk.1"]);
+    assert_eq!(printed("c30af8ff00000000"), ["trace_printk"]);
+}

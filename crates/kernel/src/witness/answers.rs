@@ -7,19 +7,21 @@ mod tests;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use slowpath_bpf::errno_name;
+use slowpath_bpf::insn::{Call, Insn, helper_name};
+use slowpath_bpf::{BpfProgram, errno_name};
 
 use crate::count::Answer;
 
 /// Clocks and other helpers whose result does not depend on the program.
-const NUMBERS: [&str; 6] = [
+const NUMBERS: [&str; 5] = [
     "bpf_ktime_get_ns",
     "bpf_ktime_get_boot_ns",
     "bpf_ktime_get_coarse_ns",
     "bpf_ktime_get_tai_ns",
     "bpf_get_prandom_u32",
-    "bpf_get_numa_node_id",
 ];
+/// Helper whose result is the same in one run, but may differ on the machine of the measurement.
+const NUMA_NODE: &str = "bpf_get_numa_node_id";
 /// Register of the second argument of `bpf_fib_lookup`, and offset of the field `ifindex` in it.
 const IFINDEX: (u8, i16) = (2, 8);
 /// Number of the error for writing to a full ring buffer.
@@ -27,11 +29,12 @@ const EAGAIN: u64 = 11;
 /// The largest error number that helpers return.
 const MAX_ERRNO: u64 = 4095;
 
-/// Returns the results that helper calls must have on the path of a witness: clocks, random
-/// numbers, routes, and map updates that fail because the map is full. All other calls keep the
-/// kernel's result. So does an instruction that makes several calls with different results.
-pub fn answers(witness: &Value) -> Vec<Answer> {
-    let mut jiffies = initial_jiffies(witness);
+/// Returns the results that helper calls of `program` must have on the path of a witness: clocks,
+/// random numbers, NUMA node, routes, and map updates that fail because the map is full. All other
+/// calls keep the kernel's result. So does an instruction that makes several calls with different
+/// results.
+pub fn answers(program: &BpfProgram, witness: &Value) -> Vec<Answer> {
+    let mut jiffies = initial(witness, "bpf_jiffies64 at the start").unwrap_or(0);
     let mut known: BTreeMap<usize, Vec<Answer>> = BTreeMap::new();
     for unknown in witness["unknowns"].as_array().into_iter().flatten() {
         let parsed = parse_unknown(unknown, &mut jiffies);
@@ -57,7 +60,24 @@ pub fn answers(witness: &Value) -> Vec<Answer> {
         let all_same = answers.windows(2).all(|two| two[0] == two[1]);
         answers.into_iter().next().filter(|_| all_same)
     };
-    known.into_values().filter_map(same).collect()
+    let mut answers: Vec<Answer> = known.into_values().filter_map(same).collect();
+    if let Some(result) = initial(witness, NUMA_NODE) {
+        answers.extend(calls_of(program, NUMA_NODE).map(|instruction| Answer {
+            instruction,
+            helper: NUMA_NODE.to_owned(),
+            result,
+            writes: Vec::new(),
+        }));
+    }
+    answers
+}
+
+/// Returns the instruction slots of a program that call this helper.
+fn calls_of<'p>(program: &'p BpfProgram, helper: &'p str) -> impl Iterator<Item = usize> + 'p {
+    program.insns.iter().enumerate().filter_map(move |(slot, insn)| match *insn {
+        Insn::Call(Call::Helper(number)) if helper_name(number) == Some(helper) => Some(slot),
+        _ => None,
+    })
 }
 
 /// A part of the required result of one helper call, read from one item of a witness.
@@ -106,9 +126,8 @@ fn negative(error: u64) -> u64 {
     error.wrapping_neg()
 }
 
-/// Returns the value that `bpf_jiffies64` has at the start of the program.
-fn initial_jiffies(witness: &Value) -> u64 {
+/// Returns the value that the witness requires at the start of the program under this name.
+fn initial(witness: &Value, name: &str) -> Option<u64> {
     let mut environment = witness["environment"].as_array().into_iter().flatten();
-    let start = environment.find(|item| item["name"] == "bpf_jiffies64 at the start");
-    start.and_then(|item| item["value"].as_u64()).unwrap_or(0)
+    environment.find(|item| item["name"] == *name)?["value"].as_u64()
 }

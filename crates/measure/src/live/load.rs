@@ -201,13 +201,15 @@ impl Ready {
         Ok(Ready { case, program, baseline, processed, receiver, received, _owners })
     }
 
-    /// Adds `frames` to `processed`, the number of packets sent so far. Fails if the sum exceeds
-    /// the number of packets that were verified to take the path.
+    /// Adds `frames` to `processed`, the number of packets sent so far. Fails and adds nothing if
+    /// the sum exceeds the number of packets that were verified to take the path.
     fn charge(&self, processed: &AtomicU64, frames: u32) -> Result<(), MeasureError> {
         let most = self.case.counted;
-        let frames = u64::from(frames.max(1));
-        let after = processed.fetch_add(frames, Ordering::Relaxed).saturating_add(frames);
-        if after <= most.into() { Ok(()) } else { Err(MeasureError::NotCounted { frames: most }) }
+        let add = |before: u64| {
+            before.checked_add(frames.max(1).into()).filter(|&after| after <= most.into())
+        };
+        let added = processed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+        added.map(|_| ()).map_err(|_| MeasureError::NotCounted { frames: most })
     }
 }
 

@@ -215,7 +215,8 @@ class _Running:
 
     def _write(self, blocks: int, *, complete: bool) -> None:
         bed, record = self._bed, self.record
-        state = _state(bed, record, complete=complete and blocks == bed.blocks)
+        complete = complete and blocks == bed.blocks
+        state = _state(bed, record, len(self._job.points), complete=complete)
         self._folder.keep(
             {
                 "slowpath": engine.version(),
@@ -242,9 +243,10 @@ class _Running:
         )
 
 
-def _state(bed: TestBed, record: Record, *, complete: bool) -> State:
+def _state(bed: TestBed, record: Record, points: int, *, complete: bool) -> State:
+    """Return the outcome of an experiment with this number of points."""
     if not complete:
         return "partial"
     if not bed.metrics:
-        return "failed" if record.errors else "written"
+        return "failed" if len(record.errors) == points else "written"
     return "complete" if record.samples else "failed"

@@ -5,7 +5,7 @@ If the compiler `p4c` is in the PATH, it checks the programs.
 
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -60,8 +60,13 @@ class _Writer:
                     self._write(job, value, name, component=component)
             except InputError as problem:
                 errors[value] = problem.reason
-        checked = f"{_COMPILER} accepts them" if self._compiler else f"{_COMPILER} is not installed"
+        checked = self._verdict(len(job.points) - len(errors), errors)
         return BlockResult([], errors, complete=True, notes=[f"Programs were written; {checked}."])
+
+    def _verdict(self, accepted: int, errors: Mapping[int, str]) -> str:
+        if self._compiler is None:
+            return f"{_COMPILER} is not installed"
+        return f"{_COMPILER} accepts " + (f"those of {accepted} values" if errors else "them")
 
     def _write(self, job: Job, value: int, name: str, *, component: bool) -> None:
         program = p4_program(job.experiment, value, component=component)

@@ -127,11 +127,38 @@ Build = Callable[[Sequence[bool]], Learner]
 """
 
 
-def boosted_as_published(_slowing: Sequence[bool]) -> Learner:
-    """Return gradient-boosted trees with scikit-learn's defaults (paper, 4.1.2)."""
-    from sklearn.ensemble import GradientBoostingRegressor
+class PublishedTrees:
+    """Gradient-boosted trees with scikit-learn's defaults (paper, 4.1.2).
 
-    return ScikitLearner(GradientBoostingRegressor(random_state=0))
+    The predictions are those of `GradientBoostingRegressor(random_state=0)`. Its loop does more
+    than it needs for the squared error: its checks take longer than the growth of small trees.
+    """
+
+    _ROUNDS, _RATE, _DEPTH = 100, 0.1, 3
+
+    def fit(self, x: Floats, y: Floats, /) -> "PublishedTrees":
+        """Train on rows of features `x` with the targets `y`."""
+        from sklearn import config_context
+        from sklearn.tree import DecisionTreeRegressor
+
+        x, self._mean = np.ascontiguousarray(x, dtype=np.float32), float(np.average(y))
+        predicted, drawn = np.full(len(y), self._mean), np.random.RandomState(0)
+        self._trees = []
+        with config_context(assume_finite=True, skip_parameter_validation=True):
+            for _ in range(self._ROUNDS):
+                grown = DecisionTreeRegressor(max_depth=self._DEPTH, random_state=drawn)
+                tree = grown.fit(x, y - predicted, check_input=False).tree_
+                predicted += self._RATE * tree.predict(x)[:, 0]
+                self._trees.append(tree)
+        return self
+
+    def predict(self, x: Floats, /) -> Floats:
+        """Return predictions for rows of features `x`."""
+        x = np.ascontiguousarray(x, dtype=np.float32)
+        predicted = np.full(len(x), self._mean)
+        for tree in self._trees:
+            predicted += self._RATE * tree.predict(x)[:, 0]
+        return predicted
 
 
 def boosted(_slowing: Sequence[bool]) -> Learner:
@@ -194,7 +221,7 @@ def near_kernel(name: str, begin: Floats) -> Learner:
 
 
 LEARNERS: Mapping[str, Build] = {
-    "boosted as published": boosted_as_published,
+    "boosted as published": lambda _slowing: PublishedTrees(),
     # Each on a subsample. Three times the rounds at a third of the rate are not more accurate.
     "trees": lambda slowing: BoostedTrees(_TREES, [False] * len(slowing)),
     # Contention never makes the function faster.

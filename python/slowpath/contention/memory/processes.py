@@ -87,13 +87,16 @@ class GaussianProcess:
         count = x.shape[1] + 2
         if self._known is not None and self._known.shape != (count,):
             raise ValueError(f"{len(self._known)} kernel parameters for {count}")
+        likelihood = Likelihood(self._x, scaled, self._roughness)
         if self._known is None:
-            some = _some_rows(len(scaled))
-            likelihood = Likelihood(self._x[some], scaled[some], self._roughness)
-            self._theta = self._search(likelihood, self._begin)
+            searched = likelihood
+            if len(scaled) > _SEARCHED:
+                some = _some_rows(len(scaled))
+                searched = Likelihood(self._x[some], scaled[some], self._roughness)
+            self._theta = self._search(searched, self._begin)
         else:
             self._theta = self._known
-        kernel = Likelihood(self._x, scaled, self._roughness).kernel(self._theta)
+        kernel = likelihood.kernel(self._theta)
         self._lower = np.linalg.cholesky(kernel)
         self._weights = dpotrs(self._lower, scaled, lower=1)[0]
         return self
@@ -138,9 +141,7 @@ class GaussianProcess:
 
 
 def _some_rows(count: int) -> Indices:
-    """Return the numbers of the rows by which kernel parameters are searched."""
-    if count <= _SEARCHED:
-        return np.arange(count)
+    """Return the numbers of the rows by which kernel parameters of many rows are searched."""
     return np.sort(np.random.default_rng(0).permutation(count)[:_SEARCHED])
 
 

@@ -24,12 +24,10 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.contention.placement.fleet import Mix, counts_of
+from slowpath.core.arrays import Floats, Indices
 from slowpath.core.errors import InputError
-
-Floats = NDArray[np.float64]
 
 
 class Repeated(NamedTuple):
@@ -149,8 +147,6 @@ class MonotonicBounds:
         return limited
 
 
-Places = NDArray[np.intp]
-
 LEAST = 20
 """Minimum number of functions in measured mixes from which prediction errors can be learnt."""
 _MOST = 500
@@ -166,7 +162,7 @@ _IMPOSSIBLE = 1e9
 class Rows(NamedTuple):
     """Functions in mixes: each row is one function of one mix, with its neighbours there."""
 
-    function: Places
+    function: Indices
     beside: Floats  # number of neighbours of each function, `[row, function]`
 
     @property
@@ -181,7 +177,7 @@ class Rows(NamedTuple):
         return Rows(self.function[at], self.beside[at])
 
 
-def rows_of(mixes: Sequence[Mix], functions: int) -> tuple[Rows, Places]:
+def rows_of(mixes: Sequence[Mix], functions: int) -> tuple[Rows, Indices]:
     """Return a row for each distinct function of each mix, and the index of each row's mix."""
     counts = counts_of(mixes, functions)
     mix, function = np.nonzero(counts)
@@ -234,7 +230,7 @@ class ErrorModel:
             [self._without(np.flatnonzero(mix == at)) for at in np.unique(mix)]
         )
 
-    def _without(self, at: Places) -> Floats:
+    def _without(self, at: Indices) -> Floats:
         """Return leave-one-out errors of the rows of one mix, divided by their standard deviations.
 
         The other mixes predict these rows.

@@ -4,7 +4,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from slowpath.contention.options import LENGTH, POLICY, check_noise, quiet_libraries
-from slowpath.contention.saved import need
+from slowpath.contention.packages import need
 from slowpath.core import engine
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter

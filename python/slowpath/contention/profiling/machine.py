@@ -23,6 +23,7 @@ from slowpath.core.engine.report_types import Surroundings
 from slowpath.core.errors import UnavailableError
 from slowpath.measure.machine_files import Files
 from slowpath.measure.processor import processor
+from slowpath.measure.statistics import quantile
 
 _PROBES = (64 * 1024, 64 * 1024 * 1024)  # limits of the probe's working set, bytes
 
@@ -161,7 +162,7 @@ class CpuMonitor:
         self._count += 1
         self._misplaced += not in_place
         return in_place and all(
-            pace <= _SLOWER * _quantile(kept, _UNSHARED)
+            pace <= _SLOWER * quantile(kept, _UNSHARED)
             for kept, pace in zip(self._paces, found["paces"], strict=True)
         ), in_place
 
@@ -187,7 +188,3 @@ def _nearest(sorted_handovers: Sequence[_Observation]) -> float:
             return sorted_handovers[(first + end - 1) // 2][0]
         first = end if count >= _SEEN else first + 1
     return sorted_handovers[(len(sorted_handovers) - 1) // 2][0]
-
-
-def _quantile(values: Sequence[float], share: float) -> float:
-    return sorted(values)[int(share * (len(values) - 1))]

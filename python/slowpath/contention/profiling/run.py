@@ -5,6 +5,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from slowpath.contention.packages import need
 from slowpath.contention.profiling import mixes
 from slowpath.contention.profiling.bubble_score import Level
 from slowpath.contention.profiling.folder import check_folder, write_profile
@@ -19,7 +20,6 @@ from slowpath.contention.profiling.setup import (
     ProfileRecord,
     Setup,
 )
-from slowpath.contention.saved import need
 from slowpath.core import engine
 from slowpath.core.engine import neighbours
 from slowpath.core.errors import ExitCode, OptionError

@@ -44,7 +44,7 @@ from slowpath.insights.accelerators.proofs.stream_ciphers import (
 from slowpath.insights.accelerators.proofs.sums import prove_sum, prove_update
 from slowpath.insights.accelerators.references.sums import reverse
 from slowpath.insights.sandbox.trials import Attempt
-from slowpath.insights.source.framework import SUPPORT
+from slowpath.insights.source.framework import is_framework
 from slowpath.insights.source.functions import Function
 
 _BULK_NAME = re.compile("bulk|burst|multi|x[248]$", re.IGNORECASE)
@@ -110,7 +110,7 @@ def _cannot(
     if count > MOST_PARAMETERS:
         return f"the function takes {count} arguments; slowpath tries at most {MOST_PARAMETERS}"
     missing = undefined_callees(functions, name, known)
-    others = [one for one in missing if not one.startswith(SUPPORT)]
+    others = [one for one in missing if not is_framework(one)]
     if others:
         return f"the function calls {first_few(others, _FEW)}, without a definition in the source"
     return _FRAMEWORK if missing else None

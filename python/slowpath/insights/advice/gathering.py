@@ -2,7 +2,7 @@
 
 A worker process parses the source, runs it and searches for functions that accelerators could
 replace. Meanwhile, a second worker counts card instructions, and this process computes the
-placement of state.
+placement of state. The two workers share the memory limit.
 """
 
 import json
@@ -84,6 +84,8 @@ def gather(request: AdviceRequest, stopping: Stopping) -> Evidence:
     if request.traffic is not None:
         count = partial(run_unit, unit, request.traffic, request.setting)
         works.append(count)
+        if request.memory is not None:  # a second worker runs at the same time
+            request = request._replace(memory=request.memory // 2)
     with UnitWorker(unit.file, request.memory, stopping, *works) as worker:
         statics, first = _statics(unit.file, worker, read, _left(until))
         stated = _stated_levels(request, statics)

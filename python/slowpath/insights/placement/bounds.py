@@ -21,13 +21,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from slowpath.core.arrays import Floats
 from slowpath.insights.placement.integer_program import IntegerProgram, matrix
 from slowpath.insights.placement.problem import Case
 from slowpath.insights.placement.units import Units
-
-Floats = NDArray[np.float64]
 
 _LARGEST = 200_000
 """Maximum number of entries of a table; `least` gives up if copies need a larger table."""

@@ -16,11 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from slowpath.core.arrays import Floats
 from slowpath.insights.placement.costs import Objective, value
 from slowpath.insights.placement.problem import Case, PartCounts
 from slowpath.insights.placement.units import Units, spread_of, units
-
-Floats = NDArray[np.float64]
 
 _MAX_PARTS = 300
 """Maximum number of parts for local search; the work for swaps grows with its square."""

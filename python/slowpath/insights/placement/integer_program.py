@@ -29,12 +29,11 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from slowpath.core.arrays import Floats
 from slowpath.insights.placement.problem import Case, ThroughputLimits
 from slowpath.insights.placement.units import Units
 
-Floats = NDArray[np.float64]
 Terms = Mapping[int, float]
 """The terms of a linear sum: a coefficient for each variable, by index."""
 

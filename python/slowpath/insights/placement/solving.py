@@ -11,8 +11,8 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from slowpath.core.arrays import Floats
 from slowpath.insights.placement.bounds import fix_variables, relaxed
 from slowpath.insights.placement.costs import COST, THROUGHPUT, Objective, Value, value
 from slowpath.insights.placement.heuristics import first_fit, fits, improved, local_search
@@ -26,8 +26,6 @@ from slowpath.insights.placement.integer_program import (
 )
 from slowpath.insights.placement.problem import Case, PartCounts
 from slowpath.insights.placement.units import Units, spread_of, units
-
-Floats = NDArray[np.float64]
 
 _SLACK = 1e-7
 """Share of throughput that may be lost to find a cheaper placement."""

@@ -10,12 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from slowpath.core.arrays import Floats
 from slowpath.insights.placement.costs import accesses_by_structure, busy_seconds, copy_price, price
 from slowpath.insights.placement.problem import Case, PartCounts
-
-Floats = NDArray[np.float64]
 
 
 class Unit(NamedTuple):

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,6 +16,7 @@ SETUP = "slowpath_setup_code"
 """Function that contains the user's set-up code (`headers/nic/setup.c`)."""
 ELEMENT = "slowpath_element_"
 """Prefix of the symbol of a Click element, before the name of its class."""
+_NAMED = re.compile(rb"\b((?:%s)\w+)(##)?" % "|".join(SUPPORT).encode())
 _OURS = "/slowpath/insights/source/headers/"
 _KERNEL = f"{_OURS}nic/xdp.c"
 _ENGINE = re.compile(r"(_ZL\d+)?nic_engine_")
@@ -118,6 +120,28 @@ def is_support(symbol: str, file: str, *, own: bool = False) -> bool:
     if own:
         return f"/{file}".endswith(_KERNEL)
     return is_ours(file) or (_INCLUDED in file.partition(_BITS)[0] and _BITS in file)
+
+
+def is_framework(symbol: str) -> bool:
+    """Return true if slowpath's headers name this support function, unlike a user's function.
+
+    Support code supplies packets, ports and tables.
+    """
+    names, beginnings = _framework()
+    return symbol in names or symbol.startswith(beginnings)
+
+
+@cache
+def _framework() -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the names of support code in the headers, and those to which macros append a word."""
+    found = {
+        (name.decode(), bool(pasted))
+        for path in HEADERS.rglob("*")
+        if path.is_file()
+        for name, pasted in _NAMED.findall(path.read_bytes())
+    }
+    names = frozenset(name for name, pasted in found if not pasted)
+    return names, tuple(sorted(name for name, pasted in found if pasted))
 
 
 def package_flags(file: str) -> tuple[str, ...]:

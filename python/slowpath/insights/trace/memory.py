@@ -116,8 +116,10 @@ _MAX_HEAP = 256 << 20
 """Limit on the total size of chunks in bytes."""
 _SIZE = ctypes.c_size_t
 _LIBRARY = ctypes.CDLL(None)
-_LIBRARY.malloc.restype = _LIBRARY.realloc.restype = ctypes.c_void_p
+for _function in (_LIBRARY.malloc, _LIBRARY.aligned_alloc, _LIBRARY.realloc):
+    _function.restype = ctypes.c_void_p
 _LIBRARY.malloc.argtypes = (_SIZE,)
+_LIBRARY.aligned_alloc.argtypes = (_SIZE, _SIZE)
 _LIBRARY.realloc.argtypes = (ctypes.c_void_p, _SIZE)
 _LIBRARY.free.argtypes = (ctypes.c_void_p,)
 _LIBRARY.free.restype = None
@@ -132,10 +134,17 @@ class Chunk(NamedTuple):
     type: Type | None
 
 
-class _Block(NamedTuple):
+class _Class(NamedTuple):
+    """Blocks that are interchangeable: a freed one serves a later request."""
+
     purpose: int
+    room: int  # allocated bytes, a multiple of the alignment
+    alignment: int  # bytes
+
+
+class _Block(NamedTuple):
+    of: _Class
     size: int  # requested bytes
-    room: int  # allocated bytes
 
 
 class Heap:
@@ -160,8 +169,8 @@ class Heap:
         """By purpose, the largest number of bytes allocated at the same time."""
         self._live = [0] * len(names)
         self._blocks = dict[int, _Block]()
-        self._free = dict[tuple[int, int], list[int]]()
-        self._next = dict[tuple[int, int], tuple[int, int]]()
+        self._free = dict[_Class, list[int]]()
+        self._next = dict[_Class, tuple[int, int]]()
         self._chunks, self._taken, self._kept = list[Chunk](), 0, list[object]()
         void = ctypes.c_void_p
         self._functions = {
@@ -169,9 +178,7 @@ class Heap:
             "calloc": ctypes.CFUNCTYPE(void, _SIZE, _SIZE)(self._calloc),
             "realloc": ctypes.CFUNCTYPE(void, void, _SIZE)(self._realloc),
             "free": ctypes.CFUNCTYPE(None, void)(self._drop),
-            "aligned_alloc": ctypes.CFUNCTYPE(void, _SIZE, _SIZE)(
-                lambda _, size: self._malloc(size)
-            ),
+            "aligned_alloc": ctypes.CFUNCTYPE(void, _SIZE, _SIZE)(self._aligned),
         }
 
     def functions(self) -> dict[str, int]:
@@ -188,34 +195,48 @@ class Heap:
 
     def _malloc(self, size: int) -> int:
         number = self._site.value - 1
+        return self._block(number, size, _ALIGNED) if number >= 0 else _LIBRARY.malloc(size) or 0
+
+    def _aligned(self, alignment: int, size: int) -> int:
+        if alignment < 1 or alignment & (alignment - 1):
+            return 0  # C11, section 7.22.3.1: an alignment that is not a power of two fails
+        number = self._site.value - 1
         if number < 0:
-            return _LIBRARY.malloc(size) or 0
-        if size > _MAX_HEAP:
+            return _LIBRARY.aligned_alloc(alignment, size) or 0
+        return self._block(number, size, max(alignment, _ALIGNED))
+
+    def _block(self, number: int, size: int, alignment: int) -> int:
+        """Return the address of a block for the allocation `number`, from 0; 0 without memory."""
+        if max(size, alignment) > _MAX_HEAP:
             return 0
         purpose = self._purposes[number]
-        room = -(-max(size, 1) // _ALIGNED) * _ALIGNED
-        free = self._free.get((purpose, room))
-        address = free.pop() if free else self._fresh(purpose, room)
+        of = _Class(purpose, -(-max(size, 1) // alignment) * alignment, alignment)
+        free = self._free.get(of)
+        address = free.pop() if free else self._fresh(of)
         if address:
-            self._blocks[address] = _Block(purpose, size, room)
+            self._blocks[address] = _Block(of, size)
             self._live[purpose] += size
             self.sizes[purpose] = max(self.sizes[purpose], self._live[purpose])
         return address
 
-    def _fresh(self, purpose: int, room: int) -> int:
+    def _fresh(self, of: _Class) -> int:
         """Return the address of an unused block; 0 if no memory is left."""
-        at, end = self._next.get((purpose, room), (0, 0))
+        purpose, room, alignment = of
+        at, end = self._next.get(of, (0, 0))
         if at == end:
             size = max(room, _CHUNK // room * room)
-            if self._taken + size > _MAX_HEAP:
+            # Pages are aligned to their size only.
+            extra = alignment if alignment > mmap.PAGESIZE else 0
+            if self._taken + size + extra > _MAX_HEAP:
                 return 0
-            memory = mmap.mmap(-1, size)
+            memory = mmap.mmap(-1, size + extra)
             self._kept.append(memory)
-            self._taken += size
+            self._taken += size + extra
             at = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+            at = -(-at // alignment) * alignment
             end = at + size
             self._chunks.append(Chunk(at, size, purpose, _row(self._types[purpose], room, size)))
-        self._next[purpose, room] = at + room, end
+        self._next[of] = at + room, end
         return at
 
     def _calloc(self, count: int, size: int) -> int:
@@ -240,8 +261,8 @@ class Heap:
         if address is not None and block is None:
             _LIBRARY.free(address)
         elif address is not None and block is not None:
-            self._live[block.purpose] -= block.size
-            self._free.setdefault((block.purpose, block.room), []).append(address)
+            self._live[block.of.purpose] -= block.size
+            self._free.setdefault(block.of, []).append(address)
 
 
 def _listed(kind: Type | None) -> Type | None:

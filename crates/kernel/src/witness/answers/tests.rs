@@ -1,6 +1,7 @@
 //! Tests that the required results of helper calls are read correctly from witnesses.
 
 use serde_json::{Value, json};
+use slowpath_bpf::insn::{Call, Insn, helper};
 
 use super::answers;
 use crate::Answer;
@@ -19,9 +20,15 @@ fn unknown(instruction: u64, call: &str, result: &str, value: u64, meaning: &str
 type Fields = (usize, i64, Vec<(u8, i16, u32)>);
 
 fn extracted(unknowns: &[Value], environment: &Value) -> Vec<Fields> {
+    extracted_for(&[], unknowns, environment)
+}
+
+/// Like [`extracted`], for a program of these instructions.
+fn extracted_for(insns: &[Insn], unknowns: &[Value], environment: &Value) -> Vec<Fields> {
+    let program = crate::tests::program(insns.to_vec(), &[0]);
     let witness = json!({ "unknowns": unknowns, "environment": environment });
     let fields = |answer: Answer| (answer.instruction, answer.result as i64, answer.writes);
-    answers(&witness).into_iter().map(fields).collect()
+    answers(&program, &witness).into_iter().map(fields).collect()
 }
 
 #[test]
@@ -64,4 +71,14 @@ fn only_calls_that_fail_for_lack_of_room_are_answered() {
     assert_eq!(extracted(&[reserve], &none), [(3, 0, vec![])]);
     let other = unknown(3, "bpf_tail_call", "program in the slot of p", 1, "yes: the path ends");
     assert_eq!(extracted(&[other], &none), []);
+}
+
+#[test]
+fn each_call_for_the_numa_node_has_the_same_answer() {
+    let node = Insn::Call(Call::Helper(helper::number("bpf_get_numa_node_id")));
+    let time = Insn::Call(Call::Helper(helper::KTIME_GET_NS));
+    let insns = [node, time, node, Insn::Exit];
+    let start = json!([{ "name": "bpf_get_numa_node_id", "value": 5 }]);
+    assert_eq!(extracted_for(&insns, &[], &start), [(0, 5, vec![]), (2, 5, vec![])]);
+    assert_eq!(extracted_for(&insns, &[], &json!([])), []);
 }
