@@ -232,8 +232,10 @@ def test_a_cache_that_cannot_be_written_is_a_note(tmp_path: Path) -> None:
 
 def test_the_cache_is_where_xdg_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("SLOWPATH_CACHE_DIR")
+    monkeypatch.delenv("SLOWPATH_NO_CACHE")
     assert slowpath("chain", "plan", TOPOLOGY).returncode == 0
-    assert list((tmp_path / "slowpath/plan").iterdir())
+    assert list((tmp_path / "slowpath").iterdir())
 
 
 def test_without_time_nodes_are_named_that_nobody_has_looked_at() -> None:

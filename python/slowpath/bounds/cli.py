@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from slowpath.bounds.flags import (
     ANALYSIS,
+    CACHE,
     FILES,
     GUARANTEE,
     SEARCH,
@@ -47,6 +48,7 @@ REPORTING = (
 
 
 def _bound(args: Namespace) -> int:
+    from slowpath.bounds.caching import cache_of
     from slowpath.bounds.multi_target import read_requests
     from slowpath.bounds.run import Output, Place, run
 
@@ -58,7 +60,7 @@ def _bound(args: Namespace) -> int:
     accept = args.accept_assumptions
     if table:  # else options refuse assumptions without a requirement
         written = written._replace(accept_assumptions=False)
-    requests = read_requests(args.file, written)
+    requests = read_requests(args.file, written, cache_of(args))
     if table:
         from slowpath.bounds.configured import read_requirements, with_requirements
 
@@ -98,6 +100,7 @@ BOUND = Command(
             "ADDRESS is such as tcp://host:8786. Results are the same. Needs the extra `fleet`.",
             common=False,
         ),
+        *CACHE,
     ),
     _bound,
     (
