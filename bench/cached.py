@@ -66,7 +66,7 @@ def ended_early(done: Run) -> set[str]:
     results: list[dict[str, Any]] = json.loads(done.output[1])["results"]
 
     def is_early(result: dict[str, Any]) -> bool:
-        parts = (result["guarantee"], result["estimate"], result["interleaved"])
+        parts = (result["guarantee"], result["estimate"], result.get("interleaved"))
         reasons = [part["stopped"] or "" for part in parts if part is not None]
         return any("deadline" in text or "memory" in text for text in [*reasons, *told(result)])
 
