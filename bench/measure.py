@@ -4,6 +4,7 @@ This module knows the JSON of `slowpath bound`; programs and tables are defined 
 """
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 TOOL = ROOT / ".venv/bin/slowpath"
 PYTHON = ROOT / ".venv/bin/python"
+UNCACHED = os.environ | {"SLOWPATH_NO_CACHE": "1"}
+"""Environment in which times are those of analyses."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ def process(command: list[str]) -> Usage:
     launcher = [sys.executable, "-I", "-S", "-c", LAUNCHER, *command]
     with tempfile.TemporaryFile() as output:
         launched = subprocess.run(
-            launcher, stdout=output, stderr=subprocess.PIPE, check=True, text=True
+            launcher, env=UNCACHED, stdout=output, stderr=subprocess.PIPE, check=True, text=True
         )
         seconds, kilobytes = launched.stderr.split()
         output.seek(0)

@@ -37,6 +37,7 @@ def main() -> None:
     options.add_argument("--sequences", type=int, default=100, help="place: random sequences")
     options.add_argument("--length", type=int, default=10_000, help="place: arrivals of each")
     given = options.parse_args()
+    os.environ["SLOWPATH_NO_CACHE"] = "1"  # times are those of analyses
     with tempfile.TemporaryDirectory() as folder, cluster() as scheduler:
         command = bounds(given.times) if given.what == "bound" else placements(given, Path(folder))
         places = {

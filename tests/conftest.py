@@ -46,6 +46,13 @@ def _no_calibration(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _no_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Turn the cache off: a kept result would hide what a test is about, such as progress."""
+    os.environ["SLOWPATH_NO_CACHE"] = "1"
+    os.environ["SLOWPATH_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _remembered(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Let all processes of a test session share the outputs that `support.remembered` stores."""
     base = tmp_path_factory.getbasetemp()

@@ -73,6 +73,30 @@ class Analysis:
     def __next__(self) -> Bound | Path | SoFar | Result | None: ...
 
 @final
+class Cache:
+    """A folder of results, which need not exist.
+
+    A key is a digest of 32 bytes, in hexadecimal, of everything that a result depends on."""
+    def __new__(cls, folder: str) -> Cache: ...
+    def read(self, key: str) -> bytes | None:
+        """Returns the result for a key; `None` if it is not stored, damaged or unreadable."""
+    def write(self, key: str, data: bytes) -> None:
+        """Stores a result. Raises `OSError` if it cannot be written."""
+    def prune(self) -> None:
+        """Deletes results that were not used for a long time, if results were stored and this was
+        not done recently."""
+
+def cache_limit() -> int:
+    """Returns the maximum size of a folder of results in bytes."""
+
+def cache_usage(folder: str) -> tuple[int, int]:
+    """Returns the number of results in a folder, and their size in bytes."""
+
+def clear_cache(folder: str) -> tuple[int, int]:
+    """Deletes all results in a folder. Returns their number, and their size in bytes. Raises
+    `OSError` if one cannot be deleted."""
+
+@final
 class Capture:
     """A capture file that is being read."""
     def __new__(cls, file: str) -> Capture:
@@ -325,6 +349,9 @@ class Result:
     @property
     def detail(self) -> str:
         """Data that only the human-readable report shows, as a JSON object."""
+    @property
+    def complete(self) -> bool:
+        """True if no limit of time or memory and no request to stop affected the result."""
 
 @final
 class SoFar:
@@ -673,9 +700,9 @@ def show(
     *,
     listing: bool,
     deadline_seconds: float,
-) -> str:
-    """Shows the content of programs of a BPF object, as JSON text. Raises `Error` if the file is
-    not a BPF object."""
+) -> tuple[str, bool]:
+    """Shows the content of programs of a BPF object. Returns JSON text, and true if no limit
+    affected it. Raises `Error` if the file is not a BPF object."""
 
 def rehearse(
     kernel: Kernel,

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -255,3 +256,21 @@ def test_requirements_that_are_not_checked_are_named(project: Path) -> None:
 
 def test_requirements_have_no_variable() -> None:
     assert variable(REQUIRE) is None  # `SLOWPATH_REQUIRE` is a variable of the tests
+
+
+def test_the_cache_is_shown_and_cleared(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    words = ("config", "cache", "--cache-dir", folder)
+    assert slowpath(*words).stdout == f"{folder}: 0 results, 0.0 MiB, at most 500 MiB\n"
+    assert slowpath("bound", OBJECT, LISTING, "--cache-dir", folder).returncode == 0
+    count, size = re.fullmatch(
+        rf"{folder}: (\d+) results, (\d\.\d) MiB, at most 500 MiB\n", slowpath(*words).stdout
+    ).groups()  # type: ignore[union-attr]
+    assert int(count) >= 2
+    (folder / "00").mkdir(exist_ok=True)
+    other = folder / "00/other"
+    other.write_text("not a result")
+    cleared = slowpath(*words, "--clear")
+    assert cleared.stdout == f"{folder}: {count} results, {size} MiB deleted\n"
+    assert [file for file in folder.rglob("*") if file.is_file()] == [other]
+    assert slowpath("config", "cache").stdout.startswith("no cache: $SLOWPATH_NO_CACHE is set")

@@ -81,6 +81,7 @@ def every_command() -> Iterator[tuple[str, ...]]:
         "targets models": ["linux-xdp"],
         "config show": [],
         "config check": ["tests/config/settings.toml"],
+        "config cache": [],
     }
     for name, command in commands():
         called = (*name.split(), *words[name])

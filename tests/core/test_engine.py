@@ -38,7 +38,7 @@ class Result(SimpleNamespace):
 
 
 DETAIL: dict[str, object] = {"paths": [], "code": [], "failure": None}
-RESULT = Result(json='{"file": "x", "error": null}', detail=json.dumps(DETAIL))
+RESULT = Result(json='{"file": "x", "error": null}', detail=json.dumps(DETAIL), complete=True)
 Install = Callable[[Callable[["FakeAnalysis"], Iterator[object]]], None]
 
 

@@ -409,6 +409,10 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
         "targets models": [["linux-xdp"], [folder / "target.toml"], [HOSTILE], [thing]],
         "targets check": [[folder / "target.toml", folder / "missing", thing]],
         "config show": [[settings_file(folder, '"5Mpps"')], [folder / "target.toml"]],
+        "config cache": [
+            ["--cache-dir", thing],
+            ["--cache-dir", folder / "missing", "--clear"],
+        ],
         "config check": [
             [settings_file(folder, '"5Mpps"')],
             [settings_file(folder, "5")],

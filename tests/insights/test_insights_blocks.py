@@ -37,7 +37,7 @@ def predicted(file: Path | str, *options: str) -> dict[str, Any]:
 def instructions_of(file: str, data: bytes) -> list[str]:
     """Return the instructions of the program of an object as text."""
     view = objects.View([0], None, listing=True, deadline_seconds=60, memory_bytes=None)
-    shown = json.loads(objects.show(file, objects.read_object(file, data), view, Stopping()))
+    shown = json.loads(objects.show(file, objects.read_object(file, data), view, Stopping()).text)
     return [one["text"] for one in shown["programs"][0]["listing"]]
 
 

@@ -10,16 +10,14 @@
 //! Network" (NetPL 2019), "Future work".
 
 mod arrivals;
-mod cache;
 mod choice;
 mod classes;
 mod description;
-mod key;
+mod last;
 mod lines;
 mod memo;
 mod options;
 mod parallel;
-mod pruning;
 mod ranking;
 mod reasons;
 mod relevance;
@@ -38,10 +36,11 @@ pub use topology::{Hop, NetworkPath, OUTSIDE, PlacedNode, PlacedProgram, Topolog
 use crate::ChainError;
 use crate::report::list;
 use arrivals::Arrivals;
-use cache::{Cache, LastPlan};
 use classes::classes;
+use last::LastPlan;
 use ranking::Ranked;
 use results::Results;
+use slowpath_cache::Cache;
 use slowpath_stop::Stop;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -181,12 +180,12 @@ fn changed(
     let pairs = topology.programs.iter().zip(subjects);
     let now: BTreeMap<String, String> =
         pairs.map(|(placed, subject)| (placed.name.clone(), subject.digest.clone())).collect();
-    let before = cache.last(identity).map_or_else(BTreeMap::new, |last| last.programs);
+    let before = LastPlan::read(cache, identity).programs;
     let is_other = |(name, digest): &(&String, &String)| {
         before.get(*name).is_some_and(|before| before != *digest)
     };
     let changed = now.iter().filter(is_other).map(|(name, _)| name.clone()).collect();
-    cache.keep_last(identity, &LastPlan { programs: now });
+    LastPlan { programs: now }.write(cache, identity);
     changed
 }
 

@@ -37,6 +37,8 @@ pub struct Result {
     pub json: String,
     /// Data that only the human-readable report shows, as a JSON object.
     pub detail: String,
+    /// True if no limit of time or memory and no request to stop affected the result.
+    pub complete: bool,
 }
 
 /// Converts an event into a Python object.
@@ -49,8 +51,8 @@ pub fn to_python(py: Python<'_>, event: slowpath::Event) -> PyResult<Py<PyAny>> 
         slowpath::Event::Path { index } => Ok(Py::new(py, Path { index })?.into_any()),
         slowpath::Event::Intermediate(json) => Ok(Py::new(py, SoFar { json })?.into_any()),
         slowpath::Event::Result(report) => {
-            let slowpath::Report { json, detail, .. } = *report;
-            Ok(Py::new(py, Result { json, detail })?.into_any())
+            let slowpath::Report { json, detail, complete, .. } = *report;
+            Ok(Py::new(py, Result { json, detail, complete })?.into_any())
         }
     }
 }

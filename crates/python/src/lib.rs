@@ -5,6 +5,7 @@
 //! stub `python/slowpath/_core.pyi` from these sources.
 
 mod analysis;
+mod cache;
 mod captures;
 mod chains;
 mod compile;
@@ -63,6 +64,8 @@ fn map_kinds() -> Vec<(u32, &'static str)> {
 mod _core {
     #[pymodule_export]
     use super::analysis::Analysis;
+    #[pymodule_export]
+    use super::cache::{Cache, cache_limit, cache_usage, clear_cache};
     #[pymodule_export]
     use super::captures::Capture;
     #[pymodule_export]

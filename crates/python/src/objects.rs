@@ -127,8 +127,8 @@ pub struct Program {
     pub needs_kernel: bool,
 }
 
-/// Shows the content of programs of a BPF object, as JSON text. Raises `Error` if the file is not a
-/// BPF object.
+/// Shows the content of programs of a BPF object. Returns JSON text, and true if no limit affected
+/// it. Raises `Error` if the file is not a BPF object.
 #[pyfunction]
 #[pyo3(signature = (file, object, programs, btf, stop, *, listing, deadline_seconds))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python function")]
@@ -141,9 +141,11 @@ pub fn show(
     stop: &Stop,
     listing: bool,
     deadline_seconds: f64,
-) -> PyResult<String> {
+) -> PyResult<(String, bool)> {
     let (object, kernel) = (object.shared(), btf.map(Btf::shared));
     let request = ShowRequest { file, object, programs, kernel, listing, deadline_seconds };
     let shown = worker::run(py, stop, move |stop| slowpath::show(&request, stop))?;
-    shown.map_err(|error| errors::exception(py, &error))
+    let slowpath::Shown { json, complete, .. } =
+        shown.map_err(|error| errors::exception(py, &error))?;
+    Ok((json, complete))
 }

@@ -44,7 +44,7 @@ impl Analysis {
     pub fn start_until(request: ProgramRequest, stop: Stop) -> Analysis {
         panics::silence();
         let (sender, receiver) = channel();
-        let control = Control { stop, events: sender };
+        let control = Control::new(stop, sender);
         let (worker, request) = (control.clone(), Arc::new(request));
         let task = Arc::clone(&request);
         let builder = thread::Builder::new().name(panics::WORKER.into()).stack_size(STACK_BYTES);

@@ -1,6 +1,8 @@
 //! Events that an analysis sends to its caller while it runs.
 
 use slowpath_stop::Stop;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 /// An event of a running analysis.
@@ -39,6 +41,9 @@ pub struct Report {
     pub json: String,
     /// More data about the paths for human reports, as JSON. Its format can change at any time.
     pub detail: String,
+    /// True if no limit of time or memory and no request to stop affected the result. The same
+    /// request then has the same result on every machine, except for the times in it.
+    pub complete: bool,
 }
 
 /// The analysis side of the connection to a caller: a stop condition that the caller can raise, and
@@ -47,6 +52,8 @@ pub struct Report {
 pub(crate) struct Control {
     pub stop: Stop,
     pub events: Sender<Event>,
+    /// True after a stage ran out of a time that `stop` does not know.
+    pub hurried: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for Control {
@@ -56,6 +63,22 @@ impl std::fmt::Debug for Control {
 }
 
 impl Control {
+    pub fn new(stop: Stop, events: Sender<Event>) -> Control {
+        Control { stop, events, hurried: Arc::default() }
+    }
+
+    /// Records whether a stage ran out of its own time, which `stage` limits.
+    pub fn note_end(&self, stage: &Stop) {
+        if stage.reason().is_some() {
+            self.hurried.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns true if no limit affected the analysis so far.
+    pub fn is_unlimited(&self) -> bool {
+        self.stop.reason().is_none() && !self.hurried.load(Ordering::Relaxed)
+    }
+
     pub fn send(&self, event: Event) {
         // The owner may have dropped the receiver; the work then ends at the next poll of `stop`.
         let _ = self.events.send(event);

@@ -157,7 +157,7 @@ impl Job<'_> {
         let Some(program) = program else { return Ok(()) };
         let found = match self.search_interleaved(context, device, &program, &guarantee, result)? {
             Found::Nothing(reason) => {
-                interleaved_structural_bound(context, device, &program, reason, result)
+                self.interleaved_structural_bound(context, device, &program, reason, result)
             }
             found => found,
         };
@@ -180,9 +180,10 @@ impl Job<'_> {
         };
         let stop = Stop::new(Limits { time: Some(GRACE), ..Limits::default() });
         if let Some(program) = self.lift_with_interference(context, device, &stop) {
-            interleaved_structural_bound(context, device, &program, stopped, result)
+            self.interleaved_structural_bound(context, device, &program, stopped, result)
                 .note(&condition, result);
         }
+        self.control.note_end(&stop);
     }
 
     /// Searches for the slowest run for the case that other CPUs write to shared maps.
@@ -306,32 +307,34 @@ impl Job<'_> {
             }
         }
     }
-}
 
-/// Returns a bound for any values that a run may read from shared maps. It follows only from the
-/// iteration counts of loops and the costs of basic blocks.
-fn interleaved_structural_bound(
-    context: &SearchContext<'_>,
-    device: Device<'_>,
-    program: &InterleavedProgram,
-    stopped: String,
-    result: &ProgramResult,
-) -> Found {
-    let lifted = program.lifted.as_ref().unwrap_or(context.lifted);
-    let model = device.target.cost_model(&lifted.program.cost_classes);
-    let (Ok(model), Some(guarantee)) = (model, &result.guarantee) else {
-        return Found::Nothing(stopped);
-    };
-    let stop = Stop::new(Limits { time: Some(GRACE), ..Limits::default() });
-    let found = StructuralBound::with_derived_counts(lifted, &program.limits, &model, &stop);
-    let Some(found) = found else { return Found::Nothing(stopped) };
-    let conditions = found.conditions.iter().chain(&program.conditions);
-    let conditions = conditions.filter(|sentence| !result.assumptions.contains(sentence));
-    let conditions = conditions.cloned().collect();
-    let bound = context.measure.any_packet(&found.cost);
-    match is_slower(context, &bound, guarantee) {
-        true => Found::Slower(Box::new(Bound { stopped: Some(stopped), ..bound }), conditions),
-        false => Found::NotSlower(conditions),
+    /// Returns a bound for any values that a run may read from shared maps. It follows only from the
+    /// iteration counts of loops and the costs of basic blocks.
+    fn interleaved_structural_bound(
+        &self,
+        context: &SearchContext<'_>,
+        device: Device<'_>,
+        program: &InterleavedProgram,
+        stopped: String,
+        result: &ProgramResult,
+    ) -> Found {
+        let lifted = program.lifted.as_ref().unwrap_or(context.lifted);
+        let model = device.target.cost_model(&lifted.program.cost_classes);
+        let (Ok(model), Some(guarantee)) = (model, &result.guarantee) else {
+            return Found::Nothing(stopped);
+        };
+        let stop = Stop::new(Limits { time: Some(GRACE), ..Limits::default() });
+        let found = StructuralBound::with_derived_counts(lifted, &program.limits, &model, &stop);
+        self.control.note_end(&stop);
+        let Some(found) = found else { return Found::Nothing(stopped) };
+        let conditions = found.conditions.iter().chain(&program.conditions);
+        let conditions = conditions.filter(|sentence| !result.assumptions.contains(sentence));
+        let conditions = conditions.cloned().collect();
+        let bound = context.measure.any_packet(&found.cost);
+        match is_slower(context, &bound, guarantee) {
+            true => Found::Slower(Box::new(Bound { stopped: Some(stopped), ..bound }), conditions),
+            false => Found::NotSlower(conditions),
+        }
     }
 }
 

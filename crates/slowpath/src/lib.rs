@@ -53,7 +53,7 @@ pub use object::{ChainMember, ProgramChain, ProgramFile, ProgramInfo};
 pub use options::{Options, ProgramRequest};
 pub use refusal::Refusal;
 pub use settings::{as_witnessed, configured, has_open, with_stated};
-pub use show::{ShowRequest, show};
+pub use show::{ShowRequest, Shown, show};
 pub use slowpath_bpf::insn::helper::helper_names;
 pub use slowpath_bpf::lift::{Handover, Network};
 pub use slowpath_bpf::{MapKind, UnlinkedObject};

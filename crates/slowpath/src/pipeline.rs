@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::estimation::{estimation, no_estimate};
 use crate::events::{Control, Event, Report};
-use crate::failure::Failure;
+use crate::failure::{ErrorKind, Failure};
 use crate::frontend::{self, Lifted};
 use crate::interleaved::{self, Device};
 use crate::intermediate::IntermediateResults;
@@ -58,15 +58,22 @@ fn empty_result(request: &ProgramRequest) -> ProgramResult {
 pub(crate) fn not_started(request: &ProgramRequest, reason: &dyn std::fmt::Display) -> Report {
     let mut result = empty_result(request);
     result.error = Some(format!("the analysis could not start: {reason}"));
-    serialise(&result, &Detail::default())
+    serialise(&result, &Detail::default(), false)
 }
 
-fn serialise(result: &ProgramResult, detail: &Detail) -> Report {
+fn serialise(result: &ProgramResult, detail: &Detail, complete: bool) -> Report {
     let as_json = |value: serde_json::Result<String>| value.unwrap_or_else(|e| e.to_string());
     Report {
         json: as_json(serde_json::to_string(result)),
         detail: as_json(serde_json::to_string(detail)),
+        complete,
     }
+}
+
+/// Returns true if the analysis failed for a reason that may not occur again.
+fn has_defect(detail: &Detail) -> bool {
+    let kind = detail.failure.as_ref().map(|failure| failure.kind);
+    matches!(kind, Some(ErrorKind::Defect | ErrorKind::Stopped | ErrorKind::Unavailable))
 }
 
 /// Analyses one program and sends events to the caller. The last event is the result.
@@ -91,7 +98,8 @@ pub(crate) fn run(request: &ProgramRequest, control: &Control) {
         detail.code.clear();
     }
     result.stats.seconds = started.elapsed().as_secs_f64();
-    control.send(Event::Result(Box::new(serialise(&result, &detail))));
+    let complete = control.is_unlimited() && !has_defect(&detail);
+    control.send(Event::Result(Box::new(serialise(&result, &detail, complete))));
 }
 
 /// Sets the guarantee and the naive bound of a result to the structural bound, which was found

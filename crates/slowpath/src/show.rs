@@ -21,6 +21,7 @@ use serde::Serialize;
 use slowpath_bpf::insn::Insn;
 use slowpath_bpf::{BpfProgram, MapDef, Object, ProgramKind};
 use slowpath_stop::Stop;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -198,24 +199,35 @@ impl ShowRequest {
     }
 }
 
-/// Describes the content of a BPF object, as JSON.
+/// The content of an object.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// One entry of `results` in the output of `show`, as JSON text.
+    pub json: String,
+    /// True if no limit of time or memory and no request to stop affected the content.
+    pub complete: bool,
+}
+
+/// Describes the content of a BPF object.
 ///
 /// An error in one program is reported in its entry and does not affect the other programs. Once
 /// `stop` holds, programs are not lifted and loop bounds are not searched.
 ///
 /// # Errors
 /// If the object cannot be read.
-pub fn show(request: &ShowRequest, stop: &Stop) -> Result<String, Error> {
+pub fn show(request: &ShowRequest, stop: &Stop) -> Result<Shown, Error> {
     let object = request.object.bpf()?;
     let indices = request.programs.iter().filter(|&&index| index < object.programs.len());
+    let hurried = Cell::new(false);
     let shown = ShownObject {
         file: request.file.clone(),
         license: object.license.clone(),
-        programs: indices.map(|&index| program(object, index, request, stop)).collect(),
+        programs: indices.map(|&index| program(object, index, request, stop, &hurried)).collect(),
         maps: object.maps.iter().map(map).collect(),
         error: None,
     };
-    serde_json::to_string(&shown).map_err(|error| Error::Panic(error.to_string()))
+    let json = serde_json::to_string(&shown).map_err(|error| Error::Panic(error.to_string()))?;
+    Ok(Shown { json, complete: stop.reason().is_none() && !hurried.get() })
 }
 
 /// Lifts a program to the intermediate representation, as an analysis with default options does.
@@ -258,7 +270,14 @@ fn card(request: &ShowRequest, program: usize, object: &Object, stop: &Stop) -> 
     }
 }
 
-fn program(object: &Object, index: usize, request: &ShowRequest, stop: &Stop) -> ShownProgram {
+/// Describes a program. Sets `hurried` if the time for its loops was too short.
+fn program(
+    object: &Object,
+    index: usize,
+    request: &ShowRequest,
+    stop: &Stop,
+    hurried: &Cell<bool>,
+) -> ShownProgram {
     let entry = &object.programs[index];
     let kernel = request.kernel.as_deref().map(KernelTypes::btf);
     let shown = ShownProgram {
@@ -277,7 +296,9 @@ fn program(object: &Object, index: usize, request: &ShowRequest, stop: &Stop) ->
     let (unsupported, assumptions, loops) = match entry.kind {
         ProgramKind::Xdp | ProgramKind::Unknown => match lifted(request, index, object, stop) {
             Ok(lifted) => {
-                let loops = loops::of(&lifted, &stop.within(Some(time)));
+                let part = stop.within(Some(time));
+                let loops = loops::of(&lifted, &part);
+                hurried.set(hurried.get() || part.reason().is_some());
                 (None, lifted.program.assumptions, loops)
             }
             Err(error) => (Some(error.to_string()), Vec::new(), Vec::new()),

@@ -24,7 +24,7 @@ const ITERATIONS: [(&str, &[u64]); 8] = [
 fn bounds_are_the_iteration_counts() {
     let object = ProgramFile::read(&object("loops.bpf.o")).expect("an object");
     let request = ShowRequest { deadline_seconds: 300.0, ..ShowRequest::of("loops.bpf.o", object) };
-    let shown = show(&request, &Stop::never()).expect("it is an object");
+    let shown = show(&request, &Stop::never()).expect("it is an object").json;
     let shown: Value = serde_json::from_str(&shown).expect("it is JSON");
     let programs = shown["programs"].as_array().expect("a list");
     let iterations = |program: &Value| -> Vec<Option<u64>> {

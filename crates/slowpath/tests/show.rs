@@ -15,7 +15,7 @@ fn show(path: &str) -> Value {
     let data = std::fs::read(folder(path)).expect("the object exists");
     let object = ProgramFile::read(&data).expect("an object");
     let request = ShowRequest { listing: true, ..ShowRequest::of(path, object) };
-    let text = slowpath::show(&request, &Stop::never()).expect("the object can be shown");
+    let text = slowpath::show(&request, &Stop::never()).expect("the object can be shown").json;
     serde_json::from_str(&text).expect("JSON")
 }
 

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from slowpath.bounds.flags import ANALYSIS, FILES, written_options
+from slowpath.bounds.flags import ANALYSIS, CACHE, FILES, written_options
 from slowpath.core.command import Command, Example
 from slowpath.core.formats import OUTPUT, STABLE, Formats
 
@@ -11,9 +11,10 @@ _FORMATS = Formats("slowpath.annotate.run", table="annotations_text", json="anno
 
 def _annotate(args: Namespace) -> int:
     from slowpath.annotate.run import annotate
+    from slowpath.bounds.caching import cache_of
     from slowpath.bounds.multi_target import read_requests
 
-    requests = read_requests(args.file, written_options(args, args.file))
+    requests = read_requests(args.file, written_options(args, args.file), cache_of(args))
     return annotate(requests, _FORMATS.reporter(args.format), instructions=args.instructions)
 
 
@@ -32,6 +33,7 @@ ANNOTATE = Command(
         FILES,
         *ANALYSIS,
         OUTPUT.flag("--instructions", "Show the instructions below each source line"),
+        *CACHE,
         _FORMATS.option(STABLE),
     ),
     _annotate,

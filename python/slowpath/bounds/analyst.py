@@ -7,8 +7,10 @@ program is analysed on a thread of this process instead (`slowpath.core.jobs.thr
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from typing import NamedTuple
 
+from slowpath.bounds.caching import KeptOutcomes
 from slowpath.bounds.outcomes import Analysed
 from slowpath.bounds.plan import Plan, Request, Task, make_plan, retarget
 from slowpath.bounds.progress import Watch, Watching
@@ -55,7 +57,7 @@ class Analyst:
         metric in `options` is ignored.
         """
         self.options = options
-        self._tasks = tasks
+        self.tasks = tasks
         self._target = target
         self._btf = btf
         self._stopping = context.stopping
@@ -93,8 +95,8 @@ class Analyst:
         Raises:
             InputError: if the types of the kernel cannot be read.
         """
-        task = self._tasks[number]
-        run, done = analyses.Run(), list[tuple[str, str] | InputError | str]()
+        task = self.tasks[number]
+        run, done = analyses.Run(), list[analyses.Answer | InputError | str]()
         watch = self._watching(task.label, task.metric, seconds)
 
         def take(message: Message) -> bool:
@@ -120,8 +122,8 @@ class Analyst:
         match done:
             case [InputError() as problem]:
                 raise problem
-            case [(text, detail)]:
-                return analyses.outcome(text, detail)
+            case [analyses.Answer(text, detail, complete)]:
+                return analyses.outcome(text, detail, complete=complete)
             case _:
                 return defect(task, f"internal error: {done[0]}; please report it")
 
@@ -229,11 +231,17 @@ class Session:
         """
         tasks, target, until = self.plan.tasks, self._request.target, self._request.until
         options = options or self._request.options
-        with Analyst(tasks, target, options, self.btf, context) as analyst:
+        kept = self.kept(options)
+        with Analyst(tasks, target, options, self.btf, context) as analyst, closing(kept):
             for number, task in enumerate(tasks):
                 left = None if until is None else until - time.monotonic()
-                outcome = _outcome(analyst, number, task, left, context.stopping)
+                outcome = _outcome(analyst, kept, number, left, context.stopping)
                 yield Analysed(task, outcome.result, outcome.text, outcome.detail)
+
+    def kept(self, options: analyses.Options) -> KeptOutcomes:
+        """Return the kept outcomes of earlier analyses with these options."""
+        request = self._request
+        return KeptOutcomes(request.cache, request.description, options, self.btf)
 
 
 def sessions_of(requests: Sequence[Request]) -> list[Session]:
@@ -250,18 +258,28 @@ def sessions_of(requests: Sequence[Request]) -> list[Session]:
 
 
 def _outcome(
-    analyst: Analyst, number: int, task: Task, left: float | None, stopping: Stopping
+    analyst: Analyst, kept: KeptOutcomes, number: int, left: float | None, stopping: Stopping
 ) -> analyses.Outcome:
-    """Analyse a program unless the time for all programs is over.
+    """Return the kept outcome of a program, or analyse it unless the time for all is over.
 
     `left` is the number of seconds left for all programs; None if there is no limit.
     """
+    task = analyst.tasks[number]
     if stopping.asked:
         return not_begun(task, "interrupted")
     if task.error is not None:
         return not_a_program(task, task.error)
     if left is not None and left <= 0:
         return not_begun(task, TOTAL)
+    known = kept.find(task)
+    if known is not None:
+        return known
+    outcome = _analysed(analyst, number, left)
+    kept.keep(task, outcome)
+    return outcome
+
+
+def _analysed(analyst: Analyst, number: int, left: float | None) -> analyses.Outcome:
     seconds = analyst.options.deadline_seconds
     if left is None or (seconds is not None and seconds <= left):
         return analyst.analyse(number, seconds)

@@ -7,6 +7,7 @@ from html import escape
 from typing import Literal, overload
 
 from slowpath.bounds.analyst import RunContext, Session
+from slowpath.bounds.caching import open_cache
 from slowpath.bounds.options import DEFAULT_DEADLINE, WrittenOptions, read_request
 from slowpath.bounds.outcomes import Analysed
 from slowpath.bounds.plan import Request
@@ -270,6 +271,8 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
     map_abi: str | None = None,
     receive: str | None = None,
     btf: File | None = None,
+    cache_dir: File | None = None,
+    no_cache_dir: bool = False,
     progress: OnProgress | None = None,
 ) -> Results:
     """Guarantee the speed of programs: find the slowest path that any packet can take.
@@ -302,6 +305,9 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
             `veth`, `generic`, `test-run`, or numbers (`head=0..216,length=60..1514`); by default
             `any`.
         btf: A file with kernel types (BTF); by default those of the running kernel.
+        cache_dir: Folder of kept results; by default `$SLOWPATH_CACHE_DIR`, else
+            `~/.cache/slowpath`.
+        no_cache_dir: True to neither read nor write kept results.
         progress: Callback during the analyses.
 
     Returns:
@@ -336,6 +342,7 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
         btf=_path(btf),
     )
     request = read_request([os.fspath(file) for file in files], written)
+    request = request._replace(cache=open_cache(_path(cache_dir), off=no_cache_dir))
     session = Session(request)
     options = request.options._replace(path_details=DESCRIBED_PATHS)
     with heeding_signals() as stopping:

@@ -65,6 +65,7 @@ class Answer(NamedTuple):
     version: str  # of the worker's slowpath
     text: str  # the result as JSON
     detail: str  # its detail as JSON
+    complete: bool = False  # as in `Outcome`
 
 
 def part_of(request: Request, described_paths: int) -> Part:
@@ -108,7 +109,7 @@ def analyse(common: Common, item: Item, stop_requested: StopRequested) -> Answer
     btf = _btf(common.btf)
     with Analyst([task], target, options, btf, context, always_process=True) as analyst:
         outcome = analyst.analyse(0, options.deadline_seconds)
-    return Answer(engine.version(), outcome.text, json.dumps(outcome.detail))
+    return Answer(engine.version(), outcome.text, json.dumps(outcome.detail), outcome.complete)
 
 
 class _StopWatcher(Watcher):
@@ -208,10 +209,16 @@ def analyse_all(
         UnavailableError: if there are no workers, or they have another version of slowpath.
     """
     tasks = [(at, task) for at, (_, session) in enumerate(parts) for task in session.plan.tasks]
-    items = [item_of(at, task) for at, task in tasks]
+    wanted = tuple(part_of(request, described_paths) for request, _ in parts)
+    kept = [session.kept(part.options) for part, (_, session) in zip(wanted, parts, strict=True)]
+    known = [kept[at].find_answer(task) for at, task in tasks]
+    items = [
+        item_of(at, task) if earlier is None else None
+        for (at, task), earlier in zip(tasks, known, strict=True)
+    ]
     programs = [item for item in items if item is not None]
     common = Common(
-        tuple(part_of(request, described_paths) for request, _ in parts),
+        wanted,
         parts[0][1].btf.serialized(needed=needs_kernel(programs)),
         pool.concurrency,
     )
@@ -219,10 +226,17 @@ def analyse_all(
     with BulkProgress(len(programs)) as shown:
         observer = PoolObserver(conditions.hold, shown.look)
         with closing(pool.each(analyse, common, programs, observer)) as answers:
-            for (at, task), item in zip(tasks, items, strict=True):
-                outcome = conditions.outcome(task, None if item is None else next(answers))
+            for (at, task), earlier, item in zip(tasks, known, items, strict=True):
+                if earlier is not None:
+                    outcome = analyses.outcome(*earlier)
+                else:
+                    outcome = conditions.outcome(task, None if item is None else next(answers))
+                    if pool.is_local:
+                        kept[at].keep(task, outcome)
                 shown.clear()
                 yield Found(at, Analysed(task, outcome.result, outcome.text, outcome.detail))
+    for one in kept:
+        one.close()
 
 
 class _EndConditions:
@@ -248,7 +262,7 @@ class _EndConditions:
         """
         if isinstance(answer, Answer):
             _check_version(answer.version)
-            outcome = analyses.outcome(answer.text, answer.detail)
+            outcome = analyses.outcome(answer.text, answer.detail, complete=answer.complete)
             return renamed(outcome, "interrupted", TOTAL) if self._reason == TOTAL else outcome
         if answer is None:
             return not_a_program(task, task.error or "cannot be read")

@@ -5,6 +5,7 @@ from argparse import Namespace
 from slowpath.bounds.flags import (
     ACCEPT_ASSUMPTIONS,
     ANALYSIS,
+    CACHE,
     FILES,
     JOBS,
     REQUIRE,
@@ -36,6 +37,7 @@ REPORTING = (
 
 
 def _bound(args: Namespace) -> int:
+    from slowpath.bounds.caching import cache_of
     from slowpath.bounds.multi_target import read_requests
     from slowpath.bounds.run import Output, Place, run
 
@@ -47,7 +49,7 @@ def _bound(args: Namespace) -> int:
     accept = args.accept_assumptions
     if table:  # else options refuse assumptions without a requirement
         written = written._replace(accept_assumptions=False)
-    requests = read_requests(args.file, written)
+    requests = read_requests(args.file, written, cache_of(args))
     if table:
         from slowpath.bounds.configured import read_requirements, with_requirements
 
@@ -84,6 +86,7 @@ BOUND = Command(
             "machine. Needs the optional packages of the extra `fleet`.",
             common=False,
         ),
+        *CACHE,
     ),
     _bound,
     (

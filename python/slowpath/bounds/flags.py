@@ -17,6 +17,7 @@ GUARANTEE = Heading("What to guarantee")
 SEARCH = Heading("How far to search")
 ASSUMED = Heading("What to assume")
 WHERE = Heading("Where to compute")
+CACHING = Heading("Cache")
 
 FILES = argument(
     "FILE",
@@ -202,6 +203,21 @@ ANALYSIS = (
     BTF,
 )
 """Options that all commands with analyses share."""
+
+CACHE_DIR = CACHING.option(
+    "--cache-dir DIR",
+    "Keep results in DIR for later runs [default: ~/.cache/slowpath]",
+    "The default is $SLOWPATH_CACHE_DIR if set, else slowpath in $XDG_CACHE_HOME if set.",
+    common=False,
+)
+NO_CACHE = CACHING.flag(
+    "--no-cache-dir",
+    "Neither read nor write kept results",
+    "So does the variable $SLOWPATH_NO_CACHE, with any value.",
+    common=False,
+)
+CACHE = (CACHE_DIR, NO_CACHE)
+"""Options of all commands that keep results."""
 
 
 def cpu_option(group: Heading) -> Option:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from slowpath.bounds.options import WrittenOptions, choose_target, read_option, read_request
 from slowpath.bounds.plan import Request
+from slowpath.core.engine.cache import Cache
 from slowpath.core.engine.targets import Target
 from slowpath.core.errors import OptionError
 from slowpath.core.schema.rates import METRICS
@@ -58,8 +59,10 @@ def by_target(written: WrittenOptions) -> list[WrittenOptions]:
     ]
 
 
-def read_requests(files: Sequence[str], written: WrittenOptions) -> list[Request]:
-    """Turn options into one request per named target.
+def read_requests(
+    files: Sequence[str], written: WrittenOptions, cache: Cache | None = None
+) -> list[Request]:
+    """Turn options into one request per named target; all use `cache`.
 
     Raises:
         OptionError: if an option is invalid.
@@ -68,7 +71,7 @@ def read_requests(files: Sequence[str], written: WrittenOptions) -> list[Request
     requests = [read_request(files, one) for one in by_target(written)]
     # The total deadline of all targets starts at the same moment.
     until = requests[0].until
-    return [one._replace(until=until, clang=requests[0].clang) for one in requests]
+    return [one._replace(until=until, clang=requests[0].clang, cache=cache) for one in requests]
 
 
 def applicable(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.bounds.default_target import CARD
 from slowpath.core.engine import analyses, objects, targets
+from slowpath.core.engine.cache import Cache
 from slowpath.core.engine.objects import ProgramInfo
 from slowpath.core.errors import InputError, OptionError, StoppedError
 from slowpath.core.programs.loading import load_program
@@ -41,6 +42,7 @@ class Request(NamedTuple):
     reproduce: list[str]  # options that repeat the analysis, except target and metric
     option_files: Mapping[str, str]  # file names by option, such as `--assume`
     program_requirements: tuple["ProgramRequirement", ...] = ()  # of the project's settings
+    cache: Cache | None = None  # kept results of earlier analyses; None: analyse each program
 
     @property
     def metric(self) -> str:

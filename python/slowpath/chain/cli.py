@@ -6,6 +6,7 @@ from slowpath.bounds.cli import FORMATS, REPORTING
 from slowpath.bounds.flags import (
     ANALYSIS,
     BTF,
+    CACHE,
     CFLAGS,
     GUARANTEE,
     MAP_ABI,
@@ -213,7 +214,7 @@ PLAN = Command(
         "packets over these nodes, with their shares of the traffic.",
         "For each node, programs are rewritten for the packets that arrive at the node: one "
         "variant for all packets, or several by ingress. Variants are listed by decreasing gain. "
-        "Results are cached: after a change, only results that depend on it are computed again.",
+        "Results are kept: after a change, only results that depend on it are computed again.",
         "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read or written, 4 ended before "
         "all nodes were planned.",
     ),
@@ -246,13 +247,7 @@ PLAN = Command(
             "whole path are used.",
             common=False,
         ),
-        _PLANNING.option(
-            "--cache-dir DIR",
-            "Cache results in DIR [default: ~/.cache/slowpath/plan]",
-            "If $XDG_CACHE_HOME is set, the default is slowpath/plan in it.",
-            common=False,
-        ),
-        _PLANNING.flag("--no-cache-dir", "Neither read nor write cached results", common=False),
+        *(one._replace(group=_PLANNING) for one in CACHE),
         OUTPUT.option(
             "-o, --output DIR",
             "Write the objects of variants to DIR [default: none]",

@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Literal, NamedTuple
 
+from slowpath.bounds.caching import cache_of
 from slowpath.bounds.flags import written_options
 from slowpath.bounds.options import memory_or_share
 from slowpath.bounds.progress import WorkWatch, ending
@@ -19,7 +20,8 @@ from slowpath.chain.report_types import AsIs, GreatestCost
 from slowpath.chain.shared import check_folder, run_watched, write_object
 from slowpath.core import engine
 from slowpath.core.engine import chains
-from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.engine.cache import Cache
+from slowpath.core.errors import ExitCode
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import read_program, read_text
 from slowpath.core.jobs import Message
@@ -142,19 +144,11 @@ class PlanOptions(NamedTuple):
     neighbours: bool
     variants: int
     budget_seconds: float
-    cache: str | None  # folder of the cache; None: no cache
+    cache: Cache | None  # kept results; None: compute all
     btf: str | None  # file with the kernel's types; None: those of the running kernel
     cflags: tuple[str, ...]
     memory_bytes: int | None
     output: Path | None  # folder for the objects of variants; None: do not write them
-
-
-def _cache_folder() -> str:
-    """Return the default folder for cached plans, in the user's cache directory (XDG)."""
-    caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not caches.is_absolute():  # XDG: ignore relative paths
-        caches = Path("~/.cache").expanduser()
-    return str(caches / "slowpath" / "plan")
 
 
 def plan(options: Namespace, reporter: Reporter) -> ExitCode:
@@ -201,8 +195,8 @@ def _find_variants(options: PlanOptions) -> tuple[PlanReport, list[bytes]] | Non
         options.neighbours,
         options.variants,
         len(os.sched_getaffinity(0)),
-        options.cache,
-        f"{engine.build()} {types}",
+        None if options.cache is None else options.cache.folder,
+        "" if options.cache is None else f"{options.cache.engine} {types}",
         _digest(os.fsencode(os.path.realpath(options.file))),
         options.budget_seconds,
         options.memory_bytes,
@@ -238,8 +232,7 @@ def make_plan_options(options: Namespace) -> PlanOptions:
     Raises:
         OptionError: if an option is invalid.
     """
-    if options.cache_dir is not None and options.no_cache_dir:
-        raise OptionError("--no-cache-dir", "conflicts with --cache-dir")
+    cache = cache_of(options)
     written = written_options(options, [options.topology])
     return PlanOptions(
         file=options.topology,
@@ -247,7 +240,7 @@ def make_plan_options(options: Namespace) -> PlanOptions:
         neighbours=options.neighbours,
         variants=options.variants,
         budget_seconds=_DEADLINE if options.deadline is None else options.deadline or _UNLIMITED,
-        cache=None if options.no_cache_dir else options.cache_dir or _cache_folder(),
+        cache=cache,
         btf=written.btf,
         cflags=written.cflags,
         memory_bytes=memory_or_share(written.memory),

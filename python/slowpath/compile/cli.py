@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from slowpath.bounds.flags import (
     BTF,
+    CACHE,
     CFLAGS,
     MAP_ABI,
     MTU,
@@ -21,11 +22,12 @@ _FORMATS = Formats("slowpath.compile.report", listing="listing", json=JSON)
 
 
 def _compile(args: Namespace) -> int:
+    from slowpath.bounds.caching import cache_of
     from slowpath.compile.run import Output, compile_object, make_job
 
     written = written_options(args, [args.file])
     output = Output(args.output, _FORMATS.reporter(args.format), args.source, args.verify)
-    return compile_object(make_job(args.file, written, output))
+    return compile_object(make_job(args.file, written, output, cache_of(args)))
 
 
 COMPILE = Command(
@@ -77,6 +79,7 @@ COMPILE = Command(
             "Add source lines and BPF instructions as comments",
             "Each comment is before the card instructions that were compiled from it.",
         ),
+        *CACHE,
         _FORMATS.option(STABLE),
     ),
     _compile,

@@ -1,16 +1,17 @@
 """Runs the command `slowpath compile`."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
+from slowpath.bounds.caching import without_limits
 from slowpath.bounds.default_target import CARD
 from slowpath.bounds.multi_target import one_target
 from slowpath.bounds.options import (
     WrittenOptions,
     check_not_a_program,
-    choose_target,
+    find_target,
     memory_or_share,
     read_option,
     read_options,
@@ -19,6 +20,8 @@ from slowpath.bounds.outcomes import note_on
 from slowpath.compile.report import judge, undecided, verdict
 from slowpath.core import engine
 from slowpath.core.engine import analyses, objects, targets
+from slowpath.core.engine.cache import Cache, digest
+from slowpath.core.engine.errors import as_text
 from slowpath.core.errors import ExitCode, InputError, OptionError
 from slowpath.core.formats import Reporter, write_lines
 from slowpath.core.jobs import Message
@@ -44,6 +47,7 @@ class Job(NamedTuple):
     file: str
     selection: Selection
     target: targets.Target
+    description: targets.Description  # of the target
     btf: str | None
     output: str | None
     report: Reporter  # gets `Compiled` for the format `listing`, else the whole document
@@ -51,6 +55,7 @@ class Job(NamedTuple):
     options: analyses.Options
     verify: bool
     cflags: tuple[str, ...] = ()
+    cache: Cache | None = None  # kept results of earlier runs; None: compile again
 
 
 def compile_object(job: Job) -> ExitCode:
@@ -65,13 +70,18 @@ def compile_object(job: Job) -> ExitCode:
     btf = KernelBtf(job.btf)
     options = job.options
     clang = Clang(job.cflags, options.deadline_seconds, memory_bytes=options.memory_bytes)
-    found = objects.read_object(job.file, load_program(job.file, clang))
+    data = load_program(job.file, clang)
+    found = objects.read_object(job.file, data)
     program, notes = _one_program(job, found)
     types = btf.for_program(needed=program.needs_kernel)
     subject = objects.Subject(job.file, found, program.number, types)
     results = _Results(job)
-    with heeding_signals() as stopping:
-        stopped = _work(job, subject, stopping, results.take)
+    types_digest = btf.digest(needed=program.needs_kernel)
+    kept = _Kept(job, [digest(data), program.number, types_digest])
+    stopped: str | None = None
+    if not kept.take(results.take):
+        with heeding_signals() as stopping:
+            stopped = _work(job, subject, stopping, kept.keeping(results.take))
     if results.compiled is None:
         error(job.file, stopped or "not compiled")
         return ExitCode.UNDECIDED
@@ -88,6 +98,57 @@ def compile_object(job: Job) -> ExitCode:
     for line in verdict(verification):
         complain(line)
     return judge(verification)
+
+
+class _Kept:
+    """Finds and keeps the messages of a compilation and of its verification.
+
+    A finished compilation is complete. A verification is complete if it proved the program:
+    otherwise its limits of time may have ended single proofs.
+    """
+
+    def __init__(self, job: Job, subject: Sequence[object]) -> None:
+        """Store everything that the messages depend on; `subject` identifies the program."""
+        self._cache = job.cache
+        self._kinds = ("compiled", "verified") if job.verify else ("compiled",)
+        target = [as_text(job.description.name), job.description.text]
+        self._parts = [as_text(job.file), subject, target, without_limits(job.options)]
+
+    def take(self, take: Callable[[Message], None]) -> bool:
+        """Pass the kept messages on; return false if one is missing."""
+        if self._cache is None:
+            return False
+        found = list[Message]()
+        for kind in self._kinds:
+            texts = self._cache.find(self._cache.key(kind, self._parts), 1)
+            if texts is None or not _is_json(texts[0]):
+                return False
+            found.append((kind, *texts))
+        for message in found:
+            take(message)
+        return True
+
+    def keeping(self, take: Callable[[Message], None]) -> Callable[[Message], None]:
+        """Return a function that passes messages on, and keeps the complete ones."""
+
+        def taking(message: Message) -> None:
+            take(message)
+            kind, text = message
+            if self._cache is None:
+                return
+            if kind == "compiled" or json.loads(text)["proved"]:
+                self._cache.keep(self._cache.key(kind, self._parts), [text])
+                self._cache.prune()
+
+        return taking
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 class _Results:
@@ -204,7 +265,7 @@ def _card(named: str | None) -> str:
     return CARD if named is None else one_target(named, "a listing is for one card")
 
 
-def make_job(file: str, written: WrittenOptions, output: Output) -> Job:
+def make_job(file: str, written: WrittenOptions, output: Output, cache: Cache | None = None) -> Job:
     """Turn the options of `slowpath compile` into a request.
 
     Raises:
@@ -219,10 +280,12 @@ def make_job(file: str, written: WrittenOptions, output: Output) -> Job:
             ("has no effect, because --format json always includes the source lines; omit it"),
         )
     memory = memory_or_share(written.memory)
+    description = read_option("--target", find_target, _card(written.target))
     return Job(
         file=file,
         selection=written.selection,
-        target=read_option("--target", choose_target, _card(written.target)),
+        target=targets.target_of(description),
+        description=description,
         btf=written.btf,
         output=None if output.file is None else str(PurePath(output.file)),
         report=output.report,
@@ -230,4 +293,5 @@ def make_job(file: str, written: WrittenOptions, output: Output) -> Job:
         options=read_options(written)._replace(memory_bytes=memory),
         verify=output.verify,
         cflags=written.cflags,
+        cache=cache,
     )

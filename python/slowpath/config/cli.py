@@ -1,6 +1,7 @@
 """Declares the arguments and options of `slowpath config`."""
 
 from slowpath.bounds.cli import BOUND
+from slowpath.bounds.flags import CACHE_DIR, CACHING
 from slowpath.core.command import Command, Example, Group, argument, deferred
 from slowpath.core.formats import JSON, STABLE, Formats
 from slowpath.core.settings.keys import KEYS
@@ -46,12 +47,31 @@ CHECK = Command(
         Example("slowpath config check slowpath.toml", "Check this file"),
     ),
 )
+CACHE = Command(
+    (
+        "Show or clear the cache of results",
+        "Analyses keep complete results for later runs with the same program, target, options and "
+        "version. Results that were not used for 90 days are deleted; above 500 MiB, those that "
+        "were used longest ago.",
+        "Exit codes: 0 success, 2 wrong usage, 3 a result cannot be deleted.",
+    ),
+    (
+        CACHE_DIR,
+        CACHING.flag("--clear", "Remove all kept results"),
+    ),
+    deferred(f"{_RUN}:cache", "cache_dir", "clear"),
+    (
+        Example("slowpath config cache", "Show the folder and size of the cache"),
+        Example("slowpath config cache --clear", "Remove all kept results"),
+    ),
+)
 CONFIG = Group(
-    ("Show and check the settings of a project (slowpath.toml)",),
+    ("Show and check settings (slowpath.toml), and the cache",),
     (),
-    {"show": f"{__name__}:SHOW", "check": f"{__name__}:CHECK"},
+    {"show": f"{__name__}:SHOW", "check": f"{__name__}:CHECK", "cache": f"{__name__}:CACHE"},
     examples=(
         Example("slowpath config show filter.bpf.o", "Show the settings that apply to an object"),
         Example("slowpath config check", "Check the settings file of this folder"),
+        Example("slowpath config cache", "Show the folder and size of the cache"),
     ),
 )

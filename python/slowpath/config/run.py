@@ -1,4 +1,4 @@
-"""Runs the commands `slowpath config show` and `slowpath config check`."""
+"""Runs the commands `slowpath config show`, `check` and `cache`."""
 
 import os
 from argparse import Namespace
@@ -10,8 +10,10 @@ from slowpath.bounds.multi_target import named_targets
 from slowpath.bounds.options import find_target
 from slowpath.config.documents import ConfigDocument, ConfigSetting
 from slowpath.core import engine
+from slowpath.core.engine import cache as kept
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.formats import Reporter
+from slowpath.core.printable import one_line
 from slowpath.core.settings.files import (
     OWN,
     SHARED,
@@ -86,6 +88,28 @@ def check(file: str | None) -> ExitCode:
         return ExitCode.INPUT
     out(f"{found}: fine")
     return ExitCode.FINE
+
+
+def cache(folder: str | None, clear: bool) -> ExitCode:
+    """Print the folder of kept results, their number and size; or delete them.
+
+    Raises:
+        InputError: if a result cannot be deleted.
+    """
+    place = folder or kept.default_folder()
+    if place is None:
+        out(f"no cache: ${kept.OFF_VARIABLE} is set, or there is no home folder")
+        return ExitCode.FINE
+    if clear:
+        count, size = kept.clear(place)
+        out(one_line(f"{place}: {_kept(count, size)} deleted"))
+        return ExitCode.FINE
+    out(one_line(f"{place}: {_kept(*kept.usage(place))}, at most {kept.SIZE_LIMIT >> 20} MiB"))
+    return ExitCode.FINE
+
+
+def _kept(count: int, size: int) -> str:
+    return f"{count} result{'s'[: count != 1]}, {size / (1 << 20):.1f} MiB"
 
 
 def _invalid_values(settings: SettingsFile) -> Iterator[InputError]:

@@ -35,6 +35,8 @@ class Renamed(NamedTuple):
     value: Callable[[str], str] | None = None  # converts the value; None: it stays
 
 
+_KEEPING = ("bound", "annotate", "diff", "sweep", "show", "compile", "chain plan")
+"""Commands that keep results."""
 RENAMED = (
     Renamed("--pcap", "--pcap-out", ("bound", "chain bound")),
     Renamed("--traffic", "--pcap", ("insights counts", "insights")),
@@ -42,7 +44,7 @@ RENAMED = (
     Renamed("--assume", "--fact", ("chain facts", "chain optimize", "chain verify")),
     Renamed("--budget", "--deadline", ("chain plan",), _budget),
     Renamed("--cache", "--cache-dir", ("chain plan",)),
-    Renamed("--no-cache", "--no-cache-dir", ("chain plan",)),
+    Renamed("--no-cache", "--no-cache-dir", _KEEPING),
     Renamed("--seconds", "--total-seconds", ("sweep",)),
     Renamed("--memory", "--memory-table", ("contention predict",)),
     Renamed("--accelerator", "--accelerator-table", ("contention predict",)),

@@ -2,7 +2,14 @@
 
 from argparse import Namespace
 
-from slowpath.bounds.flags import ACCEPT_ASSUMPTIONS, ANALYSIS, JOBS, REQUIRE, written_options
+from slowpath.bounds.flags import (
+    ACCEPT_ASSUMPTIONS,
+    ANALYSIS,
+    CACHE,
+    JOBS,
+    REQUIRE,
+    written_options,
+)
 from slowpath.core.command import Command, Example, argument, within
 from slowpath.core.formats import OUTPUT, Formats
 
@@ -16,6 +23,7 @@ _FORMATS = Formats(
 
 
 def _diff(args: Namespace) -> int:
+    from slowpath.bounds.caching import cache_of
     from slowpath.diff.filters import AllowOptions
     from slowpath.diff.pairs import DiffInputs
     from slowpath.diff.run import DiffOptions, diff
@@ -23,7 +31,8 @@ def _diff(args: Namespace) -> int:
     options = DiffOptions.of_words(
         _FORMATS.reporter(args.format), args.filter, args.sort, args.fail_on, args.lines
     )
-    sides = DiffInputs(args.old, args.new, written_options(args, [args.old, args.new]))
+    written = written_options(args, [args.old, args.new])
+    sides = DiffInputs(args.old, args.new, written, cache_of(args))
     allowed = AllowOptions(args.allow_new, args.allow_gone)
     return diff(sides, options._replace(allowed=allowed, jobs=args.jobs))
 
@@ -99,6 +108,7 @@ DIFF = Command(
             type=within(int, 0),
             default=10,
         ),
+        *CACHE,
         _FORMATS.option(),
     ),
     _diff,

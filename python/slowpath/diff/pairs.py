@@ -14,6 +14,7 @@ from slowpath.bounds.options import WrittenOptions
 from slowpath.bounds.outcomes import Analysed, ComplaintsByTarget, Unmatched, note_remarks
 from slowpath.bounds.plan import Request
 from slowpath.core.engine import targets
+from slowpath.core.engine.cache import Cache
 from slowpath.core.errors import ExitCode, InputError, OptionError
 from slowpath.core.inputs import NO_SUCH_FILE, read_program
 from slowpath.core.jobs.stopping import Stopping
@@ -254,6 +255,7 @@ class DiffInputs(NamedTuple):
     old: str | None  # None: NEW has no counterpart in the folder OLD
     new: str | None
     written: WrittenOptions
+    cache: Cache | None = None  # kept results of earlier analyses
 
 
 class Side(NamedTuple):
@@ -319,7 +321,7 @@ def open_sides(sides: DiffInputs) -> OpenedSides:
         written = written._replace(require=None, accept_assumptions=False)
     if written.target is None:
         written = written._replace(target=_target(contents))
-    opened = {file: _open(file, data, written) for file, data in contents.items()}
+    opened = {file: _open(file, data, written, sides.cache) for file, data in contents.items()}
     problems = [side.problem for side in opened.values() if side.problem is not None]
     if len(problems) == len(opened):
         raise problems[0]
@@ -388,8 +390,8 @@ def _read(file: str) -> bytes:
     return data
 
 
-def _open(file: str, data: bytes, written: WrittenOptions) -> Opened:
-    requests = read_requests([file], written)
+def _open(file: str, data: bytes, written: WrittenOptions, cache: Cache | None) -> Opened:
+    requests = read_requests([file], written, cache)
     names = [one.target or "" for one in by_target(written)]
     if looks_saved(data):
         chosen = [

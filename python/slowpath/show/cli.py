@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from slowpath.bounds.flags import (
     BTF,
+    CACHE,
     CFLAGS,
     PROG_NAME,
     PROGRAMS,
@@ -33,12 +34,15 @@ def _show(args: Namespace) -> int:
                 "FILE", f"{targets[0]} is a target; name targets and objects in separate calls"
             )
         return show_calibrations(targets, _TARGET_FORMATS.reporter(args.format))
+    from slowpath.bounds.caching import cache_of
     from slowpath.bounds.options import memory_or_share
     from slowpath.show.run import ShowOptions, show_objects
 
     flags, memory = cflags(args, args.file), memory_or_share(args.memory)
     reporter = _FORMATS.reporter(args.format)
-    options = ShowOptions(selection(args), reporter, args.listing, args.deadline, memory, flags)
+    options = ShowOptions(
+        selection(args), reporter, args.listing, args.deadline, memory, flags, cache_of(args)
+    )
     return show_objects(args.file, options, args.btf)
 
 
@@ -82,6 +86,7 @@ SHOW = Command(
             common=False,
         ),
         OUTPUT.flag("--listing", "Add the instructions, with their source lines"),
+        *CACHE,
         _FORMATS.option(STABLE),
     ),
     _show,

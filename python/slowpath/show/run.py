@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from slowpath.bounds.outcomes import note_on
 from slowpath.core import engine
 from slowpath.core.engine import objects
+from slowpath.core.engine.cache import Cache, digest
+from slowpath.core.engine.errors import as_text
 from slowpath.core.errors import ExitCode, InputError, worst
 from slowpath.core.formats import Reporter, json_items, stream_lines
 from slowpath.core.jobs import Message
@@ -29,6 +32,7 @@ class ShowOptions(NamedTuple):
     deadline: float  # seconds for the loops of one program
     memory: int | None  # bytes for one object
     cflags: tuple[str, ...] = ()
+    cache: Cache | None = None  # kept results of earlier runs
 
 
 class _Chosen(NamedTuple):
@@ -36,6 +40,7 @@ class _Chosen(NamedTuple):
 
     file: str
     object: objects.Object | None
+    digest: str  # of the content
     programs: list[objects.ProgramInfo]
     error: str | None
 
@@ -106,16 +111,16 @@ def _choose(
             data = load_program(file, clang)
             found = objects.read_object(file, data)
         except InputError as problem:
-            chosen.append(_Chosen(file, None, [], problem.reason))
+            chosen.append(_Chosen(file, None, "", [], problem.reason))
             continue
         programs = objects.programs(found)
         if programs is None:
             reason = "is not an ELF file; pass an object that clang -target bpf -c wrote"
-            chosen.append(_Chosen(file, None, [], reason))
+            chosen.append(_Chosen(file, None, "", [], reason))
             continue
         meant = [p for p in programs if selection.matches(p.section, p.name)]
         if meant:
-            chosen.append(_Chosen(file, found, meant, None))
+            chosen.append(_Chosen(file, found, digest(data), meant, None))
         else:
             known += programs
             notes.append(note_on(file, f"no program matches {selection}"))
@@ -131,20 +136,43 @@ def _shown(choice: _Chosen, options: ShowOptions, btf: KernelBtf, stopping: Stop
     if stopping.asked:
         return _failed(choice.file, "interrupted before it was analysed")
     needed = any(program.needs_kernel for program in choice.programs)
+    key = _key(choice, options, btf.digest(needed=needed))
+    known = None if options.cache is None else options.cache.find(key, 1)
+    if known is not None:
+        with suppress(ValueError):  # an entry of another format
+            kept: BpfObject = json.loads(known[0])
+            return kept
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
         numbers = [program.number for program in choice.programs]
         types = btf.for_program(needed=needed)
         view = objects.View(numbers, types, options.listing, options.deadline, options.memory)
-        yield ("shown", objects.show(choice.file, found, view, stopping))
+        yield ("shown", *objects.show(choice.file, found, view, stopping))
 
     shown = list[BpfObject]()
+
+    def take(message: Message) -> None:
+        _, text, complete = message
+        shown.append(json.loads(text))
+        if complete and options.cache is not None:
+            options.cache.keep(key, [text])
+            options.cache.prune()
+
     try:
         with IsolatedJob(options.memory, work) as job:
-            stopped = job.run(None, stopping, lambda message: shown.append(json.loads(message[1])))
+            stopped = job.run(None, stopping, take)
     except InputError as problem:
         return _failed(choice.file, problem.reason)
     return shown[0] if shown else _failed(choice.file, stopped or "no result")
+
+
+def _key(choice: _Chosen, options: ShowOptions, types: str | None) -> str:
+    """Return the key of everything that a complete result depends on; empty without a cache."""
+    if options.cache is None:
+        return ""
+    numbers = [program.number for program in choice.programs]
+    parts = [as_text(choice.file), choice.digest, numbers, options.listing, types]
+    return options.cache.key("show", parts)
 
 
 def _failed(file: str, error: str) -> BpfObject:

@@ -1,6 +1,6 @@
 """Declares the arguments and options of `slowpath sweep`."""
 
-from slowpath.bounds.flags import ANALYSIS, GUARANTEE, cpu_option
+from slowpath.bounds.flags import ANALYSIS, CACHE, GUARANTEE, cpu_option
 from slowpath.core.command import Command, Example, Heading, argument, within
 from slowpath.core.extras import needs
 from slowpath.core.formats import JSON, OUTPUT, Formats
@@ -65,6 +65,7 @@ SWEEP = Command(
             "Plot the results over the first definition (.svg, .png)",
             needs("plots"),
         ),
+        *CACHE,
         _FORMATS.option(),
     ),
     _FORMATS.call("slowpath.sweep.run:sweep"),

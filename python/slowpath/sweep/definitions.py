@@ -7,6 +7,7 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
+from slowpath.bounds.caching import cache_of
 from slowpath.bounds.default_target import default_target
 from slowpath.bounds.flags import written_options
 from slowpath.bounds.multi_target import named_targets
@@ -176,6 +177,9 @@ def read_sweep_request(args: Namespace) -> SweepRequest:
     *requests, last = (
         one._replace(until=until, clang=one.clang._replace(until=until)) for one in requests
     )
+    cache = cache_of(args)
+    requests = [one._replace(cache=cache) for one in requests]
+    # The path to measure is part of a measurement, which no earlier result replaces.
     return SweepRequest(file, definitions, requests, last)
 
 

@@ -1,7 +1,6 @@
 //! Finds the packets that arrive at each node of a topology. The paths form a tree, so that paths
 //! with the same beginning share its analysis.
 
-use super::key::Key;
 use super::parallel;
 use super::results::{OutgoingFacts, OutgoingPackets, Results};
 use super::subject::Linked;
@@ -9,6 +8,7 @@ use super::topology::Topology;
 use crate::Action;
 use crate::facts::{Fragments, after_network, any_packet};
 use slowpath::Network;
+use slowpath_cache::Key;
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::borrow::Cow;

@@ -5,8 +5,6 @@
 //! A result depends on the content of the program and on the facts about arriving packets, but not
 //! on the node that runs the program. Results that ran out of time are not stored for later plans.
 
-use super::cache::Cache;
-use super::key::Key;
 use super::lines::Lines;
 use super::memo::Memo;
 use super::options::PlanOptions;
@@ -19,6 +17,7 @@ use crate::optimize::{Guards, optimize_for};
 use crate::report::{GuardReport, ends};
 use crate::rewrite::write;
 use serde::{Deserialize, Serialize};
+use slowpath_cache::{Cache, Key};
 use slowpath_ir::PacketFacts;
 use slowpath_specialise::{Mode, Specialised};
 use slowpath_stop::Stop;

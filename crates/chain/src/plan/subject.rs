@@ -1,9 +1,9 @@
 //! Programs of a planned network, as read from their files and after linking. A digest of its
 //! content identifies each program.
 
-use super::key::Key;
 use crate::{ChainError, Loaded};
 use slowpath_bpf::{BpfProgram, Btf, Object};
+use slowpath_cache::Key;
 use std::sync::Arc;
 
 /// A program of a topology, as read from its file.

@@ -3,6 +3,7 @@ use super::*;
 use crate::Loaded;
 use crate::report::FactReport;
 use slowpath_bpf::Object;
+use slowpath_cache::Key;
 use slowpath_ir::PacketFacts;
 use slowpath_specialise::Mode;
 use slowpath_stop::Limits;
@@ -38,7 +39,7 @@ fn topology(text: &str) -> (Topology, Vec<Subject>) {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/chain");
         let data = fs::read(file.join(&placed.object)).expect("an example");
         let object = Arc::new(Object::parse(&data).expect("an object"));
-        Subject { loaded: Loaded { object, program: 0 }, digest: key::Key::bytes(&data).text() }
+        Subject { loaded: Loaded { object, program: 0 }, digest: Key::bytes(&data).text() }
     };
     let subjects = topology.programs.iter().map(subject).collect();
     (topology, subjects)

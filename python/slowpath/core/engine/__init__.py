@@ -3,8 +3,6 @@
 The modules here do not depend on the command line and do not print.
 """
 
-import os
-
 from slowpath import _core
 from slowpath.core.schema.document import Document, schema_id
 
@@ -17,9 +15,3 @@ def version() -> str:
 def head(command: str, schema: str) -> Document:
     """Return the head of a JSON document of a command, with the name of its schema."""
     return {"slowpath": version(), "command": command, "schema": schema_id(schema)}
-
-
-def build() -> str:
-    """Return a text that differs between builds of the engine, even of the same version."""
-    about = os.stat(_core.__file__)
-    return f"{version()} {about.st_size} {about.st_mtime_ns}"

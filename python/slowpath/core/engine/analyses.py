@@ -59,6 +59,15 @@ class Outcome(NamedTuple):
     result: Result
     text: str  # the result as the engine's JSON
     detail: Detail
+    complete: bool = False  # true: the same on each machine, because no limit affected it
+
+
+class Answer(NamedTuple):
+    """The result of an analysis as JSON texts."""
+
+    text: str
+    detail: str  # details for reports
+    complete: bool  # as in `Outcome`
 
 
 def compile_messages(
@@ -138,11 +147,8 @@ class Run:
         self.stage = ""  # current stage, such as "unrolling the program"
         self.partial_result: str | None = None  # JSON of the result if the analysis ended now
 
-    def take(self, message: Message) -> tuple[str, str] | None:
-        """Update the state by a message.
-
-        Return the JSON texts of result and detail after the last message, None after others.
-        """
+    def take(self, message: Message) -> Answer | None:
+        """Update the state by a message; return the result after the last one, else None."""
         match message:
             case ("stage", stage):
                 self.stage = stage
@@ -154,8 +160,8 @@ class Run:
                 self.progress = self.progress._replace(paths=index)
             case ("so far", text):
                 self.partial_result = text
-            case ("result", text, detail):
-                return text, detail
+            case ("result", *answer):
+                return Answer(*answer)
         return None
 
 
@@ -179,11 +185,11 @@ def messages(
                     yield ("path", index)
                 case _core.SoFar(json=text):
                     yield ("so far", text)
-                case _core.Result(json=text, detail=detail):
-                    yield ("result", text, detail)
+                case _core.Result(json=text, detail=detail, complete=complete):
+                    yield ("result", text, detail, complete)
                     return
 
 
-def outcome(text: str, detail: str) -> Outcome:
+def outcome(text: str, detail: str, complete: bool = False) -> Outcome:
     """Parse the JSON texts of an analysis result and of its details for reports."""
-    return Outcome(json.loads(text), text, json.loads(detail))
+    return Outcome(json.loads(text), text, json.loads(detail), complete)

@@ -148,8 +148,15 @@ def run_maps(
     return content["maps"]
 
 
-def show(file: str, found: Object, view: View, stopping: Stopping) -> str:
-    """Return the content of programs of a BPF object, as JSON text; `file` names the object.
+class Shown(NamedTuple):
+    """The content of programs of a BPF object."""
+
+    text: str  # JSON
+    complete: bool  # true: the same on each machine, because no limit affected it
+
+
+def show(file: str, found: Object, view: View, stopping: Stopping) -> Shown:
+    """Return the content of programs of a BPF object; `file` names the object.
 
     Raises:
         InputError: if the file is not a BPF object.
@@ -158,7 +165,7 @@ def show(file: str, found: Object, view: View, stopping: Stopping) -> str:
     stop = _core.Stop(None, memory)
     arguments = (as_text(file), found, programs, btf, stop)
     with errors_as_file_errors(file), stopping.calling(stop.set):
-        return _core.show(*arguments, listing=listing, deadline_seconds=seconds)
+        return Shown(*_core.show(*arguments, listing=listing, deadline_seconds=seconds))
 
 
 _BATCH = 256

@@ -48,6 +48,7 @@ class ClusterPool(Pool):
     """A pool of the workers that are connected to a Dask scheduler."""
 
     lost = "workers of the cluster die repeatedly"
+    is_local = False
 
     def __init__(self, client: Any) -> None:  # noqa: ANN401 - Dask has no types
         self._client = client

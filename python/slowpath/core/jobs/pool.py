@@ -59,6 +59,8 @@ class Pool(ABC):
 
     lost = "worker processes die repeatedly"
     """Text of the error that `map` raises if an item has no result."""
+    is_local = True
+    """True if the workers run the engine of this process, not only one of the same version."""
 
     @property
     @abstractmethod

@@ -4,6 +4,7 @@ import os.path
 from typing import NamedTuple
 
 from slowpath.core.engine import objects
+from slowpath.core.engine.cache import digest
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program
 from slowpath.core.programs.sources import KINDS, Clang, advice_for, is_c, kind_of
@@ -76,6 +77,7 @@ class KernelBtf:
         self._data = None if file is None else read_program(file)
         self._btf = None if self._data is None else objects.read_btf(self.file, self._data)
         self._tried = self._given
+        self._digest: str | None = None
 
     def serialized(self, *, needed: bool) -> SerializedBtf:
         """Return the types in a form for other machines.
@@ -101,6 +103,18 @@ class KernelBtf:
         except InputError:
             found._btf = None  # unsupported BTF, as on the machine that sent it
         return found
+
+    def digest(self, *, needed: bool) -> str | None:
+        """Return a digest of the types that `for_program` returns; None if they are not available.
+
+        The digest of unsupported types is that of the file.
+        """
+        if self._digest is None:
+            data = self.serialized(needed=needed).data
+            if data is None:
+                return None
+            self._digest = digest(data)
+        return self._digest if needed or self._given else None
 
     def for_program(self, *, needed: bool) -> objects.Btf | None:
         """Return the types for a program, which may need those of the running kernel.

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 /// A digest of everything that a cached result depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Key([u8; 32]);
+pub struct Key([u8; 32]);
 
 impl Key {
     /// Returns the digest of a value, computed from its JSON text.
@@ -18,8 +18,28 @@ impl Key {
         }
     }
 
+    /// Returns the digest of some bytes.
     pub fn bytes(bytes: &[u8]) -> Key {
         Key(Sha256::digest(bytes).into())
+    }
+
+    /// Reads a digest of another cryptographic hash function, with 64 hexadecimal digits in lower
+    /// case. Returns `None` for any other text.
+    pub fn of_text(text: &str) -> Option<Key> {
+        let digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let mut key = [0; 32];
+        if text.len() != 2 * key.len() || !text.bytes().all(digit) {
+            return None;
+        }
+        for (number, byte) in key.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * number..2 * number + 2], 16).ok()?;
+        }
+        Some(Key(key))
+    }
+
+    /// Returns a digest of this key and the content of its file.
+    pub(crate) fn seal(self, content: &[u8]) -> Key {
+        Key(Sha256::new().chain_update(self.0).chain_update(content).finalize().into())
     }
 
     /// Returns the digest in hexadecimal.
@@ -43,6 +63,17 @@ mod tests {
         // FIPS 180-2, appendix B.1.
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(Key::bytes(b"abc").text(), abc);
+    }
+
+    #[test]
+    fn only_digests_are_read() {
+        let key = Key::bytes(b"abc");
+        assert_eq!(Key::of_text(&key.text()), Some(key));
+        for text in ["", "ba78", &key.text().to_uppercase(), &format!("{}0", key.text())] {
+            assert_eq!(Key::of_text(text), None);
+        }
+        assert_eq!(Key::of_text(&format!("{}+f", &key.text()[2..])), None);
+        assert_eq!(Key::of_text(&"é".repeat(32)), None);
     }
 
     #[test]

@@ -110,3 +110,41 @@ fn several_can_prune_at_once() {
     // never more.
     assert!(left.clone().count() <= 10 && left.max() < Some(10));
 }
+
+#[test]
+fn results_are_counted_and_cleared() {
+    let (folder, now) = (Folder::new(), SystemTime::now());
+    for number in 0..5 {
+        folder.file(&result(number), 10, Duration::ZERO, now);
+    }
+    let other = folder.file("00/note", 7, Duration::ZERO, now);
+    folder.file("01/.1.2.new", 7, Duration::ZERO, now);
+    let all = Usage { results: 5, bytes: 50 };
+    assert_eq!(usage(&folder.0), all);
+    assert_eq!(clear(&folder.0).expect("they are ours"), all);
+    assert_eq!(usage(&folder.0), Usage::default());
+    let left: Vec<PathBuf> = entries(&folder.0).collect();
+    assert_eq!(left, [other.parent().expect("it has one")]);
+    assert_eq!(clear(&folder.0.join("not there")).expect("nothing to do"), Usage::default());
+}
+
+#[test]
+fn a_folder_is_pruned_at_intervals_or_after_large_results() {
+    let (folder, now) = (Folder::new(), SystemTime::now());
+    let limits = Limits { bytes: 160, age: DAY };
+    let old = || folder.file(&result(1), 10, DAY * 2, now);
+    for (marked, written, pruned) in
+        [(None, 1, true), (Some(0), 1, false), (Some(299), 9, false), (Some(300), 1, true)]
+            .into_iter()
+            .chain([(Some(0), 10, true)])
+    {
+        let file = old();
+        remove(&folder.0.join(MARKER));
+        if let Some(seconds) = marked {
+            folder.file(MARKER, 0, Duration::from_secs(seconds), now);
+        }
+        prune_if_due(&folder.0, limits, written, now);
+        assert_eq!(file.exists(), !pruned, "{marked:?} {written}");
+        assert!(folder.0.join(MARKER).exists());
+    }
+}

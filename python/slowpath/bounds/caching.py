@@ -1,0 +1,136 @@
+"""Keeps complete results of analyses for later commands, and finds them again.
+
+Only analyses of one program from a file are kept. Their result depends on the content of the file,
+the target, the options and the kernel types, and on nothing else of the machine. Each field of
+`analyses.Options` is part of the key, except for the limits of time and memory: a complete result
+does not depend on them.
+"""
+
+import json
+from typing import TYPE_CHECKING
+
+from slowpath.core.engine import analyses, targets
+from slowpath.core.engine.cache import Cache, default_folder, digest
+from slowpath.core.engine.errors import as_text
+from slowpath.core.errors import OptionError
+from slowpath.core.terminal import note
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from slowpath.bounds.plan import Task
+    from slowpath.core.programs.loading import KernelBtf
+
+_LIMITS = ("deadline_seconds", "memory_bytes")
+"""Options that only end analyses early. A result that ended early is not kept."""
+_REPLACED = ("metric",)
+"""Options in whose place the engine gets a value of the task."""
+_TEXTS = 2
+"""Number of texts of an entry: the result without its file name, and its detail."""
+
+
+def open_cache(folder: str | None = None, *, off: bool = False) -> Cache | None:
+    """Open the cache in a folder, by default that of the user; None if there is no cache.
+
+    Raises:
+        OptionError: if a folder is given, although the cache is off.
+    """
+    if off and folder is not None:
+        raise OptionError("--no-cache-dir", "conflicts with --cache-dir")
+    if off:
+        return None
+    place = folder or default_folder()
+    return None if place is None else Cache(place, lambda text: note(f"warning: {text}"))
+
+
+def cache_of(args: "Namespace") -> Cache | None:
+    """Open the cache that the options of a command choose; None if there is no cache.
+
+    Raises:
+        OptionError: if the options contradict each other.
+    """
+    return open_cache(args.cache_dir, off=args.no_cache_dir)
+
+
+def without_limits(options: analyses.Options, *omitted: str) -> dict[str, object]:
+    """Return the options that can change a complete result, without those in `omitted`."""
+    known = (*_LIMITS, *omitted)
+    return {name: value for name, value in options._asdict().items() if name not in known}
+
+
+class KeptOutcomes:
+    """Finds and keeps the outcomes of analyses with the same target and options."""
+
+    def __init__(
+        self,
+        cache: Cache | None,
+        target: targets.Description,
+        options: analyses.Options,
+        btf: "KernelBtf",
+    ) -> None:
+        """Store what all analyses share; without `cache`, nothing is found or kept."""
+        self._cache = cache
+        self._btf = btf
+        self._shared = [as_text(target.name), target.text, without_limits(options, *_REPLACED)]
+        self._digests: tuple[bytes, str] | None = None  # content of the last file, and its digest
+
+    def find(self, task: "Task") -> analyses.Outcome | None:
+        """Return the kept outcome of a task; None if there is none."""
+        found = self._find(task)
+        return None if found is None else found[1]
+
+    def find_answer(self, task: "Task") -> analyses.Answer | None:
+        """Return the kept outcome of a task as texts, which take little memory."""
+        found = self._find(task)
+        return None if found is None else found[0]
+
+    def _find(self, task: "Task") -> tuple[analyses.Answer, analyses.Outcome] | None:
+        key = self._key(task)
+        if key is None or self._cache is None:
+            return None
+        texts = self._cache.find(key, _TEXTS)
+        if texts is None:
+            return None
+        rest, detail = texts
+        answer = analyses.Answer(_head(task) + rest, detail, complete=True)
+        try:
+            return answer, analyses.outcome(*answer)
+        except ValueError:  # an entry of another format
+            return None
+
+    def keep(self, task: "Task", outcome: analyses.Outcome) -> None:
+        """Keep the outcome of a task, if it is complete."""
+        head = _head(task)
+        if self._cache is None or not outcome.complete or not outcome.text.startswith(head):
+            return
+        key = self._key(task)
+        if key is not None:
+            detail = json.dumps(outcome.detail, ensure_ascii=False, separators=(",", ":"))
+            self._cache.keep(key, [outcome.text.removeprefix(head), detail])
+
+    def close(self) -> None:
+        """Delete results that were not used for a long time, if it is due."""
+        if self._cache is not None:
+            self._cache.prune()
+
+    def _key(self, task: "Task") -> str | None:
+        """Return the key of a task; None if its result must not be kept."""
+        if self._cache is None or task.data is None or task.error is not None:
+            return None
+        # The name of a listing's program is that of its file.
+        number, name, needs_kernel = 0, as_text(task.file), False
+        if task.program is not None:
+            number, name, needs_kernel = task.program.number, "", task.program.needs_kernel
+        types = self._btf.digest(needed=needs_kernel)
+        subject = [self._digest(task.data), number, name, task.metric, types]
+        return self._cache.key("analysis", [subject, self._shared])
+
+    def _digest(self, data: bytes) -> str:
+        if self._digests is None or self._digests[0] is not data:
+            self._digests = (data, digest(data))
+        return self._digests[1]
+
+
+def _head(task: "Task") -> str:
+    """Return the beginning of a result, with the file's name, of which the rest is independent."""
+    return f'{{"file":{json.dumps(as_text(task.file), ensure_ascii=False)},'
