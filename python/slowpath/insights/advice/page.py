@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from slowpath.annotate.rows import find_source
+from slowpath.bounds.source_files import find_source
 from slowpath.core.html.elements import Column, Content, Html, element, join, table
 from slowpath.core.html.page import download, facts, page
 from slowpath.core.quantities import number
