@@ -110,10 +110,10 @@ def test_what_was_decided_is_marked_with_its_reason(optimized: Made) -> None:
     decided = [one for one in balancer["dropped"] if one["change"].endswith(" taken")]
     assert decided
     for one in decided:
-        summary = by_slot[one["slot"]].find("summary")
-        assert summary is not None
-        assert one["change"] in texts(summary)
-        assert all(str(offset) in texts(summary) for offset in one["bytes"][:1])
+        end = by_slot[one["slot"]].find("span[@class='end']")
+        assert end is not None
+        assert one["change"] in texts(end)
+        assert all(str(offset) in texts(end) for offset in one["bytes"][:1])
     (types,) = [block for block in before if "bytes 12-13 = 86dd" in texts(block)]
     assert "never taken" in texts(types)
     # All instructions of unreachable blocks are struck out.
@@ -129,7 +129,7 @@ def test_a_decided_check_that_stays_is_not_struck_out(tmp_path: Path) -> None:
     words = ("--trust", "--packets", "0")
     _, root = made(tmp_path, "optimize", CHAIN, *words)
     first, second, *_ = blocks(section(root, "load_balancer"), "before")
-    ends = [one.find("summary/span[@class='end']") for one in (first, second)]
+    ends = [one.find("span[@class='end']") for one in (first, second)]
     struck = [end is not None and end.find(".//s") is not None for end in ends]
     still = [end is not None and "but kept for the verifier" in texts(end) for end in ends]
     # The kernel's verifier needs the check of the length, although all packets pass it.
