@@ -66,7 +66,7 @@ def _bound(args: Namespace) -> int:
         requests = [
             with_requirements(one._replace(accept_assumptions=accept), required) for one in requests
         ]
-    output = Output(FORMATS.reporter(args.format), args.pcap_out, args.verbose)
+    output = Output(FORMATS.reporter(args.format), args.pcap_out, args.verbose, html=args.html)
     return run(requests, output, Place(args.jobs, args.scheduler))
 
 
@@ -86,6 +86,12 @@ BOUND = Command(
         FILES,
         *ANALYSIS,
         *REPORTING,
+        OUTPUT.option(
+            "--html FILE",
+            "Write an HTML page with costs by source line, paths and packets",
+            "The page has up to 8 of the paths of --paths, and results for other numbers of cores, "
+            "packet lengths and map entries.",
+        ),
         WHERE.option(
             "--jobs N",
             "Run N analyses in parallel; they share the free memory [default: 1]",
@@ -105,6 +111,10 @@ BOUND = Command(
         Example(
             "slowpath bound filter.bpf.o --target agilio-cx-2x40 --require 10Gbit/s",
             "Check that a SmartNIC runs the programs at 10 Gbit/s",
+        ),
+        Example(
+            "slowpath bound filter.bpf.o --paths 3 --html filter.html",
+            "Explore the three slowest paths in a browser",
         ),
         Example(
             "slowpath bound *.bpf.o --format csv", "Compare all programs of a folder in a table"

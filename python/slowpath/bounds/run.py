@@ -13,7 +13,7 @@ from slowpath.bounds.outcomes import Analysed, ComplaintsByTarget, Unmatched, no
 from slowpath.bounds.plan import Request
 from slowpath.bounds.report import MakeReporter, Reporter
 from slowpath.core.errors import ExitCode, worst
-from slowpath.core.inputs import check_writable, write_error
+from slowpath.core.inputs import check_page, check_writable, write_error, write_text
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.sources import provenance
 from slowpath.core.schema.results import Result
@@ -34,6 +34,7 @@ class Output(NamedTuple):
     pcap: str | None  # file for witness packets
     verbose: bool
     command: str = "bound"  # name of the command in messages
+    html: str | None = None  # file for the page
 
 
 class Place(NamedTuple):
@@ -59,6 +60,10 @@ def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> Exi
     files = requests[0].files
     if output.pcap is not None:
         read_option("--pcap-out", lambda path: check_not_a_program(path, files), output.pcap)
+    if output.html is not None:
+        check_page(output.html)
+        read_option("--html", lambda path: check_not_a_program(path, files), output.html)
+        requests = [one._replace(options=one.options._replace(code=True)) for one in requests]
     parts = list(zip(requests, sessions_of(requests), strict=True))
     count = sum(len(session.plan.tasks) for _, session in parts)
     if place.scheduler is None and min(place.jobs or 1, count) <= 1:
@@ -77,8 +82,9 @@ def report(parts: Parts, output: Output, pool: "Pool | None" = None) -> ExitCode
     Raises:
         InputError: if the packet file cannot be written, or kernel types cannot be read.
     """
-    if output.pcap is not None:
-        check_writable(output.pcap)
+    for file in (output.pcap, output.html):
+        if file is not None:
+            check_writable(file)
     note_remarks(*(session.plan for _, session in parts))
     with heeding_signals() as stopping:
         return _run(parts, output, stopping, pool)
@@ -90,14 +96,21 @@ def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") 
     compiled = any(task.compiled for _, session in parts for task in session.plan.tasks)
     reporter.command = output.command
     reporter.provenance = provenance(compiled=compiled)
+    if output.html is not None:
+        from slowpath.bounds.page_ways import PATHS
+
+        reporter.described_paths = max(reporter.described_paths, PATHS)
     unmatched = Unmatched()
     several = len(set(labels)) < len(labels)  # with several targets, labels repeat
     complaints = ComplaintsByTarget([one for one, _ in parts], unmatched, several=several)
     codes, packets = list[ExitCode](), list[bytes]()
+    found: list[list[Analysed]] = [[] for _ in parts]  # for the page
     out_lines(reporter.start())
     for at, analysed in _analysed(parts, reporter, stopping, pool):
         if output.pcap is not None:
             packets += _packets(analysed.result)
+        if output.html is not None:
+            found[at].append(analysed)
         out_lines(reporter.add(analysed.result, analysed.detail, analysed.text))
         code = complaints.add(at, analysed)
         if code is ExitCode.FINE:
@@ -108,6 +121,8 @@ def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") 
     # Save packets first, because a closed pipe of the report ends this process.
     if output.pcap is not None:
         _save_packets(output.pcap, packets)
+    if output.html is not None:
+        _save_page(output.html, parts, found, stopping)
     out_lines(reporter.finish())
     codes.append(unmatched.complain())
     return worst(codes)
@@ -156,6 +171,24 @@ def _check_requirement(request: Request, analysed: Analysed, label: str, command
         options = ["--target", task.target, "--metric", task.metric, *request.reproduce, *repeated]
         complain(f"reproduce: {reproduce(command, [task.file], options)}")
     return ExitCode(judgement.decision.value)
+
+
+def _save_page(
+    file: str, parts: Parts, found: Sequence[Sequence[Analysed]], stopping: Stopping
+) -> None:
+    """Write the page about all programs, after the analyses for other settings."""
+    from slowpath.bounds.page import Explored, bound_page
+    from slowpath.bounds.what_if import alternatives
+    from slowpath.core import engine
+
+    explored = list[Explored]()
+    for (request, session), analysed in zip(parts, found, strict=True):
+        others = alternatives(request, session, analysed, stopping)
+        both = zip(analysed, others, strict=True)
+        explored += [Explored(one.result, one.detail, more) for one, more in both]
+    compiled = any(task.compiled for _, session in parts for task in session.plan.tasks)
+    head = {**engine.head("bound", "bound"), **provenance(compiled=compiled)}
+    write_text(file, bound_page(explored, head))
 
 
 def _packets(result: Result) -> Iterator[bytes]:
