@@ -275,3 +275,17 @@ def test_fields_cover_each_byte_of_a_packet_once() -> None:
 def test_ranges_join_neighbours() -> None:
     assert ranges([1, 2, 3, 7, 9, 10]) == [(1, 3), (7, 7), (9, 10)]
     assert ranges([]) == []
+
+
+def test_annotate_writes_the_same_parts(tmp_path: Path, firewall: Made) -> None:
+    page = tmp_path / "page.html"
+    run = slowpath("annotate", FIREWALL, "--html", page)
+    assert run.returncode == 0, run.stderr
+    root = parsed(page.read_text())
+    check_links(root)
+    check_contained(page)
+    lines = [texts(one) for one in of_class(root, "hot")]
+    first = [
+        texts(one) for one in of_class(firewall[1], "hot") if "k1" in one.attrib["class"].split()
+    ]
+    assert lines == first

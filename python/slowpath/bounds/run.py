@@ -8,12 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.bounds.analyst import RunContext, Session, sessions_of
-from slowpath.bounds.options import check_not_a_program, read_option
+from slowpath.bounds.options import check_not_a_program, check_page_file, read_option
 from slowpath.bounds.outcomes import Analysed, ComplaintsByTarget, Unmatched, note_remarks
 from slowpath.bounds.plan import Request
 from slowpath.bounds.report import MakeReporter, Reporter
 from slowpath.core.errors import ExitCode, worst
-from slowpath.core.inputs import check_page, check_writable, write_error, write_text
+from slowpath.core.inputs import check_writable, write_error, write_text
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.sources import provenance
 from slowpath.core.schema.results import Result
@@ -61,8 +61,7 @@ def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> Exi
     if output.pcap is not None:
         read_option("--pcap-out", lambda path: check_not_a_program(path, files), output.pcap)
     if output.html is not None:
-        check_page(output.html)
-        read_option("--html", lambda path: check_not_a_program(path, files), output.html)
+        check_page_file(output.html, files)
         requests = [one._replace(options=one.options._replace(code=True)) for one in requests]
     parts = list(zip(requests, sessions_of(requests), strict=True))
     count = sum(len(session.plan.tasks) for _, session in parts)
@@ -82,9 +81,8 @@ def report(parts: Parts, output: Output, pool: "Pool | None" = None) -> ExitCode
     Raises:
         InputError: if the packet file cannot be written, or kernel types cannot be read.
     """
-    for file in (output.pcap, output.html):
-        if file is not None:
-            check_writable(file)
+    if output.pcap is not None:
+        check_writable(output.pcap)
     note_remarks(*(session.plan for _, session in parts))
     with heeding_signals() as stopping:
         return _run(parts, output, stopping, pool)
