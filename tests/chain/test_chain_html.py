@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from browser import looked_at
+from browser import axe_violations, looked_at
 from slowpath.chain.documents import ChainProgram, ChainReport
 from slowpath.chain.page import WrittenFiles, chain_page
 from slowpath.chain.page_graphs import Reasons
@@ -366,3 +366,12 @@ def test_pages_fit_on_phones_and_desks(
         paper = sum(map(int, re.findall(r"\d+", one["paper"])[:3]))
         ink = sum(map(int, re.findall(r"\d+", one["text"])[:3]))
         assert (paper < ink) is dark
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_has_no_faults_of_accessibility(
+    optimized: Made, tmp_path: Path, width: int, *, dark: bool
+) -> None:
+    _, _, page = optimized
+    assert axe_violations(page, tmp_path, width, dark=dark) == []

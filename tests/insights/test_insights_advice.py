@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from browser import axe_violations
 from compiler import needs_clang
 from insights_counted import as_it_is, trace
 from slowpath.core.schema.validation import schema
@@ -533,3 +534,13 @@ def test_an_element_in_the_manner_of_click_gets_advice() -> None:
     assert {one["file"] for one in found["structures"]} == {file}
     assert {one["file"] for one in found["lines"]} == {file}
     assert "this" in {one["of"] for one in found["accesses"]}
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_has_no_faults_of_accessibility(
+    shown: tuple[str, str], tmp_path: Path, width: int, *, dark: bool
+) -> None:
+    page = tmp_path / "advice.html"
+    page.write_text(shown[1])
+    assert axe_violations(page, tmp_path, width, dark=dark) == []

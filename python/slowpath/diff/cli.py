@@ -24,7 +24,8 @@ def _diff(args: Namespace) -> int:
         _FORMATS.reporter(args.format), args.filter, args.sort, args.fail_on, args.lines
     )
     sides = DiffInputs(args.old, args.new, written_options(args, [args.old, args.new]))
-    return diff(sides, options._replace(allowed=AllowOptions(args.allow_new, args.allow_gone)))
+    allowed = AllowOptions(args.allow_new, args.allow_gone)
+    return diff(sides, options._replace(allowed=allowed, html=args.html))
 
 
 DIFF = Command(
@@ -93,6 +94,7 @@ DIFF = Command(
             default=10,
         ),
         _FORMATS.option(),
+        OUTPUT.option("--html FILE", "Write an HTML page with the changes"),
     ),
     _diff,
     (

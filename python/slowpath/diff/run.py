@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from slowpath.bounds.options import repeat
+from slowpath.bounds.options import check_page_file, repeat
 from slowpath.bounds.requirement import reproduce
+from slowpath.core import engine
 from slowpath.core.errors import ExitCode, OptionError, worst
 from slowpath.core.formats import Reporter
+from slowpath.core.inputs import write_text
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.selection import Selection
 from slowpath.core.terminal import complain, error
@@ -50,6 +52,7 @@ class DiffOptions(NamedTuple):
     gates: Sequence[Gate]
     lines: int  # maximum number of changed lines per direction and program
     allowed: AllowOptions = AllowOptions()
+    html: str | None = None  # file for the page
 
     @staticmethod
     def of_words(
@@ -80,6 +83,8 @@ def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
         OptionError: if an option is invalid, or does not fit the files.
         InputError: if a file cannot be read, or the results cannot be compared.
     """
+    if options.html is not None:
+        check_page_file(options.html, [str(sides.old), str(sides.new)])
     with heeding_signals() as stopping:
         compared = [*_compare(sides, stopping)]
     rows = [row for one in compared for row in one.rows]
@@ -103,6 +108,10 @@ def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
         options.lines,
         _compared(rows),
     )
+    if options.html is not None:
+        from slowpath.diff.page import diff_page
+
+        write_text(options.html, diff_page(report, engine.version()))
     options.report.write(report)
     for failure, command in zip(stopped, commands, strict=True):
         error(failure.row.pair.label, failure.reason)
