@@ -113,10 +113,6 @@ BOUND = Command(
             "Check that a SmartNIC runs the programs at 10 Gbit/s",
         ),
         Example(
-            "slowpath bound filter.bpf.o --paths 3 --html filter.html",
-            "Explore the three slowest paths in a browser",
-        ),
-        Example(
             "slowpath bound *.bpf.o --format csv", "Compare all programs of a folder in a table"
         ),
     ),

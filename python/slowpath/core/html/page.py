@@ -143,7 +143,10 @@ footer { color: var(--soft); font-size: .85rem; }
   .stack td::before { content: attr(data-name); color: var(--soft); font-size: .8rem; }
   .stack td > span { min-width: 0; }
 }
-@media print { body { background: none; } section { break-inside: avoid; border: 0; } }
+@media print { body { background: none; font-size: 10pt; } main { padding: 0; }
+  section { break-inside: avoid; border: 0; margin: .3rem 0; padding: .3rem 0; }
+  table { font-size: 8.5pt; } th, td { padding: .1rem .4rem; }
+  details:not([open]) { display: none; } }
 """
 COLOURS = 6
 """Number of colours (`--c0`, `--c1`, ...) for different series."""
