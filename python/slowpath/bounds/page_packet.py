@@ -103,6 +103,8 @@ def _field_row(
         element("td", field.text, class_="wide"),
         element("td", *links),
         id=anchors.of_field(way, field.offset),
+        # Paper has no room for fields that no branch reads.
+        class_=None if found else "unprinted",
     )
 
 

@@ -4,6 +4,7 @@ Programs without debug information get a table of instructions instead.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from slowpath.bounds.page_anchors import Anchors
@@ -60,7 +61,7 @@ def _table(rows: Sequence[_Row], ways: Sequence[Way], unit: str) -> Html:
     titles = [("line", "n"), ("share", "n"), (unit, "n wide"), ("runs", "n wide"), ("code", None)]
     cells = (element("th", name, class_=kind, scope="col") for name, kind in titles)
     printed = _printed(rows)
-    body = (_row(row, ways, printed=at in printed or row.heading) for at, row in enumerate(rows))
+    body = (_row(row, ways, printed=at in printed) for at, row in enumerate(rows))
     head, inside = element("thead", element("tr", *cells)), element("tbody", *body)
     table = element("table", head, inside, class_="heat")
     return element("div", table, class_="scroll", tabindex=0, role="region", aria_label="code")
@@ -70,14 +71,20 @@ def _printed(rows: Sequence[_Row]) -> set[int]:
     """Return the indices of the rows with the highest costs on the first path."""
     costs = [(one.costs[0], at) for at, one in enumerate(rows) if one.costs]
     shares = sorted(((cost.share, -at) for cost, at in costs if cost is not None), reverse=True)
-    return {-at for _, at in shares[:_PRINTED]}
+    printed = {-at for _, at in shares[:_PRINTED]}
+    # Files without such a row need no heading.
+    headings = [at for at, one in enumerate(rows) if one.heading]
+    for start, end in pairwise([*headings, len(rows)]):
+        if printed & set(range(start, end)):
+            printed.add(start)
+    return printed
 
 
 def _row(row: _Row, ways: Sequence[Way], *, printed: bool) -> Html:
     kind = None if printed else "unprinted"
     if row.heading:
         heading = element("th", row.text, colspan=2 + _CELLS, scope="rowgroup")
-        return element("tr", heading, class_="file")
+        return element("tr", heading, class_="file" if printed else "file unprinted")
     if row.text is None:
         return element("tr", element("td", "⋯", colspan=2 + _CELLS, class_="gap"), class_=kind)
     cells = list[Html]()
