@@ -74,3 +74,42 @@ def loaded(address: str, folder: Path, *flags: str, dark: bool = False) -> str:
     )
     assert browser.stdout, browser.stderr
     return browser.stdout
+
+
+_AXE = """<!doctype html><body><script>
+const frame = document.createElement('iframe');
+frame.width = %d; frame.height = 800; frame.src = 'page.html';
+frame.onload = async () => {
+  const script = frame.contentDocument.createElement('script');
+  script.textContent = AXE;
+  frame.contentDocument.head.append(script);
+  const found = await frame.contentWindow.axe.run(frame.contentDocument);
+  const texts = found.violations.map(one => one.id + ': ' + one.nodes.length + ' x '
+    + one.nodes[0].html.slice(0, 200));
+  document.body.textContent = btoa(unescape(encodeURIComponent(JSON.stringify(texts))));
+};
+document.body.append(frame);
+</script></body>
+"""
+
+
+def axe_violations(page: Path, folder: Path, width: int, *, dark: bool) -> list[str]:
+    """Return the violations that axe-core finds in a page, one text for each rule.
+
+    Skip the test if `SLOWPATH_AXE` does not name the file `axe.min.js` of the npm package axe-core.
+    """
+    axe = os.environ.get("SLOWPATH_AXE")
+    if axe is None:
+        pytest.skip("SLOWPATH_AXE does not name axe.min.js (npm install axe-core)")
+    # The policy of the page forbids scripts, but not to the browser's own tools.
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text())
+    (folder / "page.html").write_text(text)
+    source = json.dumps(Path(axe).read_text()).replace("</", "<\\/")
+    frame = (_AXE % width).replace("AXE;", f"{source};")
+    (folder / "axe.html").write_text(frame)
+    address = (folder / "axe.html").as_uri()
+    content = loaded(address, folder, "--allow-file-access-from-files", dark=dark)
+    (encoded,) = re.findall(r"<body>\s*([A-Za-z0-9+/=]{4,})", content) or [""]
+    assert encoded, content[:1000]
+    found: list[str] = json.loads(base64.b64decode(encoded))
+    return found

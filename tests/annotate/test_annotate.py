@@ -9,7 +9,8 @@ import pytest
 
 from slowpath.annotate.documents import Annotation
 from slowpath.annotate.report import annotation_report, headline
-from slowpath.annotate.rows import annotation, find_source
+from slowpath.annotate.rows import annotation
+from slowpath.bounds.source_files import find_source
 from slowpath.core.schema.derived import main_component
 from slowpath.core.schema.results import Detail
 from support import ROOT, make_bound, make_profile, make_result, slowpath
@@ -33,6 +34,7 @@ CODE: Detail = {
         },
     ],
     "failure": None,
+    "blocks": [],
     "unmatched": [],
 }
 

@@ -12,7 +12,7 @@ from slowpath.bounds.report_rates import CompactTable
 from slowpath.bounds.requirement import refusal, relied_on
 from slowpath.core.schema.failed import NO_DETAIL
 from slowpath.core.schema.rates import Rate
-from slowpath.core.schema.results import Result
+from slowpath.core.schema.results import PathDetail, Result
 from support import ROOT, make_bound, make_result, slowpath
 
 TRANSCODER = "examples/alaw2ulaw.bpf.o"
@@ -59,7 +59,15 @@ def test_the_first_condition_follows_exact() -> None:
 
 def test_full_report() -> None:
     reporter = text_reporter(["sample.asm"], verbose=False)
-    detail = NO_DETAIL | {"paths": [{"ranges": [], "exit": 0, "listing": [], "stretches": []}]}
+    path: PathDetail = {
+        "ranges": [],
+        "exit": 0,
+        "listing": [],
+        "stretches": [],
+        "branches": [],
+        "profile": None,
+    }
+    detail = NO_DETAIL | {"paths": [path]}
     lines = [line.text for line in reporter.add(conditional("a", "b"), detail, "")]
     assert "guaranteed   24.7 Gbit/s (exact if a, and 1 more assumption)" in lines
     assert "assuming     - b" in lines

@@ -21,10 +21,13 @@ DETAIL: Detail = {
             "exit": 15000,
             "listing": [(0, "immed[gprA_0, 0x0]"), (8, "nop"), (8, "nop"), (9, "br[.8]")],
             "stretches": [],
+            "branches": [],
+            "profile": None,
         }
     ],
     "code": [],
     "failure": None,
+    "blocks": [],
     "unmatched": [],
 }
 FAILED = failed_result("bad.asm", "agilio-cx-2x40", "bitrate", "bad.asm:3: no such thing")

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from browser import looked_at
+from browser import axe_violations, looked_at
 from slowpath.chain.documents import ChainProgram, ChainReport
 from slowpath.chain.page import WrittenFiles, chain_page
 from slowpath.chain.page_graphs import Reasons
@@ -110,10 +110,10 @@ def test_what_was_decided_is_marked_with_its_reason(optimized: Made) -> None:
     decided = [one for one in balancer["dropped"] if one["change"].endswith(" taken")]
     assert decided
     for one in decided:
-        summary = by_slot[one["slot"]].find("summary")
-        assert summary is not None
-        assert one["change"] in texts(summary)
-        assert all(str(offset) in texts(summary) for offset in one["bytes"][:1])
+        end = by_slot[one["slot"]].find("span[@class='end']")
+        assert end is not None
+        assert one["change"] in texts(end)
+        assert all(str(offset) in texts(end) for offset in one["bytes"][:1])
     (types,) = [block for block in before if "bytes 12-13 = 86dd" in texts(block)]
     assert "never taken" in texts(types)
     # All instructions of unreachable blocks are struck out.
@@ -129,7 +129,7 @@ def test_a_decided_check_that_stays_is_not_struck_out(tmp_path: Path) -> None:
     words = ("--trust", "--packets", "0")
     _, root = made(tmp_path, "optimize", CHAIN, *words)
     first, second, *_ = blocks(section(root, "load_balancer"), "before")
-    ends = [one.find("summary/span[@class='end']") for one in (first, second)]
+    ends = [one.find("span[@class='end']") for one in (first, second)]
     struck = [end is not None and end.find(".//s") is not None for end in ends]
     still = [end is not None and "but kept for the verifier" in texts(end) for end in ends]
     # The kernel's verifier needs the check of the length, although all packets pass it.
@@ -366,3 +366,12 @@ def test_pages_fit_on_phones_and_desks(
         paper = sum(map(int, re.findall(r"\d+", one["paper"])[:3]))
         ink = sum(map(int, re.findall(r"\d+", one["text"])[:3]))
         assert (paper < ink) is dark
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_has_no_faults_of_accessibility(
+    optimized: Made, tmp_path: Path, width: int, *, dark: bool
+) -> None:
+    _, _, page = optimized
+    assert axe_violations(page, tmp_path, width, dark=dark) == []

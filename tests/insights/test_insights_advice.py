@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from browser import axe_violations
 from compiler import needs_clang
 from insights_counted import as_it_is, trace
 from slowpath.app import app
@@ -98,11 +99,42 @@ def test_the_page_is_as_expected_and_links_lead_somewhere(shown: tuple[str, str]
     root = parsed(text)
     anchors = {one.attrib["id"] for one in root.iter() if "id" in one.attrib}
     links = [one.attrib["href"] for one in root.iter("a") if one.attrib["href"].startswith("#")]
-    assert len(links) == 2 * len(advised(*TRACED)["advice"])
+    found = advised(*TRACED)
+    # The contents link to the advice and its line; the advice and its line link to each other.
+    located = sum(1 for one in found["advice"] if one["line"])
+    assert len(links) == len(found["advice"]) + 3 * located
     assert {one[1:] for one in links} <= anchors
+    visible, lines = texts(root), (ROOT / SOURCE).read_text().splitlines()
+    for one in (*found["lines"], *found["accesses"], *found["loops"]):
+        assert lines[one["line"] - 1].expandtabs(4) in visible
+
+
+def test_the_page_begins_with_the_users_source_and_folds_headers(tmp_path: Path) -> None:
+    source, header = tmp_path / "nf.c", tmp_path / "deep.h"
+    header.write_text(
+        "static inline unsigned deep(const unsigned char *p) {\n"
+        "  unsigned s = 0;\n  for (int i = 0; i < 4; i++)\n    s += p[i];\n  return s;\n}\n"
+    )
+    filler = "\n".join(f"// filler {number}" for number in range(40))
+    source.write_text(
+        f'#include "deep.h"\n{filler}\nstatic unsigned table[64];\n'
+        "void process(unsigned char *packet, unsigned length) {\n"
+        "  unsigned at = deep(packet);\n"
+        "  for (unsigned i = 0; i < 64; i++)\n    table[i] += at;\n}\n"
+    )
+    page = tmp_path / "nf.html"
+    run = slowpath("insights", source, "--entry", "process", "--html", page)
+    assert run.returncode == 0, run.stderr
+    root = parsed(page.read_text())
+    names = [texts(one) for one in root.iter("h2")]
+    assert "nf.c" in names
+    assert "deep.h" not in names
+    folded = [texts(one) for one in root.iter("summary")]
+    assert any(one.startswith("deep.h: ") for one in folded)
     visible = texts(root)
-    for line in (ROOT / SOURCE).read_text().splitlines():
-        assert line.expandtabs(4) in visible
+    assert "// filler 20" not in visible
+    assert "table[i] += at;" in visible
+    assert not [one for one in (*names, *folded) if str(tmp_path) in one]
 
 
 def test_numbers_are_those_of_the_commands_that_they_come_from(tmp_path: Path) -> None:
@@ -538,3 +570,13 @@ def test_an_element_in_the_manner_of_click_gets_advice() -> None:
     assert {one["file"] for one in found["structures"]} == {file}
     assert {one["file"] for one in found["lines"]} == {file}
     assert "this" in {one["of"] for one in found["accesses"]}
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_has_no_faults_of_accessibility(
+    shown: tuple[str, str], tmp_path: Path, width: int, *, dark: bool
+) -> None:
+    page = tmp_path / "advice.html"
+    page.write_text(shown[1])
+    assert axe_violations(page, tmp_path, width, dark=dark) == []

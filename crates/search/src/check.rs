@@ -91,8 +91,21 @@ impl<S: Solver> PathChecker<S> {
         unrolled: &mut Unrolled,
         path: &[ArcId],
     ) -> Result<Vec<TermId>, SearchError> {
+        let mut seen = BTreeSet::new();
+        let all = self.arc_conditions(unrolled, path)?.into_iter().map(|(_, term)| term);
+        let pool = &unrolled.executor.pool;
+        Ok(all.filter(|&term| pool.as_const(term) != Some(1) && seen.insert(term)).collect())
+    }
+
+    /// Returns the branch conditions of a path in order, each with its arc, as terms over inputs. A
+    /// packet takes the path if all of them are 1.
+    pub(crate) fn arc_conditions(
+        &mut self,
+        unrolled: &mut Unrolled,
+        path: &[ArcId],
+    ) -> Result<Vec<(ArcId, TermId)>, SearchError> {
         self.follow(unrolled, path);
-        let (mut terms, mut seen) = (Vec::new(), BTreeSet::new());
+        let mut found = Vec::new();
         for &arc in path {
             let Some((condition, holds)) = unrolled.dag[arc].condition else {
                 continue;
@@ -100,11 +113,9 @@ impl<S: Solver> PathChecker<S> {
             let executor = &mut unrolled.executor;
             let resolved = self.resolver.resolve(executor, condition)?;
             let term = if holds { resolved } else { executor.pool.not(resolved) };
-            if executor.pool.as_const(term) != Some(1) && seen.insert(term) {
-                terms.push(term);
-            }
+            found.push((arc, term));
         }
-        Ok(terms)
+        Ok(found)
     }
 
     /// Moves the resolver, which computes the values of terms along one path, to another path.

@@ -329,6 +329,19 @@ impl<S: Solver> Search<S> {
         self.checker.try_start_values(&mut self.unrolled, found, wanted)
     }
 
+    /// Returns the branch conditions of a path in order, each with its arc, as terms over inputs. A
+    /// packet takes the path if all of them are 1.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a condition cannot be executed symbolically.
+    pub fn branch_conditions(
+        &mut self,
+        path: &[ArcId],
+    ) -> Result<Vec<(ArcId, TermId)>, SearchError> {
+        self.checker.arc_conditions(&mut self.unrolled, path)
+    }
+
     /// Switches to enumeration: from now on, steps report all remaining paths, in no particular
     /// order.
     pub fn enumerate_all(&mut self) {

@@ -7,10 +7,15 @@
 //! are not estimated.
 
 use crate::frontend::Lifted;
-use crate::job::{Job, SearchContext, detailed_path_count, replayed_witness};
+use crate::job::{
+    Job, SearchContext, detailed_path_count, replayed_witness, requested_branches,
+    wants_code_of_paths,
+};
 use crate::options::Options;
 use crate::report::{self, Estimated, Estimator};
-use crate::result::{Detail, DriverTime, Estimate, PathResult, ProgramResult, RatedTime};
+use crate::result::{
+    Detail, DriverTime, Estimate, PathBranch, PathResult, Profile, ProgramResult, RatedTime,
+};
 use crate::{Error, stages};
 use slowpath_estimate::{Occupancy, picoseconds};
 use slowpath_exec::ArcId;
@@ -26,6 +31,7 @@ const CANDIDATES: u64 = 50;
 struct Candidate {
     path: PathResult,
     arcs: Vec<ArcId>,
+    branches: Vec<PathBranch>,
     estimated: Estimated,
 }
 
@@ -138,16 +144,33 @@ impl Estimation<'_> {
             stopped,
         });
         let unrolled = search.unrolled();
-        let cost = path_cost(unrolled, context.model, &slowest.arcs);
-        let (measure, model) = (context.measure, context.model);
-        let mut profile = measure.profile(lifted, unrolled, model, &slowest.arcs, &cost)?;
-        slowest.estimated.add_to(&mut profile, lifted, timing);
-        result.profile = Some(profile);
+        result.profile = Some(self.profile(unrolled, context, slowest)?);
         let shown = detailed_path_count(&job.request.options);
-        let arcs = found.iter().take(shown).map(|candidate| &candidate.arcs);
-        detail.paths = arcs.map(|arcs| report::detail(lifted, unrolled, arcs)).collect();
+        detail.paths.clear();
+        for candidate in found.iter_mut().take(shown) {
+            let mut described = report::detail(lifted, unrolled, &candidate.arcs);
+            if wants_code_of_paths(&job.request.options) {
+                described.branches = std::mem::take(&mut candidate.branches);
+                described.profile = Some(self.profile(unrolled, context, candidate)?);
+            }
+            detail.paths.push(described);
+        }
         result.paths = found.into_iter().map(|candidate| candidate.path).collect();
         Ok(())
+    }
+
+    /// Divides the counts and the estimated times of a path among its instructions.
+    fn profile(
+        &self,
+        unrolled: &Unrolled,
+        context: &SearchContext<'_>,
+        path: &Candidate,
+    ) -> Result<Profile, Error> {
+        let &SearchContext { lifted, model, measure } = context;
+        let cost = path_cost(unrolled, model, &path.arcs);
+        let mut profile = measure.profile(lifted, unrolled, model, &path.arcs, &cost)?;
+        path.estimated.add_to(&mut profile, lifted, self.estimator.timing);
+        Ok(profile)
     }
 
     /// Returns the time of each cost class, in picoseconds, for searches that add them up.
@@ -191,7 +214,7 @@ impl Estimation<'_> {
                     break Some(format!("the solver gave up on a path ({reason})"));
                 }
                 Ok(Found::Path(mut path)) => {
-                    match self.candidate(&mut search, context, &model, &mut path) {
+                    match self.candidate(&mut search, job, (context, &model), &mut path) {
                         Err(error) => break Some(job.ended_by(error)?),
                         Ok(candidate) => found.push(candidate),
                     }
@@ -207,11 +230,12 @@ impl Estimation<'_> {
     fn candidate(
         &self,
         search: &mut Search<BitSolver>,
-        context: &SearchContext<'_>,
-        model: &CostModel,
+        job: &Job<'_>,
+        (context, model): (&SearchContext<'_>, &CostModel),
         found: &mut slowpath_search::FoundPath,
     ) -> Result<Candidate, Error> {
         let (witness, relies_on) = replayed_witness(search, context.lifted, model, found)?;
+        let branches = requested_branches(search, &job.request.options, found)?;
         let unrolled = search.unrolled();
         let arcs = found.path.clone();
         let estimated = Estimated::new(context.lifted, unrolled, &self.estimator, &arcs);
@@ -219,7 +243,7 @@ impl Estimation<'_> {
         let mut path = context.measure.path(context.lifted, unrolled, found, witness);
         path.relies_on = relies_on;
         path.estimate = Some(estimated.estimate.clone());
-        Ok(Candidate { path, arcs, estimated })
+        Ok(Candidate { path, arcs, branches, estimated })
     }
 }
 

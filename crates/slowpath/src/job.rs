@@ -4,8 +4,8 @@ use crate::Error;
 use crate::events::Control;
 use crate::frontend::Lifted;
 use crate::options::{Options, ProgramRequest};
-use crate::report::Measure;
-use crate::result::{Unknown, WitnessResult};
+use crate::report::{Measure, branches};
+use crate::result::{PathBranch, Unknown, WitnessResult};
 use crate::witness::{Witness, test_run};
 use slowpath_search::{FoundPath, Search, SearchError};
 use slowpath_smt::BitSolver;
@@ -59,6 +59,30 @@ impl Job<'_> {
 /// Returns the number of paths for which details are computed that only human reports show.
 pub(crate) fn detailed_path_count(options: &Options) -> usize {
     usize::try_from(options.path_details).unwrap_or(usize::MAX)
+}
+
+/// Returns true if the branches and the profile of each described path were requested.
+pub(crate) fn wants_code_of_paths(options: &Options) -> bool {
+    options.code && options.path_details > 0
+}
+
+/// Returns the branches of a found path if they were requested, else an empty list. The list is also
+/// empty if the analysis has to stop, because the path itself is more important.
+///
+/// # Errors
+/// If a condition cannot be executed symbolically, which is a defect.
+pub(crate) fn requested_branches(
+    search: &mut Search<BitSolver>,
+    options: &Options,
+    found: &FoundPath,
+) -> Result<Vec<PathBranch>, Error> {
+    if !wants_code_of_paths(options) {
+        return Ok(Vec::new());
+    }
+    match branches(search, found) {
+        Err(Error::Search { error: SearchError::Stopped(_), .. }) => Ok(Vec::new()),
+        result => result,
+    }
 }
 
 /// Replays a path that the search has found. Returns its witness packet, and the conditions on

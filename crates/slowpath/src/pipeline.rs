@@ -7,19 +7,24 @@ use crate::failure::{ErrorKind, Failure};
 use crate::frontend::{self, Lifted};
 use crate::interleaved::{self, Device};
 use crate::intermediate::IntermediateResults;
-use crate::job::{Job, SearchContext, detailed_path_count, replayed_witness};
+use crate::job::{
+    Job, SearchContext, detailed_path_count, replayed_witness, requested_branches,
+    wants_code_of_paths,
+};
 use crate::loops;
 use crate::options::ProgramRequest;
 use crate::panics;
 use crate::report::{self, Measure};
-use crate::result::{Bound, Detail, PathResult, ProgramResult, Stats, Verdict};
+use crate::result::{
+    Bound, Detail, PathBranch, PathDetail, PathResult, ProgramResult, Stats, Verdict,
+};
 use crate::stages;
 use crate::structural::{StructuralBound, unroll_and_count};
 use crate::unreached_programs::note_unreached;
 use slowpath_exec::ArcId;
-use slowpath_search::{Event as Found, Search, SearchError, unroll};
+use slowpath_search::{Event as Found, Search, SearchError, Unrolled, unroll};
 use slowpath_smt::{BitSolver, Solver};
-use slowpath_target::{Assumption, Slowness, TargetError, TargetKind};
+use slowpath_target::{Assumption, CostVector, Slowness, TargetError, TargetKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Instant;
@@ -27,6 +32,13 @@ use std::time::Instant;
 /// Number of paths that the search checks before it also looks for an early path: any path that
 /// some packet takes, however fast.
 const CHECKED_ALONE: u64 = 4;
+
+/// A found path, from which its details are computed.
+struct PathOf {
+    arcs: Vec<ArcId>,
+    cost: CostVector,
+    branches: Vec<PathBranch>,
+}
 
 /// Creates a result that contains the names in a request, but no bounds, paths or assumptions.
 fn empty_result(request: &ProgramRequest) -> ProgramResult {
@@ -96,6 +108,7 @@ pub(crate) fn run(request: &ProgramRequest, control: &Control) {
         result.paths.clear();
         detail.paths.clear();
         detail.code.clear();
+        detail.blocks.clear();
     }
     result.stats.seconds = started.elapsed().as_secs_f64();
     let complete = control.is_unlimited() && !has_defect(&detail);
@@ -206,6 +219,7 @@ impl Job<'_> {
         let program = &lifted.program;
         if options.code {
             detail.code = report::code(&lifted);
+            detail.blocks = report::blocks(&lifted);
         }
         result.program = program.name.clone();
         // `interleave` removes this assumption if it makes no difference.
@@ -336,7 +350,7 @@ impl Job<'_> {
         let &SearchContext { lifted, model, measure } = context;
         let (mut slowness, mut arcs) = (Vec::new(), Vec::new());
         let mut intermediate = IntermediateResults::default();
-        let mut reached: Option<(PathResult, Vec<ArcId>)> = None;
+        let mut reached: Option<(PathResult, PathOf)> = None;
         let stopped = loop {
             if result.paths.len() as u64 >= requested {
                 break None;
@@ -369,7 +383,9 @@ impl Job<'_> {
                         };
                     let mut path = measure.path(lifted, search.unrolled(), &found, shown);
                     path.relies_on = relies_on;
-                    reached = Some((path, found.path));
+                    let branches = requested_branches(search, &self.request.options, &found)?;
+                    let of = PathOf { arcs: found.path, cost: found.cost, branches };
+                    reached = Some((path, of));
                 }
                 Found::Path(mut found) => {
                     self.control.stop.enter(stages::REPORTING);
@@ -399,7 +415,8 @@ impl Job<'_> {
                         let what = "a path is slower than the one that was found to be the slowest";
                         return Err(SearchError::Internal(what.into()).into());
                     }
-                    arcs.push(found.path);
+                    let branches = requested_branches(search, &self.request.options, &found)?;
+                    arcs.push(PathOf { arcs: found.path, cost: found.cost, branches });
                     result.paths.push(path);
                     if requested == u64::MAX {
                         search.enumerate_all();
@@ -423,7 +440,9 @@ impl Job<'_> {
             let described = detailed_path_count(&self.request.options);
             let described = slowest_first(&slowness, arcs).into_iter().take(described);
             let unrolled = search.unrolled();
-            detail.paths = described.map(|arcs| report::detail(lifted, unrolled, &arcs)).collect();
+            for path in described {
+                detail.paths.push(self.path_detail(unrolled, context, path)?);
+            }
             return Ok(());
         }
         let Some(bound) = search.bound() else {
@@ -437,13 +456,29 @@ impl Job<'_> {
         bound.stopped = Some(stopped.unwrap_or_else(|| "no path was asked for".into()));
         result.naive.get_or_insert_with(|| bound.clone()).stopped = None;
         result.guarantee = Some(bound);
-        if let Some((path, arcs)) = reached {
+        if let Some((path, of)) = reached {
             if detailed_path_count(&self.request.options) > 0 {
-                detail.paths = vec![report::detail(lifted, search.unrolled(), &arcs)];
+                detail.paths = vec![self.path_detail(search.unrolled(), context, of)?];
             }
             result.paths = vec![path];
         }
         Ok(())
+    }
+
+    /// Returns the details of a path, with its branches and costs if they were requested.
+    fn path_detail(
+        &self,
+        unrolled: &Unrolled,
+        context: &SearchContext<'_>,
+        path: PathOf,
+    ) -> Result<PathDetail, Error> {
+        let &SearchContext { lifted, model, measure } = context;
+        let mut detail = report::detail(lifted, unrolled, &path.arcs);
+        if wants_code_of_paths(&self.request.options) {
+            let profile = measure.profile(lifted, unrolled, model, &path.arcs, &path.cost)?;
+            (detail.branches, detail.profile) = (path.branches, Some(profile));
+        }
+        Ok(detail)
     }
 
     fn progress(&self, value: f64, search: &Search<BitSolver>) {

@@ -7,7 +7,7 @@
 mod detail;
 mod witness;
 
-pub(crate) use detail::{CodeInsn, CodeLine, Detail, PathDetail, Stretch};
+pub(crate) use detail::{CodeBlock, CodeInsn, CodeLine, Detail, PathBranch, PathDetail, Stretch};
 pub(crate) use witness::{
     ElementValue, Fill, HeldMap, InitialBytes, MapContent, MapElement, Memory, Named, Others,
     QueueElement, Requirement, Unknown, WitnessResult,

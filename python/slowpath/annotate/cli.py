@@ -15,7 +15,8 @@ def _annotate(args: Namespace) -> int:
     from slowpath.bounds.multi_target import read_requests
 
     requests = read_requests(args.file, written_options(args, args.file), cache_of(args))
-    return annotate(requests, _FORMATS.reporter(args.format), instructions=args.instructions)
+    reporter = _FORMATS.reporter(args.format)
+    return annotate(requests, reporter, instructions=args.instructions, html=args.html)
 
 
 ANNOTATE = Command(
@@ -35,6 +36,7 @@ ANNOTATE = Command(
         OUTPUT.flag("--instructions", "Show the instructions below each source line"),
         *CACHE,
         _FORMATS.option(STABLE),
+        OUTPUT.option("--html FILE", "Write an HTML page with costs, graph and packet"),
     ),
     _annotate,
     (

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from slowpath.annotate.documents import AnnotatedInstruction, AnnotatedLine, Annotation, Costs
-from slowpath.annotate.rows import Source, share_of
+from slowpath.annotate.rows import share_of
 from slowpath.bounds import report_counts
 from slowpath.bounds import report_rates as report_single
 from slowpath.bounds.report_path import assumption_lines, estimate_lines, labelled
 from slowpath.bounds.report_rates import format_cycles
+from slowpath.bounds.source_files import Source
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import cost_words, is_count, is_found
 from slowpath.core.schema.results import Result

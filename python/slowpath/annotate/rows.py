@@ -2,17 +2,12 @@
 
 The costs come from the engine and add up to the cost of the path. This module adds rows for code
 that the path does not execute, and joins lines that are inlined into several functions.
-
-A source file is used only if it agrees with all lines in the object's debug information.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
 
 from slowpath.annotate.documents import AnnotatedInstruction, AnnotatedLine, Annotation, Costs
-from slowpath.core.errors import InputError
-from slowpath.core.inputs import read_text
+from slowpath.bounds.source_files import Source, find_source
 from slowpath.core.schema.derived import main_component
 from slowpath.core.schema.results import Detail, Profile, Result
 
@@ -129,56 +124,9 @@ def _unused(file: str, line: int, text: str) -> AnnotatedLine:
     }
 
 
-class Source(NamedTuple):
-    """The lines of a source file, or the reason for not using them."""
-
-    lines: Sequence[str]  # empty: file not found or not used
-    remark: str | None
-
-    def text(self, line: int) -> str | None:
-        """Return the text of a line, counted from 1; None if it is unknown."""
-        return self.lines[line - 1] if 0 < line <= len(self.lines) else None
-
-
 def find_sources(annotated: Annotation) -> dict[str, Source]:
     """Return the source files of a program, by their names in the debug information."""
     known = dict[str, dict[int, str]]()
     for line in annotated["lines"]:
         known.setdefault(line["file"], {})[line["line"]] = line["text"]
     return {file: find_source(file, annotated["file"], lines) for file, lines in known.items()}
-
-
-def find_source(file: str, program: str, known: Mapping[int, str]) -> Source:
-    """Search for a source file under its name in the debug information, and beside the program.
-
-    `program` is the file of the program; `known` has the texts in the object by line number.
-    """
-    remark = None
-    folder = Path(program).parent
-    for candidate in dict.fromkeys((Path(file), folder / file, folder / Path(file).name)):
-        if not candidate.is_file():
-            continue
-        try:
-            lines = [_printed(line) for line in read_text(str(candidate)).split("\n")]
-        except InputError as problem:
-            remark = f"{problem}; only the lines in the object are shown"
-            continue
-        wrong = next((n for n, text in known.items() if not _agrees(lines, n, text)), None)
-        if wrong is None:
-            return Source(lines, None)
-        remark = (
-            f"{candidate} differs from the compiled source in line {wrong}; only the "
-            "lines in the object are shown"
-        )
-    return Source((), remark)
-
-
-def _printed(line: str) -> str:
-    """Format a line as the engine formats the lines in an object."""
-    return line.rstrip().replace("\t", "    ")
-
-
-def _agrees(lines: Sequence[str], number: int, text: str) -> bool:
-    if not text:
-        return number <= len(lines)  # no text in the object to compare with
-    return number <= len(lines) and lines[number - 1].split() == text.split()

@@ -6,11 +6,13 @@ from slowpath.annotate.documents import Annotation
 from slowpath.annotate.report import annotation_report, headline
 from slowpath.annotate.rows import annotation, find_sources
 from slowpath.bounds.analyst import RunContext, sessions_of
-from slowpath.bounds.outcomes import ComplaintsByTarget, Unmatched, note_remarks
+from slowpath.bounds.options import check_page_file
+from slowpath.bounds.outcomes import Analysed, ComplaintsByTarget, Unmatched, note_remarks
 from slowpath.bounds.plan import Request
 from slowpath.core import engine
 from slowpath.core.errors import ExitCode, worst
 from slowpath.core.formats import Reporter, json_items, stream_lines
+from slowpath.core.inputs import write_text
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.programs.sources import is_c, provenance, provenance_lines
 from slowpath.core.schema.results import Result
@@ -19,16 +21,28 @@ from slowpath.core.terminal import Line, note
 _Annotated = Iterable[tuple[Result, Annotation]]
 
 
-def annotate(requests: Sequence[Request], reporter: Reporter, *, instructions: bool) -> ExitCode:
+def annotate(
+    requests: Sequence[Request],
+    reporter: Reporter,
+    *,
+    instructions: bool,
+    html: str | None = None,
+) -> ExitCode:
     """Annotate every program for each request; an error in one does not end the work.
 
     The requests have the same files, which are read once. With `instructions`, text reports show
-    the instructions below each source line.
+    the instructions below each source line. `html` is the file of a page with all programs.
 
     Raises:
         OptionError: if an option does not fit the files.
         InputError: if the kernel's types cannot be read.
     """
+    paths, explored = 0, list[Analysed]()
+    if html is not None:
+        from slowpath.bounds.page_ways import PATHS
+
+        check_page_file(html, requests[0].files)
+        paths = PATHS
     sessions = sessions_of(requests)
     notes = note_remarks(*(session.plan for session in sessions))
     with heeding_signals() as stopping:
@@ -37,15 +51,22 @@ def annotate(requests: Sequence[Request], reporter: Reporter, *, instructions: b
 
         def annotated() -> _Annotated:
             for at, (request, session) in enumerate(zip(requests, sessions, strict=True)):
-                options = request.options._replace(code=True)
+                options = request.options._replace(code=True, path_details=paths)
                 for each in session.analyse(RunContext(stopping), options):
                     yield each.result, annotation(each.result, each.detail)
+                    if html is not None:
+                        explored.append(each)
                     codes.append(complaints.add(at, each))
 
         compiled = any(is_c(file) for file in requests[0].files)
         made = provenance(compiled=compiled)
         head = {**engine.head("annotate", "annotate"), **made, "notes": notes}
         stream_lines(reporter(head, annotated(), instructions=instructions))
+        if html is not None:
+            from slowpath.bounds.page import Explored, bound_page
+
+            page = bound_page([Explored(one.result, one.detail, []) for one in explored], head)
+            write_text(html, page)
         return worst([*codes, unmatched.complain()])
 
 

@@ -57,7 +57,7 @@ def _bound(args: Namespace) -> int:
         requests = [
             with_requirements(one._replace(accept_assumptions=accept), required) for one in requests
         ]
-    output = Output(FORMATS.reporter(args.format), args.pcap_out, args.verbose)
+    output = Output(FORMATS.reporter(args.format), args.pcap_out, args.verbose, html=args.html)
     return run(requests, output, Place(args.jobs, args.scheduler))
 
 
@@ -78,6 +78,12 @@ BOUND = Command(
         FILES,
         *ANALYSIS,
         *REPORTING,
+        OUTPUT.option(
+            "--html FILE",
+            "Write an HTML page with costs by source line, paths and packets",
+            "The page has up to 8 of the paths of --paths, and results for other numbers of cores, "
+            "packet lengths and map entries.",
+        ),
         JOBS,
         WHERE.option(
             "--scheduler ADDRESS",

@@ -16,7 +16,7 @@ from slowpath.bounds.default_target import (
 from slowpath.bounds.plan import Request
 from slowpath.core.engine import analyses, targets
 from slowpath.core.errors import InputError, OptionError
-from slowpath.core.inputs import read_pipes_within, read_text
+from slowpath.core.inputs import check_page, check_writable, read_pipes_within, read_text
 from slowpath.core.programs.selection import Selection
 from slowpath.core.programs.sources import Clang, is_c
 from slowpath.core.schema.derived import metric_words
@@ -420,6 +420,18 @@ def check_not_a_program(output: str, files: Sequence[str]) -> None:
             raise ValueError(
                 f"{output!r} is the program {file} and would be overwritten; name another file"
             )
+
+
+def check_page_file(file: str, files: Sequence[str]) -> None:
+    """Check that the file of `--html` is a new page or an old one, and can be written.
+
+    Raises:
+        OptionError: if it is one of the programs, or has another extension.
+        InputError: if it cannot be written.
+    """
+    check_page(file)
+    read_option("--html", lambda path: check_not_a_program(path, files), file)
+    check_writable(file)
 
 
 def repeat(written: WrittenOptions, target: targets.Target) -> list[str]:

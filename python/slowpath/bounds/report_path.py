@@ -143,7 +143,7 @@ def witness_lines(path: PathResult) -> Iterator[Line]:
             continue
         yield detail_line("map content", f"{name}; unlisted entries are arbitrary")
         for entry in entries:
-            yield from (Line(f"{INDENT * 2}{row}") for row in _content_rows(entry))
+            yield from (Line(f"{INDENT * 2}{row}") for row in content_rows(entry))
     if witness["environment"]:
         yield detail_line("at the start", "required in addition to the packet")
     for value in witness["environment"] or []:
@@ -171,7 +171,7 @@ def unknown_text(unknown: Unknown) -> str:
     return f"{place} {unknown['call']}: {unknown['result']} -> {unknown['meaning']}"
 
 
-def _content_rows(content: MapContent) -> Iterator[str]:
+def content_rows(content: MapContent) -> Iterator[str]:
     """Yield the lines about an entry of a map: a memory dump, or one line."""
     if "offset" in content:
         yield from memory_dump(content["offset"], content["bytes"])

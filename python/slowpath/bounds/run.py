@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.bounds.analyst import RunContext, Session, sessions_of
-from slowpath.bounds.options import check_not_a_program, read_option
+from slowpath.bounds.options import check_not_a_program, check_page_file, read_option
 from slowpath.bounds.outcomes import (
     Analysed,
     ComplaintsByTarget,
@@ -19,7 +19,7 @@ from slowpath.bounds.outcomes import (
 from slowpath.bounds.plan import Request
 from slowpath.bounds.report import MakeReporter, Reporter
 from slowpath.core.errors import ExitCode, worst
-from slowpath.core.inputs import check_writable, write_error
+from slowpath.core.inputs import check_writable, write_error, write_text
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.sources import provenance
 from slowpath.core.schema.results import Result
@@ -40,6 +40,7 @@ class Output(NamedTuple):
     pcap: str | None  # file for witness packets
     verbose: bool
     command: str = "bound"  # name of the command in messages
+    html: str | None = None  # file for the page
 
 
 class Place(NamedTuple):
@@ -65,6 +66,9 @@ def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> Exi
     files = requests[0].files
     if output.pcap is not None:
         read_option("--pcap-out", lambda path: check_not_a_program(path, files), output.pcap)
+    if output.html is not None:
+        check_page_file(output.html, files)
+        requests = [one._replace(options=one.options._replace(code=True)) for one in requests]
     parts = list(zip(requests, sessions_of(requests), strict=True))
     count = sum(len(session.plan.tasks) for _, session in parts)
     if place.scheduler is None and min(place.jobs or 1, count) <= 1:
@@ -99,25 +103,34 @@ def _run(
     reporter.command = output.command
     reporter.provenance = provenance(compiled=compiled)
     reporter.notes = notes
+    if output.html is not None:
+        from slowpath.bounds.page_ways import PATHS
+
+        reporter.described_paths = max(reporter.described_paths, PATHS)
     unmatched = Unmatched()
     several = len(set(labels)) < len(labels)  # with several targets, labels repeat
     complaints = ComplaintsByTarget([one for one, _ in parts], unmatched, several=several)
     codes, packets = list[ExitCode](), list[bytes]()
+    found: list[list[Analysed]] = [[] for _ in parts]  # for the page
     out_lines(reporter.start())
     for at, analysed in _analysed(parts, reporter, stopping, pool):
         if output.pcap is not None:
             packets += _packets(analysed.result)
+        if output.html is not None:
+            found[at].append(analysed)
         out_lines(reporter.add(analysed.result, analysed.detail, analysed.text))
         code = complaints.add(at, analysed)
         if code is ExitCode.FINE:
             where = f" on {analysed.task.target}" if several else ""
             label = f"{analysed.task.label}{where}"
-            code, found = _check_requirement(parts[at][0], analysed, label, output.command)
-            notes += found
+            code, said = _check_requirement(parts[at][0], analysed, label, output.command)
+            notes += said
         codes.append(code)
     # Save packets first, because a closed pipe of the report ends this process.
     if output.pcap is not None:
         _save_packets(output.pcap, packets)
+    if output.html is not None:
+        _save_page(output.html, parts, found, stopping)
     out_lines(reporter.finish())
     codes.append(unmatched.complain())
     return worst(codes)
@@ -172,6 +185,24 @@ def _check_requirement(
         options = ["--target", task.target, "--metric", task.metric, *request.reproduce, *repeated]
         complain(f"reproduce: {reproduce(command, [task.file], options)}")
     return ExitCode(judgement.decision.value), notes
+
+
+def _save_page(
+    file: str, parts: Parts, found: Sequence[Sequence[Analysed]], stopping: Stopping
+) -> None:
+    """Write the page about all programs, after the analyses for other settings."""
+    from slowpath.bounds.page import Explored, bound_page
+    from slowpath.bounds.what_if import alternatives
+    from slowpath.core import engine
+
+    explored = list[Explored]()
+    for (request, session), analysed in zip(parts, found, strict=True):
+        others = alternatives(request, session, analysed, stopping)
+        both = zip(analysed, others, strict=True)
+        explored += [Explored(one.result, one.detail, more) for one, more in both]
+    compiled = any(task.compiled for _, session in parts for task in session.plan.tasks)
+    head = {**engine.head("bound", "bound"), **provenance(compiled=compiled)}
+    write_text(file, bound_page(explored, head))
 
 
 def _packets(result: Result) -> Iterator[bytes]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from slowpath.calibrate.experiments.components import COMPONENTS, SIZE
 from slowpath.calibrate.experiments.documents import ModelDocument, Point
 from slowpath.calibrate.experiments.samples import points_csv
 from slowpath.core.html.chart import Chart, Curve, Points, draw, scale_of, spark
@@ -138,11 +139,22 @@ def small(result: ModelDocument) -> Html | None:
     return spark(_curves(result["model"]), _points(result))
 
 
+def axis_name(result: ModelDocument) -> str:
+    """Return the swept parameter with its unit: `key (bytes of a key)`."""
+    parameter = result["parameter"]
+    if parameter == SIZE:
+        return f"{parameter} (bytes of a packet)"
+    component = COMPONENTS.get(result["kind"])
+    swept = None if component is None else component.parameters.get(parameter)
+    return parameter if swept is None else f"{parameter} ({swept.description})"
+
+
 def _costs(name: str, result: ModelDocument) -> Html:
     parameter, metric, model = result["parameter"], result["metric"], result["model"]
     unit = _UNITS[metric]
     words = f"{unit} per packet by {parameter}"
-    chart = Chart(parameter, unit, _points(result), _curves(model), _changes(model), words)
+    axis, cost_axis = axis_name(result), f"{unit} per packet"
+    chart = Chart(axis, cost_axis, _points(result), _curves(model), _changes(model), words)
     links = [download(points_csv(result["points"], parameter), f"{name}.csv", "points")]
     if model is not None:
         text = model_csv(parameter, metric, pieces(model))
@@ -168,7 +180,8 @@ def _distances(name: str, result: ModelDocument, model: FittedModel) -> Html:
     points = Points(x, y, low, high, says)
     words = f"distance of measured costs from the model, by {parameter}"
     unit = "% distance from the model"
-    chart = Chart(parameter, unit, points, [zero], _changes(model), words, reach=_REACH)
+    axis = axis_name(result)
+    chart = Chart(axis, unit, points, [zero], _changes(model), words, reach=_REACH)
     link = download(residuals_csv(parameter, found), f"{name}.residuals.csv", "residuals")
     expected = f"{_PERCENT * model['confidence']:g} % of single measurements in the band"
     return _figure(chart, f"Relative distance of points from the model; expected: {expected}", link)

@@ -216,11 +216,13 @@ class _Listing:
         ]
         if block["part"] == "guard":
             head.append(" · guard")
-        summary = element("summary", *head, self._end(block))
+        summary = element("summary", *head)
         shown = self._opens and block["part"] in {"kept", "changed", "guard"}
         body = join(*self._body(block["instructions"]))
         opened = "" if shown else None
-        return element("details", summary, body, id=block_id, class_=kind, open=opened)
+        # Links must be outside of the summary, which is a button.
+        listing = element("details", summary, body, open=opened)
+        return element("div", listing, self._end(block), id=block_id, class_=kind)
 
     def _source_range(self, block: Block) -> str:
         """Return the source lines of a block, such as ` · a.c:12`; empty for several files."""

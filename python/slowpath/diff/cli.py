@@ -34,7 +34,7 @@ def _diff(args: Namespace) -> int:
     written = written_options(args, [args.old, args.new])
     sides = DiffInputs(args.old, args.new, written, cache_of(args))
     allowed = AllowOptions(args.allow_new, args.allow_gone)
-    return diff(sides, options._replace(allowed=allowed, jobs=args.jobs))
+    return diff(sides, options._replace(allowed=allowed, jobs=args.jobs, html=args.html))
 
 
 DIFF = Command(
@@ -110,6 +110,7 @@ DIFF = Command(
         ),
         *CACHE,
         _FORMATS.option(),
+        OUTPUT.option("--html FILE", "Write an HTML page with the changes"),
     ),
     _diff,
     (

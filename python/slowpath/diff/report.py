@@ -32,11 +32,12 @@ class Report(NamedTuple):
     compared: bool = True  # true if any program, even a hidden one, has a guarantee on both sides
 
 
-def _columns(metric: str) -> tuple[str, ...]:
+def column_names(metric: str) -> tuple[str, ...]:
+    """Return the names of the columns of the table of programs."""
     return ("program", *(f"{metric}{suffix}" for suffix in _SUFFIXES), "change", "also changed")
 
 
-def _cells(rows: Sequence[Row]) -> list[list[str]]:
+def row_cells(rows: Sequence[Row]) -> list[list[str]]:
     """Return the cells of each row; the file is added to names that several programs have."""
     names = Counter(row.pair.name for row in rows)
     cells = []
@@ -47,7 +48,7 @@ def _cells(rows: Sequence[Row]) -> list[list[str]]:
     return cells
 
 
-def _groups(rows: Sequence[Row]) -> dict[tuple[str, str], list[int]]:
+def row_groups(rows: Sequence[Row]) -> dict[tuple[str, str], list[int]]:
     """Return the indices of rows by target and metric, each of which gets its own table."""
     groups = dict[tuple[str, str], list[int]]()
     for at, row in enumerate(rows):
@@ -55,29 +56,30 @@ def _groups(rows: Sequence[Row]) -> dict[tuple[str, str], list[int]]:
     return groups
 
 
-def _summary(report: Report) -> str:
+def summary_words(report: Report) -> str:
+    """Return the numbers of better, worse and other programs as words."""
     return summary(report.rows) + ("" if report.compared else "; nothing was compared")
 
 
 def table(report: Report) -> Iterator[Line]:
     """Yield the lines of the comparison for a terminal."""
-    yield Line(f"{report.old} -> {report.new}: {_summary(report)}", "bold")
-    for (target, metric), members in _groups(report.rows).items():
+    yield Line(f"{report.old} -> {report.new}: {summary_words(report)}", "bold")
+    for (target, metric), members in row_groups(report.rows).items():
         rows = [report.rows[at] for at in members]
         yield Line("")
         yield Line(f"on {target}")
-        columns = _columns(metric)
-        lines = grid(columns, _cells(rows), right=columns[1:5], margin="")
+        columns = column_names(metric)
+        lines = grid(columns, row_cells(rows), right=columns[1:5], margin="")
         yield next(lines)
         for row, line in zip(rows, lines, strict=True):
             yield line._replace(style=_STYLES.get(change_of(row), ""))
-    for text in _remarks(report.rows):
+    for text in remarks(report.rows):
         yield Line(one_line(text))
     for row, changes in zip(report.rows, report.changes, strict=True):
         yield from _line_tables(row, changes, report.limit)
 
 
-def _remarks(rows: Sequence[Row]) -> Iterator[str]:
+def remarks(rows: Sequence[Row]) -> Iterator[str]:
     """Yield notes that explain the values in the table, one sentence each."""
     yield from _bounds(rows)
     yield from _machines(rows)
@@ -146,18 +148,18 @@ def _assumptions(rows: Sequence[Row]) -> Iterator[str]:
                     yield f"{only}{side} of {row.pair.name} assumes: {text}"
 
 
-_LINE_COLUMNS = ("cost_a", "cost_b", "diff", "runs_a", "runs_b", "line_a", "line_b", "code")
+LINE_COLUMNS = ("cost_a", "cost_b", "diff", "runs_a", "runs_b", "line_a", "line_b", "code")
 
 
 def _line_tables(row: Row, changes: Changes | None, limit: int) -> Iterator[Line]:
-    for title, lines in _titled(row, changes, limit):
+    for title, lines in titled_lines(row, changes, limit):
         yield Line("")
         yield Line(one_line(title), "bold")
-        right = _LINE_COLUMNS[:5]
-        yield from grid(_LINE_COLUMNS, [_line_cells(line) for line in lines], right=right)
+        right = LINE_COLUMNS[:5]
+        yield from grid(LINE_COLUMNS, [line_cells(line) for line in lines], right=right)
 
 
-def _titled(
+def titled_lines(
     row: Row, changes: Changes | None, limit: int
 ) -> Iterator[tuple[str, list[LineChange]]]:
     """Yield lines with higher cost, then those with lower cost, each list with a title."""
@@ -175,7 +177,8 @@ def _titled(
             yield f"{title}: {total} {what}{cut}", lines[:limit]
 
 
-def _line_cells(line: LineChange) -> list[str]:
+def line_cells(line: LineChange) -> list[str]:
+    """Return the cells of a changed line, for the columns `LINE_COLUMNS`."""
     sides = (line.old, line.new)
     return [
         *("-" if side is None else format_cycles(side.cost) for side in sides),
@@ -193,21 +196,21 @@ def _place(place: Place | None) -> str:
 def markdown(report: Report) -> Iterator[Line]:
     """Yield the lines of the comparison as a pull request comment in GitHub's Markdown."""
     verdict = "gate failed, " if report.failures else ""
-    yield Line(f"### slowpath: {verdict}{_summary(report)}")
+    yield Line(f"### slowpath: {verdict}{summary_words(report)}")
     yield Line("")
     yield Line(f"{_code(report.old)} → {_code(report.new)}")
     for failure, command in zip(report.failures, report.reproduce, strict=True):
         yield Line("")
         yield Line(f"- {_code(failure.row.pair.name)}: {_text(failure.reason)}")
         yield Line(f"  <br>Reproduce: {_code(command)}")
-    for (target, metric), members in _groups(report.rows).items():
+    for (target, metric), members in row_groups(report.rows).items():
         yield Line("")
         yield Line(f"On {_code(target)}:")
         yield Line("")
-        columns = _columns(metric)
-        cells = _cells([report.rows[at] for at in members])
+        columns = column_names(metric)
+        cells = row_cells([report.rows[at] for at in members])
         yield from _markdown_table(columns, cells, right=columns[1:5], code=columns[0])
-    notes = list(_remarks(report.rows))
+    notes = list(remarks(report.rows))
     if notes:
         yield Line("")
     for text in notes:
@@ -218,13 +221,13 @@ def markdown(report: Report) -> Iterator[Line]:
 def _details(report: Report) -> Iterator[Line]:
     """Yield the lines whose cost changed, in collapsed sections."""
     for row, changes in zip(report.rows, report.changes, strict=True):
-        for title, lines in _titled(row, changes, report.limit):
+        for title, lines in titled_lines(row, changes, report.limit):
             yield Line("")
             yield Line(f"<details><summary>{escape(one_line(title), quote=False)}</summary>")
             yield Line("")
-            cells = [_line_cells(line) for line in lines]
-            right, code = _LINE_COLUMNS[:5], _LINE_COLUMNS[-1]
-            yield from _markdown_table(_LINE_COLUMNS, cells, right=right, code=code)
+            cells = [line_cells(line) for line in lines]
+            right, code = LINE_COLUMNS[:5], LINE_COLUMNS[-1]
+            yield from _markdown_table(LINE_COLUMNS, cells, right=right, code=code)
             yield Line("")
             yield Line("</details>")
 

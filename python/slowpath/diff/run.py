@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
-from slowpath.bounds.options import WrittenOptions, repeat
+from slowpath.bounds.options import WrittenOptions, check_page_file, repeat
 from slowpath.bounds.outcomes import note_on
 from slowpath.bounds.requirement import Decision, judge, parse_requirement, reproduce
+from slowpath.core import engine
 from slowpath.core.errors import ExitCode, InputError, OptionError, worst
 from slowpath.core.formats import Reporter
+from slowpath.core.inputs import write_text
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.selection import Selection
 from slowpath.core.schema.derived import is_count, program_label
@@ -62,6 +64,7 @@ class DiffOptions(NamedTuple):
     lines: int  # maximum number of changed lines per direction and program
     allowed: AllowOptions = AllowOptions()
     jobs: int | None = None  # parallel processes; None: one
+    html: str | None = None  # file for the page
 
     @staticmethod
     def of_words(
@@ -93,6 +96,8 @@ def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
         InputError: if a file cannot be read, or the results cannot be compared.
     """
     requirement = _requirement(sides)
+    if options.html is not None:
+        check_page_file(options.html, [str(sides.old), str(sides.new)])
     with heeding_signals() as stopping:
         opened = _open_all(sides)
         _check_bases(options, opened)
@@ -123,6 +128,10 @@ def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
         options.lines,
         _compared(rows),
     )
+    if options.html is not None:
+        from slowpath.diff.page import diff_page
+
+        write_text(options.html, diff_page(report, engine.version()))
     options.report.write(report)
     for failure, command in zip(stopped, commands, strict=True):
         error(failure.row.pair.label, failure.reason)

@@ -1,5 +1,6 @@
 //! Converts the findings of the search to results in the report.
 
+mod branches;
 mod costs;
 mod detail;
 mod estimate;
@@ -8,8 +9,9 @@ mod measure;
 mod profile;
 mod rates;
 
+pub(crate) use branches::branches;
 pub(crate) use detail::detail;
 pub(crate) use estimate::{Estimated, Estimator};
 pub(crate) use lines::events;
 pub(crate) use measure::Measure;
-pub(crate) use profile::code;
+pub(crate) use profile::{blocks, code};

@@ -11,9 +11,12 @@ use super::lines;
 use super::measure::Measure;
 use crate::Error;
 use crate::frontend::Lifted;
-use crate::result::{CodeInsn, CodeLine, Profile, ProfileInsn, ProfileLine, ProfileProgram};
+use crate::result::{
+    CodeBlock, CodeInsn, CodeLine, Profile, ProfileInsn, ProfileLine, ProfileProgram,
+};
 use indexmap::IndexMap;
 use slowpath_exec::ArcId;
+use slowpath_ir::Destination;
 use slowpath_search::Unrolled;
 use slowpath_target::{CostModel, CostVector};
 use std::collections::{BTreeMap, HashMap};
@@ -150,4 +153,33 @@ pub(crate) fn code(lifted: &Lifted) -> Vec<CodeInsn> {
         }),
     });
     code.collect()
+}
+
+/// Lists the basic blocks of the program with their successors. Copies of a block, such as those of
+/// an inlined function, are one block here.
+pub(crate) fn blocks(lifted: &Lifted) -> Vec<CodeBlock> {
+    let program = &lifted.program;
+    let mut found: BTreeMap<u32, CodeBlock> = BTreeMap::new();
+    for block in &program.blocks {
+        let first = block.first.0;
+        let known = found.entry(first).or_insert_with(|| CodeBlock {
+            first,
+            instructions: block.insns.iter().map(|insn| insn.0).collect(),
+            next: Vec::new(),
+            ends: false,
+        });
+        for edge in block.terminator.edges() {
+            match edge.target {
+                Destination::Block(next) => {
+                    let next = program.block(next).first.0;
+                    if !known.next.contains(&next) {
+                        known.next.push(next);
+                    }
+                }
+                Destination::Exit(_) => known.ends = true,
+                Destination::Never => {}
+            }
+        }
+    }
+    found.into_values().collect()
 }

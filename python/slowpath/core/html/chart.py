@@ -91,7 +91,7 @@ def tick_text(value: float) -> str:
 
 _WIDTH, _HEIGHT = 460.0, 290.0
 _TOP, _RIGHT, _BOTTOM = 10.0, 12.0, 42.0
-_LETTER = 7.2  # width of a digit at the largest font size
+_LETTER = 8.6  # width of a digit at the largest font size
 _SPARK = (88.0, 24.0)  # width and height of a sparkline
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from slowpath.core.printable import one_line
 
-_VOID = {"meta", "line", "circle", "polyline", "polygon", "path"}
+_VOID = {"meta", "line", "circle", "polyline", "polygon", "path", "input"}
 """Elements that never have content."""
 _BLOCKS = {"section", "table", "tr", "div", "svg", "figure", "details", "ul", "li", "p", "dl"}
 
@@ -94,7 +94,8 @@ def table(
     body = join(*(_row(columns, row) for row in rows))
     style = "stack" if stack else None
     inside = element("table", element("thead", head), element("tbody", body), class_=style)
-    return element("div", inside, class_="scroll")
+    # Keys scroll the focused element.
+    return element("div", inside, class_="scroll", tabindex=0)
 
 
 def _row(columns: Sequence[Column], cells: Sequence[Content]) -> Html:

@@ -72,6 +72,7 @@ class Arrow(NamedTuple):
     start: int
     end: int
     never: bool = False  # true: no packet takes the edge
+    lit: tuple[str, ...] = ()  # CSS classes; the picture has a line of each class over the edge
 
 
 class Flow(NamedTuple):
@@ -113,6 +114,7 @@ def picture(shape: Shape, words: str, *, scale: float = 1.0, style: str | None =
     (boxes, arrows), layout = shape.flow, shape.layout
     width, height = shape.size
     parts = [_lines(layout.lines, arrows, never=True), _lines(layout.lines, arrows, never=False)]
+    parts += _lit_lines(layout.lines, arrows)
     for box, place in zip(boxes, layout.places, strict=True):
         rect = element(
             "rect",
@@ -124,7 +126,10 @@ def picture(shape: Shape, words: str, *, scale: float = 1.0, style: str | None =
             rx=2,
             class_=box.kind,
         )
-        parts.append(rect if box.link is None else element("a", rect, href=box.link))
+        # Links repeat those of the text beside the picture, so the Tab key skips them.
+        if box.link is not None:
+            rect = element("a", rect, href=box.link, aria_label=box.tooltip, tabindex=-1)
+        parts.append(rect)
     origin = f"{-_MARGIN:g} {-_MARGIN:g} {width:.1f} {height:.1f}"
     wide, high = round(scale * width), round(scale * height)
     return element(
@@ -139,7 +144,8 @@ def picture(shape: Shape, words: str, *, scale: float = 1.0, style: str | None =
         width=None if style is None else wide,
         height=None if style is None else high,
         class_="flow",
-        role="img",
+        # The role `img` would hide the links from screen readers.
+        role="img" if all(box.link is None for box in boxes) else "group",
     )
 
 
@@ -153,10 +159,21 @@ def _lines(lines: Sequence[Line], arrows: Sequence[Arrow], *, never: bool) -> Ht
     return element("path", d="".join(drawn), class_="way never" if never else "way")
 
 
+def _lit_lines(lines: Sequence[Line], arrows: Sequence[Arrow]) -> Iterator[Html]:
+    """Draw a line of each class in `Arrow.lit` over the edges that have it."""
+    for kind in dict.fromkeys(kind for arrow in arrows for kind in arrow.lit):
+        drawn = [
+            "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in line.points)
+            for line in lines
+            if any(kind in arrows[number].lit for number in line.edges)
+        ]
+        yield element("path", d="".join(drawn), class_=f"lit {kind}")
+
+
 def _collapsed(flow: Flow) -> Flow:
     """Merge boxes of the same kind that always run one after the other."""
     leaving, arriving = [list[int]() for _ in flow.boxes], [list[int]() for _ in flow.boxes]
-    for start, end, _ in flow.arrows:
+    for start, end, *_ in flow.arrows:
         leaving[start].append(end)
         arriving[end].append(start)
     head = list(range(len(flow.boxes)))
@@ -180,9 +197,9 @@ def _collapsed(flow: Flow) -> Flow:
 
     boxes = [flow.boxes[at]._replace(size=sizes[at]) for at in roots]
     left = [
-        Arrow(root(start), root(end), never)
-        for start, end, never in flow.arrows
-        if head[end] == end
+        arrow._replace(start=root(arrow.start), end=root(arrow.end))
+        for arrow in flow.arrows
+        if head[arrow.end] == arrow.end
     ]
     return Flow(boxes, left)
 
@@ -197,7 +214,7 @@ def column(rows: Sequence[Html], arrows: Sequence[Arrow]) -> Html:
     """
     to, near = dict[int, list[int]](), set[int]()
     live = {(arrow.start, arrow.end) for arrow in arrows if not arrow.never}
-    for start, end, _ in arrows:
+    for start, end, *_ in arrows:
         if end == start + 1:
             near.add(start)
         else:

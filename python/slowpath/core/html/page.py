@@ -7,7 +7,7 @@ from slowpath.core.html.elements import Content, Html, element, join
 STYLE = """
 :root { color-scheme: light dark; --paper: #f6f7f9; --card: #fff; --text: #1c2128; --soft: #5b6470;
   --line: #d9dee5; --faint: #a9b2bd; --accent: #0b62c4; --warn: #9a5b00; --warn-card: #fff6e5;
-  --c0: #0b62c4; --c1: #c2530a; --c2: #157a3c; --c3: #7b42c9; --c4: #a3123f; --c5: #0c7c86; }
+  --c0: #0b62c4; --c1: #b44a05; --c2: #157a3c; --c3: #7b42c9; --c4: #a3123f; --c5: #0c7c86; }
 @media (prefers-color-scheme: dark) { :root { --paper: #101317; --card: #181c22; --text: #e4e8ed;
   --soft: #9aa5b1; --line: #313841; --faint: #606b78; --accent: #6db1ff; --warn: #f0b860;
   --warn-card: #2a2215;
@@ -49,7 +49,10 @@ figure { margin: 0; min-width: 0; }
 figcaption { font-size: .85rem; color: var(--soft); margin-bottom: .25rem; }
 figcaption a { white-space: nowrap; }
 svg { display: block; width: 100%; height: auto; }
-svg text { fill: var(--soft); font-size: 11.5px; font-family: inherit; }
+figure { container-type: inline-size; }
+/* Labels keep their size on the screen: charts are 460 units wide (core/html/chart.py). */
+svg text { fill: var(--soft); font-family: inherit;
+  font-size: clamp(5px, calc(11.5px * tan(atan2(460px, 100cqw))), 15.5px); }
 svg .axis { stroke: var(--soft); stroke-width: 1; }
 svg .rule { stroke: var(--line); stroke-width: 1; }
 svg .change { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 3 3; }
@@ -104,15 +107,17 @@ svg.flow .way.never { stroke: var(--line); }
   border-radius: 4px; background: var(--paper); overflow: hidden; }
 .block.unreached { border-left-style: dashed; }
 .block:target { outline: 2px solid var(--accent); }
-.block > summary, .block > p { color: var(--text); font-size: inherit; padding: .2rem .5rem;
+.block > details { margin: 0; }
+.block summary, .block > p { color: var(--text); font-size: inherit; padding: .2rem .5rem;
   margin: 0; max-width: none; }
-.block.gone > summary, .block.unreached > summary { color: var(--soft); }
+.block.gone summary, .block.unreached summary { color: var(--soft); }
 .block b { font-variant-numeric: tabular-nums; }
-.block .end { display: block; margin-left: 1rem; }
+.block .end { display: block; margin-left: 1rem; padding: 0 .5rem .2rem; }
 .block .why { color: var(--c1); }
 .block .src { font-size: .75rem; color: var(--soft); padding: .3rem .5rem 0; margin: 0;
   max-width: none; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-.block pre { margin: 0; padding: 0 .5rem .25rem; overflow-x: auto; color: var(--text);
+.block pre { margin: 0; padding: 0 .5rem .25rem; white-space: pre-wrap; overflow-wrap: anywhere;
+  color: var(--text);
   font: .75rem/1.45 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 .block pre s { color: var(--soft); } .block pre u { text-decoration: none; color: var(--c1); }
 .block pre i { color: var(--soft); font-style: normal; }
@@ -127,7 +132,6 @@ footer { color: var(--soft); font-size: .85rem; }
   .beside > .pane:first-child { max-width: 6rem; }
   .wide { display: none; }
   th, td { padding: .35rem .4rem; }
-  svg text { font-size: 13px; }
   .facts { display: block; }
   .facts div { display: grid; grid-template-columns: 7.5rem 1fr; gap: .5rem; padding: .1rem 0; }
   .facts dt { padding-top: .15rem; }
@@ -139,7 +143,10 @@ footer { color: var(--soft); font-size: .85rem; }
   .stack td::before { content: attr(data-name); color: var(--soft); font-size: .8rem; }
   .stack td > span { min-width: 0; }
 }
-@media print { body { background: none; } section { break-inside: avoid; border: 0; } }
+@media print { body { background: none; font-size: 10pt; } main { padding: 0; }
+  section { break-inside: avoid; border: 0; margin: .3rem 0; padding: .3rem 0; }
+  table { font-size: 8.5pt; } th, td { padding: .1rem .4rem; }
+  details:not([open]) { display: none; } }
 """
 COLOURS = 6
 """Number of colours (`--c0`, `--c1`, ...) for different series."""
@@ -149,8 +156,12 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 """Content security policy, so that the browser loads no resources and runs no scripts."""
 
 
-def page(title: str, *content: Content, broad: bool = False) -> str:
-    """Return the text of an HTML file; with `broad`, the page uses the width of large screens."""
+def page(title: str, *content: Content, broad: bool = False, style: str = "") -> str:
+    """Return the text of an HTML file.
+
+    With `broad`, the page uses the width of large screens. `style` follows the style sheet of all
+    pages.
+    """
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -158,7 +169,7 @@ def page(title: str, *content: Content, broad: bool = False) -> str:
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("title", title),
-        Html(f"<style>{STYLE}</style>"),
+        Html(f"<style>{STYLE}{style}</style>"),
     )
     body = element("body", element("main", *content, class_="broad" if broad else None))
     return join(Html("<!doctype html>\n"), element("html", head, body, lang="en"), "\n")

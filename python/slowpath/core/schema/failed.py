@@ -15,6 +15,7 @@ NO_FAILURE: Failure = {
 NO_DETAIL: Detail = {
     "paths": [],
     "code": [],
+    "blocks": [],
     "failure": None,
     "unmatched": [],
 }

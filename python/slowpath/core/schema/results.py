@@ -537,6 +537,23 @@ class Stretch(TypedDict):
     """Number of executed instructions."""
 
 
+class PathBranch(TypedDict):
+    """A branch instruction on a path, and the inputs that decide it."""
+
+    instruction: int
+    """Number of the branch instruction in the program."""
+    runs: int
+    """Number of times that the path executes the branch."""
+    taken: int
+    """Number of times that the path jumps at the branch instead of continuing behind it."""
+    bytes: list[int]
+    """Offsets of the packet bytes that the conditions of the branch depend on, ascending."""
+    length: bool
+    """True if a condition of the branch depends on the length of the packet."""
+    maps: list[str]
+    """Names of the maps whose content the conditions of the branch depend on."""
+
+
 class PathDetail(TypedDict):
     """Details of a path that human reports show."""
 
@@ -550,6 +567,11 @@ class PathDetail(TypedDict):
     stretches: list[Stretch]
     """The path as a sequence of stretches, each of which executes instructions of one source line;
     empty if no source line is known."""
+    branches: list[PathBranch]
+    """Branches of the path whose conditions depend on the packet or another input, in the order of
+    their first executions; empty if the instructions were not requested."""
+    profile: Profile | None
+    """Breakdown of the cost of the path; null if the instructions were not requested."""
 
 
 class Line(TypedDict):
@@ -572,6 +594,19 @@ class Instruction(TypedDict):
     """Text of the instruction in assembly language."""
     source: Line | None
     """Source line of the instruction; null if not known."""
+
+
+class CodeBlock(TypedDict):
+    """A basic block of the program."""
+
+    first: int
+    """Number of the first instruction, which identifies the block."""
+    instructions: list[int]
+    """Numbers of the instructions of the block, in order."""
+    next: list[int]
+    """First instructions of the blocks that may follow."""
+    ends: bool
+    """True if the program may end after the block."""
 
 
 Kind = Literal["input", "refused", "option", "option-file", "unavailable", "stopped", "defect"]
@@ -610,6 +645,9 @@ class Detail(TypedDict):
     paths: list[PathDetail]
     code: list[Instruction]
     """All instructions of the program; empty if they were not requested."""
+    blocks: list[CodeBlock]
+    """All basic blocks of the program, in the order of their first instructions; empty if the
+    instructions were not requested."""
     failure: Failure | None
     """Details of the error; null if there is none."""
     unmatched: list[str]

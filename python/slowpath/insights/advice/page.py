@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
 
-from slowpath.annotate.rows import find_source
+from slowpath.bounds.source_files import find_source
 from slowpath.core.html.elements import Column, Content, Html, element, join, table
 from slowpath.core.html.page import download, facts, page
 from slowpath.core.quantities import number
@@ -18,7 +19,6 @@ from slowpath.insights.advice.report import (
     headline,
     numbers,
     order_text,
-    place,
     state,
 )
 
@@ -40,8 +40,9 @@ def advice_page(report: AdviceReport) -> str:
         element("h1", f"Porting advice for {name}"),
         element("p", headline(report), ". ", data),
         _numbers(report),
+        _contents(report),
         _notes(report),
-        *(_piece(rank, one) for rank, one in enumerate(report["advice"], 1)),
+        *(_piece(report, rank, one) for rank, one in enumerate(report["advice"], 1)),
         _gaps(report),
         *map(_card_table, card_tables(report["card"])),
         *_sources(report),
@@ -65,6 +66,32 @@ def _numbers(report: AdviceReport) -> Html | None:
     )
 
 
+_CONTENTS = (Column("advice"), Column("effect"), Column("line"))
+
+
+def _contents(report: AdviceReport) -> Html | None:
+    """Return a table of the advice, by which readers navigate."""
+    if not report["advice"]:
+        return None
+    rows = [
+        (
+            element("a", f"{rank}. {one['title']}", href=f"#advice-{rank}"),
+            effect(one),
+            _line_link(report, one),
+        )
+        for rank, one in enumerate(report["advice"], 1)
+    ]
+    return element("nav", table(_CONTENTS, rows, stack=True), aria_label="advice")
+
+
+def _line_link(report: AdviceReport, one: AdviceGiven) -> Html | None:
+    """Return a link to the line that advice concerns; None if it concerns no line."""
+    if not one["line"]:
+        return None
+    location = f"{_shown_name(report, one['file'])}:{one['line']}"
+    return element("a", location, href=f"#{_anchor(report, one['file'], one['line'])}")
+
+
 def _notes(report: AdviceReport) -> Html | None:
     traffic = report["traffic"]
     if traffic is None or not traffic["notes"]:
@@ -73,11 +100,8 @@ def _notes(report: AdviceReport) -> Html | None:
     return element("section", element("h2", NOTES), element("ul", *notes))
 
 
-def _piece(rank: int, one: AdviceGiven) -> Html:
-    location = place(one)
-    link = (
-        element("a", location, href=f"#{_anchor(one['file'], one['line'])}") if location else None
-    )
+def _piece(report: AdviceReport, rank: int, one: AdviceGiven) -> Html:
+    link = _line_link(report, one)
     code = one["code"].splitlines()
     return element(
         "section",
@@ -122,30 +146,63 @@ def _card_table(one: CardTable) -> Html:
     return element("section", element("h2", one.heading), table(columns, one.rows, stack=True))
 
 
-def _anchor(file: str, line: int) -> str:
-    return f"{file}:{line}"
-
-
-def _sources(report: AdviceReport) -> Iterator[Html]:
-    """Yield a section for each source file that the report mentions, with its text if available."""
+def _named_lines(report: AdviceReport) -> dict[str, set[int]]:
+    """Return the lines that the report mentions, by file: first those of the user's source."""
     named = defaultdict[str, set[int]](set)
     for one in (*report["advice"], *report["accesses"], *report["loops"], *report["lines"]):
         if one["line"]:
             named[one["file"]].add(one["line"])
-    for file, lines in sorted(named.items()):
+    own = _own(report)
+    return dict(sorted(named.items(), key=lambda one: (one[0] not in own, one[0])))
+
+
+def _own(report: AdviceReport) -> set[str]:
+    """Return the files to show unfolded: the user's source, and files that advice concerns."""
+    source = PurePath(report["file"]).name
+    mentioned = (*report["accesses"], *report["loops"], *report["lines"])
+    own = {one["file"] for one in mentioned if PurePath(one["file"]).name == source}
+    return own | {one["file"] for one in report["advice"] if one["line"]}
+
+
+def _anchor(report: AdviceReport, file: str, line: int) -> str:
+    return f"f{list(_named_lines(report)).index(file)}-{line}"
+
+
+def _sources(report: AdviceReport) -> Iterator[Html]:
+    """Yield a section for each file of the user, and one with all other files, folded."""
+    own, others = _own(report), list[Html]()
+    for file, lines in _named_lines(report).items():
+        name = _shown_name(report, file)
         source = find_source(file, report["file"], dict.fromkeys(lines, ""))
         if source.lines:
-            yield element("section", element("h2", file), _annotated(report, file, source.lines))
+            body = _annotated(report, file, source.lines)
         else:
             why = source.remark or (
                 "the source file is neither at its recorded path nor beside the input"
             )
-            yield element(
-                "section", element("h2", file), element("p", f"The source is not shown: {why}.")
-            )
+            body = element("p", f"The source is not shown: {why}.")
+        if file in own:
+            yield element("section", element("h2", name), body)
+        else:
+            count = f"{len(lines)} line{'s'[: len(lines) > 1]}"
+            others.append(element("details", element("summary", f"{name}: {count}"), body))
+    if others:
+        yield element("section", element("h2", "Other files"), *others)
+
+
+def _shown_name(report: AdviceReport, file: str) -> str:
+    """Return the name of a file, without folders that are not below that of the source."""
+    folder = PurePath(report["file"]).parent
+    path = PurePath(file)
+    return str(path) if path.is_relative_to(folder) and not path.is_absolute() else path.name
+
+
+_CONTEXT = 2
+"""Number of lines that are shown around each line with counts, accesses or advice."""
 
 
 def _annotated(report: AdviceReport, file: str, lines: Sequence[str]) -> Html:
+    """Return the lines of a file that counts, accesses, loops or advice concern, in context."""
     accesses, counts = (
         _accesses(report, file),
         {one["line"]: one for one in report["lines"] if one["file"] == file},
@@ -155,8 +212,16 @@ def _annotated(report: AdviceReport, file: str, lines: Sequence[str]) -> Html:
     for rank, one in enumerate(report["advice"], 1):
         if one["file"] == file:
             advice[one["line"]].append(rank)
-    rows = list[list[Content]]()
+    concerned = {*accesses, *counts, *loops, *advice}
+    near = {at + step for at in concerned for step in range(-_CONTEXT, _CONTEXT + 1)}
+    rows, before = list[list[Content]](), 0
+    number_of_file = list(_named_lines(report)).index(file)
     for at, text in enumerate(lines, 1):
+        if at not in near:
+            continue
+        if at > before + 1:
+            rows.append(_gap(before, at))
+        before = at
         count = counts.get(at)
         links = join(
             *(element("a", f"advice {rank} ", href=f"#advice-{rank}") for rank in advice[at])
@@ -165,7 +230,7 @@ def _annotated(report: AdviceReport, file: str, lines: Sequence[str]) -> Html:
         memory = "; ".join(one for one in (accesses.get(at, ""), marks) if one)
         rows.append(
             [
-                element("span", str(at), id=_anchor(file, at)),
+                element("span", str(at), id=f"f{number_of_file}-{at}"),
                 "" if count is None else number(count["runs_per_packet"]),
                 "" if count is None else number(count["instructions_per_packet"]),
                 _line(text),
@@ -173,7 +238,16 @@ def _annotated(report: AdviceReport, file: str, lines: Sequence[str]) -> Html:
                 links,
             ]
         )
+    if before < len(lines):
+        rows.append(_gap(before, len(lines) + 1))
     return table(_COLUMNS, rows)
+
+
+def _gap(before: int, after: int) -> list[Content]:
+    """Return a row in place of the lines between two lines."""
+    count = after - before - 1
+    words = element("span", f"... {count} line{'s'[: count > 1]}", class_="soft")
+    return ["", "", "", words, "", ""]
 
 
 def _accesses(report: AdviceReport, file: str) -> Mapping[int, str]:

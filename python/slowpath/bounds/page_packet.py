@@ -1,0 +1,181 @@
+"""Writes the witness packet of each path as tables of header fields, linked to branches."""
+
+from collections.abc import Iterator, Sequence
+
+from slowpath.bounds.page_anchors import Anchors
+from slowpath.bounds.page_ways import Way
+from slowpath.bounds.report_path import content_rows, given_text, unknown_text
+from slowpath.core.html.elements import Column, Content, Html, element, join, table
+from slowpath.core.programs.packet import Header, Packet, witness_bytes
+from slowpath.core.programs.packet_fields import Field
+from slowpath.core.schema.results import PathBranch, PathResult
+
+_SHOWN = 16
+"""Maximum number of bytes of a field that are shown."""
+_LINKS = 4
+"""Maximum number of branches that the row of a field links to."""
+_COLUMNS = [
+    Column("instruction"),
+    Column("runs", number=True),
+    Column("jumps", number=True),
+    Column("reads"),
+    Column("condition", wide=True),
+]
+
+
+def header_words(header: Header) -> str:
+    """Return the name of a header with its note: `TCP (to port 80)`."""
+    return f"{header.name} ({header.note})" if header.note else header.name
+
+
+def hexadecimal(part: Packet) -> str:
+    """Return bytes in hexadecimal; `--` is an arbitrary byte."""
+    return " ".join("--" if byte is None else f"{byte:02x}" for byte in part)
+
+
+def packet_section(ways: Sequence[Way], anchors: Anchors, texts: dict[int, str]) -> Html:
+    """Return the section about the packets of all paths; `texts` has the instructions."""
+    return element(
+        "section",
+        element("h2", "Packet"),
+        *(element("div", *_packet(way, anchors, texts), class_=way.classes) for way in ways),
+        id=f"{anchors.name}-packet",
+    )
+
+
+def _packet(way: Way, anchors: Anchors, texts: dict[int, str]) -> Iterator[Html]:
+    if way.path is None:
+        yield element("p", "This path sets the bound; perhaps no packet takes it.")
+        return
+    witness = way.path["witness"]
+    packet = witness_bytes(witness)
+    yield element(
+        "p",
+        f"A packet of {witness['length']} bytes that takes the path. -- is an arbitrary byte. "
+        "The bytes are links to the first branch that reads them.",
+        class_="soft small",
+    )
+    readers = dict[int, list[PathBranch]]()
+    for branch in way.branches:
+        for byte in branch["bytes"]:
+            readers.setdefault(byte, []).append(branch)
+    rows = list[Html]()
+    for header, fields in anchors.headers[way.number]:
+        title = element("th", header_words(header), colspan=5, scope="rowgroup")
+        rows.append(element("tr", title, class_="file"))
+        rows += [_field_row(field, packet, way, (readers, anchors)) for field in fields]
+    names = [("bytes", "n"), ("field", None), ("value", None), ("", "wide"), ("read by", None)]
+    head = element(
+        "tr", *(element("th" if name else "td", name, class_=kind) for name, kind in names)
+    )
+    made = element("table", element("thead", head), element("tbody", *rows), class_="packet")
+    yield element("div", made, class_="scroll", tabindex=0, role="region", aria_label="packet")
+    yield from _needed(way.path)
+    yield from _branches(way, anchors, texts)
+
+
+def _field_row(
+    field: Field,
+    packet: Packet,
+    way: Way,
+    context: tuple[dict[int, list[PathBranch]], Anchors],
+) -> Html:
+    readers, anchors = context
+    found = {
+        branch["instruction"]: branch for byte in field.span for branch in readers.get(byte, [])
+    }
+    # Several instructions of a line have the same row.
+    places = dict[str, int]()
+    for number in sorted(found):
+        places.setdefault(anchors.place_text(number), number)
+    links: list[Content] = []
+    for at, number in enumerate(list(places.values())[:_LINKS]):
+        links += [", " if at else None, anchors.link(number)]
+    if len(places) > _LINKS:
+        links.append(f" and {len(places) - _LINKS} more")
+    last = field.offset + field.size - 1
+    span = f"{field.offset}" if field.size == 1 else f"{field.offset}-{last}"
+    return element(
+        "tr",
+        element("td", span, class_="at"),
+        element("td", field.name),
+        element("td", _hex(field, packet, (min(found, default=None), anchors))),
+        element("td", field.text, class_="wide"),
+        element("td", *links),
+        id=anchors.of_field(way, field.offset),
+        # Paper has no room for fields that no branch reads.
+        class_=None if found else "unprinted",
+    )
+
+
+def _hex(field: Field, packet: Packet, reader: tuple[int | None, Anchors]) -> Html:
+    part = packet[field.offset : field.offset + field.size]
+    text = hexadecimal(part[:_SHOWN])
+    if all(byte is None for byte in part) and field.size > 1:
+        text = "any"
+    elif field.size > _SHOWN:
+        text += f" ... {field.size - _SHOWN} more"
+    code = element("code", text)
+    number, anchors = reader
+    target = None if number is None else anchors.of_instruction(number)
+    return code if target is None else element("a", code, href=f"#{target}")
+
+
+def _needed(path: PathResult) -> Iterator[Html]:
+    """Yield the map content and other values that a path requires besides the packet."""
+    witness = path["witness"]
+    for name, entries in witness["maps"].items():
+        lines = [row for entry in entries for row in content_rows(entry)]
+        if lines:
+            yield element("h3", "Content of map ", element("code", name))
+            yield from _lines(lines)
+    if witness["environment"]:
+        yield element("h3", "Required at the start")
+        yield from _lines([given_text(one) for one in witness["environment"]])
+    if witness["unknowns"]:
+        yield element("h3", "Required results of instructions")
+        yield from _lines([unknown_text(one) for one in witness["unknowns"]])
+    if path.get("relies_on"):
+        yield element("h3", "Further conditions")
+        yield element("ul", *(element("li", one) for one in path.get("relies_on", [])))
+
+
+_OPEN = 12
+"""Maximum number of lines of a list that is not folded."""
+
+
+def _lines(lines: Sequence[str]) -> Iterator[Html]:
+    body = join(*(element("div", element("code", line, class_="line")) for line in lines))
+    if len(lines) <= _OPEN:
+        yield element("div", body)
+    else:
+        yield element("details", element("summary", f"{len(lines)} lines"), body)
+
+
+def _branches(way: Way, anchors: Anchors, texts: dict[int, str]) -> Iterator[Html]:
+    if not way.branches:
+        return
+    words = f"Branches that depend on the packet or on maps: {len(way.branches)}"
+    rows = (_branch_row(branch, way, anchors, texts) for branch in way.branches)
+    yield element("details", element("summary", words), table(_COLUMNS, rows), class_="unprinted")
+
+
+def _branch_row(
+    branch: PathBranch, way: Way, anchors: Anchors, texts: dict[int, str]
+) -> list[Content]:
+    reads: list[Content] = []
+    for link in anchors.byte_links(way, branch["bytes"]):
+        reads += ["bytes " if not reads else ", ", link]
+    if branch["length"]:
+        reads.append("; length" if reads else "length of the packet")
+    for name in branch["maps"]:
+        reads += ["; " if reads else None, f"map {name}"]
+    number = branch["instruction"]
+    condition = element("code", texts.get(number, "").partition(" goto ")[0])
+    return [
+        anchors.link(number),
+        str(branch["runs"]),
+        str(branch["taken"]),
+        join(*reads),
+        condition,
+    ]

@@ -1,0 +1,73 @@
+"""Style sheet of the HTML page of `slowpath bound`, in addition to that of all pages."""
+
+from slowpath.bounds.page_ways import PATHS
+
+_RULES = """
+:root { --hot: #f3a536; --read: #0b5a2b; } .onpath { --fate: var(--c1); }
+.offpath { --fate: var(--faint); }
+@media (prefers-color-scheme: dark) { :root { --hot: #8f4a12; --read: #7ddf9f; } }
+.hero { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr));
+  gap: 1rem; margin: .75rem 0; }
+.hero > section { margin: 0; }
+.hero h2 { font-size: .8rem; font-weight: 500; color: var(--soft); }
+.hero .value { font-size: 1.3rem; font-weight: 600; line-height: 1.3; margin: .1rem 0;
+  overflow-wrap: anywhere; }
+.hero p { margin: .15rem 0; }
+.hero dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .1rem .75rem;
+  margin: .3rem 0 0;
+  font-size: .85rem; }
+.hero dt { color: var(--soft); } .hero dd { margin: 0; overflow-wrap: anywhere; }
+fieldset.switch { position: sticky; top: 0; z-index: 2; display: flex; flex-wrap: wrap;
+  gap: .35rem .5rem;
+  border: 1px solid var(--line); border-radius: 10px; background: var(--card); margin: 1rem 0;
+  padding: .35rem .75rem .5rem; min-width: 0; }
+fieldset.switch legend { color: var(--soft); font-size: .8rem; padding: 0 .3rem; }
+fieldset.switch label { display: flex; gap: .35rem; align-items: center; min-height: 1.75rem;
+  font-size: .875rem; padding: 0 .5rem; border-radius: 6px; cursor: pointer; }
+fieldset.switch label:has(:checked) { background: var(--paper); font-weight: 600; }
+fieldset.switch label:focus-within { outline: 2px solid var(--accent); }
+.halves { display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 4fr); gap: 0 1.25rem;
+  align-items: start; }
+.pane.graph { max-height: 75vh; }
+svg.flow .lit { fill: none; stroke: var(--c1); stroke-width: 2.2; }
+svg.flow rect.box { fill: var(--faint); }
+table.heat td, table.heat th, table.packet td, table.packet th { padding: .1rem .5rem; border: 0; }
+table.heat thead th, table.packet thead th { white-space: nowrap; }
+table.heat td.n, table.heat th.n, table.packet th.n, .at, .hot { text-align: right;
+  white-space: nowrap; }
+.at { color: var(--soft); font-variant-numeric: tabular-nums; }
+td.hot { background: color-mix(in srgb, var(--hot) var(--h), transparent); }
+td.gap { color: var(--soft); text-align: center; }
+th[scope=rowgroup] { text-align: left; padding-top: .6rem; color: var(--text); font-weight: 600;
+  overflow-wrap: anywhere; }
+table.heat tr:target td, table.packet tr:target td { box-shadow:
+  inset 0 0 0 99em color-mix(in srgb, var(--accent) 18%, transparent); }
+table.heat code { font-size: .85em; }
+.reads { font-size: .78rem; color: var(--read); white-space: nowrap; }
+.scroll:focus-visible, .pane:focus-visible { outline: 2px solid var(--accent); }
+tr { scroll-margin-top: 5rem; }
+@media (max-width: 960px) { .halves, .hero { grid-template-columns: minmax(0, 1fr); }
+  .hero { gap: .5rem; } .hero > section { padding: .6rem .8rem; }
+  .hero .value { font-size: 1.1rem; } }
+@media print { @page { size: A4; margin: 12mm; } body { font-size: 9.5pt; } main { padding: 0; }
+  h1 { font-size: 14pt; } section { margin: .4rem 0; padding: .2rem 0; break-inside: auto; }
+  .unprinted, .switch, details:not([open]) { display: none !important; }
+  .halves { display: block; } .hero { grid-template-columns: repeat(3, minmax(0, 1fr)); }
+  .pane.graph { max-height: none; overflow: visible; border: 0; padding: 0; }
+  svg.flow { width: auto !important; height: auto !important; max-width: 100%; max-height: 7cm; }
+  .scroll { overflow: visible; } table { font-size: 8pt; }
+  th, td { padding: .05rem .4rem; } table.heat td, table.packet td { padding: 0 .4rem; }
+  tr { break-inside: avoid; } a { color: inherit; text-decoration: none; } }
+"""
+
+
+def style() -> str:
+    """Return the style sheet, with the rules that show the elements of the chosen path only."""
+    rules = list[str]()
+    for number in range(1, PATHS + 1):
+        chosen = f"article:has(.s{number}:checked)"
+        rules.append(f"{chosen} .k:not(.k{number}) {{ display: none; }}")
+        rules.append(f"{chosen} rect.l{number} {{ fill: var(--c1); }}")
+    # Pages about a single path have no switch.
+    rules.append("article.single rect.l1 { fill: var(--c1); }")
+    return _RULES + "\n".join(rules) + "\n"

@@ -1,0 +1,83 @@
+"""Writes a comparison as an HTML page."""
+
+from collections.abc import Iterator, Sequence
+
+from slowpath.core.html.elements import Column, Content, Html, element, table
+from slowpath.core.html.page import page
+from slowpath.diff.columns import Row, change_of
+from slowpath.diff.lines import Changes
+from slowpath.diff.report import (
+    LINE_COLUMNS,
+    Report,
+    column_names,
+    line_cells,
+    remarks,
+    row_cells,
+    row_groups,
+    summary_words,
+    titled_lines,
+)
+
+_STYLE = """
+.worse { color: var(--c4); font-weight: 600; } .better { color: var(--c2); font-weight: 600; }
+"""
+_NUMBERS = 5
+"""The first columns of a table of lines are numbers."""
+
+
+def diff_page(report: Report, version: str) -> str:
+    """Return the text of the page; `version` is that of slowpath."""
+    title = f"{report.old} \u2192 {report.new}"
+    parts: list[Content] = [element("h1", title), element("p", summary_words(report))]
+    for failure, command in zip(report.failures, report.reproduce, strict=True):
+        words = element("p", f"{failure.row.pair.label}: {failure.reason}")
+        repeat = element("p", "Reproduce: ", element("code", command))
+        parts.append(element("div", words, repeat, class_="warn"))
+    for (target, metric), members in row_groups(report.rows).items():
+        rows = [report.rows[at] for at in members]
+        made = _programs(rows, [report.changes[at] for at in members], metric, members)
+        parts.append(element("section", element("h2", f"Bounds on {target}"), made))
+    notes = [element("li", text) for text in remarks(report.rows)]
+    if notes:
+        parts.append(element("section", element("h2", "Notes"), element("ul", *notes)))
+    for at, (row, changes) in enumerate(zip(report.rows, report.changes, strict=True)):
+        parts += _changed(at, row, changes, report.limit)
+    about = f"Written by slowpath {version}. The page needs no network."
+    return page(title, *parts, element("footer", about), broad=True, style=_STYLE)
+
+
+def _programs(
+    rows: Sequence[Row], changes: Sequence[Changes | None], metric: str, members: Sequence[int]
+) -> Html:
+    names = column_names(metric)
+    columns = [Column(name, number=at in range(1, _NUMBERS)) for at, name in enumerate(names)]
+    cells = list[list[Content]]()
+    for at, row, known, texts in zip(members, rows, changes, row_cells(rows), strict=True):
+        line: list[Content] = [*texts]
+        if _has_lines(row, known):
+            line[0] = element("a", texts[0], href=f"#lines-{at}")
+        change = change_of(row)
+        place = names.index("change")
+        line[place] = element("span", texts[place], class_=change)
+        cells.append(line)
+    return table(columns, cells, stack=True)
+
+
+def _has_lines(row: Row, changes: Changes | None) -> bool:
+    return next(titled_lines(row, changes, 1), None) is not None
+
+
+def _changed(at: int, row: Row, changes: Changes | None, limit: int) -> Iterator[Html]:
+    """Yield a section with the lines of a program whose cost changed, if there are any."""
+    parts = list[Content]()
+    columns = [Column(name, number=place < _NUMBERS) for place, name in enumerate(LINE_COLUMNS)]
+    for title, lines in titled_lines(row, changes, limit):
+        cells = [_with_code(line_cells(line)) for line in lines]
+        parts += [element("h3", title), table(columns, cells, stack=True)]
+    if _has_lines(row, changes):
+        heading = element("h2", f"Changed lines of {row.pair.name}")
+        yield element("section", heading, *parts, id=f"lines-{at}")
+
+
+def _with_code(cells: Sequence[str]) -> list[Content]:
+    return [*cells[:-1], element("code", cells[-1], class_="line")]
