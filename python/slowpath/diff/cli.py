@@ -23,7 +23,8 @@ def _diff(args: Namespace) -> int:
     options = DiffOptions.of_words(
         _FORMATS.reporter(args.format), args.filter, args.sort, args.fail_on, args.lines
     )
-    sides = DiffInputs(args.old, args.new, written_options(args, [args.old, args.new]))
+    written = written_options(args, [args.old, args.new])
+    sides = DiffInputs(args.old, args.new, written, args.outside)
     return diff(sides, options._replace(allowed=AllowOptions(args.allow_new, args.allow_gone)))
 
 
@@ -45,7 +46,8 @@ DIFF = Command(
             "Object, C source, listing, or output of bound --format json",
             None,
             "Two folders mean the results (*.json) below them, else the programs. Files with the "
-            "same path below OLD and NEW are compared.",
+            "same path below OLD and NEW are compared. Saved results in one file are compared by "
+            "name with the programs below a folder.",
         ),
         argument("NEW", "The same kinds of file, to compare with OLD"),
         *ANALYSIS,
@@ -101,6 +103,7 @@ DIFF = Command(
             "slowpath diff old.json new.bpf.o --fail-on 'instructions_pct > 5'",
             "Fail if a program takes 5 % more instructions than in saved results",
         ),
+        Example("slowpath diff baseline.json xdp", "Compare a folder with saved results by name"),
         Example("slowpath diff old new", "Compare the saved results of two folders by name"),
     ),
 )

@@ -2,8 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from pathlib import PurePath
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from os.path import normpath
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from slowpath.bounds.analyst import RunContext, Session, sessions_of
@@ -14,6 +15,7 @@ from slowpath.bounds.outcomes import ComplaintsByTarget, Unmatched, note_remarks
 from slowpath.bounds.plan import Request
 from slowpath.core.engine import targets
 from slowpath.core.errors import ExitCode, InputError, OptionError
+from slowpath.core.folders import program_files, result_files
 from slowpath.core.inputs import NO_SUCH_FILE, read_program
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.selection import no_match
@@ -158,6 +160,7 @@ class Pair(NamedTuple):
 
 
 _KEYS: tuple[Callable[[Result], Hashable], ...] = (
+    lambda result: (normpath(result["file"]), result["section"], result["program"]),
     lambda result: (PurePath(result["file"]).name, result["section"], result["program"]),
     lambda result: (result["section"], result["program"]),
     lambda result: result["program"],
@@ -166,7 +169,7 @@ _KEYS: tuple[Callable[[Result], Hashable], ...] = (
 
 
 def match_programs(old: Sequence[Result], new: Sequence[Result]) -> list[Pair]:
-    """Pair programs by file and name, then by section and name, then by name alone.
+    """Pair programs by path, file name and name, then by section and name, then by name alone.
 
     If OLD and NEW have one program each, these are a pair whatever their names. Programs without a
     partner form a pair with None. Pairs are in the order of `old`; programs only in `new` follow.
@@ -250,6 +253,7 @@ class DiffInputs(NamedTuple):
     old: str | None  # None: NEW has no counterpart in the folder OLD
     new: str | None
     written: WrittenOptions
+    outside: frozenset[str] = frozenset()  # options from settings, which may have no effect
 
 
 class Side(NamedTuple):
@@ -282,13 +286,13 @@ def load_sides(sides: DiffInputs, stopping: Stopping) -> tuple[Side, Side]:
         OptionError: if an option makes no sense for the files.
         InputError: if a file, or a file that an option names, cannot be read.
     """
-    contents = {file: _read(file) for file in (sides.old, sides.new) if file is not None}
-    if all(map(looks_saved, contents.values())):
-        _refuse_options(sides.written)
+    contents = {name: _content(name) for name in (sides.old, sides.new) if name is not None}
+    if all(content.saved for content in contents.values()):
+        _refuse_options(sides.written, sides.outside)
     written = sides.written
     if written.target is None:
-        written = written._replace(target=_target(contents))
-    opened = {file: _open(file, data, written) for file, data in contents.items()}
+        written = written._replace(target=_target(contents.values()))
+    opened = {name: _open(name, content, written) for name, content in contents.items()}
     problems = [side.problem for side in opened.values() if side.problem is not None]
     if len(problems) == len(opened):
         raise problems[0]
@@ -302,13 +306,39 @@ def load_sides(sides: DiffInputs, stopping: Stopping) -> tuple[Side, Side]:
     return old._replace(codes=forgiven), new
 
 
-def _target(contents: Mapping[str, bytes]) -> str:
+class _Content(NamedTuple):
+    """The files of a side: saved results, or programs."""
+
+    files: list[str]
+    saved: list[Result]  # empty: the files are programs
+    folder: bool
+
+
+def _content(name: str) -> _Content:
+    """Return the content of OLD or NEW; a folder stands for the programs below it, else results.
+
+    Raises:
+        InputError: if a file cannot be read, or the folder has neither.
+    """
+    if not Path(name).is_dir():
+        data = _read(name)
+        return _Content([name], read_saved(name, data) if looks_saved(data) else [], folder=False)
+    programs = program_files(name)
+    if programs:
+        return _Content(programs, [], folder=True)
+    files = result_files(name)
+    if not files:
+        raise InputError(name, "has neither programs nor results (*.json)")
+    saved = [result for file in files for result in read_saved(file, _read(file))]
+    return _Content(files, saved, folder=True)
+
+
+def _target(contents: Collection[_Content]) -> str:
     """Return the default targets: built-in targets of saved results, else that of the files."""
-    saved = [pair for pair in contents.items() if looks_saved(pair[1])]
-    names = dict.fromkeys(result["target"] for pair in saved for result in read_saved(*pair))
+    names = dict.fromkeys(result["target"] for content in contents for result in content.saved)
     if names and names.keys() <= set(targets.target_names()):
         return ",".join(names)
-    return default_target(list(contents))
+    return default_target([file for content in contents for file in content.files])
 
 
 def _read(file: str) -> bytes:
@@ -324,13 +354,13 @@ def _read(file: str) -> bytes:
     return data
 
 
-def _open(file: str, data: bytes, written: WrittenOptions) -> _Opened:
-    requests = read_requests([file], written)
+def _open(file: str, content: _Content, written: WrittenOptions) -> _Opened:
+    requests = read_requests(content.files, written)
     names = [one.target or "" for one in by_target(written)]
-    if looks_saved(data):
+    if content.saved:
         chosen = [
             result
-            for result in read_saved(file, data)
+            for result in content.saved
             if written.selection.matches(result["section"] or "", result["program"])
         ]
         problem = no_match(written.selection) if written.selection and not chosen else None
@@ -342,7 +372,7 @@ def _open(file: str, data: bytes, written: WrittenOptions) -> _Opened:
             raise
         return _Opened(file, None, names, requests, [], problem)
     for task in sessions[0].plan.tasks:
-        if task.error is not None:
+        if task.error is not None and not content.folder:
             raise InputError(task.file, task.error)
     return _Opened(file, None, names, requests, sessions, None)
 
@@ -384,8 +414,8 @@ def _remark(file: str, message: str) -> None:
     note(f"note: {file}: {message}")
 
 
-def _refuse_options(written: WrittenOptions) -> None:
-    """Reject analysis options, which have no effect on saved results.
+def _refuse_options(written: WrittenOptions, outside: frozenset[str]) -> None:
+    """Reject analysis options, which have no effect on saved results, except those of settings.
 
     Raises:
         OptionError: with the name of the first analysis option that the user gave.
@@ -393,7 +423,7 @@ def _refuse_options(written: WrittenOptions) -> None:
     for name, (value, default) in zip(
         written._fields, zip(written, WrittenOptions(), strict=True), strict=True
     ):
-        if name != "selection" and value != default:
+        if name != "selection" and name not in outside and value != default:
             raise OptionError(
                 f"--{name.replace('_', '-')}",
                 "has no effect, because OLD and NEW are saved results",

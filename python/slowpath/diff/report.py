@@ -78,9 +78,19 @@ def table(report: Report) -> Iterator[Line]:
 
 def _remarks(rows: Sequence[Row]) -> Iterator[str]:
     """Yield notes that explain the values in the table, one sentence each."""
+    yield from _lonely(rows)
     yield from _bounds(rows)
     yield from _machines(rows)
     yield from _assumptions(rows)
+
+
+def _lonely(rows: Sequence[Row]) -> Iterator[str]:
+    """Note programs that only one side has; their names are those that were not found."""
+    for row in rows:
+        if row.pair.old is None:
+            yield f"{row.pair.label} is new: OLD has no program with this name"
+        elif row.pair.new is None:
+            yield f"{row.pair.label} is gone: NEW has no program with this name"
 
 
 def _bounds(rows: Sequence[Row]) -> Iterator[str]:
