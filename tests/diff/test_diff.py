@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from review_formats import check_junit, check_sarif, place_of, read_github
 from slowpath.bounds.analyst import Analyst
 from slowpath.bounds.options import WrittenOptions
 from slowpath.core.engine import analyses
@@ -394,6 +395,53 @@ def test_settings_do_not_stop_a_comparison_of_saved_results(
     refused = slowpath("diff", *saved, "--target", "ebpf")
     assert refused.returncode == 2
     assert "'--target': has no effect" in refused.stderr
+
+
+def test_formats_for_code_review(saved: list[str]) -> None:
+    """Made-up results have no lines, so that findings stand at the files."""
+    gate = ("--fail-on", "bitrate_pct < -5", "--allow-new", "--allow-gone", "--format")
+    log = slowpath("diff", *saved, *gate, "sarif")
+    assert log.returncode == 1
+    found = [(one["ruleId"], one["level"]) for one in check_sarif(log.stdout)["results"]]
+    assert found == [
+        ("failed-gate", "error"),
+        ("guarantee", "note"),
+        ("gone-program", "note"),
+        ("new-program", "note"),
+    ]
+    hidden = slowpath("diff", *saved, "--filter", "same", *gate, "github")
+    levels = [one["level"] for one in read_github(hidden.stdout)]
+    assert levels == ["error", "notice"], "failed gates of hidden programs are reported"
+    cases = check_junit(slowpath("diff", *saved, *gate, "junit").stdout)
+    assert [case[0].tag for case in cases] == ["failure", *["system-out"] * 3]
+
+
+def test_a_program_without_old_result_is_a_note(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    lost = make_result(guarantee=None, profile=None, paths=[], error="deadline")
+    for file, result in ((old, lost), (new, make_result())):
+        file.write_text(json.dumps({"results": [result]}))
+    results = check_sarif(slowpath("diff", old, new, "--format", "sarif").stdout)["results"]
+    (note,) = [(one["ruleId"], one["level"], one["message"]["text"]) for one in results]
+    assert note[:2] == ("guarantee", "note")
+    assert "nothing to compare: OLD could not be analysed; at least" in note[2]
+    (wrong,) = check_sarif(slowpath("diff", new, old, "--format", "sarif").stdout)["results"]
+    assert (wrong["ruleId"], wrong["level"]) == ("not-analysed", "error")
+
+
+def test_lines_that_became_costlier_are_findings() -> None:
+    words = (OPTIMISED, PLAIN, "--target", "agilio-cx-2x40")
+    results = check_sarif(diff(*words, "--format", "sarif", "--lines", "4"))["results"]
+    (program,) = json.loads(diff(*words, "--format", "json"))["results"]
+    risen = [line for line in program["lines"] if line["cost_diff"] > 0]
+    places = [f"examples/{Path(one['file_b'])}:{one['line_b']}" for one in risen]
+    assert [one["ruleId"] for one in results] == ["regression", *["costlier-line"] * 3]
+    marked = [place_of(one["locations"][0]) for one in results]
+    assert set(marked) <= set(places)
+    most = max(risen, key=lambda line: line["cost_diff"])
+    assert marked[0] == f"examples/{Path(most['file_b'])}:{most['line_b']}"
+    faster = check_sarif(diff(*words[1::-1], *words[2:], "--format", "sarif"))["results"]
+    assert [(one["ruleId"], one["level"]) for one in faster] == [("guarantee", "note")]
 
 
 def test_folders_of_programs_are_analysed(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from slowpath.bounds.analyst import RunContext, Session, sessions_of
 from slowpath.bounds.options import check_not_a_program, read_option
 from slowpath.bounds.outcomes import Analysed, ComplaintsByTarget, Unmatched, note_remarks
 from slowpath.bounds.plan import Request
-from slowpath.bounds.report import MakeReporter, Reporter
+from slowpath.bounds.report import MakeReporter, Miss, Reporter, WithFiles
 from slowpath.core.errors import ExitCode, worst
+from slowpath.core.formats import ReportFile
 from slowpath.core.inputs import check_writable, write_error
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.sources import provenance
@@ -34,6 +35,7 @@ class Output(NamedTuple):
     pcap: str | None  # file for witness packets
     verbose: bool
     command: str = "bound"  # name of the command in messages
+    files: Sequence[ReportFile] = ()  # further reports; their reporters are `MakeReporter`s
 
 
 class Place(NamedTuple):
@@ -87,6 +89,8 @@ def report(parts: Parts, output: Output, pool: "Pool | None" = None) -> ExitCode
 def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") -> ExitCode:
     labels = [task.label for _, session in parts for task in session.plan.tasks]
     reporter = output.make_reporter(labels, verbose=output.verbose)
+    if output.files:
+        reporter = WithFiles(reporter, output.files, labels)
     compiled = any(task.compiled for _, session in parts for task in session.plan.tasks)
     reporter.command = output.command
     reporter.provenance = provenance(compiled=compiled)
@@ -103,7 +107,10 @@ def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") 
         if code is ExitCode.FINE:
             where = f" on {analysed.task.target}" if several else ""
             label = f"{analysed.task.label}{where}"
-            code = _check_requirement(parts[at][0], analysed, label, output.command)
+            missed = _check_requirement(parts[at][0], analysed, label, output.command)
+            if missed is not None:
+                reporter.miss(missed)
+                code = ExitCode.UNDECIDED if missed.undecided else ExitCode.FAILED
         codes.append(code)
     # Save packets first, because a closed pipe of the report ends this process.
     if output.pcap is not None:
@@ -129,8 +136,13 @@ def _analysed(
             yield at, each
 
 
-def _check_requirement(request: Request, analysed: Analysed, label: str, command: str) -> ExitCode:
-    """Return the exit code for a requirement; report conditions and failures to standard error."""
+def _check_requirement(
+    request: Request, analysed: Analysed, label: str, command: str
+) -> Miss | None:
+    """Return a requirement that is not met, or None.
+
+    Report conditions and failures to standard error.
+    """
     requirement, named, repeated = request.requirement, "--require", list[str]()
     if requirement is None and request.program_requirements:
         from slowpath.bounds.configured import requirement_of, unchecked
@@ -144,18 +156,20 @@ def _check_requirement(request: Request, analysed: Analysed, label: str, command
             requirement, named = found.requirement, f"{found.text!r} of {found.place}"
             repeated = ["--require", found.text]
     if requirement is None:
-        return ExitCode.FINE
+        return None
     from slowpath.bounds.requirement import Decision, judge, reproduce
 
     task, accept = analysed.task, request.accept_assumptions
     judgement = judge(analysed.result, requirement, accept=accept)
     for sentence in judgement.relied_on:
         note(f"note: {label}: {named} is met if {sentence}")
-    if judgement.decision is not Decision.MET:
-        error(label, judgement.reason)
-        options = ["--target", task.target, "--metric", task.metric, *request.reproduce, *repeated]
-        complain(f"reproduce: {reproduce(command, [task.file], options)}")
-    return ExitCode(judgement.decision.value)
+    if judgement.decision is Decision.MET:
+        return None
+    options = ["--target", task.target, "--metric", task.metric, *request.reproduce, *repeated]
+    again = reproduce(command, [task.file], options)
+    error(label, judgement.reason)
+    complain(f"reproduce: {again}")
+    return Miss(judgement.decision is Decision.UNDECIDED, judgement.reason, again)
 
 
 def _packets(result: Result) -> Iterator[bytes]:

@@ -12,6 +12,9 @@ _FORMATS = Formats(
     json="slowpath.diff.machine_readable:json_lines",
     csv="slowpath.diff.machine_readable:csv_lines",
     markdown="markdown",
+    sarif="slowpath.diff.review:sarif",
+    github="slowpath.diff.review:github",
+    junit="slowpath.diff.review:junit",
 )
 
 
@@ -25,7 +28,9 @@ def _diff(args: Namespace) -> int:
     )
     written = written_options(args, [args.old, args.new])
     sides = DiffInputs(args.old, args.new, written, args.outside)
-    return diff(sides, options._replace(allowed=AllowOptions(args.allow_new, args.allow_gone)))
+    allowed = AllowOptions(args.allow_new, args.allow_gone)
+    files = _FORMATS.report_files(args.report)
+    return diff(sides, options._replace(allowed=allowed, files=files))
 
 
 DIFF = Command(
@@ -95,6 +100,7 @@ DIFF = Command(
             default=10,
         ),
         _FORMATS.option(),
+        _FORMATS.report_option(),
     ),
     _diff,
     (

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 from slowpath.bounds.options import repeat
 from slowpath.bounds.requirement import reproduce
 from slowpath.core.errors import ExitCode, OptionError, worst
-from slowpath.core.formats import Reporter
+from slowpath.core.formats import Reporter, ReportFile
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.selection import Selection
 from slowpath.core.terminal import complain, error
@@ -50,6 +50,7 @@ class DiffOptions(NamedTuple):
     gates: Sequence[Gate]
     lines: int  # maximum number of changed lines per direction and program
     allowed: AllowOptions = AllowOptions()
+    files: Sequence[ReportFile] = ()  # further reports
 
     @staticmethod
     def of_words(
@@ -103,6 +104,8 @@ def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
         options.lines,
         _compared(rows),
     )
+    for one in options.files:
+        one.write(report)
     options.report.write(report)
     for failure, command in zip(stopped, commands, strict=True):
         error(failure.row.pair.label, failure.reason)
