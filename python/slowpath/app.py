@@ -134,6 +134,7 @@ def _use_settings(name: str, command: Command, args: Namespace) -> None:
     from slowpath.core.settings.values import complete, subject
 
     origins = complete(args, USED[name], command.options)
+    args.outside = frozenset(origins)
     if origins.keys() & {"target", "entries", "jobs"}:
         from slowpath.bounds.configured import fit
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from review_formats import check_junit, check_sarif, place_of, read_github
 from slowpath.bounds.analyst import Analyst
 from slowpath.bounds.options import WrittenOptions
 from slowpath.core.engine import analyses
@@ -494,6 +495,63 @@ def test_a_gate_names_the_files_of_a_folder(tmp_path: Path) -> None:
     assert (passed.returncode, passed.stderr) == (0, "")
 
 
+def test_settings_do_not_stop_a_comparison_of_saved_results(
+    saved: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLOWPATH_TARGET", "ebpf")
+    assert ": 1 worse, 1 same, 1 new, 1 gone\n" in diff(*saved)
+    refused = slowpath("diff", *saved, "--target", "ebpf")
+    assert refused.returncode == 2
+    assert "'--target': has no effect" in refused.stderr
+
+
+def test_formats_for_code_review(saved: list[str]) -> None:
+    """Made-up results have no lines, so that findings stand at the files."""
+    gate = ("--fail-on", "bitrate_pct < -5", "--allow-new", "--allow-gone", "--format")
+    log = slowpath("diff", *saved, *gate, "sarif")
+    assert log.returncode == 1
+    found = [(one["ruleId"], one["level"]) for one in check_sarif(log.stdout)["results"]]
+    assert found == [
+        ("failed-gate", "error"),
+        ("guarantee", "note"),
+        ("gone-program", "note"),
+        ("new-program", "note"),
+    ]
+    hidden = slowpath("diff", *saved, "--filter", "same", *gate, "github")
+    levels = [one["level"] for one in read_github(hidden.stdout)]
+    assert levels == ["error", "notice"], "failed gates of hidden programs are reported"
+    cases = check_junit(slowpath("diff", *saved, *gate, "junit").stdout)
+    assert [case[0].tag for case in cases] == ["failure", *["system-out"] * 3]
+
+
+def test_a_program_without_old_result_is_a_note(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    lost = make_result(guarantee=None, profile=None, paths=[], error="deadline")
+    for file, result in ((old, lost), (new, make_result())):
+        file.write_text(json.dumps({"results": [result]}))
+    results = check_sarif(slowpath("diff", old, new, "--format", "sarif").stdout)["results"]
+    (note,) = [(one["ruleId"], one["level"], one["message"]["text"]) for one in results]
+    assert note[:2] == ("guarantee", "note")
+    assert "nothing to compare: OLD could not be analysed; at least" in note[2]
+    (wrong,) = check_sarif(slowpath("diff", new, old, "--format", "sarif").stdout)["results"]
+    assert (wrong["ruleId"], wrong["level"]) == ("not-analysed", "error")
+
+
+def test_lines_that_became_costlier_are_findings() -> None:
+    words = (OPTIMISED, PLAIN, "--target", "agilio-cx-2x40")
+    results = check_sarif(diff(*words, "--format", "sarif", "--lines", "4"))["results"]
+    (program,) = json.loads(diff(*words, "--format", "json"))["results"]
+    risen = [line for line in program["lines"] if line["cost_diff"] > 0]
+    places = [f"examples/{Path(one['file_b'])}:{one['line_b']}" for one in risen]
+    assert [one["ruleId"] for one in results] == ["regression", *["costlier-line"] * 3]
+    marked = [place_of(one["locations"][0]) for one in results]
+    assert set(marked) <= set(places)
+    most = max(risen, key=lambda line: line["cost_diff"])
+    assert marked[0] == f"examples/{Path(most['file_b'])}:{most['line_b']}"
+    faster = check_sarif(diff(*words[1::-1], *words[2:], "--format", "sarif"))["results"]
+    assert [(one["ruleId"], one["level"]) for one in faster] == [("guarantee", "note")]
+
+
 def test_folders_of_programs_are_analysed(tmp_path: Path) -> None:
     for folder, file in (("old", PLAIN), ("new", OPTIMISED)):
         (tmp_path / folder).mkdir()
@@ -503,12 +561,58 @@ def test_folders_of_programs_are_analysed(tmp_path: Path) -> None:
     assert (row["change"], row["instructions_diff"]) == ("better", str(6464 - 8544))
 
 
+def test_saved_results_are_compared_by_name_with_a_folder(tmp_path: Path) -> None:
+    """Files with the same name in two folders are told apart by their paths."""
+    xdp = tmp_path / "xdp"
+    for name, example in (
+        ("a/main.bpf.o", "count_min.4.bpf.o"),
+        ("b/main.bpf.o", "alaw2ulaw.bpf.o"),
+        ("gone.bpf.o", "firewall.bpf.o"),
+    ):
+        (xdp / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "examples" / example, xdp / name)
+    kept = slowpath("bound", "xdp", *COUNT, "--format", "json", "-o", "base.json", cwd=tmp_path)
+    assert kept.returncode == 0
+    shutil.copy(ROOT / "examples/count_min.8.bpf.o", xdp / "a/main.bpf.o")
+    shutil.copy(ROOT / "examples/tunnel.bpf.o", xdp / "gone.bpf.o")
+    words = ("diff", "base.json", "xdp", "--fail-on", "instructions_pct > 5")
+    run = slowpath(*words, "--allow-new", "--allow-gone", cwd=tmp_path)
+    assert run.returncode == 1
+    assert run.stdout.startswith("base.json -> xdp: 1 worse, 1 same, 1 new, 1 gone\n")
+    assert "xdp/gone.bpf.o:firewall is gone: NEW has no program with this name\n" in run.stdout
+    assert "xdp/gone.bpf.o:tunnel is new: OLD has no program with this name\n" in run.stdout
+    assert run.stderr.startswith("error: xdp/a/main.bpf.o:count_min: instructions_pct is +")
+    (reproduce,) = re.findall(r"reproduce: slowpath (diff base\.json xdp .*)", run.stderr)
+    assert slowpath(*shlex.split(reproduce), cwd=tmp_path).returncode == 1
+    # The other way round: the folder is old.
+    back = slowpath("diff", "xdp", "base.json", "--format", "csv", cwd=tmp_path)
+    changes = {row["program"]: row["change"] for row in csv.DictReader(back.stdout.splitlines())}
+    assert changes == {
+        "count_min": "better",
+        "alaw2ulaw": "same",
+        "tunnel": "gone",
+        "firewall": "new",
+    }
+
+
+def test_an_unreadable_file_of_a_folder_is_an_error_of_its_own(tmp_path: Path) -> None:
+    shutil.copy(ROOT / PLAIN, tmp_path / "a.bpf.o")
+    base = tmp_path / "base.json"
+    assert slowpath("bound", tmp_path / "a.bpf.o", "-o", base, "--format", "json").returncode == 0
+    (tmp_path / "b.bpf.o").write_text("no object")
+    run = slowpath("diff", base, tmp_path)
+    assert run.returncode == 3
+    assert f"error: {tmp_path}/b.bpf.o: " in run.stderr
+    assert ": 1 same, 1 new\n" in run.stdout
+
+
 def test_folders_that_cannot_be_compared(tmp_path: Path, saved: list[str]) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     for old, new, reason in (
-        (empty, saved[0], "is a directory; name two directories or two files"),
-        (saved[0], empty, "is a directory; name two directories or two files"),
+        (empty, saved[0], "has neither programs nor results (*.json)"),
+        (saved[0], empty, "has neither programs nor results (*.json)"),
+        (PLAIN, empty, "is a directory, but the other side is a program; name two directories"),
         (empty, empty, "has neither results (*.json) nor programs"),
     ):
         run = slowpath("diff", old, new)

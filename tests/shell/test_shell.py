@@ -105,7 +105,8 @@ def test_options_are_completed(complete: Complete) -> None:
 
 
 def test_choices_are_completed(complete: Complete) -> None:
-    assert {*complete("slowpath bound --format ")} == {"table", "json", "csv"}
+    formats = {"table", "json", "csv", "markdown", "sarif", "github", "junit"}
+    assert {*complete("slowpath bound --format ")} == formats
     assert complete("slowpath bound x.bpf.o --color al") == ["always"]
 
 

@@ -17,7 +17,14 @@ from slowpath.core.command import Command, Example
 from slowpath.core.formats import OUTPUT, Formats
 
 FORMATS = Formats(
-    "slowpath.bounds.report", table="text_reporter", json="JsonReporter", csv="CsvReporter"
+    "slowpath.bounds.report",
+    table="text_reporter",
+    json="JsonReporter",
+    csv="CsvReporter",
+    markdown="slowpath.bounds.report_review:markdown_reporter",
+    sarif="slowpath.bounds.report_review:sarif_reporter",
+    github="slowpath.bounds.report_review:github_reporter",
+    junit="slowpath.bounds.report_review:junit_reporter",
 )
 """Formats of `bound` and `chain bound`, each with a reference to a `MakeReporter`."""
 REPORTING = (
@@ -30,6 +37,7 @@ REPORTING = (
         default="1",
     ),
     FORMATS.option(),
+    FORMATS.report_option(),
     OUTPUT.option("--pcap-out FILE", "Write the witness packets of all reported paths to FILE"),
     OUTPUT.flag("-v, --verbose", "Add the instructions of each path, and statistics of the search"),
 )
@@ -57,7 +65,13 @@ def _bound(args: Namespace) -> int:
         requests = [
             with_requirements(one._replace(accept_assumptions=accept), required) for one in requests
         ]
-    output = Output(FORMATS.reporter(args.format), args.pcap_out, args.verbose, html=args.html)
+    output = Output(
+        FORMATS.reporter(args.format),
+        args.pcap_out,
+        args.verbose,
+        html=args.html,
+        files=FORMATS.report_files(args.report),
+    )
     return run(requests, output, Place(args.jobs, args.scheduler))
 
 

@@ -4,11 +4,11 @@ Other modules format the texts; each of them is imported only when its format is
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from slowpath.core import engine
-from slowpath.core.formats import json_end, json_start
+from slowpath.core.formats import ReportFile, json_end, json_start, write_lines
 from slowpath.core.printable import json_ascii, one_line
 from slowpath.core.programs.sources import provenance_lines
 from slowpath.core.schema.derived import DESCRIBED_PATHS, is_count
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from slowpath.bounds.report_counts import CountTable
     from slowpath.bounds.report_rates import CompactTable
     from slowpath.core.programs.sources import Provenance
+
+
+class Miss(NamedTuple):
+    """A requirement that a program misses, or that is undecided."""
+
+    undecided: bool
+    reason: str
+    reproduce: str  # command
 
 
 class Reporter(ABC):
@@ -47,9 +55,61 @@ class Reporter(ABC):
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:
         """Return the lines for a new result; `text` is the result as JSON."""
 
+    def miss(self, missed: Miss) -> None:  # noqa: B027 - most leave it to standard error
+        """Take the requirement that the program of the last result misses."""
+
     def finish(self) -> Iterable[Line]:
         """Return the lines after the last result."""
         return ()
+
+
+class WithFiles(Reporter):
+    """A report on standard output, and further reports in files."""
+
+    def __init__(self, shown: Reporter, files: Sequence[ReportFile], labels: Sequence[str]) -> None:
+        """Create the reporters of the files; `shown` writes to standard output."""
+        super().__init__(labels, verbose=False)
+        made = [(one.file, one.reporter(labels, verbose=False)) for one in files]
+        self._shown = shown
+        self._files: list[tuple[str, Reporter, list[Line]]] = [(*one, []) for one in made]
+        self._all = [shown, *(reporter for _, reporter, _ in self._files)]
+        self.described_paths = max(one.described_paths for one in self._all)
+
+    def prepare(self, metric: str) -> None:
+        """Import the modules of all formats."""
+        for one in self._all:
+            one.prepare(metric)
+
+    def start(self) -> Iterable[Line]:
+        """Return the lines before the first result; keep those of the files."""
+        for one in self._all:
+            one.command, one.provenance = self.command, self.provenance
+        return self._each(lambda one: one.start())
+
+    def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:
+        """Return the lines for a new result; keep those of the files."""
+        return self._each(lambda one: one.add(result, detail, text))
+
+    def miss(self, missed: Miss) -> None:
+        """Pass a missed requirement on to all reports."""
+        for one in self._all:
+            one.miss(missed)
+
+    def finish(self) -> Iterable[Line]:
+        """Write the files, and return the lines after the last result.
+
+        Raises:
+            InputError: if a file cannot be written.
+        """
+        last = self._each(lambda one: one.finish())
+        for file, _, lines in self._files:
+            write_lines(lines, file)
+        return last
+
+    def _each(self, lines_of: Callable[[Reporter], Iterable[Line]]) -> Iterable[Line]:
+        for _, reporter, lines in self._files:
+            lines.extend(lines_of(reporter))
+        return lines_of(self._shown)
 
 
 class MakeReporter(Protocol):

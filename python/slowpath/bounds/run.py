@@ -17,8 +17,9 @@ from slowpath.bounds.outcomes import (
     note_remarks,
 )
 from slowpath.bounds.plan import Request
-from slowpath.bounds.report import MakeReporter, Reporter
+from slowpath.bounds.report import MakeReporter, Miss, Reporter, WithFiles
 from slowpath.core.errors import ExitCode, worst
+from slowpath.core.formats import ReportFile
 from slowpath.core.inputs import check_writable, write_error, write_text
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.sources import provenance
@@ -41,6 +42,7 @@ class Output(NamedTuple):
     verbose: bool
     command: str = "bound"  # name of the command in messages
     html: str | None = None  # file for the page
+    files: Sequence[ReportFile] = ()  # further reports; their reporters are `MakeReporter`s
 
 
 class Place(NamedTuple):
@@ -99,6 +101,8 @@ def _run(
 ) -> ExitCode:
     labels = [task.label for _, session in parts for task in session.plan.tasks]
     reporter = output.make_reporter(labels, verbose=output.verbose)
+    if output.files:
+        reporter = WithFiles(reporter, output.files, labels)
     compiled = any(task.compiled for _, session in parts for task in session.plan.tasks)
     reporter.command = output.command
     reporter.provenance = provenance(compiled=compiled)
@@ -123,8 +127,11 @@ def _run(
         if code is ExitCode.FINE:
             where = f" on {analysed.task.target}" if several else ""
             label = f"{analysed.task.label}{where}"
-            code, said = _check_requirement(parts[at][0], analysed, label, output.command)
+            missed, said = _check_requirement(parts[at][0], analysed, label, output.command)
             notes += said
+            if missed is not None:
+                reporter.miss(missed)
+                code = ExitCode.UNDECIDED if missed.undecided else ExitCode.FAILED
         codes.append(code)
     # Save packets first, because a closed pipe of the report ends this process.
     if output.pcap is not None:
@@ -154,8 +161,8 @@ def _analysed(
 
 def _check_requirement(
     request: Request, analysed: Analysed, label: str, command: str
-) -> tuple[ExitCode, list[str]]:
-    """Return the exit code for a requirement, and the notes on it.
+) -> tuple[Miss | None, list[str]]:
+    """Return a requirement that is not met, or None, and the notes on it.
 
     Notes, such as the conditions of a met requirement, and failures also go to standard error.
     """
@@ -174,17 +181,19 @@ def _check_requirement(
             requirement, named = found.requirement, f"{found.text!r} of {found.place}"
             repeated = ["--require", found.text]
     if requirement is None:
-        return ExitCode.FINE, notes
+        return None, notes
     from slowpath.bounds.requirement import Decision, judge, reproduce
 
     task, accept = analysed.task, request.accept_assumptions
     judgement = judge(analysed.result, requirement, accept=accept)
     notes += [note_on(label, f"{named} is met if {text}") for text in judgement.relied_on]
-    if judgement.decision is not Decision.MET:
-        error(label, judgement.reason)
-        options = ["--target", task.target, "--metric", task.metric, *request.reproduce, *repeated]
-        complain(f"reproduce: {reproduce(command, [task.file], options)}")
-    return ExitCode(judgement.decision.value), notes
+    if judgement.decision is Decision.MET:
+        return None, notes
+    options = ["--target", task.target, "--metric", task.metric, *request.reproduce, *repeated]
+    again = reproduce(command, [task.file], options)
+    error(label, judgement.reason)
+    complain(f"reproduce: {again}")
+    return Miss(judgement.decision is Decision.UNDECIDED, judgement.reason, again), notes
 
 
 def _save_page(

@@ -43,7 +43,11 @@ def _bound(options: Namespace) -> int:
     from slowpath.chain.run import bound
 
     output = Output(
-        FORMATS.reporter(options.format), options.pcap_out, options.verbose, "chain bound"
+        FORMATS.reporter(options.format),
+        options.pcap_out,
+        options.verbose,
+        "chain bound",
+        FORMATS.report_files(options.report),
     )
     return bound(options.chain, written_options(options, [options.chain]), output)
 

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 
 Number = TypeVar("Number", bound=float)
 
-_WRITTEN = {"--output", "--html", "--plot", "--pcap-out", "--placement-out", "--coalescing-out"}
+_WRITTEN = {
+    "--output", "--html", "--plot", "--pcap-out", "--placement-out", "--coalescing-out", "--report",
+}  # fmt: skip
 """Names of options whose value can be the name of an output file."""
 STANDARD_OUTPUT = "-"
 """Value of `--output` that stands for standard output."""

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from slowpath.core.command import Heading, Option, load
+from slowpath.core.errors import OptionError
 from slowpath.core.printable import aligned_line, json_line
 from slowpath.core.result_warnings import warn, warning_lines
 from slowpath.core.terminal import Line, out, out_lines
@@ -58,6 +59,21 @@ class Reporter(NamedTuple):
         warn(warnings, in_table=reporter.for_people)
 
 
+class ReportFile(NamedTuple):
+    """A file for a report, and the function that formats the report."""
+
+    file: str
+    reporter: Reporter
+
+    def write(self, *report: object) -> None:
+        """Write a report to the file.
+
+        Raises:
+            InputError: if the file cannot be written.
+        """
+        write_lines(self.reporter(*report), self.file)
+
+
 class Formats:
     """The formats of a command, each with its reporter; the first is the default."""
 
@@ -78,13 +94,52 @@ class Formats:
         about = f"Print {', '.join(names[:-1])} or {names[-1]}"
         return OUTPUT.option("--format FORMAT", about, remark, choices=names, default=names[0])
 
+    def report_option(self) -> Option:
+        """Return the command-line option `--report`, for further reports in files."""
+        suffixes = {name: _end(name) for name in self._references}
+        ends = ", ".join(
+            end if end == f".{name}" else f"{end} ({name})" for name, end in suffixes.items()
+        )
+        return OUTPUT.option(
+            "--report FILE",
+            "Write another report to FILE, in the format of its suffix",
+            f"Suffixes are {ends}. Repeatable.",
+            common=False,
+            action="append",
+            default=[],
+        )
+
     def reporter(self, name: str) -> Reporter:
         """Return the function that formats reports in the format `name`."""
         return Reporter(name, self._references)
 
+    def report_files(self, files: Sequence[str]) -> list[ReportFile]:
+        """Return the reports that `--report` asks for.
+
+        Raises:
+            OptionError: if the suffix of a file is not that of a format.
+            InputError: if a file cannot be written.
+        """
+        found = list[ReportFile]()
+        for file in files:
+            from slowpath.core.inputs import check_writable
+
+            name = next((name for name in self._references if file.endswith(_end(name))), None)
+            if name is None:
+                ends = ", ".join(map(_end, self._references))
+                raise OptionError("--report", f"{file}: the suffix must be one of {ends}")
+            check_writable(file)
+            found.append(ReportFile(file, self.reporter(name)))
+        return found
+
     def call(self, reference: str) -> Callable[[Namespace], int]:
         """Return a command that calls the referenced function with the options and the reporter."""
         return lambda args: load(reference)(args, self.reporter(args.format))
+
+
+def _end(name: str) -> str:
+    """Return the suffix of files in a format."""
+    return {"table": ".txt", "markdown": ".md", "junit": ".xml"}.get(name, f".{name}")
 
 
 def json_report(document: object, *_unused: object) -> Lines:

@@ -19,6 +19,9 @@ _FORMATS = Formats(
     json="slowpath.diff.machine_readable:json_lines",
     csv="slowpath.diff.machine_readable:csv_lines",
     markdown="markdown",
+    sarif="slowpath.diff.review:sarif",
+    github="slowpath.diff.review:github",
+    junit="slowpath.diff.review:junit",
 )
 
 
@@ -32,9 +35,13 @@ def _diff(args: Namespace) -> int:
         _FORMATS.reporter(args.format), args.filter, args.sort, args.fail_on, args.lines
     )
     written = written_options(args, [args.old, args.new])
-    sides = DiffInputs(args.old, args.new, written, cache_of(args))
+    sides = DiffInputs(
+        args.old, args.new, written, cache=cache_of(args), outside=args.outside
+    )
     allowed = AllowOptions(args.allow_new, args.allow_gone)
-    return diff(sides, options._replace(allowed=allowed, jobs=args.jobs, html=args.html))
+    files = _FORMATS.report_files(args.report)
+    options = options._replace(allowed=allowed, jobs=args.jobs, html=args.html, files=files)
+    return diff(sides, options)
 
 
 DIFF = Command(
@@ -56,7 +63,8 @@ DIFF = Command(
             "Object, C source, listing, or output of bound --format json",
             None,
             "If OLD and NEW are folders, the saved results (*.json) below them are compared, or "
-            "else the programs. Files with the same path below OLD and NEW belong together.",
+            "else the programs. Files with the same path below OLD and NEW belong together. Saved "
+            "results in one file are compared by name with the programs below a folder.",
         ),
         argument("NEW", "The same kinds of file, to compare with OLD"),
         *ANALYSIS,
@@ -111,6 +119,7 @@ DIFF = Command(
         *CACHE,
         _FORMATS.option(),
         OUTPUT.option("--html FILE", "Write an HTML page with the changes"),
+        _FORMATS.report_option(),
     ),
     _diff,
     (
@@ -119,6 +128,7 @@ DIFF = Command(
             "slowpath diff old.json new.bpf.o --fail-on 'instructions_pct > 5'",
             "Fail if a program takes 5 % more instructions than in saved results",
         ),
+        Example("slowpath diff baseline.json xdp", "Compare a folder with saved results by name"),
         Example("slowpath diff old new", "Compare the saved results of two folders by name"),
     ),
 )

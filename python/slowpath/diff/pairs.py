@@ -2,9 +2,10 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import PurePath
+from os.path import normpath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowpath.bounds.analyst import RunContext, Session, sessions_of
@@ -16,6 +17,7 @@ from slowpath.bounds.plan import Request
 from slowpath.core.engine import targets
 from slowpath.core.engine.cache import Cache
 from slowpath.core.errors import ExitCode, InputError, OptionError
+from slowpath.core.folders import program_files, result_files
 from slowpath.core.inputs import NO_SUCH_FILE, read_program
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.selection import no_match
@@ -163,6 +165,7 @@ class Pair(NamedTuple):
 
 
 _KEYS: tuple[Callable[[Result], Hashable], ...] = (
+    lambda result: (normpath(result["file"]), result["section"], result["program"]),
     lambda result: (PurePath(result["file"]).name, result["section"], result["program"]),
     lambda result: (result["section"], result["program"]),
     lambda result: result["program"],
@@ -171,7 +174,7 @@ _KEYS: tuple[Callable[[Result], Hashable], ...] = (
 
 
 def match_programs(old: Sequence[Result], new: Sequence[Result]) -> list[Pair]:
-    """Pair programs by file and name, then by section and name, then by name alone.
+    """Pair programs by path, file name and name, then by section and name, then by name alone.
 
     If OLD and NEW have one program each, these are a pair whatever their names. Programs without a
     partner form a pair with None. Pairs are in the order of `old`; programs only in `new` follow.
@@ -256,6 +259,7 @@ class DiffInputs(NamedTuple):
     new: str | None
     written: WrittenOptions
     cache: Cache | None = None  # kept results of earlier analyses
+    outside: frozenset[str] = frozenset()  # options from settings, which may have no effect
 
 
 class Side(NamedTuple):
@@ -314,14 +318,16 @@ def open_sides(sides: DiffInputs) -> OpenedSides:
         OptionError: if an option makes no sense for the files.
         InputError: if a file, or a file that an option names, cannot be read.
     """
-    contents = {file: _read(file) for file in (sides.old, sides.new) if file is not None}
+    contents = {name: _content(name) for name in (sides.old, sides.new) if name is not None}
     written = sides.written
-    if all(map(looks_saved, contents.values())):
-        _refuse_options(written)
+    if all(content.saved for content in contents.values()):
+        _refuse_options(written, sides.outside)
         written = written._replace(require=None, accept_assumptions=False)
     if written.target is None:
-        written = written._replace(target=_target(contents))
-    opened = {file: _open(file, data, written, sides.cache) for file, data in contents.items()}
+        written = written._replace(target=_target(contents.values()))
+    opened = {
+        name: _open(name, content, written, sides.cache) for name, content in contents.items()
+    }
     problems = [side.problem for side in opened.values() if side.problem is not None]
     if len(problems) == len(opened):
         raise problems[0]
@@ -368,13 +374,39 @@ def results_of(sides: OpenedSides, analyses: Analyses) -> tuple[Side, Side]:
     return old._replace(codes=forgiven), new
 
 
-def _target(contents: Mapping[str, bytes]) -> str:
+class _Content(NamedTuple):
+    """The files of a side: saved results, or programs."""
+
+    files: list[str]
+    saved: list[Result]  # empty: the files are programs
+    folder: bool
+
+
+def _content(name: str) -> _Content:
+    """Return the content of OLD or NEW; a folder stands for the programs below it, else results.
+
+    Raises:
+        InputError: if a file cannot be read, or the folder has neither.
+    """
+    if not Path(name).is_dir():
+        data = _read(name)
+        return _Content([name], read_saved(name, data) if looks_saved(data) else [], folder=False)
+    programs = program_files(name)
+    if programs:
+        return _Content(programs, [], folder=True)
+    files = result_files(name)
+    if not files:
+        raise InputError(name, "has neither programs nor results (*.json)")
+    saved = [result for file in files for result in read_saved(file, _read(file))]
+    return _Content(files, saved, folder=True)
+
+
+def _target(contents: Collection[_Content]) -> str:
     """Return the default targets: built-in targets of saved results, else that of the files."""
-    saved = [pair for pair in contents.items() if looks_saved(pair[1])]
-    names = dict.fromkeys(result["target"] for pair in saved for result in read_saved(*pair))
+    names = dict.fromkeys(result["target"] for content in contents for result in content.saved)
     if names and names.keys() <= set(targets.target_names()):
         return ",".join(names)
-    return default_target(list(contents))
+    return default_target([file for content in contents for file in content.files])
 
 
 def _read(file: str) -> bytes:
@@ -390,13 +422,13 @@ def _read(file: str) -> bytes:
     return data
 
 
-def _open(file: str, data: bytes, written: WrittenOptions, cache: Cache | None) -> Opened:
-    requests = read_requests([file], written, cache)
+def _open(file: str, content: _Content, written: WrittenOptions, cache: Cache | None) -> Opened:
+    requests = read_requests(content.files, written, cache)
     names = [one.target or "" for one in by_target(written)]
-    if looks_saved(data):
+    if content.saved:
         chosen = [
             result
-            for result in read_saved(file, data)
+            for result in content.saved
             if written.selection.matches(result["section"] or "", result["program"])
         ]
         problem = no_match(written.selection) if written.selection and not chosen else None
@@ -408,7 +440,7 @@ def _open(file: str, data: bytes, written: WrittenOptions, cache: Cache | None) 
             raise
         return Opened(file, None, names, requests, [], problem)
     for task in sessions[0].plan.tasks:
-        if task.error is not None:
+        if task.error is not None and not content.folder:
             raise InputError(task.file, task.error)
     return Opened(file, None, names, requests, sessions, None)
 
@@ -453,8 +485,8 @@ _OF_RESULTS = frozenset({"selection", "require", "accept_assumptions"})
 """Options that also apply to saved results."""
 
 
-def _refuse_options(written: WrittenOptions) -> None:
-    """Reject analysis options, which have no effect on saved results.
+def _refuse_options(written: WrittenOptions, outside: frozenset[str]) -> None:
+    """Reject analysis options, which have no effect on saved results, except those of settings.
 
     Raises:
         OptionError: with the name of the first analysis option that the user gave.
@@ -462,7 +494,7 @@ def _refuse_options(written: WrittenOptions) -> None:
     for name, (value, default) in zip(
         written._fields, zip(written, WrittenOptions(), strict=True), strict=True
     ):
-        if name not in _OF_RESULTS and value != default:
+        if name not in _OF_RESULTS and name not in outside and value != default:
             raise OptionError(
                 f"--{name.replace('_', '-')}",
                 "has no effect, because OLD and NEW are saved results; omit it",

@@ -1,6 +1,5 @@
 """Prints a comparison as text or Markdown."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -9,6 +8,7 @@ from typing import NamedTuple
 from slowpath.bounds.report_path import format_time
 from slowpath.bounds.report_rates import format_cycles
 from slowpath.core.printable import one_line
+from slowpath.core.review.markdown import markdown_code, markdown_text
 from slowpath.core.schema.derived import cost_words, entries_words, is_found, verdict_of
 from slowpath.core.terminal import Line, grid
 from slowpath.diff.columns import Row, also_changed, cell, change_of, summary, within_error
@@ -81,10 +81,20 @@ def table(report: Report) -> Iterator[Line]:
 
 def remarks(rows: Sequence[Row]) -> Iterator[str]:
     """Yield notes that explain the values in the table, one sentence each."""
+    yield from _lonely(rows)
     yield from _bounds(rows)
     yield from _machines(rows)
     yield from _errors(rows)
     yield from _assumptions(rows)
+
+
+def _lonely(rows: Sequence[Row]) -> Iterator[str]:
+    """Note programs that only one side has; their names are those that were not found."""
+    for row in rows:
+        if row.pair.old is None:
+            yield f"{row.pair.label} is new: OLD has no program with this name"
+        elif row.pair.new is None:
+            yield f"{row.pair.label} is gone: NEW has no program with this name"
 
 
 def _bounds(rows: Sequence[Row]) -> Iterator[str]:
@@ -198,14 +208,14 @@ def markdown(report: Report) -> Iterator[Line]:
     verdict = "gate failed, " if report.failures else ""
     yield Line(f"### slowpath: {verdict}{summary_words(report)}")
     yield Line("")
-    yield Line(f"{_code(report.old)} → {_code(report.new)}")
+    yield Line(f"{markdown_code(report.old)} → {markdown_code(report.new)}")
     for failure, command in zip(report.failures, report.reproduce, strict=True):
         yield Line("")
-        yield Line(f"- {_code(failure.row.pair.name)}: {_text(failure.reason)}")
-        yield Line(f"  <br>Reproduce: {_code(command)}")
+        yield Line(f"- {markdown_code(failure.row.pair.name)}: {markdown_text(failure.reason)}")
+        yield Line(f"  <br>Reproduce: {markdown_code(command)}")
     for (target, metric), members in row_groups(report.rows).items():
         yield Line("")
-        yield Line(f"On {_code(target)}:")
+        yield Line(f"On {markdown_code(target)}:")
         yield Line("")
         columns = column_names(metric)
         cells = row_cells([report.rows[at] for at in members])
@@ -214,7 +224,7 @@ def markdown(report: Report) -> Iterator[Line]:
     if notes:
         yield Line("")
     for text in notes:
-        yield Line(f"- {_text(text)}")
+        yield Line(f"- {markdown_text(text)}")
     yield from _details(report)
 
 
@@ -239,25 +249,7 @@ def _markdown_table(
     yield Line(f"|{'|'.join(' ---: ' if name in right else ' --- ' for name in columns)}|")
     for row in rows:
         cells = (
-            (_code(value) if name == code else _text(value)).replace("|", "\\|")
+            (markdown_code(value) if name == code else markdown_text(value)).replace("|", "\\|")
             for name, value in zip(columns, row, strict=True)
         )
         yield Line(f"| {' | '.join(cells)} |")
-
-
-_SIGNS = str.maketrans({sign: f"\\{sign}" for sign in "\\`*[]~#"})
-
-
-def _text(text: str) -> str:
-    """Escape text for Markdown."""
-    return escape(one_line(text).translate(_SIGNS), quote=False)
-
-
-def _code(text: str) -> str:
-    """Format any text as Markdown code."""
-    plain = one_line(text)
-    if not plain:
-        return ""
-    fence = "`" * (max((len(run) for run in re.findall("`+", plain)), default=0) + 1)
-    space = " " if "`" in (plain[0], plain[-1]) else ""
-    return f"{fence}{space}{plain}{space}{fence}"

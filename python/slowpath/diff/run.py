@@ -9,7 +9,7 @@ from slowpath.bounds.outcomes import note_on
 from slowpath.bounds.requirement import Decision, judge, parse_requirement, reproduce
 from slowpath.core import engine
 from slowpath.core.errors import ExitCode, InputError, OptionError, worst
-from slowpath.core.formats import Reporter
+from slowpath.core.formats import Reporter, ReportFile
 from slowpath.core.inputs import write_text
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.selection import Selection
@@ -65,6 +65,7 @@ class DiffOptions(NamedTuple):
     allowed: AllowOptions = AllowOptions()
     jobs: int | None = None  # parallel processes; None: one
     html: str | None = None  # file for the page
+    files: Sequence[ReportFile] = ()  # further reports
 
     @staticmethod
     def of_words(
@@ -132,6 +133,8 @@ def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
         from slowpath.diff.page import diff_page
 
         write_text(options.html, diff_page(report, engine.version()))
+    for one in options.files:
+        one.write(report)
     options.report.write(report)
     for failure, command in zip(stopped, commands, strict=True):
         error(failure.row.pair.label, failure.reason)

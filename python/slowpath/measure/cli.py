@@ -31,7 +31,14 @@ _SEARCH_SECONDS = 3.0
 """Default time limit of the path search, because programs can have very many paths."""
 _MODES = ("test-run", "live")
 _FORMATS = Formats(
-    "slowpath.measure.report_document", table="document_text", json=JSON, csv="document_csv"
+    "slowpath.measure.report_document",
+    table="document_text",
+    json=JSON,
+    csv="document_csv",
+    markdown="slowpath.measure.review:markdown",
+    sarif="slowpath.measure.review:sarif",
+    github="slowpath.measure.review:github",
+    junit="slowpath.measure.review:junit",
 )
 
 
@@ -61,6 +68,7 @@ def _measure(options: Namespace) -> int:
         pcap=options.pcap,
         plot=options.plot,
         stretches=not options.no_stretches,
+        files=_FORMATS.report_files(options.report),
     )
     return measure(read_request(options.file, written), settings)
 
@@ -185,6 +193,7 @@ MEASURE = Command(
         SET,
         BTF,
         _FORMATS.option(),
+        _FORMATS.report_option(),
         OUTPUT.flag(
             "-v, --verbose",
             ("Add the method by which each path was repeated, and details of the machine"),

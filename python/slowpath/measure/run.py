@@ -288,6 +288,8 @@ class _Run:
         # The JSON document has disturbances with their code.
         json = settings.report.format == "json"
         found = () if json else disturbances.warnings(document["disturbances"])
+        for one in settings.files:
+            one.write(document, settings, files[0])
         settings.report.write(document, settings, files[0], warnings=found)
         if settings.verbose and settings.report.for_people:
             disturbances.print_notes(document["disturbances"])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from slowpath.bounds.plan import Request
 from slowpath.core.engine import kernel
 from slowpath.core.errors import ExitCode, OptionError
-from slowpath.core.formats import Reporter
+from slowpath.core.formats import Reporter, ReportFile
 from slowpath.core.pictures import check_picture
 from slowpath.core.terminal import complain, error
 from slowpath.measure.documents import ComparedPath, MeasuredProgram, MeasuredTrace
@@ -146,6 +146,7 @@ class Settings(NamedTuple):
     plot: str | None = None  # file for a plot of the trace
     cache: str = "both"  # `hot`, `cold`, or `both` (cold times only if they differ)
     stretches: bool = True  # divide the time of the slowest path
+    files: Sequence[ReportFile] = ()  # further reports
 
 
 def check(settings: Settings, request: Request) -> None:

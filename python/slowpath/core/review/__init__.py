@@ -1,0 +1,1 @@
+"""Findings about programs, and their formats for code review: SARIF, GitHub, JUnit, Markdown."""
