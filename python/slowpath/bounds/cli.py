@@ -8,7 +8,6 @@ from slowpath.bounds.flags import (
     GUARANTEE,
     SEARCH,
     WHERE,
-    written_options,
 )
 from slowpath.core.command import Command, Example, Once, within
 from slowpath.core.formats import OUTPUT, Formats
@@ -44,30 +43,28 @@ REPORTING = (
     OUTPUT.flag("-v, --verbose", "Add the path's instructions and statistics"),
 )
 """Options for requirements and reports."""
+REPEATED = (
+    REPORTING[0].with_help(
+        "Report programs that do not guarantee this",
+        "A count is such as '<=4000 instructions' or '<=300 memory-accesses'. A rate (5Mpps) must "
+        "be reached by the pessimistic end of the estimate; on a SmartNIC, it must be guaranteed "
+        "(40Gbit/s, 10Mpps).",
+    ),
+    REPORTING[1],
+)
+"""Options for requirements of commands that analyse programs again and again."""
 
 
 def _bound(args: Namespace) -> int:
-    from slowpath.bounds.multi_target import read_requests
+    from slowpath.bounds.requests import requests_of
     from slowpath.bounds.run import Output, Place, run
 
     if args.jobs is not None or args.scheduler is not None:
         from slowpath.core.jobs.pool import check_place
 
         check_place(args.scheduler, args.jobs)
-    written, table = written_options(args, args.file), getattr(args, "requirements", {})
-    accept = args.accept_assumptions
-    if table:  # else options refuse assumptions without a requirement
-        written = written._replace(accept_assumptions=False)
-    requests = read_requests(args.file, written)
-    if table:
-        from slowpath.bounds.configured import read_requirements, with_requirements
-
-        required = read_requirements(table)
-        requests = [
-            with_requirements(one._replace(accept_assumptions=accept), required) for one in requests
-        ]
     output = Output(FORMATS.reporter(args.format), args.pcap_out, args.verbose)
-    return run(requests, output, Place(args.jobs, args.scheduler))
+    return run(requests_of(args, args.file), output, Place(args.jobs, args.scheduler))
 
 
 BOUND = Command(

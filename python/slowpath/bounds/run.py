@@ -16,6 +16,7 @@ from slowpath.core.errors import ExitCode, worst
 from slowpath.core.inputs import check_writable, write_error
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.sources import provenance
+from slowpath.core.schema.rates import Requirement
 from slowpath.core.schema.results import Result
 from slowpath.core.terminal import complain, error, note, out_lines
 
@@ -103,7 +104,7 @@ def _run(parts: Parts, output: Output, stopping: Stopping, pool: "Pool | None") 
         if code is ExitCode.FINE:
             where = f" on {analysed.task.target}" if several else ""
             label = f"{analysed.task.label}{where}"
-            code = _check_requirement(parts[at][0], analysed, label, output.command)
+            code = check_requirement(parts[at][0], analysed, label, output.command)
         codes.append(code)
     # Save packets first, because a closed pipe of the report ends this process.
     if output.pcap is not None:
@@ -129,22 +130,45 @@ def _analysed(
             yield at, each
 
 
-def _check_requirement(request: Request, analysed: Analysed, label: str, command: str) -> ExitCode:
-    """Return the exit code for a requirement; report conditions and failures to standard error."""
-    requirement, named, repeated = request.requirement, "--require", list[str]()
-    if requirement is None and request.program_requirements:
-        from slowpath.bounds.configured import requirement_of, unchecked
+class Required(NamedTuple):
+    """A requirement that a result has to meet."""
 
-        program = analysed.result["program"]
-        found = requirement_of(request, program, analysed.task.label)
-        reason = None if found is None else unchecked(found, request)
-        if found is not None and reason is not None:
-            note(f"note: {label}: {found.text!r} of {found.place} is not checked: {reason}")
-        elif found is not None:
-            requirement, named = found.requirement, f"{found.text!r} of {found.place}"
-            repeated = ["--require", found.text]
-    if requirement is None:
+    requirement: Requirement
+    named: str  # its name in messages
+    options: list[str]  # options with which the command checks it, unless they are written
+    place: str | None = None  # FILE:LINE in a settings file; None: an option
+
+
+def required_of(request: Request, analysed: Analysed) -> Required | str | None:
+    """Return the requirement of a program; a text says why that of the settings is not checked.
+
+    None: nothing is required.
+    """
+    if request.requirement is not None:
+        return Required(request.requirement, "--require", [])
+    if not request.program_requirements:
+        return None
+    from slowpath.bounds.configured import requirement_of, unchecked
+
+    found = requirement_of(request, analysed.result["program"], analysed.task.label)
+    if found is None:
+        return None
+    reason = unchecked(found, request)
+    named = f"{found.text!r} of {found.place}"
+    if reason is not None:
+        return f"{named} is not checked: {reason}"
+    return Required(found.requirement, named, ["--require", found.text], found.place)
+
+
+def check_requirement(request: Request, analysed: Analysed, label: str, command: str) -> ExitCode:
+    """Return the exit code for a requirement; report conditions and failures to standard error."""
+    found = required_of(request, analysed)
+    if found is None:
         return ExitCode.FINE
+    if isinstance(found, str):
+        note(f"note: {label}: {found}")
+        return ExitCode.FINE
+    requirement, named, repeated, _ = found
     from slowpath.bounds.requirement import Decision, judge, reproduce
 
     task, accept = analysed.task, request.accept_assumptions
