@@ -56,6 +56,7 @@ ROOT = Group(
         "demo": "slowpath.demo.cli:DEMO",
         "bound": "slowpath.bounds.cli:BOUND",
         "annotate": "slowpath.annotate.cli:ANNOTATE",
+        "watch": "slowpath.watch.cli:WATCH",
         "show": "slowpath.show.cli:SHOW",
         "diff": "slowpath.diff.cli:DIFF",
         "sweep": "slowpath.sweep.cli:SWEEP",

@@ -54,6 +54,7 @@ MEANINGS = {
     "--query": Meaning("Table with a row for each prediction.", ("FILE",)),
     "--receive": Meaning("Environment in which packets arrive.", ("ENVIRONMENT",)),
     "--recipe": Meaning("Memory model.", ("NAME",)),
+    "--require": Meaning("Rate or count that programs have to guarantee.", ("RATE|'<=COUNT'",)),
     "--scheduler": Meaning("Dask scheduler whose cluster computes.", ("ADDRESS",)),
     "--seconds": Meaning(
         "Time for the measurement of one program or experiment.",
