@@ -57,6 +57,7 @@ ROOT = Group(
         "bound": "slowpath.bounds.cli:BOUND",
         "annotate": "slowpath.annotate.cli:ANNOTATE",
         "watch": "slowpath.watch.cli:WATCH",
+        "lsp": "slowpath.lsp.cli:LSP",
         "show": "slowpath.show.cli:SHOW",
         "diff": "slowpath.diff.cli:DIFF",
         "sweep": "slowpath.sweep.cli:SWEEP",
