@@ -21,7 +21,10 @@ NAVIGATION = {
     "How-to": [
         *(
             f"how-to/{name}"
-            for name in ("install", "bound", "compare", "cookbook", "ci", "sweep", "many-programs")
+            for name in (
+                *("install", "bound", "compare", "editor", "cookbook", "ci", "sweep"),
+                "many-programs",
+            )
         ),
         "how-to/*",
     ],

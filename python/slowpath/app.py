@@ -56,6 +56,8 @@ ROOT = Group(
         "demo": "slowpath.demo.cli:DEMO",
         "bound": "slowpath.bounds.cli:BOUND",
         "annotate": "slowpath.annotate.cli:ANNOTATE",
+        "watch": "slowpath.watch.cli:WATCH",
+        "lsp": "slowpath.lsp.cli:LSP",
         "show": "slowpath.show.cli:SHOW",
         "diff": "slowpath.diff.cli:DIFF",
         "sweep": "slowpath.sweep.cli:SWEEP",

@@ -11,7 +11,6 @@ from slowpath.bounds.flags import (
     REQUIRE,
     SEARCH,
     WHERE,
-    written_options,
 )
 from slowpath.core.command import Command, Example
 from slowpath.core.formats import OUTPUT, Formats
@@ -42,29 +41,27 @@ REPORTING = (
     OUTPUT.flag("-v, --verbose", "Add the instructions of each path, and statistics of the search"),
 )
 """Options for requirements and reports."""
+REPEATED = (
+    REQUIRE.with_help(
+        "Report programs that do not guarantee this",
+        "A count is such as '<=4000 instructions' or '<=300 memory-accesses'. A rate (5Mpps) must "
+        "be reached by the pessimistic end of the estimate; on a SmartNIC, it must be guaranteed "
+        "(40Gbit/s, 10Mpps).",
+    ),
+    ACCEPT_ASSUMPTIONS,
+)
+"""Options for requirements of commands that analyse programs again and again."""
 
 
 def _bound(args: Namespace) -> int:
     from slowpath.bounds.caching import cache_of
-    from slowpath.bounds.multi_target import read_requests
+    from slowpath.bounds.requests import requests_of
     from slowpath.bounds.run import Output, Place, run
 
     if args.jobs is not None or args.scheduler is not None:
         from slowpath.core.jobs.pool import check_place
 
         check_place(args.scheduler, args.jobs)
-    written, table = written_options(args, args.file), getattr(args, "requirements", {})
-    accept = args.accept_assumptions
-    if table:  # else options refuse assumptions without a requirement
-        written = written._replace(accept_assumptions=False)
-    requests = read_requests(args.file, written, cache_of(args))
-    if table:
-        from slowpath.bounds.configured import read_requirements, with_requirements
-
-        required = read_requirements(table)
-        requests = [
-            with_requirements(one._replace(accept_assumptions=accept), required) for one in requests
-        ]
     output = Output(
         FORMATS.reporter(args.format),
         args.pcap_out,
@@ -72,6 +69,7 @@ def _bound(args: Namespace) -> int:
         html=args.html,
         files=FORMATS.report_files(args.report),
     )
+    requests = requests_of(args, args.file, cache_of(args))
     return run(requests, output, Place(args.jobs, args.scheduler))
 
 

@@ -12,11 +12,13 @@ from slowpath.bounds.multi_target import named_targets
 from slowpath.bounds.options import check_required, choose_target
 from slowpath.bounds.plan import Request
 from slowpath.bounds.requirement import ProgramRequirement, parse_requirement
+from slowpath.core.command import Option
 from slowpath.core.engine.targets import Target
 from slowpath.core.errors import InputError
 from slowpath.core.schema.rates import METRICS, Rate
 from slowpath.core.settings.files import Setting
-from slowpath.core.settings.values import Origin
+from slowpath.core.settings.keys import KEYS
+from slowpath.core.settings.values import Origin, complete, subject
 
 
 def fit(args: Namespace, origins: Mapping[str, Origin], files: Sequence[str]) -> None:
@@ -40,6 +42,24 @@ def fit(args: Namespace, origins: Mapping[str, Origin], files: Sequence[str]) ->
             args.entries = None
     if "jobs" in origins and getattr(args, "scheduler", None) is not None:
         args.jobs = None
+
+
+_WITHOUT_PLACE = tuple(key for key in KEYS if key != "jobs")
+
+
+def with_settings(args: Namespace, options: Sequence[Option], files: Sequence[str]) -> Namespace:
+    """Return a copy of the options of a command for some files, completed with their settings.
+
+    Commands that run for long call it again and again, because settings files change.
+
+    Raises:
+        InputError: if the settings file is invalid.
+        OptionError: if a variable is invalid.
+    """
+    completed = Namespace(**(vars(args) | {"file": list(files)}))
+    origins = complete(completed, _WITHOUT_PLACE, options)
+    fit(completed, origins, [subject(completed)])
+    return completed
 
 
 def _chosen(name: str, origin: Origin) -> Target:

@@ -1,7 +1,7 @@
 """Lists the programs to analyse, each with its target and metric."""
 
 import os.path
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.bounds.default_target import CARD
@@ -77,8 +77,12 @@ class Plan(NamedTuple):
     remarks: list[tuple[str, str]]  # file and remark
 
 
-def make_plan(request: Request) -> Plan:
-    """Read the files of a request and choose the programs to analyse.
+Load = Callable[[str, Clang], bytes]
+"""Function that returns the object or listing of a file, after it has compiled C source."""
+
+
+def make_plan(request: Request, load: Load = load_program) -> Plan:
+    """Read the files of a request with `load`, and choose the programs to analyse.
 
     Raises:
         OptionError: if no program is selected, or an option does not fit the target.
@@ -86,7 +90,7 @@ def make_plan(request: Request) -> Plan:
     plan = Plan([], [])
     known: list[ProgramInfo] = []
     for file in request.files:
-        plan.tasks.extend(_tasks(file, request, plan.remarks, known))
+        plan.tasks.extend(_tasks(file, request, load, plan.remarks, known))
     if any(task.error is None for task in plan.tasks):
         _check_count(request)
     selection = request.selection
@@ -108,7 +112,11 @@ def retarget(plan: Plan, request: Request) -> Plan:
 
 
 def _tasks(
-    file: str, request: Request, remarks: list[tuple[str, str]], known: list[ProgramInfo]
+    file: str,
+    request: Request,
+    load: Load,
+    remarks: list[tuple[str, str]],
+    known: list[ProgramInfo],
 ) -> Iterator[Task]:
     """Yield the selected programs of one file.
 
@@ -118,7 +126,7 @@ def _tasks(
     selection = request.selection
     task = Task(file, None, 0, None, request.target.name, request.metric)
     try:
-        data = load_program(file, request.clang)
+        data = load(file, request.clang)
         options = request.options
         found = objects.read_object(file, data)
         if options.set or options.maps is not None:

@@ -23,6 +23,7 @@ from slowpath.core.formats import ReportFile
 from slowpath.core.inputs import check_writable, write_error, write_text
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.sources import provenance
+from slowpath.core.schema.rates import Requirement
 from slowpath.core.schema.results import Result
 from slowpath.core.terminal import complain, error, out_lines
 
@@ -127,7 +128,7 @@ def _run(
         if code is ExitCode.FINE:
             where = f" on {analysed.task.target}" if several else ""
             label = f"{analysed.task.label}{where}"
-            missed, said = _check_requirement(parts[at][0], analysed, label, output.command)
+            missed, said = check_requirement(parts[at][0], analysed, label, output.command)
             notes += said
             if missed is not None:
                 reporter.miss(missed)
@@ -159,34 +160,54 @@ def _analysed(
             yield at, each
 
 
-def _check_requirement(
+class Required(NamedTuple):
+    """A requirement that a result has to meet."""
+
+    requirement: Requirement
+    named: str  # its name in messages
+    options: list[str]  # options with which the command checks it, unless they are written
+    place: str | None = None  # FILE:LINE in a settings file; None: an option
+
+
+def required_of(request: Request, analysed: Analysed) -> Required | str | None:
+    """Return the requirement of a program; a text says why that of the settings is not checked.
+
+    None: nothing is required.
+    """
+    if request.requirement is not None:
+        return Required(request.requirement, "--require", [])
+    if not request.program_requirements:
+        return None
+    from slowpath.bounds.configured import requirement_of, unchecked
+
+    found = requirement_of(request, analysed.result["program"], analysed.task.label)
+    if found is None:
+        return None
+    reason = unchecked(found, request)
+    named = f"{found.text!r} of {found.place}"
+    if reason is not None:
+        return f"{named} is not checked: {reason}"
+    return Required(found.requirement, named, ["--require", found.text], found.place)
+
+
+def check_requirement(
     request: Request, analysed: Analysed, label: str, command: str
 ) -> tuple[Miss | None, list[str]]:
     """Return a requirement that is not met, or None, and the notes on it.
 
     Notes, such as the conditions of a met requirement, and failures also go to standard error.
     """
-    requirement, named, repeated = request.requirement, "--require", list[str]()
-    notes = list[str]()
-    if requirement is None and request.program_requirements:
-        from slowpath.bounds.configured import requirement_of, unchecked
-
-        program = analysed.result["program"]
-        found = requirement_of(request, program, analysed.task.label)
-        reason = None if found is None else unchecked(found, request)
-        if found is not None and reason is not None:
-            text = f"{found.text!r} of {found.place} is not checked: {reason}"
-            notes.append(note_on(label, text))
-        elif found is not None:
-            requirement, named = found.requirement, f"{found.text!r} of {found.place}"
-            repeated = ["--require", found.text]
-    if requirement is None:
-        return None, notes
+    found = required_of(request, analysed)
+    if found is None:
+        return None, []
+    if isinstance(found, str):
+        return None, [note_on(label, found)]
+    requirement, named, repeated, _ = found
     from slowpath.bounds.requirement import Decision, judge, reproduce
 
     task, accept = analysed.task, request.accept_assumptions
     judgement = judge(analysed.result, requirement, accept=accept)
-    notes += [note_on(label, f"{named} is met if {text}") for text in judgement.relied_on]
+    notes = [note_on(label, f"{named} is met if {text}") for text in judgement.relied_on]
     if judgement.decision is Decision.MET:
         return None, notes
     options = ["--target", task.target, "--metric", task.metric, *request.reproduce, *repeated]

@@ -63,6 +63,13 @@ class ProcessWorker:
             self._process = None
             raise
 
+    def descriptor(self) -> int | None:
+        """Return the descriptor that is readable when `receive` returns at once; None: no process.
+
+        For callers that wait for several things at a time.
+        """
+        return None if self._process is None else self._process.output
+
     def stop(self) -> None:
         """Ask the job to end with its results so far."""
         if self._process is not None:
@@ -91,6 +98,11 @@ class _Process:
         self._child = Child(serve)
         os.close(theirs)
         self._poll.register(self._child.output, select.POLLIN)
+
+    @property
+    def output(self) -> int:
+        """Descriptor of the pipe with the messages of the process."""
+        return self._child.output
 
     def send(self, request: Message) -> None:
         try:

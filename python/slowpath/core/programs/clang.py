@@ -37,6 +37,30 @@ _UNKNOWN_MACHINE = re.compile(r"'gnu/stubs-32\.h' file not found")
 _OUT_OF_MEMORY = ("LLVM ERROR: out of memory", "std::bad_alloc")
 
 
+_DIAGNOSIS = re.compile(
+    r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<text>.*)$",
+    re.MULTILINE,
+)
+"""An error in clang's output (Clang user's manual, "Formatting of Diagnostics")."""
+
+
+class SourceError(NamedTuple):
+    """An error that clang finds in a source file."""
+
+    file: str
+    line: int
+    column: int
+    text: str
+
+
+class CompilationError(InputError):
+    """Clang rejects a source; `errors` has the place of each error, if clang names places."""
+
+    def __init__(self, file: str, reason: str, errors: Sequence[SourceError]) -> None:
+        super().__init__(file, reason)
+        self.errors = errors
+
+
 class Form(NamedTuple):
     """An output format of clang, such as a BPF object or LLVM bitcode."""
 
@@ -70,7 +94,8 @@ def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
     """Compile a C source with clang and return the content of the output file.
 
     Raises:
-        InputError: if no suitable clang is found, it takes too long, or it reports errors.
+        CompilationError: if clang reports errors.
+        InputError: if no suitable clang is found, or it takes too long.
         StoppedError: if the total deadline ends before clang does.
         KeyboardInterrupt: on SIGINT (Ctrl-C), SIGTERM and SIGHUP, after clang was killed.
     """
@@ -88,7 +113,8 @@ def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
             source = str(Path(folder, "stdin.bpf.c"))
             Path(source).write_bytes(read_program(file))
             clang = clang._replace(flags=("-iquote", ".", *clang.flags))
-        words = [*program, *_words(source, clang, form), "-fno-caret-diagnostics", "-o", str(made)]
+        words = [*program, *_words(source, clang, form), *clang.hidden]
+        words += ["-fno-caret-diagnostics", "-o", str(made)]
         left = math.inf if clang.until is None else clang.until - time.monotonic()
         seconds = clang.seconds or _SECONDS
         if left <= 0:
@@ -103,7 +129,8 @@ def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
                 raise StoppedError(file, "total deadline while clang compiles it") from None
             raise fault(f"clang did not finish within {seconds:g} s") from None
         if code:
-            raise fault(f"clang: {_summary(errors, code)}; the command")
+            reason = fault(f"clang: {_summary(errors, code)}; the command").reason
+            raise CompilationError(file, reason, _places(errors))
         if not made.exists():
             raise fault(f"clang did not write the {form.name}; the command")
         return read_program(str(made))
@@ -194,6 +221,14 @@ def _limit(process: int, memory: int | None) -> None:
         _, hard = resource.prlimit(process, resource.RLIMIT_DATA)
         most = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
         resource.prlimit(process, resource.RLIMIT_DATA, (most, hard))
+
+
+def _places(output: str) -> list[SourceError]:
+    """Return the errors in clang's output that have a place."""
+    return [
+        SourceError(one["file"], int(one["line"]), int(one["column"]), one["text"])
+        for one in _DIAGNOSIS.finditer(output)
+    ]
 
 
 def _summary(output: str, code: int) -> str:

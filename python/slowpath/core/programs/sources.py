@@ -77,6 +77,7 @@ class Clang(NamedTuple):
     seconds: float | None = None  # time limit for one file; None: the default
     until: float | None = None  # total deadline, by the monotonic clock; None: no limit
     memory_bytes: int | None = None  # None: a share of free memory, or no limit
+    hidden: tuple[str, ...] = ()  # more flags, which the commands in errors lack
 
 
 def kind_of(file: str, data: bytes) -> str | None:

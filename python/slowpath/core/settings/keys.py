@@ -21,7 +21,8 @@ USED = {
     "chain plan": ("deadline",),
 }
 """Keys that each command uses. The deadline of `measure` has a default of its own, and `chain
-optimize` guarantees costs only for targets that are named."""
+optimize` guarantees costs only for targets that are named. `watch` and `lsp` are not here, because
+they read settings again before each analysis (`bounds/configured.py`)."""
 
 
 def variable(key: str) -> str | None:

@@ -1,0 +1,84 @@
+"""Loads programs again and again, and records the files that each of them is made of.
+
+Commands that watch files use it to find the programs that a changed header affects.
+"""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from slowpath.core.inputs import replace_file
+from slowpath.core.programs.clang import CompilationError, SourceError
+from slowpath.core.programs.loading import load_program
+from slowpath.core.programs.sources import Clang, is_c
+
+_WORD = re.compile(r"(?:\\.|[^\s\\])+")
+"""A file name in a rule of Make. A backslash is in front of spaces and `#`."""
+
+
+class RecordingLoader:
+    """Loads programs, and records headers and errors of C sources; see `bounds.plan.Load`."""
+
+    def __init__(self, folder: str, texts: Mapping[str, str] | None = None) -> None:
+        """Create a loader.
+
+        Args:
+            folder: An existing folder for temporary files, which the caller removes.
+            texts: Texts to compile in place of files, by absolute path. They can be unsaved.
+        """
+        self._rule = os.path.join(folder, "headers.d")
+        self._texts = texts or {}
+        self._overlay = _overlay(folder, self._texts) if texts else ()
+        self.headers: dict[str, list[str]] = {}
+        """Headers of each C source that was compiled, without those of the system."""
+        self.errors: dict[str, Sequence[SourceError]] = {}
+        """Errors of each C source that clang rejects; empty if clang names no places."""
+
+    def __call__(self, file: str, clang: Clang) -> bytes:
+        """Load a program; C is compiled.
+
+        Raises:
+            InputError: as `load_program`.
+            StoppedError: as `load_program`.
+        """
+        if not is_c(file):
+            return load_program(file, clang)
+        hidden = ("-MMD", "-MF", self._rule, *self._overlay)
+        self.errors.pop(file, None)
+        try:
+            data = load_program(file, clang._replace(hidden=hidden))
+        except CompilationError as problem:
+            self.errors[file] = problem.errors
+            named = [error.file for error in problem.errors if error.file != file]
+            # Without an object there is no rule; headers with errors can be new.
+            self.headers[file] = list(dict.fromkeys((*self.headers.get(file, ()), *named)))
+            raise
+        with open(self._rule, encoding="utf-8", errors="surrogateescape") as rule:
+            self.headers[file] = [name for name in prerequisites(rule.read()) if name != file]
+        return data
+
+
+def prerequisites(rule: str) -> list[str]:
+    """Return the files that the first rule of a Makefile depends on, as clang writes it."""
+    _, _, files = rule.replace("\\\n", " ").partition(": ")
+    words = _WORD.findall(files.partition("\n")[0])
+    return [re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words]
+
+
+def _overlay(folder: str, texts: Mapping[str, str]) -> tuple[str, str]:
+    """Write texts into a folder; return flags with which clang reads them in place of files.
+
+    The file of clang's option is JSON (LLVM: `RedirectingFileSystem`, `VirtualFileSystem.h`).
+    Errors and debug information keep the names of the replaced files.
+    """
+    import json
+
+    roots = []
+    for number, (path, text) in enumerate(texts.items()):
+        stored = os.path.join(folder, f"text{number}")
+        replace_file(stored, text.encode(errors="surrogateescape"))
+        roots.append({"type": "file", "name": path, "external-contents": stored})
+    overlay = os.path.join(folder, "overlay.json")
+    content = {"version": 0, "use-external-names": False, "roots": roots}
+    replace_file(overlay, json.dumps(content).encode())
+    return "-ivfsoverlay", overlay

@@ -1,0 +1,100 @@
+"""Reads and writes the messages of an editor: JSON-RPC 2.0 with the header of LSP."""
+
+import json
+from collections.abc import Callable, Iterator
+from enum import IntEnum
+from typing import Any
+
+Json = dict[str, Any]
+_END = b"\r\n\r\n"
+_LENGTH = "content-length"
+_LONGEST_HEADER = 1 << 12
+
+
+class ErrorCode(IntEnum):
+    """Errors of JSON-RPC and LSP (LSP 3.17, "Response Message")."""
+
+    PARSE = -32700
+    INVALID_REQUEST = -32600
+    METHOD_NOT_FOUND = -32601
+    INVALID_PARAMS = -32602
+    INTERNAL = -32603
+    NOT_INITIALIZED = -32002
+    CANCELLED = -32800
+    CONTENT_MODIFIED = -32801
+
+
+class ProtocolError(Exception):
+    """The other side violates the protocol, so its further messages cannot be found."""
+
+
+class Connection:
+    """A connection to an editor: splits received bytes into messages, and sends messages."""
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        """Store the function that writes bytes to the editor."""
+        self._write = write
+        self._received = bytearray()
+        self._number = 0
+
+    def feed(self, data: bytes) -> Iterator[Json]:
+        """Yield the messages that are complete after further received bytes.
+
+        A message that is not JSON is answered with an error.
+
+        Raises:
+            ProtocolError: if a header has no length.
+        """
+        self._received += data
+        while (end := self._received.find(_END)) >= 0:
+            start = end + len(_END)
+            stop = start + _length(bytes(self._received[:end]))
+            if len(self._received) < stop:
+                return
+            content = bytes(self._received[start:stop])
+            del self._received[:stop]
+            try:
+                message = json.loads(content)
+            except (ValueError, RecursionError) as problem:
+                self.fail(None, ErrorCode.PARSE, f"not JSON: {problem}")
+                continue
+            if isinstance(message, dict):
+                yield message
+            else:
+                self.fail(None, ErrorCode.INVALID_REQUEST, "a message is not an object")
+        if len(self._received) > _LONGEST_HEADER and _END not in self._received[:_LONGEST_HEADER]:
+            raise ProtocolError("a header is too long")
+
+    def answer(self, request: object, result: object) -> None:
+        """Send the result of a request, which is given by its identifier."""
+        self._send({"id": request, "result": result})
+
+    def fail(self, request: object, code: ErrorCode, message: str) -> None:
+        """Send an error as the answer to a request."""
+        self._send({"id": request, "error": {"code": int(code), "message": message}})
+
+    def notify(self, method: str, parameters: object) -> None:
+        """Send a notification."""
+        self._send({"method": method, "params": parameters})
+
+    def request(self, method: str) -> None:
+        """Send a request without parameters, whose answer does not matter."""
+        self._number += 1
+        self._send({"id": f"slowpath-{self._number}", "method": method})
+
+    def _send(self, message: Json) -> None:
+        content = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode()
+        self._write(b"Content-Length: %d\r\n\r\n%b" % (len(content), content))
+
+
+def _length(header: bytes) -> int:
+    """Return the length of a message by its header.
+
+    Raises:
+        ProtocolError: if the header has no valid length.
+    """
+    for line in header.decode("ascii", errors="replace").split("\r\n"):
+        name, _, value = line.partition(":")
+        if name.strip().lower() == _LENGTH and value.strip().isdecimal():
+            return int(value)
+    raise ProtocolError("a header lacks Content-Length")

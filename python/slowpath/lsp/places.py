@@ -1,0 +1,88 @@
+"""Finds places in C source: functions of programs, and columns as editors count them."""
+
+import re
+from typing import TypedDict
+
+_IGNORED = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
+"""Comments, strings and characters of C."""
+
+
+class Position(TypedDict):
+    """A position in a text: line and UTF-16 code unit in it, both from 0."""
+
+    line: int
+    character: int
+
+
+class Range(TypedDict):
+    """A range of a text."""
+
+    start: Position
+    end: Position
+
+
+def units(text: str) -> int:
+    """Return the number of UTF-16 code units of a text, in which editors count columns."""
+    return len(text.encode("utf-16-le", errors="surrogatepass")) // 2
+
+
+class Places:
+    """The lines of a C source."""
+
+    def __init__(self, text: str) -> None:
+        self._code = _IGNORED.sub(_blank, text)
+        self._lines = re.split(r"\r\n|\r|\n", text)
+
+    def end(self, line: int) -> Position | None:
+        """Return the end of a line, counted from 1; None if the line does not exist."""
+        if not 0 < line <= len(self._lines):
+            return None
+        return {"line": line - 1, "character": units(self._lines[line - 1].rstrip())}
+
+    def whole(self, line: int, column: int | None = None) -> Range:
+        """Return the range of a line's text, from a column if it is given.
+
+        Lines count from 1, columns from 1 in bytes of UTF-8, as clang prints them. Lines that do
+        not exist have the range of the nearest line.
+        """
+        line = min(max(line, 1), len(self._lines))
+        text = self._lines[line - 1].rstrip()
+        first = len(text) - len(text.lstrip())
+        if column is not None:
+            before = text.encode(errors="surrogatepass")[: column - 1]
+            first = min(len(before.decode(errors="ignore")), len(text))
+        start: Position = {"line": line - 1, "character": units(text[:first])}
+        return {"start": start, "end": {"line": line - 1, "character": units(text)}}
+
+    def function(self, name: str) -> int | None:
+        """Return the line of a function's name in its definition, from 1; None if it is not found.
+
+        The definition of a function that a macro defines is the first use of its name.
+        """
+        first: int | None = None
+        for found in re.finditer(rf"\b{re.escape(name)}\b", self._code):
+            if first is None:
+                first = found.start()
+            if self._is_definition(found.end()):
+                return self._line(found.start())
+        return None if first is None else self._line(first)
+
+    def _is_definition(self, at: int) -> bool:
+        """Return true if parameters and a body follow at an offset."""
+        opening = re.compile(r"\s*\(").match(self._code, at)
+        if opening is None:
+            return False
+        depth, at = 1, opening.end()
+        for sign in re.compile(r"[()]").finditer(self._code, at):
+            depth += 1 if sign[0] == "(" else -1
+            if not depth:
+                return re.compile(r"\s*\{").match(self._code, sign.end()) is not None
+        return False
+
+    def _line(self, offset: int) -> int:
+        return len(re.findall(r"\r\n|\r|\n", self._code[:offset])) + 1
+
+
+def _blank(found: re.Match[str]) -> str:
+    """Replace a comment or string by spaces, so that offsets and lines stay."""
+    return re.sub(r"[^\r\n]", " ", found[0])

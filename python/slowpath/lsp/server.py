@@ -1,0 +1,359 @@
+"""The language server: handles messages of the editor, and schedules analyses.
+
+One thread waits for the editor, the worker process and the next analysis. The worker has one
+analysis at a time; a newer text stops it. Views of older texts are dropped.
+"""
+
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from slowpath.core import engine
+from slowpath.core.jobs import WorkerLostError
+from slowpath.core.jobs.supervision import ProcessWorker
+from slowpath.core.settings.files import OWN, SHARED
+from slowpath.lsp.analysis import View, view_of
+from slowpath.lsp.buffers import Buffer, Buffers, Waiting, path_of
+from slowpath.lsp.messages import Connection, ErrorCode, Json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_GRACE_SECONDS = 0.5
+"""Seconds from the request to stop an analysis until its process is killed."""
+_FULL = 1
+"""Text of changes: the whole document (`TextDocumentSyncKind.Full`)."""
+_LENSES, _HINTS = "textDocument/codeLens", "textDocument/inlayHint"
+_REFRESHES = (
+    (_LENSES, "codeLens", "workspace/codeLens/refresh"),
+    (_HINTS, "inlayHint", "workspace/inlayHint/refresh"),
+)
+_LAST_LINE = 1 << 31
+
+
+class _Work(NamedTuple):
+    """The running analysis."""
+
+    buffer: Buffer
+    revision: int  # of the analysed text
+
+
+class Timing(NamedTuple):
+    """Times of analyses."""
+
+    delay: float  # seconds between an edit and the analysis
+    on_save: bool  # true: analyse saved text only
+
+
+class Server:
+    """The state of the server."""
+
+    def __init__(self, connection: Connection, worker: ProcessWorker, timing: Timing) -> None:
+        self.exit_code: int | None = None  # not None: the editor ended the server
+        self._connection = connection
+        self._worker = worker
+        self._timing = timing
+        self._buffers = Buffers()
+        self._work: _Work | None = None
+        self._kill_at: float | None = None  # time at which the stopped worker is killed
+        self._initialized = self._shut_down = False
+        self._refreshes = dict[str, str]()  # by method, the request that lets editors ask again
+        self._requests: dict[str, Callable[[object, Json], None]] = {
+            "initialize": self._initialize,
+            "shutdown": self._shutdown,
+            _LENSES: lambda request, params: self._show(request, _LENSES, params),
+            _HINTS: lambda request, params: self._show(request, _HINTS, params),
+        }
+        self._notifications: dict[str, Callable[[Json], None]] = {
+            "textDocument/didOpen": self._opened,
+            "textDocument/didChange": self._changed,
+            "textDocument/didSave": self._saved,
+            "textDocument/didClose": self._closed,
+            "workspace/didChangeWatchedFiles": self._files_changed,
+            "$/cancelRequest": self._cancelled,
+        }
+
+    # --- the loop calls these ------------------------------------------------------------------
+
+    def wait_seconds(self) -> float | None:
+        """Return the seconds until `tick` has work; None: not before a message arrives."""
+        times = [] if self._work else [one.due for one in self._buffers if one.due is not None]
+        if self._kill_at is not None:
+            times.append(self._kill_at)
+        return max(min(times) - time.monotonic(), 0) if times else None
+
+    def tick(self) -> None:
+        """Take results of the worker, kill a worker that does not stop, start the next analysis."""
+        if self._worker.descriptor() is not None:
+            self._receive(self._work)
+        if self._kill_at is not None and time.monotonic() >= self._kill_at:
+            self._worker.kill()
+            self._work = self._kill_at = None
+        if self._work is None:
+            self._start()
+
+    def handle(self, message: Json) -> None:
+        """Handle a message of the editor."""
+        method, request = message.get("method"), message.get("id")
+        params = message.get("params") or {}
+        if not isinstance(method, str):
+            return  # an answer to a request of ours
+        if method == "exit":
+            self.exit_code = 0 if self._shut_down else 1
+        elif "id" not in message:
+            notified = self._notifications.get(method)
+            if notified is not None and self._initialized and not self._shut_down:
+                try:
+                    notified(params)
+                except (KeyError, TypeError, AttributeError):
+                    return  # notifications have no answer that could contain an error
+        elif not self._initialized and method != "initialize":
+            self._connection.fail(request, ErrorCode.NOT_INITIALIZED, "initialize comes first")
+        elif self._shut_down:
+            self._connection.fail(request, ErrorCode.INVALID_REQUEST, "the server is shut down")
+        elif method not in self._requests:
+            self._connection.fail(request, ErrorCode.METHOD_NOT_FOUND, f"no method {method}")
+        else:
+            try:
+                self._requests[method](request, params)
+            except (KeyError, TypeError, AttributeError) as problem:
+                reason = f"invalid parameters: {type(problem).__name__}: {problem}"
+                self._connection.fail(request, ErrorCode.INVALID_PARAMS, reason)
+
+    def end(self) -> None:
+        """End the worker. A running analysis gets the time to end its compiler."""
+        if self._work is not None:
+            self._worker.stop()
+            with suppress(WorkerLostError):
+                self._worker.receive(_GRACE_SECONDS)
+        self._worker.kill()
+
+    # --- requests ------------------------------------------------------------------------------
+
+    def _initialize(self, request: object, params: Json) -> None:
+        self._initialized = True
+        workspace = (params.get("capabilities") or {}).get("workspace") or {}
+        self._refreshes = {
+            method: refresh
+            for method, name, refresh in _REFRESHES
+            if (workspace.get(name) or {}).get("refreshSupport")
+        }
+        capabilities = {
+            "positionEncoding": "utf-16",
+            "textDocumentSync": {"openClose": True, "change": _FULL, "save": True},
+            "codeLensProvider": {"resolveProvider": False},
+            "inlayHintProvider": True,
+        }
+        about = {"name": "slowpath", "version": engine.version()}
+        self._connection.answer(request, {"capabilities": capabilities, "serverInfo": about})
+
+    def _shutdown(self, request: object, _params: Json) -> None:
+        self._shut_down = True
+        for buffer in self._buffers:
+            self._refuse_waiting(buffer)
+            buffer.due = None
+        self._stop()
+        self._connection.answer(request, None)
+
+    def _show(self, request: object, method: str, params: Json) -> None:
+        """Answer with the lenses or hints of a text, or wait until they are known.
+
+        An editor that can be told to ask again gets an empty answer meanwhile.
+        """
+        buffer = self._buffers.find(params["textDocument"]["uri"])
+        asked = params.get("range") or {"start": {"line": 0}, "end": {"line": _LAST_LINE}}
+        waiting = Waiting(request, method, asked["start"]["line"], asked["end"]["line"])
+        if buffer is None:
+            self._connection.answer(request, [])
+        elif buffer.view is not None:
+            self._answer(waiting, buffer.view)
+        elif self._is_coming(buffer) and method not in self._refreshes:
+            buffer.waiting.append(waiting)
+        else:
+            self._connection.answer(request, [])
+
+    def _is_coming(self, buffer: Buffer) -> bool:
+        """Return true if an analysis of the present text is running or planned."""
+        running = self._work is not None and self._work.buffer is buffer
+        return buffer.due is not None or (running and self._is_current())
+
+    def _answer(self, waiting: Waiting, view: View) -> None:
+        found: list[Any]
+        if waiting.method == _LENSES:
+            found = list(view["lenses"])
+        else:
+            lines = range(waiting.first, waiting.last + 1)
+            found = [hint for hint in view["hints"] if hint["position"]["line"] in lines]
+        self._connection.answer(waiting.request, found)
+
+    def _refuse_waiting(self, buffer: Buffer) -> None:
+        """Answer all waiting requests with an error, because the text has changed."""
+        for waiting in buffer.waiting:
+            self._connection.fail(waiting.request, ErrorCode.CONTENT_MODIFIED, "the text changed")
+        buffer.waiting.clear()
+
+    # --- notifications -------------------------------------------------------------------------
+
+    def _opened(self, params: Json) -> None:
+        about = params["textDocument"]
+        buffer = self._buffers.open(about["uri"], about["version"], about["text"])
+        self._plan(buffer, 0)
+        self._age_dependent(buffer, 0)
+
+    def _changed(self, params: Json) -> None:
+        about, changes = params["textDocument"], params["contentChanges"]
+        buffer = self._buffers.find(about["uri"])
+        if buffer is None or not changes:
+            return
+        delay = None if self._timing.on_save else self._timing.delay
+        buffer.replace(about["version"], changes[-1]["text"])
+        self._outdated(buffer)
+        self._plan(buffer, delay)
+        self._age_dependent(buffer, delay)
+
+    def _saved(self, params: Json) -> None:
+        buffer = self._buffers.find(params["textDocument"]["uri"])
+        if buffer is None:
+            return
+        for one in (buffer, *self._including(buffer)):
+            running = self._work is not None and self._work.buffer is one and self._is_current()
+            if one.view is None and not running:
+                self._plan(one, 0)
+
+    def _closed(self, params: Json) -> None:
+        buffer = self._buffers.find(params["textDocument"]["uri"])
+        if buffer is None:
+            return
+        buffer.age()
+        self._outdated(buffer)
+        self._buffers.close(buffer)
+        self._age_dependent(buffer, 0)
+
+    def _files_changed(self, params: Json) -> None:
+        """Analyse texts again whose headers or settings were changed outside of the editor."""
+        paths = {path_of(change["uri"]) for change in params["changes"]}
+        names = {Path(path).name for path in paths if path is not None}
+        opened = self._buffers.texts()
+        outside = [path for path in paths if path is not None and path not in opened]
+        affected = self._buffers.dependent(outside)
+        if names & {OWN, SHARED}:
+            affected = [one for one in self._buffers if one.has_programs]
+        for buffer in affected:
+            self._age(buffer, 0)
+
+    def _cancelled(self, params: Json) -> None:
+        for buffer in self._buffers:
+            for waiting in [one for one in buffer.waiting if one.request == params["id"]]:
+                buffer.waiting.remove(waiting)
+                self._connection.fail(waiting.request, ErrorCode.CANCELLED, "cancelled")
+
+    # --- analyses ------------------------------------------------------------------------------
+
+    def _plan(self, buffer: Buffer, delay: float | None) -> None:
+        """Plan an analysis after a number of seconds; None: not before the text is saved."""
+        planned = delay is not None and buffer.has_programs
+        buffer.due = time.monotonic() + delay if planned and delay is not None else None
+
+    def _including(self, buffer: Buffer) -> list[Buffer]:
+        return [] if buffer.path is None else self._buffers.dependent([buffer.path])
+
+    def _age_dependent(self, buffer: Buffer, delay: float | None) -> None:
+        """Analyse the texts again that include a header."""
+        for one in self._including(buffer):
+            self._age(one, delay)
+
+    def _age(self, buffer: Buffer, delay: float | None) -> None:
+        buffer.age()
+        self._outdated(buffer)
+        self._plan(buffer, delay)
+
+    def _outdated(self, buffer: Buffer) -> None:
+        """Withdraw what the editor shows about an older text, and stop its analysis."""
+        self._refuse_waiting(buffer)
+        if buffer.has_problems:
+            self._publish(buffer, [])
+        if self._work is not None and self._work.buffer is buffer:
+            self._stop()
+
+    def _is_current(self) -> bool:
+        """Return true if the running analysis is that of the present text."""
+        return self._work is not None and self._work.revision == self._work.buffer.revision
+
+    def _stop(self) -> None:
+        """Stop the running analysis; it answers that it was stopped."""
+        if self._work is not None and self._kill_at is None:
+            self._kill_at = time.monotonic() + _GRACE_SECONDS
+            self._worker.stop()
+
+    def _start(self) -> None:
+        """Start the analysis that is due first, if any."""
+        now = time.monotonic()
+        due = [(one.due, one) for one in self._buffers if one.due is not None and one.due <= now]
+        if not due:
+            return
+        _, buffer = min(due, key=lambda pair: pair[0])
+        buffer.due = None
+        self._work = _Work(buffer, buffer.revision)
+        self._worker.start(0, None, (buffer.path, self._buffers.texts()))
+
+    def _receive(self, work: _Work | None) -> None:
+        """Take the result of the analysis `work`, if it has ended."""
+        try:
+            message = self._worker.receive(0)
+        except WorkerLostError as lost:
+            reason = lost.text.splitlines()[-1] if lost.text else f"exit status {lost.status}"
+            stopped, self._work, self._kill_at = self._kill_at is not None, None, None
+            if work is not None and not stopped:
+                reason = "out of memory" if lost.is_memory else f"internal error: {reason}"
+                self._take(work, _failed(f"the analysis ended: {reason}"))
+            return
+        if message is None or work is None:
+            return
+        view, stuck = view_of(message)
+        self._work = self._kill_at = None
+        if stuck:
+            self._worker.kill()  # the next analysis gets a new process
+        if view is not None:
+            self._take(work, view)
+
+    def _take(self, work: _Work, view: View) -> None:
+        """Show a view, unless it is of an older text."""
+        buffer = work.buffer
+        if self._buffers.find(buffer.uri) is not buffer or work.revision != buffer.revision:
+            return
+        buffer.view, buffer.headers = view, view["headers"] or buffer.headers
+        if view["diagnostics"] or buffer.has_problems:
+            self._publish(buffer, view["diagnostics"])
+        for waiting in buffer.waiting:
+            self._answer(waiting, view)
+        buffer.waiting.clear()
+        for refresh in self._refreshes.values():
+            self._connection.request(refresh)
+
+    def _publish(self, buffer: Buffer, problems: list[Any]) -> None:
+        buffer.has_problems = bool(problems)
+        about: Mapping[str, object] = {
+            "uri": buffer.uri,
+            "version": buffer.version,
+            "diagnostics": problems,
+        }
+        self._connection.notify("textDocument/publishDiagnostics", about)
+
+
+def _failed(reason: str) -> View:
+    """Return the view of a text whose analysis failed."""
+    start = {"line": 0, "character": 0}
+    return {
+        "lenses": [],
+        "hints": [],
+        "diagnostics": [
+            {
+                "range": {"start": start, "end": start},  # type: ignore[typeddict-item]
+                "severity": 1,
+                "source": "slowpath",
+                "message": f"{reason}; please report it",
+            }
+        ],
+        "headers": [],
+    }

@@ -1,0 +1,1 @@
+"""`slowpath watch`: analyses of programs after each save, with the differences."""
