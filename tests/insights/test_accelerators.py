@@ -359,7 +359,9 @@ def test_a_missing_function_with_a_name_like_the_frameworks_is_told(tmp_path: Pa
         "\t}\n\treturn x;\n}\n"
     )
     report = examined(file)
-    [found] = [*report["alike"], *report["unexamined"]]
+    both = [*report["alike"], *report["unexamined"]]
+    assert len(both) == 1
+    found = both[0]
     reason = "calls slowpath_setup_tables, without a definition in the source"
     assert (found["function"], found["reason"]) == ("mixed", reason)
 

@@ -9,9 +9,7 @@ from slowpath.bounds.plan import Request
 from slowpath.core.engine.cache import Cache
 
 
-def requests_of(
-    args: Namespace, files: Sequence[str], cache: Cache | None = None
-) -> list[Request]:
+def requests_of(args: Namespace, files: Sequence[str], cache: Cache | None = None) -> list[Request]:
     """Return the requests for files, one for each target, with the requirements of settings.
 
     `args` has the options of `slowpath bound`; `args.requirements`, if present, is the table of

@@ -46,8 +46,8 @@ def _bound(options: Namespace) -> int:
         FORMATS.reporter(options.format),
         options.pcap_out,
         options.verbose,
-        "chain bound",
-        FORMATS.report_files(options.report),
+        command="chain bound",
+        files=FORMATS.report_files(options.report),
     )
     return bound(options.chain, written_options(options, [options.chain]), output)
 

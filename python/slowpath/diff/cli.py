@@ -35,9 +35,7 @@ def _diff(args: Namespace) -> int:
         _FORMATS.reporter(args.format), args.filter, args.sort, args.fail_on, args.lines
     )
     written = written_options(args, [args.old, args.new])
-    sides = DiffInputs(
-        args.old, args.new, written, cache=cache_of(args), outside=args.outside
-    )
+    sides = DiffInputs(args.old, args.new, written, cache=cache_of(args), outside=args.outside)
     allowed = AllowOptions(args.allow_new, args.allow_gone)
     files = _FORMATS.report_files(args.report)
     options = options._replace(allowed=allowed, jobs=args.jobs, html=args.html, files=files)

@@ -172,8 +172,11 @@ def with_range(
                     f"{swept.most:,}{multiple}",
                 )
     if new["last"] < new["first"]:
-        raise InputError(experiment["name"], f"the range {new['first']}..{new['last']} is empty, "
-                                             "because it falls; exchange both ends")
+        raise InputError(
+            experiment["name"],
+            f"the range {new['first']}..{new['last']} is empty, "
+            "because it falls; exchange both ends",
+        )
     return {**experiment, "component": {**part, "sweep": new}}
 
 

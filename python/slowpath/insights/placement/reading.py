@@ -205,8 +205,7 @@ def _access(found: Spanned, names: Sequence[str], card: Card) -> Access:
     count = decimal(one["count"], 0, _MAX_NUMBER)
     if operation != COPY:
         if "to" in one:
-            one["to"].place.refuse(f"only the operation {COPY} can have the key to; remove the "
-                                   "key")
+            one["to"].place.refuse(f"only the operation {COPY} can have the key to; remove the key")
         return Access(operation, count)
     if "to" not in one:
         found.place.refuse(f"the operation lacks the key to, with the structure that {COPY} writes")
