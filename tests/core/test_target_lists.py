@@ -7,6 +7,7 @@ import pytest
 
 from slowpath.core.command import Command, Option
 from slowpath.core.settings.keys import USED
+from successful_calls import ENDLESS
 from support import ROOT, commands, slowpath
 
 BOTH = ("ebpf", "agilio-cx-2x40")
@@ -39,8 +40,8 @@ WITH_TARGET = {
 
 
 def test_every_command_takes_a_list_or_has_a_reason() -> None:
-    assert {*WITH_TARGET} == {*ARGUMENTS, *ONE}
-    for name in ARGUMENTS:
+    assert {*WITH_TARGET} == {*ARGUMENTS, *ONE, *ENDLESS}
+    for name in (*ARGUMENTS, *ENDLESS):
         assert WITH_TARGET[name].settings["metavar"] == "NAME|FILE.toml,..."
 
 

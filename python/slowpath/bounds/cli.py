@@ -38,7 +38,7 @@ REPORTING = (
     FORMATS.option(),
     FORMATS.report_option(),
     OUTPUT.option("--pcap-out FILE", "Write the witness packets of all reported paths to FILE"),
-    OUTPUT.flag("-v, --verbose", "Add the instructions of each path, and statistics of the search"),
+    OUTPUT.flag("-v, --verbose", "Add the instructions of paths, and search statistics"),
 )
 """Options for requirements and reports."""
 REPEATED = (
@@ -92,7 +92,7 @@ BOUND = Command(
         *REPORTING,
         OUTPUT.option(
             "--html FILE",
-            "Write an HTML page with costs by source line, paths and packets",
+            "Write an HTML page with costs, paths and packets",
             "The page has up to 8 of the paths of --paths, and results for other numbers of cores, "
             "packet lengths and map entries.",
         ),

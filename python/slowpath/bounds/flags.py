@@ -168,7 +168,7 @@ JOBS = WHERE.option(
 )
 REQUIRE = GUARANTEE.option(
     "--require RATE|'<=COUNT'",
-    "Exit with 1 unless this rate or count is guaranteed",
+    "Exit with 1 unless this is guaranteed",
     "COUNT is a maximum, such as '<=4000 instructions' or '<=300 memory-accesses'. RATE is a "
     "minimum, such as 5Mpps or 40Gbit/s. On a SmartNIC, it must be guaranteed. On a server, the "
     "pessimistic end of the estimate must reach it. Prints the assumptions that the guarantee "

@@ -46,7 +46,7 @@ COMPILE = Command(
         CFLAGS,
         _CODE.option(
             "--target NAME|FILE.toml",
-            "Compile for a built-in card, or one that a file describes [default: agilio-cx-2x40]",
+            "Compile for a built-in or described card [default: agilio-cx-2x40]",
         ),
         MAP_ABI._replace(group=_CODE),
         BTF._replace(group=_CODE),
