@@ -332,7 +332,9 @@ def analysed(answers: Sequence[Answer | Unfinished]) -> list[Any]:
 def test_only_programs_that_kill_workers_fail() -> None:
     died, fine = analysed([Unfinished(died=True), answer(engine.version())])
     assert died.result["program"] == "count_min"
-    assert died.result["error"].startswith("the processes that analysed it died repeatedly")
+    assert died.result["error"].startswith(
+        "no bound: the processes that analysed this program died repeatedly"
+    )
     assert died.detail["failure"]["kind"] == "stopped"
     assert json.loads(died.text) == died.result
     assert fine.result == json.loads(json.dumps(make_result()))

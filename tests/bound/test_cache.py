@@ -107,7 +107,7 @@ COMMANDS = {
     "annotate": ("annotate", OBJECT),
     "annotate instructions": ("annotate", LISTING, "--instructions"),
     "diff": ("diff", OBJECT, OTHER, "--target", "agilio-cx-2x40"),
-    "diff failed": ("diff", OBJECT, OTHER, "--fail-on", "bound_pct>1", "--target", "ebpf"),
+    "diff failed": ("diff", OBJECT, OTHER, "--fail-on", "instructions_pct>1", "--target", "ebpf"),
     "show": ("show", OBJECT, EXAMPLES / "firewall.bpf.o"),
     "show listing": ("show", OBJECT, "--listing", "--format", "json"),
     "compile": ("compile", OBJECT),

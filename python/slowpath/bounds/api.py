@@ -214,7 +214,7 @@ class Results(Sequence[Program]):
     def to_json(self) -> str:
         """Return the document of `slowpath bound --format json`, which `slowpath diff` can read."""
         results = [program.result for program in self]
-        return json.dumps({**head("bound", "bound"), "results": results})
+        return json.dumps({**head("bound", "bound"), "results": results, "notes": []})
 
     def write_pcap(self, file: str | os.PathLike[str]) -> None:
         """Write the witness packets of all programs to a pcap file.

@@ -92,9 +92,9 @@ def _lonely(rows: Sequence[Row]) -> Iterator[str]:
     """Note programs that only one side has; their names are those that were not found."""
     for row in rows:
         if row.pair.old is None:
-            yield f"{row.pair.label} is new: OLD has no program with this name"
+            yield f"{row.pair.name} of {row.pair.present['file']} is new: OLD has no program with this name"
         elif row.pair.new is None:
-            yield f"{row.pair.label} is gone: NEW has no program with this name"
+            yield f"{row.pair.name} of {row.pair.present['file']} is gone: NEW has no program with this name"
 
 
 def _bounds(rows: Sequence[Row]) -> Iterator[str]:
