@@ -52,7 +52,7 @@ def test_results_are_those_of_the_command(target: str) -> None:
 def test_every_option_of_the_command_can_be_given() -> None:
     words = {name for entry in BOUND.options for name in entry.names if name.startswith("--")}
     reports = {"--format", "--report", "--html", "--pcap-out", "--verbose"}
-    only_command = reports | {"--jobs", "--scheduler", "--cache-dir", "--no-cache-dir"}
+    only_command = reports | {"--jobs", "--scheduler"}
     parameters = set(inspect.signature(slowpath.bound).parameters) - {"files", "progress"}
     assert {f"--{name.replace('_', '-')}" for name in parameters} == words - only_command
 

@@ -167,18 +167,21 @@ def test_files(folder: Path, name: str) -> None:
     read = READ[name]
     path, original = folder / read.file, (folder / read.file).read_text()
     for data, reason in (
-        (b"", "line 1: is empty; the first line must name the columns"),
-        (b",,,\n", "line 1: is empty"),
-        (b"# device: nic\n", "line 1: is empty"),
-        (original.encode("utf-16"), "is UTF-16 or not a text; save it as UTF-8"),
-        (original.encode("utf-16-le"), "is UTF-16 or not a text"),
-        (b"\xff\xfe\xfd", "is UTF-16 or not a text"),
-        ("größe".encode("latin-1"), "is not UTF-8 text: byte 2"),
-        (b"[1, 2]", 'lacks the key "rows"'),
-        (b"{", "is not JSON"),
-        (b'{"rows": [3]}', "row 1: is not an object"),
-        (b'{"rows": [{"a": 1, "a": 2}]}', "is not JSON: an object has 'a' twice"),
-        (b'{"device": ["nic"], "rows": []}', '"device": is neither a text nor a number'),
+        (b"", "the file is empty; write the names of the columns into the first line"),
+        (b",,,\n", "the file is empty"),
+        (b"# device: nic\n", "the file is empty"),
+        (original.encode("utf-16"), "the file is UTF-16 or not a text; save it as UTF-8"),
+        (original.encode("utf-16-le"), "the file is UTF-16 or not a text"),
+        (b"\xff\xfe\xfd", "the file is UTF-16 or not a text"),
+        ("größe".encode("latin-1"), "is not UTF-8 text: byte 2 is invalid"),
+        (b"[1, 2]", 'the document lacks the key "rows"'),
+        (b"{", "the file is not JSON"),
+        (b'{"rows": [3]}', "row 1: the row is not an object"),
+        (b'{"rows": [{"a": 1, "a": 2}]}', "the file is not JSON: an object has 'a' twice"),
+        (
+            b'{"device": ["nic"], "rows": []}',
+            'the value of "device" is neither a text nor a number',
+        ),
     ):
         path.write_bytes(data)
         message = error_of(read.words, 3)

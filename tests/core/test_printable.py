@@ -460,8 +460,6 @@ def test_output_has_no_effect(command: str, form: str, folder: Path, run: Run) -
     ends = command not in ENDLESS  # others end only if they refuse their arguments
     written_any = codes & {0, 1} or command.endswith(" check") or not ends
     assert written_any, "all calls failed; nothing was written"
-        "all calls failed; nothing was written"
-    )
     written = folder / "written"
     if command == "compile" and form == "listing":
         check_plain(written.read_text())

@@ -257,7 +257,7 @@ def test_failed_requirements_of_settings_are_problems(project: Path) -> None:
         (problem,) = problems(editor, file)
         assert problem["range"]["start"]["line"] == RETURN - 3
         assert problem["message"] == (
-            "filter: up to 2 instructions, at most 1 instructions required "
+            "filter: at most 2 instructions guaranteed, at most 1 instructions required "
             "('<=1 instructions' of slowpath.toml:3)"
         )
         settings.write_text('target = "ebpf"\nrequired = 1\n')

@@ -157,7 +157,11 @@ def test_settings_are_read_again(tmp_path: Path, started: list[Watch]) -> None:
     started.append(watch)
     watch.next("alaw2ulaw: at most ")
     save(settings, 'target = "ebpf"\n[require]\nalaw2ulaw = "<=5 instructions"\n')
-    watch.next("error: alaw2ulaw.bpf.o:alaw2ulaw: up to ", "5 instructions required", "reproduce: ")
+    watch.next(
+        "error: alaw2ulaw.bpf.o:alaw2ulaw: at most ",
+        "instructions guaranteed, at most 5 instructions required\n",
+        "reproduce: ",
+    )
     save(settings, 'target = "ebp"\n')
     watch.next("error: --target: 'ebp' is not a target")
     save(settings, 'target = "ebpf"\n')

@@ -150,9 +150,9 @@ RECEIVE = ASSUMED.option(
     "--receive ENVIRONMENT",
     "Set the environment in which packets arrive [default: any]",
     "ENVIRONMENT is any, native-page, veth, generic, test-run, or limits in bytes: "
-    "head=0..216,tail=0..3520,length=60..1514. Further limits are meta and pieces. The option applies to programs "
-    "in a kernel, not on a SmartNIC. If only some devices have a property, the result names it as "
-    "a condition.",
+    "head=0..216,tail=0..3520,length=60..1514. Further limits are meta and pieces. The option "
+    "applies to programs in a kernel, not on a SmartNIC. If only some devices have a property, "
+    "the result names it as a condition.",
     common=False,
 )
 BTF = ASSUMED.option(

@@ -91,10 +91,11 @@ def remarks(rows: Sequence[Row]) -> Iterator[str]:
 def _lonely(rows: Sequence[Row]) -> Iterator[str]:
     """Note programs that only one side has; their names are those that were not found."""
     for row in rows:
+        program = f"{row.pair.name} of {row.pair.present['file']}"
         if row.pair.old is None:
-            yield f"{row.pair.name} of {row.pair.present['file']} is new: OLD has no program with this name"
+            yield f"{program} is new: OLD has no program with this name"
         elif row.pair.new is None:
-            yield f"{row.pair.name} of {row.pair.present['file']} is gone: NEW has no program with this name"
+            yield f"{program} is gone: NEW has no program with this name"
 
 
 def _bounds(rows: Sequence[Row]) -> Iterator[str]:
