@@ -112,7 +112,10 @@ def test_a_run_is_not_overwritten(copied: Path) -> None:
     before = (copied / "run.json").read_bytes()
     run = run_in(copied.parent, "--testbed", "ebpf", "--component", "calls", "-o", "run")
     assert (run.returncode, run.stdout) == (3, "")
-    assert "run: has a run; resume it with --rerun" in run.stderr
+    assert run.stderr == (
+        "error: run: the folder already has a run; resume it with --rerun, or name another folder "
+        "with -o\n"
+    )
     assert (copied / "run.json").read_bytes() == before
 
 
@@ -194,7 +197,11 @@ def test_a_point_that_cannot_be_is_an_error(tmp_path: Path) -> None:
         ),
         (["--range", "1..2"], 2, "the range is for one experiment; name this"),
         (["--component", "calls", "--component", "calls"], 3, "two experiments have this name"),
-        (["--component", "loops", "--testbed", "dpdk"], 3, "is for linux-xdp"),
+        (
+            ["--component", "loops", "--testbed", "dpdk"],
+            3,
+            "loops: the experiment is for the test beds linux-xdp, ebpf, ",
+        ),
         (["nowhere.yaml"], 3, "nowhere.yaml: no such file"),
         (["--evaluate", "nowhere"], 3, "nowhere/run.json: no such file"),
         (
@@ -236,7 +243,7 @@ def test_a_missing_compiler_is_one_error(tmp_path: Path, monkeypatch: pytest.Mon
     run = run_in(tmp_path, "--testbed", "linux-xdp", "-o", "run")
     assert (run.returncode, run.stdout) == (3, "")
     reason = f"{tmp_path}/none cannot be started: no such file or directory"
-    assert run.stderr == f"error: linux-xdp: needs a compiler: {reason}\n"
+    assert run.stderr == f"error: linux-xdp: the experiment needs a compiler: {reason}\n"
 
 
 def test_everything_is_listed(tmp_path: Path) -> None:

@@ -69,11 +69,14 @@ def test_text_never_calls_it_guaranteed() -> None:
 
 
 def test_wide_intervals_are_told() -> None:
-    warning = "check programs poorly"
-    assert warning not in slowpath("bound", FIREWALL, *TARGET).stdout
+    note = "wide intervals: they cover 90 % of the programs compared with the calibration\n"
+    assert note in slowpath("bound", FIREWALL, *TARGET).stdout
     text = targets.target_text("linux-xdp") or ""
-    keep_calibration(re.sub(r"(?m)^high = .*$", "high = 1.4", text))
-    assert warning in slowpath("bound", FIREWALL, *TARGET).stdout
+    text = re.sub(r"(?m)^low = .*$", "low = 0.95", re.sub(r"(?m)^high = .*$", "high = 1.1", text))
+    keep_calibration(text)
+    assert "wide intervals" not in slowpath("bound", FIREWALL, *TARGET).stdout
+    keep_calibration(text.replace("\nhigh = 1.1\n", "\nhigh = 1.4\n"))
+    assert note in slowpath("bound", FIREWALL, *TARGET).stdout
 
 
 def test_paths_come_slowest_first_by_their_estimates() -> None:
@@ -288,16 +291,18 @@ def test_tables_say_what_has_no_estimate_and_why() -> None:
             "the card is slow",
         ]
     )
-    assert table.header(without).text.endswith("est. warm  est. cold")
-    assert table.row(without).text.endswith("none       [1]")
+    assert table.header(without).text.endswith(f"{'est. warm':<18}  est. cold")
+    assert table.row(without).text.endswith(f"{'none':<18}  {'none':<18}  [1]")
     stopped = _row(estimate={**ESTIMATE, "stopped": "deadline"})
-    assert table.row(stopped).text.endswith("100 ns     estimate stopped: deadline")
+    assert table.row(stopped).text.endswith(
+        "50 ns (45 to 60)    100 ns (90 to 125)  the search for the estimate stopped: deadline"
+    )
     notes = [line.text for line in table.notes()]
     assert notes[0] == "[1] estimated: none, because the search ended before the first estimate"
     assert notes[-1] == (
         "est. warm, est. cold: estimated time of the slowest program path on a machine: few map "
-        "entries in warm caches, full maps in cold caches; receiving and sending excluded; not "
-        "guaranteed"
+        "entries in warm caches, full maps in cold caches; in parentheses, the interval of its "
+        "error; receiving and sending excluded; not guaranteed"
     )
     assert not any("the card is slow" in note for note in notes)
     plain = CountTable(["sample.asm"])
@@ -466,7 +471,7 @@ def test_a_cpu_that_is_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("SLOWPATH_CPU", "fast")
     run = slowpath("bound", FIREWALL)
     assert run.returncode == 2
-    assert "'fast' is not VENDOR-FAMILY-MODEL" in run.stderr
+    assert "'fast' is not a CPU; write VENDOR-FAMILY-MODEL" in run.stderr
 
 
 def test_entries_are_for_targets_that_estimate() -> None:

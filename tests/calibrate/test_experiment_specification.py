@@ -44,7 +44,12 @@ testbeds: [linux-xdp]
 
 SWEEP = "{parameter: entries, first: 10, last: 1e5, points: 5, scale: log}"
 WRONG = [
-    ("ipv4, udp]", "ipv4, udp, vxlan, udp]", 8, "has udp behind vxlan, where only ethernet may"),
+    (
+        "ipv4, udp]",
+        "ipv4, udp, vxlan, udp]",
+        8,
+        "the header udp follows vxlan, where only ethernet may follow",
+    ),
     ("schema: 1", "schema: 2", 2, "schema: 2 is not between 1 and 1"),
     (
         "name: table-exact-mine",
@@ -75,12 +80,17 @@ WRONG = [
         "traffic.size: packets of 40 bytes have no room for headers of 42",
     ),
     ("  size: 64", "  size: 64.5", 7, "traffic.size: '64.5' is not a whole number"),
-    ("[ethernet, ipv4, udp]", "[ipv4]", 8, "traffic.headers: must begin with ethernet"),
+    (
+        "[ethernet, ipv4, udp]",
+        "[ipv4]",
+        8,
+        "traffic.headers: the list of headers must begin with ethernet",
+    ),
     (
         "ipv4, udp]",
         "udp]",
         8,
-        "traffic.headers: has udp behind ethernet, where only ipv4 or ip",
+        "traffic.headers: the header udp follows ethernet, where only ipv4 or ipv6 may follow",
     ),
     (
         "ipv4, udp]",
@@ -89,7 +99,12 @@ WRONG = [
         "traffic.headers[2]: 'vlan' is not one of ethernet, ipv4, ipv6, ",
     ),
     ("bytes: 4", "bytes: 5", 10, "traffic.vary[1].bytes: 5 is not between 1 and 4"),
-    ("offset: 30", "offset: 62", 10, "traffic.vary[1]: ends beyond the packet, which has 64 bytes"),
+    (
+        "offset: 30",
+        "offset: 62",
+        10,
+        "traffic.vary[1]: the range ends beyond the packet, which has 64 bytes",
+    ),
     ("values: entries", "values: keys", 10, "'keys' is not a number, or one of entries, key_b"),
     (
         "kind: table-exact",
@@ -105,15 +120,25 @@ WRONG = [
         "component.sweep.parameter: 'hit' is not one of ent",
     ),
     ("last: 1e5", "last: 5e9", 13, "component.sweep.last: 5e9 is not between 1 and 4,000,000"),
-    ("last: 1e5", "last: 9", 13, "component.sweep.last: 9 is less than the first value, 10"),
+    (
+        "last: 1e5",
+        "last: 9",
+        13,
+        "component.sweep.last: the last value, 9, is less than the first value, 10",
+    ),
     ("scale: log", "scale: cubic", 13, "component.sweep.scale: 'cubic' is not one of linear, log"),
     ("key_bytes: 16", "key_bytes: 15", 14, "component.fixed.key_bytes: 15 is not a multiple of 4"),
-    ("key_bytes: 16", "width: 16", 14, "component.fixed.width: is not a parameter of table-exact;"),
+    (
+        "key_bytes: 16",
+        "width: 16",
+        14,
+        "component.fixed.width: the name is not a parameter of table-exact; its parameters are ",
+    ),
     (
         "key_bytes: 16",
         "entries: 16",
         14,
-        "component.fixed.entries: is swept, so it cannot also be fixed",
+        "component.fixed.entries: the parameter is swept, so it cannot also be fixed",
     ),
     ("hit: yes", "hit: perhaps", 14, "component.fixed.hit: 'perhaps' is not one of yes, no"),
     ("hit: yes}", "hit: yes", 15, "is not YAML: "),

@@ -230,7 +230,7 @@ LACKING = [
         "table-exact-entries",
         "offset: 30",
         "offset: 8",
-        "parses the Ethernet header, so the key cannot begin",
+        "the key cannot begin in the Ethernet header, which dpdk-swx parses",
     ),
     (
         "arithmetic-add",

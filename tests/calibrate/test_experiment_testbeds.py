@@ -308,10 +308,13 @@ def test_shipped_experiments_fit_the_test_beds_that_they_name(name: str) -> None
 
 def test_a_test_bed_says_why_it_is_none_for_an_experiment() -> None:
     bed = bed_of("dpdk")
-    with pytest.raises(InputError, match=r"is for linux-xdp, ebpf.*, not for dpdk"):
+    with pytest.raises(InputError, match=r"is for the test beds linux-xdp, ebpf.*, not for dpdk"):
         metric_on(bed, shipped_experiment("loops"))
     for change, message in (
-        ({"metrics": ["instructions"]}, "asks for instructions, but dpdk provides ns, cycles"),
+        (
+            {"metrics": ["instructions"]},
+            "the experiment asks for instructions, but the test bed dpdk provides ns, cycles",
+        ),
         (
             {"component": shipped_experiment("loops")["component"]},
             "dpdk does not have the component loops",

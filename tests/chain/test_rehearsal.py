@@ -56,7 +56,7 @@ def test_another_program_does_something_else() -> None:
     needs_kernel()
     report = _rehearsed(_content("chain_first"), upstream=False)
     assert report["difference"]
-    assert report["difference"]["what"].startswith("they ")
+    assert report["difference"]["what"].startswith("the runs ")
     assert report["rate"] is None
 
 

@@ -248,9 +248,12 @@ WRONG = {
         "int g(int x) { return f(x) + 1; }",
         "recursive.c:2: the function f is recursive, which the card does not support",
     ),
-    "other.c": ("int other(int x) { return x; }", "does not have a function 'f'; it has other"),
+    "other.c": (
+        "int other(int x) { return x; }",
+        "the source does not have a function 'f'; it has other",
+    ),
     "text.txt": ("hello", "is neither a source in C or C++"),
-    "empty.c": ("", "does not have a function 'f'; it does not define a function"),
+    "empty.c": ("", "the source does not have a function 'f'; it does not define a function"),
     "wrong.ll": ("define i32 @f( {\n", "cannot read the file"),
     "bpf.ll": (
         'target triple = "bpf"\ndefine i32 @f() {\n  ret i32 0\n}\n',
@@ -362,7 +365,7 @@ def test_a_missing_function_with_a_name_like_the_frameworks_is_told(tmp_path: Pa
     both = [*report["alike"], *report["unexamined"]]
     assert len(both) == 1
     found = both[0]
-    reason = "calls slowpath_setup_tables, without a definition in the source"
+    reason = "the function calls slowpath_setup_tables, without a definition in the source"
     assert (found["function"], found["reason"]) == ("mixed", reason)
 
 

@@ -227,7 +227,9 @@ def test_a_packet_may_take_as_many_blocks_as_is_said(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
     run = slowpath("insights", source, "--blocks", "9")
     assert run.returncode == 2
-    assert "'--blocks': needs a run of the function; give a trace with --pcap" in run.stderr
+    assert (
+        "'--blocks': the option needs a run of the function; give a trace with --pcap" in run.stderr
+    )
 
 
 def test_without_code_for_the_card_the_report_says_so(tmp_path: Path) -> None:
@@ -348,7 +350,7 @@ def test_nothing_is_said_of_cores_for_floating_point(tmp_path: Path) -> None:
     assert found["card"] is None
     assert not {"cores", "neighbour"} & {one["kind"] for one in found["advice"]}
     [reason] = [one["why"] for one in found["unsaid"] if "cores" in one["what"]]
-    assert reason.startswith(f"{file}:3 uses floating-point numbers")
+    assert reason.startswith(f"the code in {file}:3 uses floating-point numbers")
 
 
 def test_estimates_say_what_the_card_has_not() -> None:
@@ -421,8 +423,7 @@ def test_what_was_noted_of_the_counts_is_in_the_report(tmp_path: Path) -> None:
     notes = " ".join(below.partition("\n\n")[0].split())
     note = (
         "an engine of the card executes nic_engine_checksum, 1 times for each packet; the "
-        "counts do not "
-        "include its work"
+        "counts do not include the work of the engine"
     )
     assert notes == f"- {note}"
     shown = page.read_text()
@@ -550,9 +551,19 @@ def test_names_of_commands_win_over_files_but_paths_are_files(tmp_path: Path) ->
     named = slowpath("insights", "counts", "--help", cwd=tmp_path)
     assert "Count basic blocks and memory accesses" in named.stdout
     path = slowpath("insights", "./counts", cwd=tmp_path)
-    assert "./counts: is neither a source in C or C++" in path.stderr
+    assert "./counts: the file is neither a source in C or C++" in path.stderr
     help_text = slowpath("insights", "--help").stdout
     assert "{COMMAND,FILE}" in help_text
+
+
+def test_the_help_for_a_source_lists_its_options() -> None:
+    """Check that `--help` after a file is that of the report, with the configuration of Click."""
+    run = slowpath("insights", "nf.c", "--help")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "Usage: slowpath insights [OPTIONS] FILE" in run.stdout
+    options = re.findall(r"^  (--[a-z]+)", run.stdout, re.MULTILINE)
+    assert {"--pcap", "--entry", "--config", "--beside", "--cflags", "--html"} <= set(options)
+    assert "--config TEXT     Configure the element as Click does" in run.stdout
 
 
 def test_an_element_in_the_manner_of_click_gets_advice() -> None:

@@ -227,7 +227,7 @@ def test_wrong_input_is_named(tmp_path: Path) -> None:
     broken.write_text("#include <linux/bpf.h>\nint f(void) { return x; }\n")
     assert "broken.bpf.c:2" in error_of("insights", "blocks", broken)
     words = ("insights", "blocks", "examples/count_min.bpf.c")
-    assert "'other'; it has count_min" in error_of(*words, "--entry", "other")
+    assert "a program 'other'; its programs are count_min;" in error_of(*words, "--entry", "other")
 
 
 def test_inline_assembly_counts_for_its_block(tmp_path: Path) -> None:

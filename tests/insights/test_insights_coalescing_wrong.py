@@ -29,22 +29,26 @@ def with_variable(**keys: object) -> Callable[[Found], object]:
 
 
 WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
-    "no elements": (lambda found: found.update(elements=[]), "elements: is empty"),
+    "no elements": (
+        lambda found: found.update(elements=[]),
+        "elements: the list is empty; add at least one entry",
+    ),
     "two of a name": (
         lambda found: found["elements"].append(small()["elements"][0]),
-        "elements[2].name: 'small' is already defined",
+        "elements[2].name: the name 'small' is already defined; rename one",
     ),
     "no variable": (
         lambda found: element(found).update(variables=[], blocks=[]),
-        "element small.variables: is empty",
+        "element small.variables: the list is empty; add at least one entry",
     ),
     "two variables": (
         lambda found: element(found)["variables"].append("a"),
-        "in.json:10: element small.variables[4]: variable 'a' is already defined",
+        "in.json:10: element small.variables[4]: the variable 'a' is already defined; rename one",
     ),
     "no size": (
         lambda found: element(found).pop("field_bytes"),
-        "element small.variables[1]: has no size; write {name, bytes}, or field_bytes for all",
+        "element small.variables[1]: the variable has no size; write {name, bytes}, or "
+        "field_bytes for all variables",
     ),
     "negative size": (
         with_variable(name="d", bytes=-4),
@@ -72,7 +76,7 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "two blocks": (
         lambda found: [one.update(name="one") for one in element(found)["blocks"]],
-        "element small.blocks[2]: block 'one' is already defined",
+        "element small.blocks[2]: the block 'one' is already defined; rename one",
     ),
     "order with too few": (
         lambda found: element(found).update(published_field_order=["a", "b"]),
@@ -80,7 +84,7 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "order with one twice": (
         lambda found: element(found).update(published_field_order=["a", "b", "a"]),
-        "element small.published_field_order[3]: 'a' is in the order twice",
+        "element small.published_field_order[3]: the variable 'a' is in the order twice",
     ),
     "too many clusters": (
         lambda found: element(found).update(clusters=4),

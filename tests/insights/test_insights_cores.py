@@ -149,7 +149,7 @@ def test_a_query_is_answered_row_by_row(tmp_path: Path) -> None:
     miss = slowpath("insights", "cores", "--query", file, "--emem-cache", "miss", "--format", "csv")
     assert rows_of(miss.stdout)[0]["throughput_pps"] != found[0]["throughput_pps"]
     text = slowpath("insights", "cores", "--query", file).stdout
-    assert "traffic hit" in text
+    assert "published functions, with accesses that hit the cache" in text
     assert all(name in text for name in ("f0", "f1", "f2"))
 
 
@@ -164,7 +164,7 @@ def test_guesses_are_called_guesses(tmp_path: Path) -> None:
     assert run.returncode == 0
     warnings = run.stderr.splitlines()
     assert len(warnings) == 2
-    assert "90 cores are outside of the 24 to 60 that were measured" in warnings[0]
+    assert "90 cores are guesses, because only 24 to 60 cores were measured" in warnings[0]
     assert "2 of 3 functions" in warnings[1]
     assert "f0 (ipfilter1_rules), f1 (has_compute7)" in warnings[1]
     points = json.loads(run.stdout)["points"]

@@ -36,6 +36,10 @@ pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")
 
 NAT = EXAMPLES / "nat.pcap"
+MEANS = (
+    "\nCounts are means over the packets of the trace. For the worst case of an XDP program, run "
+    "slowpath bound.\n"
+)
 
 
 def frames(count: int, seed: int) -> list[bytes]:
@@ -193,6 +197,7 @@ def test_reports_for_people_and_tables() -> None:
         run = slowpath(*words, "--format", form)
         assert (run.returncode, run.stderr) == (0, "")
         shown = run.stdout.partition("\ncompiled by ")[0]
+        assert (MEANS in shown) == (form == "table")
         check_golden(GOLDEN / f"insights_counts.{extension}", shown)
 
 
@@ -240,7 +245,10 @@ def test_clang_flags_set_table_sizes() -> None:
     assert by_name["NAT::_flows"]["entries"] == by_name["NAT::_flows"]["entries_written"] == 8
     refused = report["fate"]["refused"]
     assert report["fate"]["killed"] >= refused > 0
-    lost = f"{refused:,} entries found no free slot, 0 were evicted: the tables are too small"
+    lost = (
+        f"{refused:,} entries found no free slot, and 0 were evicted from tables, because the "
+        "tables are too small"
+    )
     assert any(one.startswith(lost) for one in report["notes"])
 
 

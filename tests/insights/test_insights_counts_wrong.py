@@ -38,8 +38,8 @@ def error_in(folder: Path, name: str, text: str, *options: str) -> str:
     [
         (
             f"int x;\n{HEAD}{{\nwhile (((volatile char *) p)[0] | 1)\nx++;\nreturn n; }}\n",
-            "nf.c:3: process: packet 1 of the trace: endless loop: one packet ran more blocks "
-            "than --blocks allows",
+            "nf.c:3: process: packet 1 of the trace: endless loop: one packet ran more basic "
+            "blocks than --blocks allows",
         ),
         (
             f"{HEAD}{{\nint s = 0;\nfor (int i = 0; i <= n; i++)\ns += p[i];\nreturn s; }}\n",
@@ -51,19 +51,19 @@ def error_in(folder: Path, name: str, text: str, *options: str) -> str:
         ),
         (
             f"int getpid(void);\n{HEAD}{{\nreturn p[0] + getpid(); }}\n",
-            "nf.c:3: process: packet 1 of the trace: getpid is called, but slowpath does not "
-            "provide it",
+            "nf.c:3: process: packet 1 of the trace: the code calls getpid, which slowpath "
+            "does not provide",
         ),
         (
             f"#include <setjmp.h>\nstatic jmp_buf back;\n{HEAD}{{\nif (_setjmp(back))\nreturn n;\n"
             "longjmp(back, 1); }\n",
-            "nf.c:4: process: packet 1 of the trace: _setjmp is called, but slowpath does not "
-            "provide it",
+            "nf.c:4: process: packet 1 of the trace: the code calls _setjmp, which slowpath "
+            "does not provide",
         ),
         (
             f"#include <setjmp.h>\nstatic jmp_buf back;\n{HEAD}{{\nlongjmp(back, 1); }}\n",
-            "nf.c:4: process: packet 1 of the trace: longjmp is called, but slowpath does not "
-            "provide it",
+            "nf.c:4: process: packet 1 of the trace: the code calls longjmp, which slowpath "
+            "does not provide",
         ),
         (
             f'{HEAD}{{\n__asm__ volatile("nop");\nreturn p[0]; }}\n',
@@ -76,12 +76,12 @@ def error_in(folder: Path, name: str, text: str, *options: str) -> str:
         (f"{HEAD}{{\nreturn q; }}\n", "nf.c:2:8: error: use of undeclared identifier 'q'"),
         (
             f"{HEAD}{{ return 1; }}\nint other(unsigned char *p, int n) {{ return 2; }}\n",
-            "has several functions without a caller; name the function for packets with "
-            "--entry: other, process",
+            "has several functions without a caller; name the function that receives packets "
+            "with --entry: other, process",
         ),
         (
             "int other(void) { return 2; }\n",
-            "nf.c:1: other does not take a packet; methods of a Click",
+            "nf.c:1: the function other does not take a packet; methods of a Click",
         ),
         (
             "int process(double x) { return 2; }\n",
@@ -104,7 +104,7 @@ def error_in(folder: Path, name: str, text: str, *options: str) -> str:
         ),
         (
             f"static __thread int n_seen;\n{HEAD}{{ return n_seen += p[0]; }}\n",
-            "nf.c: n_seen is thread-local, which the card does not support; declare",
+            "nf.c: the variable n_seen is thread-local, which the card does not support; declare",
         ),
         ("int x;\n", "does not define a function"),
     ],

@@ -239,10 +239,10 @@ def test_kept_sent_and_freed_packets(tmp_path: Path) -> None:
         ),
         (
             3,
-            "wrong.c:14: wrong: packet 1 of the trace: rte_exit is called, but slowpath does not "
-            "provide it",
+            "wrong.c:14: wrong: packet 1 of the trace: the code calls rte_exit, which slowpath "
+            "does not provide",
         ),
-        (4, "wrong.c:15: wrong: packet 1 of the trace: rte_eth_dev_start is called, but"),
+        (4, "wrong.c:15: wrong: packet 1 of the trace: the code calls rte_eth_dev_start, which"),
     ],
 )
 def test_errors_that_end_a_run(tmp_path: Path, first: int, expected: str) -> None:

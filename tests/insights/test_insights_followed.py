@@ -230,7 +230,10 @@ def test_corrected_sums_are_those_of_what_is_corrected(tmp_path: Path, *, broken
 
 
 WRONG = {
-    "structure": ('{"entries": "imem",\n "entreis": "imem"}', "2: entreis: is not a structure"),
+    "structure": (
+        '{"entries": "imem",\n "entreis": "imem"}',
+        "2: entreis: the name is not a structure",
+    ),
     "level": ('{"entries": "dram"}', "1: entries: 'dram' is not one of cls, ctm, imem, emem"),
     "room": (
         '{"table": "cls"}',

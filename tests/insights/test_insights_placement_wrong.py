@@ -41,7 +41,8 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "copied to nobody": (
         lambda found: structure(found)["accesses"][1].update(to="c"),
-        "case small, structure a.accesses[2].to: 'c' is not a structure of this case: a, b",
+        "case small, structure a.accesses[2].to: 'c' is not a structure of this case, "
+        "which has a, b",
     ),
     "copied without an end": (
         lambda found: structure(found)["accesses"][1].pop("to"),
@@ -54,11 +55,11 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "two of a name": (
         lambda found: structure(found, 1).update(name="a"),
-        "in.json:48: case small.structures[2].name: 'a' is already defined",
+        "in.json:48: case small.structures[2].name: the name 'a' is already defined; rename one",
     ),
     "two cases of a name": (
         lambda found: found["cases"].append(found["cases"][0]),
-        "cases[2].name: 'small' is already defined",
+        "cases[2].name: the name 'small' is already defined; rename one",
     ),
     "unknown operation": (
         lambda found: structure(found)["accesses"][0].update(operation="peek"),
@@ -82,7 +83,7 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "parts that copy": (
         lambda found: structure(found).update(parts=2),
-        "case small, structure a.parts: a structure with memcpy cannot have parts",
+        "case small, structure a.parts: a structure with the operation memcpy cannot have parts",
     ),
     "no price": (
         lambda found: found["access_cost"].update(read={}),
@@ -92,18 +93,18 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "cores without a clock": (
         lambda found: found["cases"][0].update(cores=4),
-        "case small: has cores, so the file needs clock_hz",
+        "case small: the case has cores, so the file needs clock_hz",
     ),
     "threads without cores": (
         lambda found: found["cases"][0].update(threads=4),
-        "case small.threads: needs the key cores, too",
+        "case small.threads: the case needs the key cores, too, as both",
     ),
     "no bandwidth for copies": (
         lambda found: (
             found.update(clock_hz=1e9, bandwidth={"far": {"read": 1e8}}),
             found["cases"][0].update(cores=1),
         ),
-        "case small: uses memcpy, which bandwidth.far lacks",
+        "case small: the structure uses memcpy, which bandwidth.far lacks",
     ),
     "unknown key": (
         lambda found: structure(found).update(bytes=3),

@@ -115,7 +115,7 @@ def test_names_that_are_not_ascii_are_refused_with_their_line(tmp_path: Path) ->
 
 def test_an_export_is_only_missed_in_cplusplus() -> None:
     with pytest.raises(
-        InputError, match=r"does not define a function; is EXPORT_ELEMENT missing\?$"
+        InputError, match=r"does not define a function; perhaps EXPORT_ELEMENT is missing$"
     ):
         choose_entry("nf.cc", {}, None)
     with pytest.raises(InputError, match=r"does not define a function$"):

@@ -77,7 +77,9 @@ def test_bursts_may_be_longer_than_most(tmp_path: Path, flags: str, times: int) 
 def test_blocks_option_extends_the_time_before_receiving(tmp_path: Path) -> None:
     traffic = packets(tmp_path)
     error = error_of("insights", "counts", LOOPS, "--pcap", traffic, "--entry", "takes_long")
-    assert "more than 67,108,864 blocks ran without a call of rte_eth_rx_burst: an" in error
+    assert (
+        "more than 67,108,864 basic blocks ran without a call of rte_eth_rx_burst, in an" in error
+    )
     report = counted(LOOPS, traffic, "--entry", "takes_long", "--blocks", "200000000")
     assert report["fate"]["killed"] == PACKETS
 
@@ -94,10 +96,11 @@ def test_a_loop_may_return_early(tmp_path: Path) -> None:
     report = counted(LOOPS, packets(tmp_path), "--entry", "enough")
     assert (report["traffic"]["packets"], report["fate"]["killed"]) == (24, 24)
     assert (
-        "enough ended after 24 packets without receiving the rest of the trace" in report["notes"]
+        "the function enough ended after 24 packets without receiving the rest of the trace"
+        in report["notes"]
     )
     all_ = counted(LOOPS, packets(tmp_path, 24), "--entry", "enough")
-    assert not [note for note in all_["notes"] if "has ended" in note]
+    assert not [note for note in all_["notes"] if "ended after" in note]
 
 
 def test_notes_count_packets_left_in_queues(tmp_path: Path) -> None:
@@ -107,21 +110,24 @@ def test_notes_count_packets_left_in_queues(tmp_path: Path) -> None:
     report = counted(LOOPS, packets(tmp_path, 200), *words)
     assert report["fate"]["waiting"] == 128
     note = (
-        "72 buffers were reused before the packet was sent or freed: at most 128 packets can wait "
+        "72 buffers were reused before the packet was sent or freed: at most 128 packets can wait, "
     )
-    note += "(--cflags=-DSLOWPATH_TURNS=...), and no other core empties the queues"
+    note += "and no other core empties the queues; raise the limit with --cflags=-DSLOWPATH_TURNS="
     assert any(one.startswith(note) for one in report["notes"])
 
 
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [
-        ("has_nothing_to_do", ": has_nothing_to_do ended without receiving a packet (rte_eth_rx"),
-        ("never_receives", "before it received a packet: more than 67,108,864 blocks ran"),
+        (
+            "has_nothing_to_do",
+            ": the function has_nothing_to_do ended without receiving a packet (rte_eth_rx",
+        ),
+        ("never_receives", "before it received a packet: more than 67,108,864 basic blocks ran"),
         (
             "waits",
-            "packets 33 to 40 of the trace: endless loop: a burst ran more blocks than --blocks "
-            "allows",
+            "packets 33 to 40 of the trace: endless loop: a burst ran more basic blocks than "
+            "--blocks allows",
         ),
         ("reads_nowhere", "packets 9 to 16 of the trace: the code accesses memory at an invalid"),
         (
@@ -276,8 +282,8 @@ def test_callees_of_a_loop_do_not_get_packets(tmp_path: Path) -> None:
     """
     report = counted(HANDED, packets(tmp_path))
     note = (
-        "forward_all got the packets: route_loop passes on the packets that it receives; --entry "
-        "selects"
+        "forward_all got the packets: route_loop passes on the packets that it receives; select "
+        "another function with --entry"
     )
     assert any(one.startswith(note) for one in report["notes"])
     note = (
@@ -360,4 +366,7 @@ def test_wrong_setups_are_refused(tmp_path: Path, options: tuple[str, ...], expe
 def test_setup_code_must_fit_one_line(tmp_path: Path, code: str) -> None:
     words = ("--pcap", packets(tmp_path), "--setup", code)
     error = error_of("insights", "counts", HANDED, *words, code=2)
-    assert "--setup': takes one line of C without //; repeat the option for each line" in error
+    assert (
+        "--setup': the option takes one line of C without //; repeat the option for each line"
+        in error
+    )

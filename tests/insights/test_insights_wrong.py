@@ -49,9 +49,18 @@ def without(column: str) -> Callable[[Rows], object]:
     [
         (without("cores"), "the table lacks the columns cores"),
         (without("webgen_slots"), "the table lacks the columns webgen_slots"),
-        (changed("has_webgen", 2), "line 3, column has_webgen: '2' is not 0 (absent) or 1"),
-        (changed("has_webgen", "yes"), "line 3, column has_webgen: 'yes' is not 0 (absent) or 1"),
-        (changed("has_webgen", ""), "line 3, column has_webgen: '' is not 0 (absent) or 1"),
+        (
+            changed("has_webgen", 2),
+            "line 3, column has_webgen: the value '2' is not 0 (absent) or 1",
+        ),
+        (
+            changed("has_webgen", "yes"),
+            "line 3, column has_webgen: the value 'yes' is not 0 (absent) or 1",
+        ),
+        (
+            changed("has_webgen", ""),
+            "line 3, column has_webgen: the value '' is not 0 (absent) or 1",
+        ),
         (changed("webgen_slots", -1), "line 3, column webgen_slots: '-1' is not a whole number"),
         (changed("webgen_slots", 2.5), "line 3, column webgen_slots: '2.5' is not a whole number"),
         (
@@ -61,8 +70,8 @@ def without(column: str) -> Callable[[Rows], object]:
         (changed("cores", 0), "line 3, column cores: '0' is not a number above zero"),
         (changed("cores", 24.5), "line 3, column cores: 24.5 is not a whole number from 1 to 1000"),
         (changed("cores", 2000), "line 3, column cores: 2000 is not a whole number from 1 to 1000"),
-        (changed("function", " "), "line 3, column function: is empty"),
-        (changed("ipfilter1_rules", 33), "line 3, column ipfilter1_rules: f0 differs"),
+        (changed("function", " "), "line 3, column function: the cell is empty"),
+        (changed("ipfilter1_rules", 33), "line 3, column ipfilter1_rules: the function f0 differs"),
     ],
 )
 def test_wrong_queries_of_cores(
@@ -89,7 +98,7 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     rows[0]["functions"].pop()
     groups = write_lines(tmp_path / "groups.jsonl", rows)
     assert said("colocation", "--query", groups) == (
-        f"error: {groups}: line 1, functions: has 3 functions; a group has 4"
+        f"error: {groups}: line 1, functions: the list has 3 functions; a group has 4"
     )
 
 
@@ -102,7 +111,7 @@ def test_files_that_are_no_tables(tmp_path: Path) -> None:
     assert "the table has no rows below" in why(read_query, alone)
     named = tmp_path / "named.csv.gz"
     named.write_text("function,cores\nf,24\n")
-    assert "is not compressed with gzip, although its name ends so" in why(read_query, named)
+    assert "is not compressed with gzip, although its name ends in .gz" in why(read_query, named)
     packed = gzip.compress(b"function,cores\nf,24\n" * 50)
     short = tmp_path / "short.csv.gz"
     short.write_bytes(packed[:-12])
@@ -115,12 +124,12 @@ def test_files_that_are_no_tables(tmp_path: Path) -> None:
     assert "is not UTF-8 text" in why(read_query, latin)
     ragged = tmp_path / "ragged.csv"
     ragged.write_text("function,cores\nf,24,7\n")
-    assert "line 2: has 3 values for 2 columns" in why(read_query, ragged)
+    assert "line 2: the line has 3 values for 2 columns" in why(read_query, ragged)
     twice = tmp_path / "twice.csv"
     twice.write_text("function,cores,cores\nf,24,24\n")
-    assert "has 2 columns 'cores'; rename all but one" in why(read_query, twice)
+    assert "the table has 2 columns named 'cores'; rename all but one" in why(read_query, twice)
     other = write_lines(tmp_path / "groups.jsonl", group_rows(drawn(4, 1)))
-    assert "is JSON, not a CSV table" in why(read_query, other)
+    assert "the file is JSON, but must be a CSV table" in why(read_query, other)
 
 
 def test_wrong_tables_to_learn_cores_from(tmp_path: Path) -> None:
@@ -130,9 +139,11 @@ def test_wrong_tables_to_learn_cores_from(tmp_path: Path) -> None:
     def refused(changed: Rows) -> str:
         return why(read_curves, write_csv(tmp_path / "train.csv", changed))
 
-    assert refused(rows[:-1]) == "line 345: f49 lacks rows with 60 cores"
-    assert refused([*rows, rows[0]]) == "line 352: f0 already has a row with 24 cores"
-    assert refused(rows[:-7]) == "has 49 functions; a model needs at least 50"
+    assert refused(rows[:-1]) == "line 345: the function f49 lacks rows with 60 cores"
+    assert refused([*rows, rows[0]]) == (
+        "line 352: the function f0 already has a row with 24 cores; remove one of both"
+    )
+    assert refused(rows[:-7]) == "the table has 49 functions; a model needs at least 50"
     assert refused([{**rows[0], "cores": 25}, *rows[1:]]).startswith(
         "line 2, column cores: 25 is not one of 24, 30, 36"
     )
@@ -148,8 +159,9 @@ def test_options_that_do_not_fit_together(tmp_path: Path) -> None:
     rows = query_rows([plain()], (24,))
     query = write_csv(tmp_path / "query.csv", rows)
     words = ("cores", "--query", query)
-    assert "'--emem-cache': is for the default model; omit --train or this option" in said(
-        *words, "--train", query, "--emem-cache", "hit", code=2
+    assert (
+        "'--emem-cache': the option is for the default model; omit --train or this option"
+        in said(*words, "--train", query, "--emem-cache", "hit", code=2)
     )
     assert "the file name must end in .csv or .json" in said(
         *words, "-o", tmp_path / "x.txt", code=2
@@ -167,25 +179,25 @@ def solo(rate: object = 1e6, cycles: object = 1e4) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda row: row["functions"].pop(), "functions: has 3 functions; a group has 4"),
+        (lambda row: row["functions"].pop(), "functions: the list has 3 functions; a group has 4"),
         (lambda row: row.pop("functions"), "functions: the value is not a list of 4 functions"),
         (lambda row: row.pop("group"), "group: the value is neither a number nor a name"),
-        (lambda row: row.update(name=1), "has an unknown key 'name'"),
+        (lambda row: row.update(name=1), "the object has an unknown key 'name'"),
         (
             lambda row: row["functions"][1].pop("has_webgen"),
             "function 2: the table lacks the columns has_webgen",
         ),
         (
             lambda row: row["functions"][1].update(has_webgen=True),
-            "function 2, column has_webgen: 'True' is not 0 (absent) or 1",
+            "function 2, column has_webgen: the value 'True' is not 0 (absent) or 1",
         ),
         (
             lambda row: row["functions"][1].update(has_x=1),
-            "function 2: column 'has_x' is not a known flag or parameter",
+            "function 2: the column 'has_x' is not a known flag or parameter",
         ),
         (
             lambda row: row["functions"][2].update(solo=solo()),
-            "function 1: lacks solo, unlike other functions of its group",
+            "function 1: the function lacks the key solo, unlike other functions of its group",
         ),
         (
             lambda row: row["functions"][2].update(solo=solo(rate="fast")),
@@ -224,7 +236,9 @@ def test_files_that_are_no_groups(tmp_path: Path) -> None:
         "line 1: the line is not JSON: NaN is not a number"
     )
     rows = group_rows(drawn(4, 1))
-    assert refused(2 * f"{json.dumps(rows[0])}\n") == "line 2: group 0 is already in line 1"
+    assert refused(2 * f"{json.dumps(rows[0])}\n") == (
+        "line 2: the group 0 is already in line 1; rename one of both"
+    )
 
 
 def test_wrong_groups_to_learn_from(tmp_path: Path) -> None:
@@ -245,7 +259,7 @@ def test_wrong_groups_to_learn_from(tmp_path: Path) -> None:
     rows[2]["pairs"][1]["members"] = [3, 1]
     assert refused(rows) == "line 3, pair 2, members: the values are not [1, 3]"
     rows[2]["pairs"][1].update(members=[1, 3], throughput_pps=[1])
-    assert refused(rows) == "line 3, pair 2, throughput_pps: is not a list of two numbers"
+    assert refused(rows) == "line 3, pair 2, throughput_pps: the value is not a list of two numbers"
     rows[2]["pairs"][1].update(throughput_pps=[1, 0])
     assert refused(rows).startswith("line 3, pair 2, column throughput_pps: '0' is not a number")
 

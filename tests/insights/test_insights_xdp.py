@@ -398,12 +398,13 @@ def test_one_entry_is_one_entry(tmp_path: Path) -> None:
     maps.write_text("blocked = [{ others = 34 }]\n")
     report = counted(HERE / "rules.bpf.c", trace(tmp_path, frames(b"1")), "--maps", maps)
     said = f"1 entry of {maps} for blocked found no slot or lost it"
-    assert f"{said}: max_entries is too small" in report["notes"]
+    assert f"{said}, because max_entries is too small" in report["notes"]
     table = (HERE / "table.bpf.c").read_text().replace("max_entries, 1024", "max_entries, 4")
     kinds.write_text(table)
     report = counted(kinds, trace(tmp_path, frames(b"12345")))
-    said = "1 entry found no free slot, 0 were evicted"
-    assert report["notes"] == [f"{said}: the tables are too small (max_entries)"]
+    said = "1 entry found no free slot, and 0 were evicted from tables"
+    why = "because the tables are too small (enlarge them with max_entries)"
+    assert report["notes"] == [f"{said}, {why}"]
 
 
 def test_maps_are_for_xdp_programs(tmp_path: Path) -> None:
@@ -411,9 +412,11 @@ def test_maps_are_for_xdp_programs(tmp_path: Path) -> None:
     plain = ROOT / "tests/advice/filter.c"
     for words in (("insights", "counts", plain), ("insights", plain)):
         error = error_of(*words, "--pcap", file, "--maps", HERE / "rules.toml", code=2)
-        assert "'--maps': is for XDP programs in C" in error
+        assert "'--maps': the option is for XDP programs in C" in error
     run = slowpath("insights", HERE / "rules.bpf.c", "--maps", HERE / "rules.toml")
-    assert "'--maps': needs a run of the function; give a trace with --pcap" in run.stderr
+    assert (
+        "'--maps': the option needs a run of the function; give a trace with --pcap" in run.stderr
+    )
 
 
 def test_accelerators_of_a_source_for_bpf_only(tmp_path: Path) -> None:

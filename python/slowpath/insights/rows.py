@@ -152,6 +152,6 @@ def named_tables(found: Spanned, kind: str, above: str = "") -> list[Spanned]:
             one.place.refuse("lacks name")
         key = text(name)
         if key in known:
-            name.place.refuse(f"the key {key!r} is already defined; remove one of both")
+            name.place.refuse(f"the name {key!r} is already defined; rename one")
         known[key] = with_key(one, f"{above}{kind} {key}")
     return [*known.values()]

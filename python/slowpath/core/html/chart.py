@@ -220,7 +220,7 @@ def _axes(plane: _Plane, chart: Chart) -> Iterator[Html]:
     yield _line((plane.left, plane.bottom), (plane.right, plane.bottom), "axis")
     middle = (plane.left + plane.right) / 2
     yield element("text", chart.x_name, x=middle, y=_HEIGHT - 6, text_anchor="middle")
-    turned = f"translate(11 {(_TOP + plane.bottom) / 2:.0f}) rotate(-90)"
+    turned = f"translate(14 {(_TOP + plane.bottom) / 2:.0f}) rotate(-90)"
     yield element("text", chart.y_name, transform=turned, text_anchor="middle")
 
 

@@ -155,7 +155,7 @@ def assumptions(traced: Traced) -> list[str]:
         state += ", except the structures in --placement"
     found = [_ON_CARD if executed.on_card else _IN_LLVM, state, _PRICES]
     if executed.refused:
-        found.insert(1, _LACKS.format(refused=executed.lacking("; ")))
+        found.insert(1, _LACKS.format(refused=executed.lacking()))
     return found
 
 

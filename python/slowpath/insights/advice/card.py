@@ -96,8 +96,7 @@ def gap(evidence: Evidence, what: str) -> Gap:
         return Gap(what, why, "give a trace of packets with --pcap")
     return Gap(
         what,
-        f"the function {evidence.statics.floating} uses floating-point numbers, which the card "
-        "does not support",
+        f"{evidence.statics.floating} uses floating-point numbers, which the card does not support",
         "use integers instead, such as fixed-point numbers",
     )
 
@@ -106,8 +105,7 @@ def doubts(traced: Traced) -> str:
     """Return additional assumptions of an estimate, as a further sentence; empty if none."""
     executed = traced.executed
     if executed.refused:
-        listed = executed.lacking(", ")
-        return f". Each unsupported operation counts as one instruction ({listed})"
+        return f". Each unsupported operation counts as one instruction ({executed.lacking()})"
     if not executed.on_card:
         return ". slowpath could not check whether the card supports all operations"
     return ""

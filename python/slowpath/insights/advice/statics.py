@@ -99,7 +99,7 @@ class Statics(NamedTuple):
     calls: dict[str, list[str]]
     """Callees by function symbol, including functions of slowpath's headers."""
     floating: str | None
-    """Location of the first floating-point computation; None without any."""
+    """Place of the first floating-point computation (`the code in nf.c:3`); None without any."""
     uses: list[LibraryUse]
     """Uses of header functions and of inlined functions in the source's functions."""
     inlined: list[str]
@@ -193,12 +193,19 @@ def _is_substantial(function: Function, metadata: Metadata, used: Sequence[Libra
 
 
 def _floating(function: Function, metadata: Metadata) -> Iterator[str]:
-    """Yield the locations of floating-point arithmetic, which the SmartNIC does not support."""
+    """Yield the places of floating-point arithmetic, which the SmartNIC does not support.
+
+    Each place is the subject of a sentence: `the code in nf.c:3`.
+    """
     for block in function.blocks:
         for one in block.instructions:
             if _FLOATING.match(one.text):
                 line = None if one.place is None else metadata.line(one.place)
-                yield function.shown if line is None else f"{line.file}:{line.line}"
+                yield (
+                    f"the function {function.shown}"
+                    if line is None
+                    else f"the code in {line.file}:{line.line}"
+                )
 
 
 def _is_support(structure: Structure) -> bool:

@@ -122,13 +122,13 @@ class Executed(NamedTuple):
     refused: list[str]
     """Operations that the card lacks, which the instruction counts do not include."""
 
-    def lacking(self, between: str) -> str:
+    def lacking(self) -> str:
         """Return a text with the first few operations in `refused`, and the number of the others.
 
-        The card lacks these operations. `between` separates them.
+        The card lacks these operations. Semicolons separate them, as their names have commas.
         """
         left = len(self.refused) - _SHOWN
-        return between.join([*self.refused[:_SHOWN], *([f"{left} more"] if left > 0 else [])])
+        return "; ".join([*self.refused[:_SHOWN], *([f"{left} more"] if left > 0 else [])])
 
     def instructions(self, symbols: frozenset[str] | None = None) -> float:
         """Return the instructions per packet of all functions, or of `symbols` without callees."""

@@ -497,12 +497,10 @@ class Execution:
         overwritten = self._number("slowpath_dpdk_overwritten")
         if overwritten:
             turns = Buffers(self.memory, self._code.address).turns
-            why = (
-                f"at most {turns:,} packets can wait; raise the limit with "
-                "--cflags=-DSLOWPATH_TURNS=..."
-            )
+            why = f"at most {turns:,} packets can wait"
             if self._entry.receives:
                 why += ", and no other core empties the queues"
+            why += "; raise the limit with --cflags=-DSLOWPATH_TURNS=..."
             one = "buffer was" if overwritten == 1 else "buffers were"
             said = f"{overwritten:,} {one} reused before the packet was sent or freed"
             found.append(f"{said}: {why}")
