@@ -246,15 +246,24 @@ WRONG = {
     ),
     "no_work": (
         {"file": "a.c", "card": {}},
-        "line 1, card: is not output of slowpath insights FILE",
+        "line 1, card: the file is not output of slowpath insights FILE",
     ),
-    "negative": ({"card": {"work": work(-1)}}, "line 1, instructions: is not a number from 0"),
-    "memory": ({"card": {"work": work(1, part("ctm"))}}, "line 1, part 1: is not a structure in"),
+    "negative": (
+        {"card": {"work": work(-1)}},
+        "line 1, instructions: the value is not a number from 0",
+    ),
+    "memory": (
+        {"card": {"work": work(1, part("ctm"))}},
+        "line 1, part 1: the value is not a structure in",
+    ),
     "order": (
         {"card": {"work": work(1, part("imem", 1, 2))}},
         "the smallest value, 2, is above the largest value, 1",
     ),
-    "text": ({"card": {"work": {"instructions": 1, "parts": ["x"]}}}, "part 1: is not a structure"),
+    "text": (
+        {"card": {"work": {"instructions": 1, "parts": ["x"]}}},
+        "part 1: the value is not a structure",
+    ),
     "other": ({"group": 1}, "line 1, functions: the value is not a list of 4 functions"),
 }
 

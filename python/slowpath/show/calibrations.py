@@ -128,5 +128,9 @@ def _checks(shown: Calibration) -> str:
 def _intervals(shown: Calibration) -> str:
     low, high = USUAL_ENDS
     wide = shown["low"] < low or shown["high"] > high
-    usual = "wider than usual: they cover 90 % of the programs compared with the calibration" if wide else "as usual"
+    usual = (
+        "wider than usual: they cover 90 % of the programs compared with the calibration"
+        if wide
+        else "as usual"
+    )
     return f"{shown['low']:.2f} to {shown['high']:.2f} times the estimate: {usual}"
