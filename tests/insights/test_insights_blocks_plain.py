@@ -484,7 +484,7 @@ def test_a_callee_of_main_gets_the_packets(tmp_path: Path) -> None:
     assert program["entry"] == "process"
     run = slowpath("insights", "counts", str(file), "--pcap", str(EXAMPLES / "nat.pcap"))
     assert run.returncode == 0
-    assert "process got the packets: no other function calls it" in run.stderr
+    assert "process receives the packets, because no other function calls it" in run.stderr
 
 
 @pytest.mark.parametrize("kind", fewer_unless_campaign(["uint16_t", "uint8_t", "int16_t"], 2))

@@ -207,7 +207,7 @@ def test_notes_name_unknown_data(tmp_path: Path) -> None:
     cut.write_bytes(head + 2 * (struct.pack("<IIII", 1, 2, 20, 60) + bytes(20)))
     report = counted(FOLDER / "histogram.c", cut, "--packets", "1")
     assert report["notes"] == [
-        "the trace has more packets than the 1 that ran",
+        "the trace has more packets than the 1 that ran; run more with --packets",
         "1 packets were captured only in part; zeros replace the missing bytes",
     ]
     assert report["traffic"] == {
@@ -231,7 +231,7 @@ def test_notes_name_unknown_data(tmp_path: Path) -> None:
     assert "the function allocates memory 2 times, which a card cannot do" in notes
     [nodes] = [one for one in report["structures"] if one["structure"] == "allocated Node"]
     assert (nodes["writes"], nodes["size_bytes"], nodes["entries_written"]) == (4, 32, 2)
-    assert any(one.startswith("2 packets were kept") for one in notes)
+    assert any(one.startswith("the function kept 2 packets, but") for one in notes)
 
 
 def test_clang_flags_set_table_sizes() -> None:
@@ -387,8 +387,8 @@ def test_flags_set_the_number_of_buffers(
     report = counted(source, NAT, "--packets", "1", *options)
     assert report["fate"]["unmade"] == unmade
     note = (
-        f"{unmade} packets could not be created or cloned, because the buffers are too few"
-        "(--cflags=-DSLOWPATH_PACKETS="
+        f"{unmade} packets could not be created or cloned, because the buffers are too few; "
+        "enlarge their number with --cflags=-DSLOWPATH_PACKETS="
     )
     assert any(one.startswith(note) for one in report["notes"]) == (unmade > 0)
 

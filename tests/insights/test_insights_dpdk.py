@@ -259,7 +259,7 @@ def test_the_function_of_an_application_is_found(tmp_path: Path) -> None:
     assert sent(report) == {1: 7}
     assert structures(report)["received"] == (7, 7)
     assert (
-        "forward got the packets: poll passes on the packets that it receives; --entry"
+        "forward got the packets: poll passes on the packets that it receives; select another "
         in ran.stderr
     )
     (program,) = predicted(source)["programs"]
@@ -482,7 +482,7 @@ MAIN = "int main(void) { rates = &some; return 0; }"
             "the code accesses memory at an invalid address; main does not run here; set "
             "up state for packets",
         ),
-        ("of_main", "", "memory access"),
+        ("of_main", "", "the code accesses memory at an invalid address\n"),
         (
             "of_zeros",
             "",

@@ -160,7 +160,7 @@ def test_maps_in_maps_are_structures_with_entries(tmp_path: Path) -> None:
     assert sizes["tables#1"] == sizes["tables#2"] == sizes["tables#3"] == 512 * 16
     assert sizes["known"] == 512 * 16
     assert structures(report)["leaves"][0] > 0
-    [said] = [one for one in report["notes"] if one.startswith("entries of maps")]
+    [said] = [one for one in report["notes"] if one.startswith("maps have entries at the start")]
     assert "tables 3" in said
     assert "tables#1 2, tables#3 1, tables#2 3" in said
 

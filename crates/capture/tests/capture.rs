@@ -211,7 +211,7 @@ fn other_links_are_named() {
 fn other_files_are_refused() {
     let problem = |bytes: &[u8]| read(bytes.to_vec()).1.unwrap();
     assert!(matches!(problem(b"").problem, Problem::Empty));
-    assert!(problem(b"").to_string().starts_with("it is empty"));
+    assert!(problem(b"").to_string().starts_with("the file is empty"));
     assert!(matches!(problem(&[0xd4, 0xc3]).problem, Problem::CutOff));
     assert!(matches!(problem(b"\x7fELF and so on, and so on").problem, Problem::OtherFile { .. }));
     assert!(problem(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0]).to_string().contains("decompress it first"));
