@@ -269,7 +269,7 @@ def test_requests_without_scatter_have_an_unknown_error() -> None:
     assert (row["low"], row["high"]) == ("", "")
     text = slowpath(*WORDS).stdout
     assert "The error is unknown, so the bottleneck is uncertain." in text
-    assert "Where no interval is printed, the error is unknown" in text
+    assert "For rows without an interval, the error is unknown" in text
 
 
 def test_guesses_are_named_with_their_inputs_and_values() -> None:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from slowpath.bounds.page_anchors import Anchors
 from slowpath.bounds.page_graph import graph_section
 from slowpath.bounds.page_packet import header_words, hexadecimal, packet_section
+from slowpath.bounds.page_paths import Place, Way, ways_of
 from slowpath.bounds.page_source import source_section
 from slowpath.bounds.page_style import style
-from slowpath.bounds.page_ways import Place, Way, ways_of
 from slowpath.bounds.report_path import (
     count_of,
     exactness,

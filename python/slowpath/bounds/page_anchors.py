@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import PurePath
 
-from slowpath.bounds.page_ways import Place, Way
+from slowpath.bounds.page_paths import Place, Way
 from slowpath.core.html.elements import Html, element
 from slowpath.core.programs.packet import witness_bytes
 from slowpath.core.programs.packet_fields import HeaderFields, header_fields

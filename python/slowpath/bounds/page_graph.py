@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from slowpath.bounds.page_anchors import Anchors
-from slowpath.bounds.page_ways import Way
+from slowpath.bounds.page_paths import Way
 from slowpath.core.html.elements import Html, element
 from slowpath.core.html.flow import Arrow, Box, Flow, key, picture, shape
 from slowpath.core.schema.results import Detail

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from slowpath.bounds.page_anchors import Anchors
-from slowpath.bounds.page_ways import Way
+from slowpath.bounds.page_paths import Way
 from slowpath.bounds.report_path import content_rows, given_text, unknown_text
 from slowpath.core.html.elements import Column, Content, Html, element, join, table
 from slowpath.core.programs.packet import Header, Packet, witness_bytes

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from slowpath.bounds.page_anchors import Anchors
-from slowpath.bounds.page_ways import LineCost, Place, Way
+from slowpath.bounds.page_paths import LineCost, Place, Way
 from slowpath.bounds.report_rates import format_cycles
 from slowpath.bounds.source_files import Source, find_source
 from slowpath.core.html.elements import Content, Html, element, join

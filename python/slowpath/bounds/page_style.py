@@ -1,6 +1,6 @@
 """Style sheet of the HTML page of `slowpath bound`, in addition to that of all pages."""
 
-from slowpath.bounds.page_ways import PATHS
+from slowpath.bounds.page_paths import PATHS
 
 _RULES = """
 :root { --hot: #f3a536; --read: #0b5a2b; } .onpath { --fate: var(--c1); }

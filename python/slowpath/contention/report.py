@@ -157,7 +157,7 @@ def interval_lines(confidence: float, known: int, unknown: int) -> Iterator[Line
     if known:
         yield Line(f"low and high are the ends of the {confidence:g} % interval.")
     if unknown:
-        values = "The error" if not known else "Where no interval is printed, the error"
+        values = "The error" if not known else "For rows without an interval, the error"
         yield Line(f"{values} is unknown, as all measured rows lie exactly on the model.")
 
 

@@ -21,7 +21,7 @@ _KEY = Number("size of a key, in bytes", 4, 64, 16, 4)
 _VALUE = Number("size of an entry's value (action data), in bytes", 8, 1024, 64, 8)
 _TABLES = Number("number of tables of equal size, with one look-up in each", 1, 32, 1)
 _REPEATS = Number("number of look-ups in the same table", 1, 32, 1)
-_HIT = Word("whether look-ups find an entry (hit) or do not (miss)", (YES, NO))
+_HIT = Word("yes: look-ups find an entry (hit); no: they find none (miss)", (YES, NO))
 
 MIXES: Mapping[str, Mapping[str, int]] = {
     "parse": {"load": 6, "move": 5, "sum": 5, "branch": 6, "shift": 3, "swap": 1, "store": 1},
@@ -196,7 +196,9 @@ COMPONENTS: Mapping[str, Component] = {
                 ),
             ),
             "count": Number("instructions", 1, 512, 1),
-            "dependent": Word("whether each instruction depends on the previous one", (YES, NO)),
+            "dependent": Word(
+                "each instruction depends on the previous one, or none does", (YES, NO)
+            ),
         },
     ),
     "mixture": Component(
@@ -211,7 +213,9 @@ COMPONENTS: Mapping[str, Component] = {
         "Execute conditional jumps, half of them taken",
         {
             "count": Number("jumps", 64, 1024, 64, 64),
-            "predictable": Word("whether all packets take the same jumps", (YES, NO)),
+            "predictable": Word(
+                "all packets take the same jumps, or each packet takes others", (YES, NO)
+            ),
         },
     ),
     "helper": Component(
