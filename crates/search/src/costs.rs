@@ -219,6 +219,51 @@ impl CostGraph {
         Some((total.saturating_add(self.overhead[component]), path))
     }
 
+    /// Returns, for each arc, the highest cost on `component` of any path that takes the arc and
+    /// uses only allowed arcs, in ticks. The cost includes the fixed cost per packet; `None` stands
+    /// for arcs without such a path. Takes time linear in the number of states and transitions.
+    pub(crate) fn longest_through(
+        &self,
+        component: usize,
+        allowed: &[bool],
+        scratch: &mut Scratch,
+    ) -> Vec<Option<u64>> {
+        let mut through = vec![None; allowed.len()];
+        if self.longest(component, allowed, scratch).is_none() {
+            return through;
+        }
+        let costs = &self.costs[component];
+        let mut reached = vec![UNREACHABLE; self.states()];
+        reached[0] = self.overhead[component].min(UNREACHABLE - 1);
+        for state in 0..self.states() {
+            let until = reached[state];
+            if until == UNREACHABLE {
+                continue;
+            }
+            for transition in self.transitions(state) {
+                let arc = self.arcs[transition].index();
+                if !allowed[arc] {
+                    continue;
+                }
+                let after = until.saturating_add(costs[transition]).min(UNREACHABLE - 1);
+                let rest = match self.next[transition] {
+                    EXIT => 0,
+                    next => {
+                        let known = &mut reached[next as usize];
+                        if *known == UNREACHABLE || after > *known {
+                            *known = after;
+                        }
+                        scratch.best[next as usize]
+                    }
+                };
+                if rest != UNREACHABLE {
+                    through[arc] = through[arc].max(Some(after.saturating_add(rest)));
+                }
+            }
+        }
+        through
+    }
+
     /// Returns, for each arc, the highest cost on `component` of any path from this arc to an exit,
     /// in ticks. `arcs` is the number of arcs.
     pub(crate) fn max_cost_from(

@@ -389,6 +389,7 @@ impl<S: Solver> Search<S> {
                     subproblem.component,
                     subproblem.decisions,
                     Some(subproblem.slowness),
+                    None,
                 );
                 return Ok(Event::Working);
             }

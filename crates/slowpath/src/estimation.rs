@@ -19,7 +19,7 @@ use crate::result::{
 use crate::{Error, stages};
 use slowpath_estimate::{Occupancy, picoseconds};
 use slowpath_exec::ArcId;
-use slowpath_search::{Event as Found, Metric, Search, SearchError, Unrolled};
+use slowpath_search::{Event as Found, FoundPath, Metric, Search, SearchError, Unrolled};
 use slowpath_smt::BitSolver;
 use slowpath_target::{CostModel, CostVector, Target};
 use std::collections::BTreeSet;
@@ -27,12 +27,13 @@ use std::collections::BTreeSet;
 /// Minimum number of paths that are estimated, if the program has so many.
 const CANDIDATES: u64 = 50;
 
-/// A path of the program, with its estimated time.
+/// A path that is kept for the result, with its witness.
 struct Candidate {
     path: PathResult,
     arcs: Vec<ArcId>,
     branches: Vec<PathBranch>,
-    estimated: Estimated,
+    /// Index of its estimate in [`Candidates::estimated`].
+    estimated: usize,
 }
 
 /// The target and the model of times with which paths of a program are ranked by estimated time.
@@ -43,9 +44,12 @@ pub(crate) struct Estimation<'a> {
     pub packets: (u32, u32),
 }
 
-/// Paths that a search found, slowest first by the sum of their parts.
+/// Paths that a search found.
 struct Candidates {
-    found: Vec<Candidate>,
+    /// Estimates of all paths, slowest first by the sum of their parts.
+    estimated: Vec<Estimated>,
+    /// Slowest paths by their estimates in cold caches, slowest first.
+    slowest: Vec<Candidate>,
     search: Search<BitSolver>,
     /// Reason why the search ended before enough paths were found, if more may exist.
     stopped: Option<String>,
@@ -76,31 +80,32 @@ impl Estimation<'_> {
             }
             Err(error) => return Err(error.into()),
         };
-        let at_cold = self.candidates(job, unrolled, context, cold)?;
-        let Candidates { mut found, search, mut stopped } = at_cold;
-        if found.is_empty() {
+        let requested = job.request.options.paths.unwrap_or(u64::MAX);
+        let kept = usize::try_from(requested).unwrap_or(usize::MAX).max(1);
+        let at_cold = self.candidates(job, unrolled, context, cold, kept)?;
+        let Candidates { estimated, slowest: mut found, search, mut stopped } = at_cold;
+        let Some(slowest) = found.first().map(|candidate| &estimated[candidate.estimated]) else {
             result.notes.push(no_estimate(&stopped.unwrap_or_default()));
             return Ok(());
-        }
-        found.sort_by_key(|candidate| std::cmp::Reverse(candidate.estimated.cold_picoseconds));
-        let mut best = found[0].estimated.estimate.clone();
-        let mut candidates = found.len() as u64;
+        };
+        let mut best = slowest.estimate.clone();
+        let mut candidates = estimated.len() as u64;
         // Includes the assumptions about all candidates: another path may only be faster because of
         // them.
         let mut assumptions: BTreeSet<String> = BTreeSet::new();
-        let mut include = |candidate: &Candidate| {
-            assumptions.extend(candidate.estimated.assumptions(&self.estimator));
-            if candidate.estimated.estimate.warm.ns > best.warm.ns {
-                best.warm = candidate.estimated.estimate.warm.clone();
+        let mut include = |candidate: &Estimated| {
+            assumptions.extend(candidate.assumptions(&self.estimator));
+            if candidate.estimate.warm.ns > best.warm.ns {
+                best.warm = candidate.estimate.warm.clone();
             }
         };
-        found.iter().for_each(&mut include);
+        estimated.iter().for_each(&mut include);
         if stopped.is_none() && self.prices(lifted, Occupancy::Few) != self.prices(lifted, cold) {
             match unroll() {
                 Ok(unrolled) => {
-                    let warm = self.candidates(job, unrolled, context, Occupancy::Few)?;
-                    warm.found.iter().for_each(&mut include);
-                    candidates = candidates.max(warm.found.len() as u64);
+                    let warm = self.candidates(job, unrolled, context, Occupancy::Few, 0)?;
+                    warm.estimated.iter().for_each(&mut include);
+                    candidates = candidates.max(warm.estimated.len() as u64);
                     stopped = warm.stopped;
                 }
                 Err(SearchError::Stopped(reason)) => stopped = Some(job.stopped(reason)),
@@ -123,14 +128,10 @@ impl Estimation<'_> {
                  `slowpath calibrate --quick`"
             )
         }));
-        let requested = job.request.options.paths.unwrap_or(u64::MAX);
-        let kept = usize::try_from(requested).unwrap_or(usize::MAX).max(1);
-        found.truncate(kept);
-        let slowest = &found[0];
         result.estimate = Some(Estimate {
             warm: RatedTime::new(best.warm, Occupancy::Few),
             cold: RatedTime::new(best.cold, cold),
-            loop_ns: slowest.estimated.loop_picoseconds as f64 / 1000.0,
+            loop_ns: slowest.loop_picoseconds as f64 / 1000.0,
             driver: timing.driver.as_ref().map(|driver| DriverTime {
                 ns: driver.picoseconds as f64 / 1000.0,
                 name: driver.driver.clone(),
@@ -144,14 +145,16 @@ impl Estimation<'_> {
             stopped,
         });
         let unrolled = search.unrolled();
-        result.profile = Some(self.profile(unrolled, context, slowest)?);
+        result.profile = Some(self.profile(unrolled, context, &found[0].arcs, slowest)?);
         let shown = detailed_path_count(&job.request.options);
         detail.paths.clear();
         for candidate in found.iter_mut().take(shown) {
             let mut described = report::detail(lifted, unrolled, &candidate.arcs);
             if wants_code_of_paths(&job.request.options) {
                 described.branches = std::mem::take(&mut candidate.branches);
-                described.profile = Some(self.profile(unrolled, context, candidate)?);
+                let estimated = &estimated[candidate.estimated];
+                described.profile =
+                    Some(self.profile(unrolled, context, &candidate.arcs, estimated)?);
             }
             detail.paths.push(described);
         }
@@ -164,12 +167,13 @@ impl Estimation<'_> {
         &self,
         unrolled: &Unrolled,
         context: &SearchContext<'_>,
-        path: &Candidate,
+        arcs: &[ArcId],
+        estimated: &Estimated,
     ) -> Result<Profile, Error> {
         let &SearchContext { lifted, model, measure } = context;
-        let cost = path_cost(unrolled, model, &path.arcs);
-        let mut profile = measure.profile(lifted, unrolled, model, &path.arcs, &cost)?;
-        path.estimated.add_to(&mut profile, lifted, self.estimator.timing);
+        let cost = path_cost(unrolled, model, arcs);
+        let mut profile = measure.profile(lifted, unrolled, model, arcs, &cost)?;
+        estimated.add_to(&mut profile, lifted, self.estimator.timing);
         Ok(profile)
     }
 
@@ -180,13 +184,16 @@ impl Estimation<'_> {
         classes.map(|class| picoseconds(class, timing, code, occupancy)).collect()
     }
 
-    /// Finds the slowest paths by the sum of the times of their parts.
+    /// Finds the slowest paths by the sum of the times of their parts. Computes witnesses only for
+    /// the `kept` paths with the largest estimates: a witness takes longer than an estimate. At any
+    /// time, the slowest paths found so far have theirs, so that the search can stop.
     fn candidates(
         &self,
         job: &Job<'_>,
         unrolled: Unrolled,
         context: &SearchContext<'_>,
         occupancy: Occupancy,
+        kept: usize,
     ) -> Result<Candidates, Error> {
         let prices = self.prices(context.lifted, occupancy);
         let (timed, model) = self.target.with_counter("ps", prices);
@@ -195,9 +202,9 @@ impl Estimation<'_> {
         let mut search = Search::new(unrolled, &model, timed, metric, self.packets, solver);
         let all = job.request.options.paths.is_none();
         let requested = job.request.options.paths.unwrap_or(u64::MAX);
-        let mut found = Vec::new();
+        let (mut estimated, mut slowest) = (Vec::<Estimated>::new(), Vec::<Candidate>::new());
         let stopped = loop {
-            if found.len() as u64 >= requested.max(CANDIDATES) {
+            if estimated.len() as u64 >= requested.max(CANDIDATES) {
                 break None;
             }
             if let Some(reason) = job.reason_to_stop() {
@@ -213,38 +220,52 @@ impl Estimation<'_> {
                 Ok(Found::GaveUp(reason)) => {
                     break Some(format!("the solver gave up on a path ({reason})"));
                 }
-                Ok(Found::Path(mut path)) => {
-                    match self.candidate(&mut search, job, (context, &model), &mut path) {
-                        Err(error) => break Some(job.ended_by(error)?),
-                        Ok(candidate) => found.push(candidate),
+                Ok(Found::Path(mut found)) => {
+                    let (lifted, arcs) = (context.lifted, &found.path);
+                    let own = Estimated::new(lifted, search.unrolled(), &self.estimator, arcs);
+                    // Of equal estimates, the path with the larger sum comes first.
+                    let rank = slowest.partition_point(|candidate| {
+                        estimated[candidate.estimated].cold_picoseconds >= own.cold_picoseconds
+                    });
+                    if rank < kept {
+                        let described = described(&mut search, job, (context, &model), &mut found);
+                        let (result, branches) = match described {
+                            Err(error) => break Some(job.ended_by(error)?),
+                            Ok(described) => described,
+                        };
+                        let estimated = estimated.len();
+                        let path = PathResult { estimate: Some(own.estimate.clone()), ..result };
+                        slowest.insert(
+                            rank,
+                            Candidate { path, arcs: found.path, branches, estimated },
+                        );
+                        slowest.truncate(kept);
                     }
+                    estimated.push(own);
                     if all {
                         search.enumerate_all();
                     }
                 }
             }
         };
-        Ok(Candidates { found, search, stopped })
+        Ok(Candidates { estimated, slowest, search, stopped })
     }
+}
 
-    fn candidate(
-        &self,
-        search: &mut Search<BitSolver>,
-        job: &Job<'_>,
-        (context, model): (&SearchContext<'_>, &CostModel),
-        found: &mut slowpath_search::FoundPath,
-    ) -> Result<Candidate, Error> {
-        let (witness, relies_on) = replayed_witness(search, context.lifted, model, found)?;
-        let branches = requested_branches(search, &job.request.options, found)?;
-        let unrolled = search.unrolled();
-        let arcs = found.path.clone();
-        let estimated = Estimated::new(context.lifted, unrolled, &self.estimator, &arcs);
-        found.cost = path_cost(unrolled, context.model, &arcs);
-        let mut path = context.measure.path(context.lifted, unrolled, found, witness);
-        path.relies_on = relies_on;
-        path.estimate = Some(estimated.estimate.clone());
-        Ok(Candidate { path, arcs, branches, estimated })
-    }
+/// Replays a path that the search has found, and describes it, with the branches that were
+/// requested. `model` has the prices with which the search found the path.
+fn described(
+    search: &mut Search<BitSolver>,
+    job: &Job<'_>,
+    (context, model): (&SearchContext<'_>, &CostModel),
+    found: &mut FoundPath,
+) -> Result<(PathResult, Vec<PathBranch>), Error> {
+    let (witness, relies_on) = replayed_witness(search, context.lifted, model, found)?;
+    let branches = requested_branches(search, &job.request.options, found)?;
+    let unrolled = search.unrolled();
+    found.cost = path_cost(unrolled, context.model, &found.path);
+    let path = context.measure.path(context.lifted, unrolled, found, witness);
+    Ok((PathResult { relies_on, ..path }, branches))
 }
 
 /// Formats the note that says why there is no estimate. `stopped` is the reason why the search for

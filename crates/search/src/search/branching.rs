@@ -36,7 +36,7 @@ impl<S: Solver> Search<S> {
         ascent.tried(better);
         if better {
             let Subproblem { length, component, decisions, slowness, .. } = subproblem;
-            self.add(*length, *component, decisions.clone(), Some(*slowness));
+            self.add(*length, *component, decisions.clone(), Some(*slowness), None);
         }
         better
     }
@@ -47,18 +47,31 @@ impl<S: Solver> Search<S> {
         let size = (self.metric == Metric::BitRate).then_some(length);
         for component in self.components() {
             let ticks = self.most[component];
-            self.serial += 1;
-            self.queue.push(Subproblem {
-                slowness: self.target.slowness(component, ticks, size),
-                length,
-                component,
-                decisions: None,
-                path: Vec::new(),
-                cost: CostVector::zero(self.costs.components()),
-                ticks,
-                serial: self.serial,
-            });
+            let slowness = self.target.slowness(component, ticks, size);
+            self.add_coarse(length, component, None, (slowness, ticks));
         }
+    }
+
+    /// Queues a set of paths whose longest path is computed when the set reaches the front. `bound`
+    /// has upper bounds for the slowness and the cost of its paths.
+    fn add_coarse(
+        &mut self,
+        length: u32,
+        component: usize,
+        decisions: Decisions,
+        (slowness, ticks): (Slowness, u64),
+    ) {
+        self.serial += 1;
+        self.queue.push(Subproblem {
+            slowness,
+            length,
+            component,
+            decisions,
+            path: Vec::new(),
+            cost: CostVector::zero(self.costs.components()),
+            ticks,
+            serial: self.serial,
+        });
     }
 
     /// Computes longest paths of subproblems until the longest path of the subproblem at the front
@@ -71,6 +84,7 @@ impl<S: Solver> Search<S> {
                 subproblem.component,
                 subproblem.decisions,
                 Some(subproblem.slowness),
+                Some(subproblem.serial),
             );
         }
     }
@@ -79,20 +93,50 @@ impl<S: Solver> Search<S> {
     /// many nogoods come first, because they have the greatest effect.
     pub(super) fn branch(&mut self, subproblem: &Subproblem, mut arcs: Vec<ArcId>) {
         arcs.sort_by_key(|&arc| (std::cmp::Reverse(self.nogoods.activity(arc)), arc));
-        self.split(subproblem, &arcs);
+        let &Subproblem { length, component, slowness, .. } = subproblem;
+        self.split(subproblem, &arcs, |search, _, decided| {
+            search.add(length, component, decided, Some(slowness), None);
+        });
     }
 
     /// Splits a subproblem into parts that together contain all its paths except its longest path.
+    ///
+    /// Each part has the paths that leave the longest path at one of its nodes. All of them pass
+    /// this node, so that the best other arc from there bounds them. One pass over the graph yields
+    /// these bounds for all parts (Lawler, "A procedure for computing the K best solutions to
+    /// discrete optimization problems", Management Science 1972; here with lazy evaluation).
     pub(super) fn leave(&mut self, subproblem: &Subproblem) {
+        let &Subproblem { length, component, .. } = subproblem;
+        if !self.restrict(length, &subproblem.decisions) {
+            return;
+        }
+        let graph = self.folded.graph();
+        let through = graph.longest_through(component, &self.allowed, &mut self.scratch);
         let mut arcs = subproblem.path.clone();
         arcs.retain(|&arc| !self.unrolled.dag.is_only_way(arc));
-        self.split(subproblem, &arcs);
+        let size = (self.metric == Metric::BitRate).then_some(length);
+        self.split(subproblem, &arcs, |search, arc, decided| {
+            let dag = &search.unrolled.dag;
+            let others = dag[dag[arc].tail].out.iter().filter(|&&other| other != arc);
+            let Some(ticks) = others.filter_map(|other| through[other.index()]).max() else {
+                return;
+            };
+            let ticks = ticks.min(subproblem.ticks);
+            let slowness = search.target.slowness(component, ticks, size);
+            let bound = (slowness.min(subproblem.slowness), ticks);
+            search.add_coarse(length, component, decided, bound);
+        });
     }
 
-    /// Queues the parts of a subproblem whose paths lack at least one of `arcs`: each part forbids
-    /// one of the arcs and requires the arcs before it. If the stop condition holds, queues the
-    /// undivided subproblem too.
-    fn split(&mut self, subproblem: &Subproblem, arcs: &[ArcId]) {
+    /// Splits a subproblem into parts whose paths lack at least one of `arcs`: each part forbids
+    /// one of the arcs and requires the arcs before it. Calls `add` with the forbidden arc and the
+    /// decisions of each part. If the stop condition holds, queues the undivided subproblem too.
+    fn split(
+        &mut self,
+        subproblem: &Subproblem,
+        arcs: &[ArcId],
+        add: impl Fn(&mut Self, ArcId, Decisions),
+    ) {
         let required: BTreeSet<ArcId> =
             decisions(&subproblem.decisions).filter(|d| d.required).map(|d| d.arc).collect();
         let mut before = subproblem.decisions.clone();
@@ -101,20 +145,21 @@ impl<S: Solver> Search<S> {
                 self.queue.push(subproblem.clone());
                 return;
             }
-            let decided = decide(&before, arc, false);
-            self.add(subproblem.length, subproblem.component, decided, Some(subproblem.slowness));
+            add(self, arc, decide(&before, arc, false));
             before = decide(&before, arc, true);
         }
     }
 
     /// Adds a set of paths to the queue unless it is empty. `limit` is the bound of a larger set
-    /// that contains this set.
+    /// that contains this set. `serial` is the number of a set that was queued before without its
+    /// longest path.
     pub(super) fn add(
         &mut self,
         length: u32,
         component: usize,
         decided: Decisions,
         limit: Option<Slowness>,
+        serial: Option<u64>,
     ) {
         if !self.restrict(length, &decided) {
             return;
@@ -133,8 +178,10 @@ impl<S: Solver> Search<S> {
         let size = (self.metric == Metric::BitRate).then_some(length);
         let slowness = self.target.slowness(component, ticks, size);
         let slowness = limit.map_or(slowness, |limit| limit.min(slowness));
-        self.serial += 1;
-        let serial = self.serial;
+        let serial = serial.unwrap_or_else(|| {
+            self.serial += 1;
+            self.serial
+        });
         self.queue.push(Subproblem {
             slowness,
             length,
