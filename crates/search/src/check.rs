@@ -44,6 +44,44 @@ pub struct PathChecker<S> {
     resolver: Resolver,
     min_packet: u32,
     options: SearchOptions,
+    trail: Trail,
+}
+
+/// The path that was checked last, up to its first conflict. A check of another path goes on where
+/// the two paths part: slow paths usually differ in few branches.
+#[derive(Default)]
+struct Trail {
+    path: Vec<ArcId>,
+    /// The distinct conditions of the path that are not always true.
+    steps: Vec<TrailStep>,
+}
+
+struct TrailStep {
+    /// Condition as a term over inputs, which must be 1.
+    term: TermId,
+    /// Position on the path of the first arc that requires the condition.
+    position: u32,
+    /// Facts that follow from this condition and the ones before it.
+    facts: Facts,
+}
+
+impl Trail {
+    /// Shortens the trail to the arcs that it shares with `path`.
+    fn follow(&mut self, path: &[ArcId]) {
+        let shared = self.path.iter().zip(path).take_while(|(a, b)| a == b).count();
+        self.path.truncate(shared);
+        let within = self.steps.partition_point(|step| (step.position as usize) < shared);
+        self.steps.truncate(within);
+    }
+
+    /// Returns the conditions of the path, and the facts that follow from them.
+    fn state(&self) -> (Conditions, Facts) {
+        let conditions = Conditions {
+            terms: self.steps.iter().map(|step| step.term).collect(),
+            positions: self.steps.iter().map(|step| step.position).collect(),
+        };
+        (conditions, self.steps.last().map_or_else(Facts::new, |last| last.facts.clone()))
+    }
 }
 
 /// Maximum number of solver calls for minimising one nogood, a set of arcs that no packet takes
@@ -70,12 +108,18 @@ pub(crate) struct Conditions {
 impl<S: Solver> PathChecker<S> {
     /// Creates a checker for packets of at least `min_packet` bytes.
     pub fn new(solver: S, min_packet: u32, options: SearchOptions) -> Self {
-        PathChecker { solver, resolver: Resolver::new(), min_packet, options }
+        let (resolver, trail) = (Resolver::new(), Trail::default());
+        PathChecker { solver, resolver, min_packet, options, trail }
     }
 
     /// Returns the solver, for example to read its statistics.
     pub fn solver(&self) -> &S {
         &self.solver
+    }
+
+    /// Returns the techniques that checks use.
+    pub(crate) fn options(&self) -> SearchOptions {
+        self.options
     }
 
     /// Enables or disables brief checks, for which the solver spends less effort; see
@@ -139,11 +183,14 @@ impl<S: Solver> PathChecker<S> {
         max_length: u32,
     ) -> Result<PathCheck, SearchError> {
         self.follow(unrolled, path);
-        let mut conditions = Conditions::default();
-        let mut facts = Facts::new();
-        let mut seen = BTreeSet::new();
+        self.trail.follow(path);
+        let (mut conditions, mut facts) = self.trail.state();
+        let mut seen: BTreeSet<TermId> = conditions.terms.iter().copied().collect();
         let mut conflicts = Vec::new();
-        for (position, &arc) in path.iter().enumerate() {
+        for (position, &arc) in path.iter().enumerate().skip(self.trail.path.len()) {
+            if conflicts.is_empty() {
+                self.trail.path.extend(&path[self.trail.path.len()..position]);
+            }
             let Some((condition, holds)) = unrolled.dag[arc].condition else {
                 continue;
             };
@@ -169,6 +216,10 @@ impl<S: Solver> PathChecker<S> {
             }
             conditions.terms.push(term);
             conditions.positions.push(tag);
+            if conflicts.is_empty() {
+                let facts = facts.clone();
+                self.trail.steps.push(TrailStep { term, position: tag, facts });
+            }
         }
         if !conflicts.is_empty() {
             return Ok(PathCheck::Conflict(conflicts));

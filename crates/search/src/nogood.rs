@@ -67,6 +67,12 @@ impl Nogoods {
         self.all.is_empty()
     }
 
+    /// Returns the learnt nogoods, for a graph whose paths contain all of them.
+    pub fn into_unfolded(self) -> Vec<Nogood> {
+        let unfolded = |nogood| Nogood { folded: false, ..nogood };
+        self.all.into_iter().map(unfolded).collect()
+    }
+
     /// Adds a learnt nogood.
     pub fn add(&mut self, mut nogood: Nogood) {
         nogood.arcs.sort_unstable();

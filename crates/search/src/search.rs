@@ -34,7 +34,7 @@ use early_path_search::EarlyPathSearch;
 use schedule::Schedule;
 use slowpath_exec::ArcId;
 use slowpath_ir::RelianceId;
-use slowpath_smt::{Solver, TermId};
+use slowpath_smt::{Model, Solver, TermId};
 use slowpath_target::{CostModel, CostVector, Slowness, Target};
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::ops::Range;
@@ -134,6 +134,8 @@ pub struct Search<S> {
     max_packet: u32,
     /// Satisfiable paths found so far.
     known: HashSet<Vec<ArcId>>,
+    /// Satisfiable paths of an earlier search of the same program, which need no check.
+    satisfiable: HashMap<Vec<ArcId>, FoundPath>,
     /// Lowest bound on unreported paths so far. Size classes that are created later start with
     /// higher bounds.
     tightest: Option<Bound>,
@@ -186,6 +188,37 @@ impl<S: Solver> Search<S> {
         solver: S,
         options: SearchOptions,
     ) -> Self {
+        let checker = PathChecker::new(solver, packets.0, options);
+        Search::with_checker(unrolled, model, target, metric, packets.1, checker)
+    }
+
+    /// Creates a search of the same program with other costs or another metric. It keeps terms,
+    /// nogoods and the solver with its learnt clauses, because none of them depends on costs. It
+    /// does not check the paths in `known` again; they come from this search.
+    pub fn repriced(
+        self,
+        model: &CostModel,
+        target: Target,
+        metric: Metric,
+        known: Vec<FoundPath>,
+    ) -> Self {
+        let Search { unrolled, mut checker, nogoods, max_packet, .. } = self;
+        checker.set_brief(false);
+        let mut search = Search::with_checker(unrolled, model, target, metric, max_packet, checker);
+        search.learn(nogoods.into_unfolded());
+        search.satisfiable = known.into_iter().map(|found| (found.path.clone(), found)).collect();
+        search
+    }
+
+    fn with_checker(
+        unrolled: Unrolled,
+        model: &CostModel,
+        target: Target,
+        metric: Metric,
+        max_packet: u32,
+        checker: PathChecker<S>,
+    ) -> Self {
+        let packets = (checker.min_packet(), max_packet);
         let costs = CostGraph::new(&unrolled.dag, unrolled.executor.program(), model);
         let lengths: Vec<u32> = unrolled.dag.arcs.iter().map(|arc| arc.min_length).collect();
         let mut classes = BTreeSet::new();
@@ -204,8 +237,8 @@ impl<S: Solver> Search<S> {
             costs,
             target,
             metric,
-            options,
-            checker: PathChecker::new(solver, packets.0, options),
+            options: checker.options(),
+            checker,
             nogoods: Nogoods::new(lengths),
             ascents: HashMap::new(),
             queue: BinaryHeap::new(),
@@ -213,6 +246,7 @@ impl<S: Solver> Search<S> {
             most: Vec::new(),
             max_packet: packets.1,
             known: HashSet::new(),
+            satisfiable: HashMap::new(),
             tightest: None,
             statistics: Statistics::default(),
             serial: 0,
@@ -403,6 +437,11 @@ impl<S: Solver> Search<S> {
             self.leave(&subproblem);
             return Ok(Event::Working);
         }
+        if let Some(found) = self.satisfiable.remove(&subproblem.path)
+            && found.length <= subproblem.length
+        {
+            return Ok(self.found(subproblem, found.length, found.model, found.conditions));
+        }
         if self.turns.is_unplanned() {
             self.plan();
             self.queue.push(subproblem);
@@ -415,13 +454,7 @@ impl<S: Solver> Search<S> {
         self.turns.checked(self.checker.solver().statistics().checks - questions);
         match checked {
             PathCheck::Satisfiable { length, model, conditions } => {
-                self.statistics.satisfiable += 1;
-                self.known.insert(subproblem.path.clone());
-                let (path, cost) = (subproblem.path.clone(), subproblem.cost);
-                // The subproblem is split only when it reaches the front again, because the caller
-                // may not want further paths.
-                self.queue.push(subproblem);
-                Ok(Event::Path(Box::new(FoundPath { path, cost, length, model, conditions })))
+                Ok(self.found(subproblem, length, model, conditions))
             }
             PathCheck::Conflict(found) => {
                 self.statistics.unsatisfiable += 1;
@@ -444,6 +477,23 @@ impl<S: Solver> Search<S> {
                 Ok(Event::Working)
             }
         }
+    }
+
+    /// Reports the longest path of a subproblem, which some packet takes.
+    fn found(
+        &mut self,
+        subproblem: Subproblem,
+        length: u32,
+        model: Model,
+        conditions: Vec<TermId>,
+    ) -> Event {
+        self.statistics.satisfiable += 1;
+        self.known.insert(subproblem.path.clone());
+        let (path, cost) = (subproblem.path.clone(), subproblem.cost);
+        // The subproblem is split only when it reaches the front again, because the caller may not
+        // want further paths.
+        self.queue.push(subproblem);
+        Event::Path(Box::new(FoundPath { path, cost, length, model, conditions }))
     }
 
     fn enumerate(&mut self, mut enumeration: Enumeration) -> Result<Event, SearchError> {

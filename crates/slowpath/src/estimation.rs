@@ -40,8 +40,6 @@ struct Candidate {
 pub(crate) struct Estimation<'a> {
     pub target: &'a Target,
     pub estimator: Estimator<'a>,
-    /// Minimum and maximum length of packets, in bytes.
-    pub packets: (u32, u32),
 }
 
 /// Paths that a search found.
@@ -51,6 +49,8 @@ struct Candidates {
     /// Slowest paths by their estimates in cold caches, slowest first.
     slowest: Vec<Candidate>,
     search: Search<BitSolver>,
+    /// The first [`CANDIDATES`] paths that the search found.
+    known: Vec<FoundPath>,
     /// Reason why the search ended before enough paths were found, if more may exist.
     stopped: Option<String>,
 }
@@ -58,32 +58,24 @@ struct Candidates {
 impl Estimation<'_> {
     /// Replaces the slowest paths in the result. Before, paths are ranked by counts, such as
     /// numbers of instructions; afterwards, by estimated time in cold caches. Another search looks
-    /// for the slowest path in warm caches, if map entries make a difference. `unroll` unrolls the
-    /// program, since a search changes its graph.
+    /// for the slowest path in warm caches, if map entries make a difference. Both searches go on
+    /// with the conflicts that `search` has found.
     ///
     /// # Errors
-    /// If a path cannot be replayed, which is a defect, or the program cannot be unrolled.
+    /// If a path cannot be replayed, which is a defect.
     pub fn rank(
         &self,
         job: &Job<'_>,
-        unroll: impl Fn() -> Result<Unrolled, SearchError>,
+        search: Search<BitSolver>,
         context: &SearchContext<'_>,
         (result, detail): (&mut ProgramResult, &mut Detail),
     ) -> Result<(), Error> {
         let lifted = context.lifted;
         let Estimator { timing, cold, .. } = self.estimator;
-        let unrolled = match unroll() {
-            Ok(unrolled) => unrolled,
-            Err(SearchError::Stopped(reason)) => {
-                result.notes.push(no_estimate(&job.stopped(reason)));
-                return Ok(());
-            }
-            Err(error) => return Err(error.into()),
-        };
         let requested = job.request.options.paths.unwrap_or(u64::MAX);
         let kept = usize::try_from(requested).unwrap_or(usize::MAX).max(1);
-        let at_cold = self.candidates(job, unrolled, context, cold, kept)?;
-        let Candidates { estimated, slowest: mut found, search, mut stopped } = at_cold;
+        let at_cold = self.candidates(job, search, context, (cold, kept), Vec::new())?;
+        let Candidates { estimated, slowest: mut found, mut search, known, mut stopped } = at_cold;
         let Some(slowest) = found.first().map(|candidate| &estimated[candidate.estimated]) else {
             result.notes.push(no_estimate(&stopped.unwrap_or_default()));
             return Ok(());
@@ -101,16 +93,10 @@ impl Estimation<'_> {
         };
         estimated.iter().for_each(&mut include);
         if stopped.is_none() && self.prices(lifted, Occupancy::Few) != self.prices(lifted, cold) {
-            match unroll() {
-                Ok(unrolled) => {
-                    let warm = self.candidates(job, unrolled, context, Occupancy::Few, 0)?;
-                    warm.estimated.iter().for_each(&mut include);
-                    candidates = candidates.max(warm.estimated.len() as u64);
-                    stopped = warm.stopped;
-                }
-                Err(SearchError::Stopped(reason)) => stopped = Some(job.stopped(reason)),
-                Err(error) => return Err(error.into()),
-            }
+            let warm = self.candidates(job, search, context, (Occupancy::Few, 0), known)?;
+            warm.estimated.iter().for_each(&mut include);
+            candidates = candidates.max(warm.estimated.len() as u64);
+            (search, stopped) = (warm.search, warm.stopped);
         }
         result.notes.extend(assumptions);
         let calibration = timing.calibration.as_ref();
@@ -184,25 +170,25 @@ impl Estimation<'_> {
         classes.map(|class| picoseconds(class, timing, code, occupancy)).collect()
     }
 
-    /// Finds the slowest paths by the sum of the times of their parts. Computes witnesses only for
+    /// Finds the slowest paths by the sum of the times of their parts. Continues the work of
+    /// `search`, a search of the same program, which has found the paths in `known`. Computes witnesses only for
     /// the `kept` paths with the largest estimates: a witness takes longer than an estimate. At any
     /// time, the slowest paths found so far have theirs, so that the search can stop.
     fn candidates(
         &self,
         job: &Job<'_>,
-        unrolled: Unrolled,
+        search: Search<BitSolver>,
         context: &SearchContext<'_>,
-        occupancy: Occupancy,
-        kept: usize,
+        (occupancy, kept): (Occupancy, usize),
+        known: Vec<FoundPath>,
     ) -> Result<Candidates, Error> {
         let prices = self.prices(context.lifted, occupancy);
         let (timed, model) = self.target.with_counter("ps", prices);
-        let solver = BitSolver::new();
-        let metric = Metric::Component(0);
-        let mut search = Search::new(unrolled, &model, timed, metric, self.packets, solver);
+        let mut search = search.repriced(&model, timed, Metric::Component(0), known);
         let all = job.request.options.paths.is_none();
         let requested = job.request.options.paths.unwrap_or(u64::MAX);
         let (mut estimated, mut slowest) = (Vec::<Estimated>::new(), Vec::<Candidate>::new());
+        let mut known = Vec::new();
         let stopped = loop {
             if estimated.len() as u64 >= requested.max(CANDIDATES) {
                 break None;
@@ -235,20 +221,21 @@ impl Estimation<'_> {
                         };
                         let estimated = estimated.len();
                         let path = PathResult { estimate: Some(own.estimate.clone()), ..result };
-                        slowest.insert(
-                            rank,
-                            Candidate { path, arcs: found.path, branches, estimated },
-                        );
+                        let arcs = found.path.clone();
+                        slowest.insert(rank, Candidate { path, arcs, branches, estimated });
                         slowest.truncate(kept);
                     }
                     estimated.push(own);
+                    if (known.len() as u64) < CANDIDATES {
+                        known.push(*found);
+                    }
                     if all {
                         search.enumerate_all();
                     }
                 }
             }
         };
-        Ok(Candidates { estimated, slowest, search, stopped })
+        Ok(Candidates { estimated, slowest, search, known, stopped })
     }
 }
 
@@ -293,7 +280,6 @@ fn path_cost(unrolled: &Unrolled, model: &CostModel, path: &[ArcId]) -> CostVect
 pub(crate) fn estimation<'a>(
     target: &'a Target,
     lifted: &'a Lifted,
-    packets: (u32, u32),
     options: &'a Options,
 ) -> Result<Option<Estimation<'a>>, Error> {
     let cold = options.entries(target)?.map_or(Occupancy::Full, Occupancy::Entries);
@@ -302,5 +288,5 @@ pub(crate) fn estimation<'a>(
     };
     let foreign_cpu = options.foreign_cpu.as_deref();
     let estimator = Estimator { timing, code, cold, foreign_cpu };
-    Ok(Some(Estimation { target, estimator, packets }))
+    Ok(Some(Estimation { target, estimator }))
 }

@@ -22,11 +22,10 @@ use crate::stages;
 use crate::structural::{StructuralBound, unroll_and_count};
 use crate::unreached_programs::note_unreached;
 use slowpath_exec::ArcId;
-use slowpath_search::{Event as Found, Search, SearchError, Unrolled, unroll};
+use slowpath_search::{Event as Found, Search, SearchError, Unrolled};
 use slowpath_smt::{BitSolver, Solver};
 use slowpath_target::{Assumption, CostVector, Slowness, TargetError, TargetKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::rc::Rc;
 use std::time::Instant;
 
 /// Number of paths that the search checks before it also looks for an early path: any path that
@@ -257,7 +256,7 @@ impl Job<'_> {
                         error => located(&lifted, error),
                     });
                 };
-                if estimation(&target, &lifted, packets, options)?.is_some() {
+                if estimation(&target, &lifted, options)?.is_some() {
                     result.notes.push(no_estimate(&stopped));
                 }
                 apply_structural_bound(result, &bound, measure, stopped.clone());
@@ -272,7 +271,7 @@ impl Job<'_> {
         let solver = BitSolver::new();
         let mut search = Search::new(unrolled, &model, target.clone(), metric, packets, solver);
         search.request_early_path(BitSolver::new(), CHECKED_ALONE);
-        let estimation = estimation(&target, &lifted, packets, options)?;
+        let estimation = estimation(&target, &lifted, options)?;
         // With estimates, the guarantee needs only one path: the estimation finds the paths to
         // report.
         let requested = match estimation {
@@ -327,10 +326,7 @@ impl Job<'_> {
         let mut known = result.clone();
         known.notes.push(no_estimate("by force"));
         IntermediateResults::send_found(self.control, self.started, &known);
-        // The first search has changed its graph, so the program is unrolled again. This takes less
-        // time than the search did.
-        let unrolled = || unroll(Rc::new(lifted.program.clone()), &limits, stop);
-        let ranked = estimation.rank(self, unrolled, &context, (result, detail));
+        let ranked = estimation.rank(self, search, &context, (result, detail));
         ranked.map_err(|error| match error {
             Error::Search { error, .. } => located(&lifted, error),
             other => other,
