@@ -45,6 +45,9 @@ pub struct PathChecker<S> {
     min_packet: u32,
     options: SearchOptions,
     trail: Trail,
+    /// Packet of the satisfiable path that was checked last. Similar paths often have similar
+    /// packets.
+    last_model: Model,
 }
 
 /// The path that was checked last, up to its first conflict. A check of another path goes on where
@@ -109,7 +112,8 @@ impl<S: Solver> PathChecker<S> {
     /// Creates a checker for packets of at least `min_packet` bytes.
     pub fn new(solver: S, min_packet: u32, options: SearchOptions) -> Self {
         let (resolver, trail) = (Resolver::new(), Trail::default());
-        PathChecker { solver, resolver, min_packet, options, trail }
+        let last_model = Model::new();
+        PathChecker { solver, resolver, min_packet, options, trail, last_model }
     }
 
     /// Returns the solver, for example to read its statistics.
@@ -233,9 +237,12 @@ impl<S: Solver> PathChecker<S> {
             return Ok(PathCheck::Conflict(vec![Nogood::new(arcs, least as u32)]));
         }
         let (pool, least) = (&unrolled.executor.pool, least as u32);
-        let guess = || with_length(pool, &facts, &Model::new(), &conditions.terms, (length, least));
-        if let Some(model) = self.options.guess.then(guess).flatten() {
+        let guess = |start| with_length(pool, &facts, start, &conditions.terms, (length, least));
+        let starts = [&Model::new(), &self.last_model];
+        let guessed = starts.into_iter().filter(|_| self.options.guess).find_map(guess);
+        if let Some(model) = guessed {
             let length = least.max(self.min_packet);
+            self.last_model = model.clone();
             return Ok(PathCheck::Satisfiable { length, model, conditions: conditions.terms });
         }
         self.with_length(unrolled, path, &conditions, length, (least, max_length))
@@ -386,6 +393,7 @@ impl<S: Solver> PathChecker<S> {
             Err(why) => return Ok(PathCheck::Unknown(why)),
         };
         if shortest <= max_length {
+            self.last_model = model.clone();
             return Ok(PathCheck::Satisfiable {
                 length: shortest.max(self.min_packet),
                 model,
