@@ -166,6 +166,18 @@ def test_flags_and_folder(source: Path, tmp_path: Path, monkeypatch: pytest.Monk
             "clang: stubs.h:7:11: fatal error: 'gnu/stubs-32.h' file not found; "
             f"add --cflags -D__{os.uname().machine}__ for headers of the C library; ",
         ),
+        (
+            "sys.stderr.write(\"a.c:1:10: fatal error: 'mine.h' file not found\\n\"); sys.exit(1)",
+            "clang: a.c:1:10: fatal error: 'mine.h' file not found; "
+            "name the folder of the header with --cflags -IFOLDER; ",
+        ),
+        (
+            "sys.stderr.write(\"a.c:1:10: fatal error: 'vmlinux.h' file not found\\n\");"
+            " sys.exit(1)",
+            "clang: a.c:1:10: fatal error: 'vmlinux.h' file not found; write it with "
+            "`bpftool btf dump file /sys/kernel/btf/vmlinux format c > vmlinux.h`, and name its "
+            "folder with --cflags -IFOLDER; ",
+        ),
     ],
 )
 def test_failures_of_clang(

@@ -9,6 +9,7 @@ from editor import Editor
 from slowpath.lsp.buffers import path_of
 from slowpath.lsp.messages import Connection, ErrorCode, ProtocolError
 from slowpath.lsp.places import Places, units
+from support import slowpath
 
 
 def message(text: str) -> bytes:
@@ -39,6 +40,27 @@ def test_messages_are_found_whatever_the_pieces() -> None:
 def test_data_without_lengths_is_refused(data: bytes) -> None:
     with pytest.raises(ProtocolError):
         list(Connection(lambda _: None).feed(data))
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "it is empty"),
+        (b"hello\n", "ends within a message"),
+        (message("{}")[:-1], "ends within a message"),
+    ],
+)
+def test_input_ends_between_messages(data: bytes, reason: str) -> None:
+    connection = Connection(lambda _: None)
+    assert not list(connection.feed(data))
+    with pytest.raises(ProtocolError, match=reason):
+        connection.end()
+
+
+def test_input_that_no_editor_writes_is_named() -> None:
+    done = slowpath("lsp")
+    assert done.returncode == 1
+    assert "standard input: is not the protocol of a language server: it is empty" in done.stderr
 
 
 def test_requests_have_an_order(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ class Connection:
         """Store the function that writes bytes to the editor."""
         self._write = write
         self._received = bytearray()
+        self._begun = False  # true: there was input
         self._number = 0
 
     def feed(self, data: bytes) -> Iterator[Json]:
@@ -45,6 +46,7 @@ class Connection:
         Raises:
             ProtocolError: if a header has no length.
         """
+        self._begun = self._begun or bool(data)
         self._received += data
         while (end := self._received.find(_END)) >= 0:
             start = end + len(_END)
@@ -64,6 +66,17 @@ class Connection:
                 self.fail(None, ErrorCode.INVALID_REQUEST, "a message is not an object")
         if len(self._received) > _LONGEST_HEADER and _END not in self._received[:_LONGEST_HEADER]:
             raise ProtocolError("a header is too long")
+
+    def end(self) -> None:
+        """Check that the input did not end within a message.
+
+        Raises:
+            ProtocolError: if it did, or if the input had no message at all.
+        """
+        if self._received:
+            raise ProtocolError("it ends within a message")
+        if not self._begun:
+            raise ProtocolError("it is empty; editors start this command")
 
     def answer(self, request: object, result: object) -> None:
         """Send the result of a request, which is given by its identifier."""

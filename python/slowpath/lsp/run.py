@@ -14,7 +14,7 @@ from slowpath.core.errors import ExitCode
 from slowpath.core.jobs.memory import default_limit
 from slowpath.core.jobs.stopping import handling_signals
 from slowpath.core.jobs.supervision import ProcessWorker
-from slowpath.core.terminal import error
+from slowpath.core.terminal import error, note
 from slowpath.lsp.analysis import buffer_job
 from slowpath.lsp.messages import Connection, ProtocolError
 from slowpath.lsp.server import Server, Timing
@@ -28,6 +28,8 @@ def serve(args: Namespace, options: Sequence[Option]) -> int:
     with handling_signals(_interrupt), TemporaryDirectory(prefix="slowpath-") as folder:
         worker = ProcessWorker([buffer_job(args, options, folder)], default_limit)
         connection = Connection(_write)
+        if sys.stdin.isatty():
+            note("note: an editor starts this command and writes to its standard input")
         server = Server(connection, worker, Timing(args.delay, args.on_save))
         try:
             return _loop(server, connection, worker)
@@ -53,6 +55,7 @@ def _loop(server: Server, connection: Connection, worker: ProcessWorker) -> int:
         if any(number == 0 for number, _ in ready):
             data = os.read(0, _CHUNK)
             if not data:
+                connection.end()
                 return ExitCode.FAILED
             for message in connection.feed(data):
                 server.handle(message)

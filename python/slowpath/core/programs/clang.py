@@ -34,6 +34,10 @@ _SECONDS = 60.0
 _UNKNOWN_MACHINE = re.compile(r"'gnu/stubs-32\.h' file not found")
 """Text in error messages of the C library's headers if a target, such as BPF, has no machine macro.
 """
+_MISSING_HEADER = re.compile(r"'(?P<name>[^']+)' file not found")
+"""Text in clang's errors about any header."""
+_KERNEL_TYPES = "vmlinux.h"
+"""Name that BPF programs give to a header with the kernel's types, which bpftool writes."""
 _OUT_OF_MEMORY = ("LLVM ERROR: out of memory", "std::bad_alloc")
 
 
@@ -245,6 +249,19 @@ def _summary(output: str, code: int) -> str:
         return f"{lines[-1]} ({reason})" if lines else reason
     more = len(errors) - 1
     first = errors[0] + (f" (and {more} more error{'s'[: more > 1]})" if more else "")
-    if _UNKNOWN_MACHINE.search(errors[0]):
-        first += f"; add --cflags -D__{os.uname().machine}__ for headers of the C library"
-    return first
+    return first + _advice(errors[0])
+
+
+def _advice(error: str) -> str:
+    """Return the remedy for a header that clang does not find; empty for other errors."""
+    missing = _MISSING_HEADER.search(error)
+    if missing is None:
+        return ""
+    if _UNKNOWN_MACHINE.search(error):
+        return f"; add --cflags -D__{os.uname().machine}__ for headers of the C library"
+    if missing["name"] == _KERNEL_TYPES:
+        return (
+            f"; write it with `bpftool btf dump file /sys/kernel/btf/vmlinux format c >"
+            f" {_KERNEL_TYPES}`, and name its folder with --cflags -IFOLDER"
+        )
+    return "; name the folder of the header with --cflags -IFOLDER"
