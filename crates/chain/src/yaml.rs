@@ -72,7 +72,7 @@ fn in_words(error: &Error, kind: &Kind) -> String {
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. } => {
-            format!("up to here, it is larger or deeper than {name} can be (with expanded aliases)")
+            format!("{name} is too large or too deeply nested here (with expanded aliases)")
         }
         other => error_line(other),
     }
@@ -177,7 +177,7 @@ mod tests {
             let said = said(&text);
             assert_eq!(
                 said,
-                "line 2: up to here, it is larger or deeper than a list can be (with expanded aliases)"
+                "line 2: a list is too large or too deeply nested here (with expanded aliases)"
             );
         }
         assert!(said(&deep).starts_with("line 2: "));

@@ -40,8 +40,8 @@ pub enum IngressError {
     /// The last of many runs leaves a different packet than a single run, although the packet is
     /// restored before each run.
     #[error(
-        "what it makes of a packet depends on more than the packet's flow (on time, on chance, on \
-         packets before it): one buffer for all packets cannot be put back between runs"
+        "its result for a packet does not depend on the packet's flow alone, but also on time, \
+         random numbers or earlier packets: one buffer for all packets cannot be put back between runs"
     )]
     NotRestorable,
     /// The set-up of the program ended early because the caller asked for it.

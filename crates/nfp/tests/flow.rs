@@ -135,8 +135,8 @@ fn control_flow_that_does_not_exist_is_refused() {
         ),
         ("nop\nbeq[.14999]\nbr[.15000]", "instruction .1 (line 2): branch to .14999"),
         ("br[.15000]\nbr[.2]", "instruction .1 (line 2): branch to .2"),
-        ("nop\nnop", "instruction .1 (line 2): the program runs on past the end"),
-        ("nop\nbeq[.15000]", "instruction .1 (line 2): the program runs on past the end"),
+        ("nop\nnop", "instruction .1 (line 2): the program continues past the end"),
+        ("nop\nbeq[.15000]", "instruction .1 (line 2): the program continues past the end"),
         ("br[.15000], defer[2]\nnop", "instruction .0 (line 1): its 2 delay slots do not fit"),
         ("br[.15000], defer[1]\nbr[.0]", "instruction .1 (line 2): branch in a delay slot of .0"),
         (

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use slowpath_exec::concrete::{self, Environment, Taken};
 use slowpath_ir::{InputId, Program, RegionId};
 use slowpath_oracle::{Oracle, random_cases};
+use slowpath_search::brute_force::BrutePath;
 use slowpath_search::{
     CostGraph, Event, FoundPath, InputEnumeration, Metric, Search, SearchOptions, UnrollLimits,
     Unrolled, brute_force, unroll,
@@ -64,22 +65,74 @@ enum Order {
     Any,
 }
 
-fn compare(program: &Program, metric: Metric, order: Order, inputs: InputEnumeration) {
-    let target = Target::parse(TARGET, "test").expect("the target is valid");
-    let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
-    let mut reference = unrolled(program);
-    let costs = CostGraph::new(&reference.dag, program, &model);
-    let mut solver = Z3Solver::new().expect("Z3 is available");
-    let all =
-        brute_force::all_paths(&mut reference, &costs, &mut solver, PACKETS).expect("brute force");
+fn test_target() -> Target {
+    Target::parse(TARGET, "test").expect("the target is valid")
+}
 
-    let start = unrolled(program);
-    let proof = Proof::new();
+/// Enumerates all satisfiable paths of a program, with Z3 as the solver.
+fn all_paths(program: &Program, model: &CostModel) -> Vec<BrutePath> {
+    let mut reference = unrolled(program);
+    let costs = CostGraph::new(&reference.dag, program, model);
+    let mut solver = Z3Solver::new().expect("Z3 is available");
+    brute_force::all_paths(&mut reference, &costs, &mut solver, PACKETS).expect("brute force")
+}
+
+fn searched(
+    program: &Program,
+    model: &CostModel,
+    metric: Metric,
+    inputs: InputEnumeration,
+    proof: &Proof,
+) -> Search<BitSolver> {
     let solver = BitSolver::traced(proof.trace());
     let options = SearchOptions { inputs, max_operations: 1 << 20, ..SearchOptions::default() };
-    let target = target.clone();
-    let mut search = Search::with_options(start, &model, target, metric, PACKETS, solver, options);
+    let start = unrolled(program);
+    let mut search =
+        Search::with_options(start, model, test_target(), metric, PACKETS, solver, options);
     search.request_early_path(BitSolver::new(), 0);
+    search
+}
+
+fn compare(program: &Program, metric: Metric, order: Order, inputs: InputEnumeration) {
+    let model = test_target().cost_model(&program.cost_classes).expect("all classes have prices");
+    let all = all_paths(program, &model);
+    let proof = Proof::new();
+    let search = searched(program, &model, metric, inputs, &proof);
+    finds_all(search, &model, all, order);
+    compared(&proof);
+}
+
+/// Stops a search after some steps, continues it with other prices, and compares its paths with the
+/// enumeration.
+fn compare_repriced(
+    program: &Program,
+    metric: Metric,
+    inputs: InputEnumeration,
+    steps: usize,
+    prices: &[u64],
+) {
+    let model = test_target().cost_model(&program.cost_classes).expect("all classes have prices");
+    let proof = Proof::new();
+    let mut search = searched(program, &model, metric, inputs, &proof);
+    let mut known = Vec::new();
+    for _ in 0..steps {
+        match search.step().expect("searches") {
+            Event::Path(path) => known.push(*path),
+            Event::Complete => break,
+            _ => {}
+        }
+    }
+    let classes = program.cost_classes.len();
+    let prices: Vec<u64> = prices.iter().copied().cycle().take(classes).collect();
+    let (target, model) = test_target().with_counter("ps", prices);
+    let all = all_paths(program, &model);
+    let search = search.repriced(&model, target, Metric::Component(0), known);
+    finds_all(search, &model, all, Order::SlowestFirst);
+    compared(&proof);
+}
+
+/// Runs a search to its end. It must find the paths in `all`, and no others.
+fn finds_all(mut search: Search<BitSolver>, model: &CostModel, all: Vec<BrutePath>, order: Order) {
     let mut found = BTreeSet::new();
     let mut last: Option<Slowness> = None;
     let worst = all.iter().map(|path| search.slowness(&path.cost, path.length).1).max();
@@ -90,7 +143,7 @@ fn compare(program: &Program, metric: Metric, order: Order, inputs: InputEnumera
                 let reference = all.iter().find(|other| other.path == path.path);
                 let reference = reference.expect("a packet takes the path");
                 assert_eq!(path.cost, reference.cost, "the cost of a path that is reached");
-                replay(search.unrolled(), &model, &path);
+                replay(search.unrolled(), model, &path);
             }
             Event::Bound(bound) => {
                 if found.is_empty() {
@@ -107,7 +160,7 @@ fn compare(program: &Program, metric: Metric, order: Order, inputs: InputEnumera
                     Some(_) => {}
                 }
                 last = Some(slowness);
-                replay(search.unrolled(), &model, &path);
+                replay(search.unrolled(), model, &path);
                 assert!(found.insert((path.path.clone(), path.cost, path.length)), "found twice");
                 if order == Order::Any {
                     search.enumerate_all();
@@ -119,6 +172,9 @@ fn compare(program: &Program, metric: Metric, order: Order, inputs: InputEnumera
     }
     let all: BTreeSet<_> = all.into_iter().map(|p| (p.path, p.cost, p.length)).collect();
     assert_eq!(found, all, "other satisfiable paths than brute force");
+}
+
+fn compared(proof: &Proof) {
     Oracle::Z3.compared(1, "random programs path by path");
     if proof.contradictions() > 0 {
         Oracle::Proof
@@ -151,5 +207,16 @@ proptest! {
     #[test]
     fn packet_rate_agrees_with_brute_force(specs in specs(2..9), trying in input_enumeration()) {
         compare(&program(&specs), Metric::PacketRate, Order::SlowestFirst, trying);
+    }
+
+    #[test]
+    fn other_prices_agree_with_brute_force(
+        specs in specs(2..9),
+        trying in input_enumeration(),
+        steps in 0..60usize,
+        prices in proptest::collection::vec(0..50u64, 1..9),
+    ) {
+        let metric = if steps % 2 == 0 { Metric::BitRate } else { Metric::PacketRate };
+        compare_repriced(&program(&specs), metric, trying, steps, &prices);
     }
 }

@@ -16,22 +16,23 @@ use slowpath_stop::Stop;
 const OF_HELPERS: [(i32, &str); 3] = [
     (
         MAP_LOOKUP_ELEM,
-        "indices of array elements are in range (beyond it, the kernel finds nothing, the card \
-         another element)",
+        "indices of array elements are in range (for others, the kernel finds no element, and the \
+         card another one)",
     ),
     (
         XDP_ADJUST_HEAD,
-        "the packet's start is moved only as far as the card has room (the kernel has more)",
+        "the program moves the packet's start only within the head room of the card, which is \
+         smaller than that of the kernel",
     ),
     (
         XDP_ADJUST_TAIL,
-        "bpf_xdp_adjust_tail only shortens packets (the card refuses what does not; the kernel does \
-         not)",
+        "bpf_xdp_adjust_tail only shortens packets (the card refuses to lengthen them, and the \
+         kernel can)",
     ),
 ];
 
 /// The single condition that is stated if conditions for parts of the program are not known.
-const ALL: &str = "the card does what the BPF program does";
+const ALL: &str = "the program does the same on the card as in the kernel";
 
 /// Returns the conditions under which a program does the same on a Netronome SmartNIC as in the
 /// kernel, one sentence each. The list is empty if the SmartNIC refuses the program. If time runs

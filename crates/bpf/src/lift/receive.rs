@@ -320,10 +320,7 @@ fn range(key: &str, value: &str, most: u16) -> Result<(u16, u16), String> {
         None => (number(value)?, number(value)?),
     };
     if least > greatest || greatest > most {
-        return Err(format!(
-            "{}, from the least to the greatest, which is {most} at most",
-            wrong()
-        ));
+        return Err(format!("{}, the least before the greatest, both at most {most}", wrong()));
     }
     Ok((least, greatest))
 }

@@ -201,7 +201,7 @@ impl Topology {
         let what = match (&hop.on, runs, last) {
             (None, false, _) | (None, true, true) => return Ok(Vec::new()),
             (None, true, false) => format!(
-                "add `on`: packets go on from {name} with some of {} of its program",
+                "add `on`, the actions of the program on {name} after which packets continue: some of {}",
                 Action::names()
             ),
             (Some(_), false, _) => format!("{name} does not run a program, so it cannot have `on`"),
@@ -209,7 +209,10 @@ impl Topology {
                 format!("{name} is the last node of the path: packets do not go on from there")
             }
             (Some(on), true, false) if on.is_empty() => {
-                format!("`on` is empty: packets go on from {name} with some of {}", Action::names())
+                format!(
+                    "`on` is empty; write the actions after which packets continue from {name}, some of {}",
+                    Action::names()
+                )
             }
             (Some(on), true, false) => {
                 let mut actions = on.iter().map(action).collect::<Result<Vec<Action>, _>>()?;

@@ -71,7 +71,7 @@ pub enum LiftCause {
         last: u32,
     },
     /// Control continues after the last instruction of the listing.
-    #[error("the program runs on past the end of the listing")]
+    #[error("the program continues past the end of the listing")]
     FallsOffEnd,
     /// An instruction that uses a base register of local memory before an earlier write of it, in
     /// another block, takes effect.
@@ -138,7 +138,7 @@ pub enum LiftCause {
         return_address: u32,
     },
     /// Too many call strings. A call string is the sequence of calls that leads to a block.
-    #[error("functions are called in too many ways to analyse each")]
+    #[error("the program has too many sequences of calls to analyse each")]
     TooManyCallStrings,
     /// A conditional call of the firmware.
     #[error("a conditional branch to the firmware's {name} is not supported")]

@@ -56,7 +56,7 @@ pub enum ParseCause {
     #[error("more than 15000 instructions")]
     TooManyInstructions,
     /// A line does not begin with an address.
-    #[error("no instruction address, such as `1f8:`")]
+    #[error("the line lacks an instruction address, such as `1f8:`")]
     NoAddress,
     /// The address of a line does not match the number of its instruction.
     #[error("address {found:x} where {expected:x} is expected for instruction .{number}")]

@@ -45,14 +45,14 @@ fn lines_that_are_no_instructions() {
     for (text, expected) in [
         ("", "line 1: the listing is empty"),
         ("\n; x\n\n", "line 3: the listing has no instructions"),
-        ("Disassembly of section .text", "line 1, column 1: no instruction address"),
-        ("0 .0 nop", "line 1, column 1: no instruction address"),
+        ("Disassembly of section .text", "line 1, column 1: the line lacks an instruction address"),
+        ("0 .0 nop", "line 1, column 1: the line lacks an instruction address"),
         ("8: .0 nop", "line 1, column 1: address 8 where 0 is expected for instruction .0"),
         ("0: .0 nop\n10: .1 nop", "line 2, column 1: address 10 where 8 is expected"),
         ("0: .1 nop", "line 1, column 4: instruction .1 where .0 is expected"),
         ("0: nop", "line 1, column 4: no instruction number; `.0` is expected"),
         ("0: .0", "line 1, column 6: no mnemonic"),
-        ("fffffffffffffffff: .0 nop", "line 1, column 1: no instruction address"),
+        ("fffffffffffffffff: .0 nop", "line 1, column 1: the line lacks an instruction address"),
         ("0: .99999999999999999999 nop", "line 1, column 4: no instruction number"),
     ] {
         let found = message(text);

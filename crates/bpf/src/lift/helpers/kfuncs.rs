@@ -26,19 +26,19 @@ const fn kfunc(
 /// All supported kernel functions, sorted by name.
 #[rustfmt::skip]
 pub(in crate::lift) const KFUNCS: &[Kfunc] = &[
-    kfunc("bpf_ct_change_status", conntrack::status, "0 or -EBUSY; the connection is anything afterwards"),
-    kfunc("bpf_ct_change_timeout", conntrack::change_timeout, "0, -EPERM or -ETIME; the connection is anything afterwards"),
-    kfunc("bpf_ct_insert_entry", socket::object, "null or a connection with any content"),
-    kfunc("bpf_ct_release", environment::nothing, "no effect that the program sees"),
-    kfunc("bpf_ct_set_nat_info", conntrack::nat, "0, -EINVAL or -ENOMEM; the connection is anything afterwards"),
-    kfunc("bpf_ct_set_status", conntrack::status, "0 or -EBUSY; the connection is anything afterwards"),
-    kfunc("bpf_ct_set_timeout", conntrack::set_timeout, "the connection is anything afterwards"),
-    kfunc("bpf_xdp_ct_alloc", conntrack::allocate, "null and any error in the options, or a connection with any content"),
-    kfunc("bpf_xdp_ct_lookup", conntrack::look_up, "null and any error in the options, or a connection with any content and its direction"),
-    kfunc("bpf_xdp_flow_lookup", conntrack::flow, "null and any error in the options, or a flow with any content"),
-    kfunc("bpf_xdp_metadata_rx_hash", receive_hash, "0 or any error; what it may write is anything"),
-    kfunc("bpf_xdp_metadata_rx_timestamp", receive_time, "0 or any error; what it may write is anything"),
-    kfunc("bpf_xdp_metadata_rx_vlan_tag", receive_vlan, "0 or any error; what it may write is anything"),
+    kfunc("bpf_ct_change_status", conntrack::status, "Returns 0 or -EBUSY. Afterwards the connection has any content."),
+    kfunc("bpf_ct_change_timeout", conntrack::change_timeout, "Returns 0, -EPERM or -ETIME. Afterwards the connection has any content."),
+    kfunc("bpf_ct_insert_entry", socket::object, "Returns null or a connection with any content."),
+    kfunc("bpf_ct_release", environment::nothing, "Has no effect that the program can notice."),
+    kfunc("bpf_ct_set_nat_info", conntrack::nat, "Returns 0, -EINVAL or -ENOMEM. Afterwards the connection has any content."),
+    kfunc("bpf_ct_set_status", conntrack::status, "Returns 0 or -EBUSY. Afterwards the connection has any content."),
+    kfunc("bpf_ct_set_timeout", conntrack::set_timeout, "Afterwards the connection has any content."),
+    kfunc("bpf_xdp_ct_alloc", conntrack::allocate, "Returns a connection with any content, or null and writes any error to the options."),
+    kfunc("bpf_xdp_ct_lookup", conntrack::look_up, "Returns a connection with any content and writes its direction, or returns null and writes any error to the options."),
+    kfunc("bpf_xdp_flow_lookup", conntrack::flow, "Returns a flow with any content, or null and writes any error to the options."),
+    kfunc("bpf_xdp_metadata_rx_hash", receive_hash, "Returns 0 or any error. The bytes that it can write get any values."),
+    kfunc("bpf_xdp_metadata_rx_timestamp", receive_time, "Returns 0 or any error. The bytes that it can write get any values."),
+    kfunc("bpf_xdp_metadata_rx_vlan_tag", receive_vlan, "Returns 0 or any error. The bytes that it can write get any values."),
 ];
 
 fn find(name: &str) -> Option<&'static Kfunc> {

@@ -73,8 +73,10 @@ impl Lifter<'_> {
         let iterations = self.ir.emit.draw(&quantity, ValueFormat::Number, 64, most.into());
         let always = Operand::constant(1, 1);
         let Some(alive) = self.alive(map) else {
-            let sentence =
-                format!("bpf_for_each_map_elem finds such elements in {}", map.layout.name);
+            let sentence = format!(
+                "bpf_for_each_map_elem finds the elements of the witness in {}",
+                map.layout.name
+            );
             self.rely(always, sentence);
             return (iterations, always);
         };
@@ -135,7 +137,8 @@ impl Lifter<'_> {
         let same = self.ir.emit.eq(now, disturbances_at_start);
         let disturbed = self.ir.emit.not(same);
         let sentence = format!(
-            "bpf_for_each_map_elem finds such elements in {}, which its callback has changed",
+            "bpf_for_each_map_elem finds the elements of the witness in {}, which its callback has \
+             changed",
             map.layout.name
         );
         self.rely(disturbed, sentence);
