@@ -14,8 +14,8 @@ from browser import axe_violations
 from slowpath import bound
 from slowpath.bounds.page import Explored, bound_page
 from slowpath.bounds.page_anchors import ranges
-from slowpath.bounds.page_paths import PATHS
 from slowpath.core.engine import analyses, objects, targets
+from slowpath.core.html.explorer import PATHS
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.packet_fields import header_fields
 from support import ROOT, slowpath

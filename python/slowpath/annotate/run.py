@@ -39,7 +39,7 @@ def annotate(
     """
     paths, explored = 0, list[Analysed]()
     if html is not None:
-        from slowpath.bounds.page_paths import PATHS
+        from slowpath.core.html.explorer import PATHS
 
         check_page_file(html, requests[0].files)
         paths = PATHS

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from slowpath.bounds.page_anchors import Anchors
 from slowpath.bounds.page_graph import graph_section
-from slowpath.bounds.page_packet import header_words, hexadecimal, packet_section
+from slowpath.bounds.page_packet import header_list, packet_section
 from slowpath.bounds.page_paths import Place, Way, ways_of
 from slowpath.bounds.page_source import source_section
-from slowpath.bounds.page_style import style
 from slowpath.bounds.report_path import (
     count_of,
     exactness,
@@ -23,8 +22,9 @@ from slowpath.bounds.report_path import (
 from slowpath.bounds.report_rates import format_cycles
 from slowpath.bounds.what_if import CORES, ENTRIES, LENGTH, Alternative
 from slowpath.core.html.elements import Column, Content, Html, element, prose, table
+from slowpath.core.html.explorer import card, hero, pairs, style, switch, value
 from slowpath.core.html.page import facts, page
-from slowpath.core.programs.packet import find_headers, witness_bytes
+from slowpath.core.programs.packet import witness_bytes
 from slowpath.core.quantities import significant
 from slowpath.core.schema.derived import (
     TIMES,
@@ -38,9 +38,6 @@ from slowpath.core.schema.derived import (
 )
 from slowpath.core.schema.rates import format_packetrate, format_rate
 from slowpath.core.schema.results import Bound, Detail, PathResult, Result
-
-_FIRST_BYTES = 64
-"""Number of bytes of a header that the first screen shows."""
 
 
 class Explored(NamedTuple):
@@ -108,15 +105,15 @@ def _article(name: str, one: Explored, *, heading: str) -> Html:
         return element("article", *head, lines, *_conditions(result), id=name)
     anchors = Anchors(name, detail, ways)
     texts = {code["instruction"]: code["text"] for code in detail["code"]}
-    hero = [_bound_card(result, guarantee), _line_card(result, detail, ways, anchors)]
-    hero.append(_packet_card(ways, anchors))
+    cards = [_bound_card(result, guarantee), _line_card(result, detail, ways, anchors)]
+    cards.append(_packet_card(ways, anchors))
     graph = graph_section(detail, ways, anchors)
     source = source_section(result, detail, ways, anchors)
     packet = packet_section(ways, anchors, texts)
     return element(
         "article",
         *head,
-        element("div", *hero, class_="hero"),
+        hero(*cards),
         _switch(name, result, ways) if len(ways) > 1 else None,
         element("div", element("div", source), element("div", graph, packet), class_="halves"),
         _costs(result, guarantee, ways),
@@ -134,45 +131,37 @@ def _bound_card(result: Result, guarantee: Bound) -> Html:
     words = bound_words(result, guarantee)
     found = is_found(guarantee)
     if is_count(result):
-        value = f"at most {words} per packet"
+        answer = f"at most {words} per packet"
     else:
-        value = f"{'' if found else 'at least '}{words}"
+        answer = f"{'' if found else 'at least '}{words}"
     certainty = exactness(result) if found else f"not exact; stopped: {guarantee['stopped']}"
-    pairs: list[tuple[str, str | None]] = [("certainty", certainty)]
+    known: list[tuple[str, Content]] = [("certainty", certainty)]
     if is_count(result):
         name, _ = counted(guarantee["counts"] or {}, result["metric"])
         rest = {key: n for key, n in (guarantee["counts"] or {}).items() if key != name}
-        pairs += [("on its path", format_counts(rest))] if rest else []
+        known += [("on its path", format_counts(rest))] if rest else []
     else:
-        pairs.append(("bottleneck", guarantee["bottleneck"]))
-        pairs.append(("cores", str(result["cores"])))
+        known.append(("bottleneck", guarantee["bottleneck"]))
+        known.append(("cores", str(result["cores"])))
     interleaved = result.get("interleaved")
     if interleaved is not None:
-        pairs.append(("while other CPUs write", bound_words(result, interleaved)))
+        known.append(("while other CPUs write", bound_words(result, interleaved)))
     estimate = result["estimate"]
     if estimate is not None:
-        pairs.append(("estimated, warm", format_time(estimate["warm"])))
-        pairs.append(("estimated, cold", format_time(estimate["cold"])))
+        known.append(("estimated, warm", format_time(estimate["warm"])))
+        known.append(("estimated, cold", format_time(estimate["cold"])))
     if result["naive"] is not None:
-        pairs.append(("naive bound", bound_words(result, result["naive"])))
-    return element(
-        "section", element("h2", "Bound"), element("p", value, class_="value"), _list(pairs)
-    )
-
-
-def _list(pairs: Sequence[tuple[str, Content]]) -> Html:
-    cells = [(element("dt", name), element("dd", value)) for name, value in pairs if value]
-    return element("dl", *(one for pair in cells for one in pair))
+        known.append(("naive bound", bound_words(result, result["naive"])))
+    return card("Bound", value(answer), pairs(known))
 
 
 def _line_card(result: Result, detail: Detail, ways: Sequence[Way], anchors: Anchors) -> Html:
-    parts: list[Content] = [element("h2", "Most expensive line")]
-    if not anchors.by_line:
-        parts = [element("h2", "Most expensive instruction")]
     texts = _texts(detail)
-    for way in ways:
-        parts.append(element("div", *_hottest(result, way, anchors, texts), class_=way.classes))
-    return element("section", *parts)
+    inside = (
+        element("div", *_hottest(result, way, anchors, texts), class_=way.classes) for way in ways
+    )
+    kind = "line" if anchors.by_line else "instruction"
+    return card(f"Most expensive {kind}", *inside)
 
 
 def _texts(detail: Detail) -> dict[Place | int, str]:
@@ -208,48 +197,25 @@ def _hottest(
 
 def _packet_card(ways: Sequence[Way], anchors: Anchors) -> Html:
     inside = (element("div", *_packet_summary(way, anchors), class_=way.classes) for way in ways)
-    return element("section", element("h2", "Packet"), *inside)
+    return card("Packet", *inside)
 
 
 def _packet_summary(way: Way, anchors: Anchors) -> Iterator[Html]:
     if way.path is None:
-        yield element("p", "none is known", class_="value")
+        yield value("none is known")
         return
     witness = way.path["witness"]
-    packet = witness_bytes(witness)
-    headers = find_headers(packet)
-    yield element("p", f"{witness['length']} bytes", class_="value")
-    ends = [*(header.offset for header in headers[1:]), len(packet)]
-    pairs = list[tuple[str, Content]]()
-    for header, end in zip(headers, ends, strict=True):
-        part = packet[header.offset : min(end, header.offset + _FIRST_BYTES)]
-        known = [at for at, byte in enumerate(part) if byte is not None]
-        shown = part[: known[-1] + 1] if known else part[:0]
-        text = hexadecimal(shown) + (" ..." if len(shown) < end - header.offset else "")
-        target = anchors.of_field(way, header.offset)
-        code = element("code", text.strip() if known else "any bytes")
-        pairs.append((header_words(header), element("a", code, href=f"#{target}")))
-    yield _list(pairs)
+    yield value(f"{witness['length']} bytes")
+    yield header_list(witness_bytes(witness), lambda byte: anchors.of_field(way, byte))
 
 
 # --- paths, costs, other settings ----------------------------------------------------------------
 
 
 def _switch(name: str, result: Result, ways: Sequence[Way]) -> Html:
-    labels = list[Html]()
-    for way in ways:
-        button = element(
-            "input",
-            type="radio",
-            name=f"{name}-path",
-            class_=f"s{way.number}",
-            checked="" if way.number == 1 else None,
-        )
-        labels.append(element("label", button, _way_words(result, way)))
+    labels = [_way_words(result, way) for way in ways]
     more = len(result["paths"]) - sum(way.path is not None for way in ways)
-    rest = element("span", f"{more} more are not on this page", class_="soft small")
-    legend = element("legend", "Path")
-    return element("fieldset", legend, *labels, rest if more > 0 else None, class_="switch")
+    return switch(name, labels, f"{more} more are not on this page" if more > 0 else None)
 
 
 def _way_words(result: Result, way: Way) -> str:

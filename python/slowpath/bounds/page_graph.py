@@ -5,21 +5,15 @@ from collections.abc import Sequence
 from slowpath.bounds.page_anchors import Anchors
 from slowpath.bounds.page_paths import Way
 from slowpath.core.html.elements import Html, element
-from slowpath.core.html.flow import Arrow, Box, Flow, key, picture, shape
+from slowpath.core.html.explorer import graph
+from slowpath.core.html.flow import Arrow, Box, Flow, key
 from slowpath.core.schema.results import Detail
-
-_HEIGHT = 640.0
-"""Maximum height of the picture in pixels, unless its scale is `_SMALLEST`."""
-_SMALLEST = 0.4
 
 
 def graph_section(detail: Detail, ways: Sequence[Way], anchors: Anchors) -> Html | None:
     """Return the section with the picture; None if the blocks are not known."""
     if not detail["blocks"]:
         return None
-    shaped = shape(_flow(detail, ways, anchors))
-    scale = min(1.0, max(_SMALLEST, _HEIGHT / max(shaped.size[1], 1)))
-    drawn = picture(shaped, "control-flow graph", scale=scale)
     blocks = len(detail["blocks"])
     words = (
         f"{blocks:,} basic blocks. The height of a box is its number of instructions; "
@@ -30,14 +24,7 @@ def graph_section(detail: Detail, ways: Sequence[Way], anchors: Anchors) -> Html
         element("h2", "Control flow"),
         element("p", key("onpath", "on the chosen path"), key("offpath", "not on it")),
         element("p", words, class_="soft small"),
-        element(
-            "div",
-            drawn,
-            class_="pane graph",
-            tabindex=0,
-            role="region",
-            aria_label="control-flow graph",
-        ),
+        graph(_flow(detail, ways, anchors)),
         id=f"{anchors.name}-graph",
     )
 

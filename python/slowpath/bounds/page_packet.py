@@ -1,15 +1,18 @@
 """Writes the witness packet of each path as tables of header fields, linked to branches."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from slowpath.bounds.page_anchors import Anchors
 from slowpath.bounds.page_paths import Way
 from slowpath.bounds.report_path import content_rows, given_text, unknown_text
 from slowpath.core.html.elements import Column, Content, Html, element, join, table
-from slowpath.core.programs.packet import Header, Packet, witness_bytes
-from slowpath.core.programs.packet_fields import Field
+from slowpath.core.html.explorer import pairs, region
+from slowpath.core.programs.packet import Header, Packet, find_headers, witness_bytes
+from slowpath.core.programs.packet_fields import Field, HeaderFields
 from slowpath.core.schema.results import PathBranch, PathResult
 
+_FIRST_BYTES = 64
+"""Number of bytes of a header that the first screen shows."""
 _SHOWN = 16
 """Maximum number of bytes of a field that are shown."""
 _LINKS = 4
@@ -31,6 +34,25 @@ def header_words(header: Header) -> str:
 def hexadecimal(part: Packet) -> str:
     """Return bytes in hexadecimal; `--` is an arbitrary byte."""
     return " ".join("--" if byte is None else f"{byte:02x}" for byte in part)
+
+
+def header_list(packet: Packet, target: Callable[[int], str | None]) -> Html:
+    """Return the headers of a packet with their bytes, each a link to an id of the page.
+
+    `target` returns the id for the offset of a header; without an id, the bytes are no link.
+    """
+    headers = find_headers(packet)
+    ends = [*(header.offset for header in headers[1:]), len(packet)]
+    known = list[tuple[str, Content]]()
+    for header, end in zip(headers, ends, strict=True):
+        part = packet[header.offset : min(end, header.offset + _FIRST_BYTES)]
+        given = [at for at, byte in enumerate(part) if byte is not None]
+        shown = part[: given[-1] + 1] if given else part[:0]
+        text = hexadecimal(shown) + (" ..." if len(shown) < end - header.offset else "")
+        code = element("code", text.strip() if given else "any bytes")
+        to = target(header.offset)
+        known.append((header_words(header), element("a", code, href=f"#{to}") if to else code))
+    return pairs(known)
 
 
 def packet_section(ways: Sequence[Way], anchors: Anchors, texts: dict[int, str]) -> Html:
@@ -59,19 +81,43 @@ def _packet(way: Way, anchors: Anchors, texts: dict[int, str]) -> Iterator[Html]
     for branch in way.branches:
         for byte in branch["bytes"]:
             readers.setdefault(byte, []).append(branch)
-    rows = list[Html]()
-    for header, fields in anchors.headers[way.number]:
-        title = element("th", header_words(header), colspan=5, scope="rowgroup")
-        rows.append(element("tr", title, class_="file"))
-        rows += [_field_row(field, packet, way, (readers, anchors)) for field in fields]
-    names = [("bytes", "n"), ("field", None), ("value", None), ("", "wide"), ("read by", None)]
-    head = element(
-        "tr", *(element("th" if name else "td", name, class_=kind) for name, kind in names)
+    context = (readers, anchors)
+    yield packet_table(
+        anchors.headers[way.number],
+        lambda field: _field_row(field, packet, way, context),
+        "read by",
     )
-    made = element("table", element("thead", head), element("tbody", *rows), class_="packet")
-    yield element("div", made, class_="scroll", tabindex=0, role="region", aria_label="packet")
     yield from _needed(way.path)
     yield from _branches(way, anchors, texts)
+
+
+def packet_table(headers: Sequence[HeaderFields], row: Callable[[Field], Html], *more: str) -> Html:
+    """Return the table of all fields of a packet; `row` returns the row of a field.
+
+    Rows have the cells of `field_cells`, and cells below the headings in `more`.
+    """
+    names = [("bytes", "n"), ("field", None), ("value", None), ("meaning", "wide")]
+    names += [(name, None) for name in more]
+    rows = list[Html]()
+    for header, fields in headers:
+        title = element("th", header_words(header), colspan=len(names), scope="rowgroup")
+        rows.append(element("tr", title, class_="file"))
+        rows += map(row, fields)
+    head = element("tr", *(element("th", name, class_=kind, scope="col") for name, kind in names))
+    made = element("table", element("thead", head), element("tbody", *rows), class_="dense packet")
+    return region("packet", made)
+
+
+def field_cells(field: Field, packet: Packet, target: str | None = None) -> list[Html]:
+    """Return the cells of a field's row; the bytes are a link if there is a target."""
+    last = field.offset + field.size - 1
+    span = f"{field.offset}" if field.size == 1 else f"{field.offset}-{last}"
+    return [
+        element("td", span, class_="at"),
+        element("td", field.name),
+        element("td", _hex(field, packet, target)),
+        element("td", field.text, class_="wide"),
+    ]
 
 
 def _field_row(
@@ -93,14 +139,11 @@ def _field_row(
         links += [", " if at else None, anchors.link(number)]
     if len(places) > _LINKS:
         links.append(f" and {len(places) - _LINKS} more")
-    last = field.offset + field.size - 1
-    span = f"{field.offset}" if field.size == 1 else f"{field.offset}-{last}"
+    first = min(found, default=None)
+    target = None if first is None else anchors.of_instruction(first)
     return element(
         "tr",
-        element("td", span, class_="at"),
-        element("td", field.name),
-        element("td", _hex(field, packet, (min(found, default=None), anchors))),
-        element("td", field.text, class_="wide"),
+        *field_cells(field, packet, target),
         element("td", *links),
         id=anchors.of_field(way, field.offset),
         # Paper has no room for fields that no branch reads.
@@ -108,7 +151,7 @@ def _field_row(
     )
 
 
-def _hex(field: Field, packet: Packet, reader: tuple[int | None, Anchors]) -> Html:
+def _hex(field: Field, packet: Packet, target: str | None) -> Html:
     part = packet[field.offset : field.offset + field.size]
     text = hexadecimal(part[:_SHOWN])
     if all(byte is None for byte in part) and field.size > 1:
@@ -116,8 +159,6 @@ def _hex(field: Field, packet: Packet, reader: tuple[int | None, Anchors]) -> Ht
     elif field.size > _SHOWN:
         text += f" ... {field.size - _SHOWN} more"
     code = element("code", text)
-    number, anchors = reader
-    target = None if number is None else anchors.of_instruction(number)
     return code if target is None else element("a", code, href=f"#{target}")
 
 

@@ -1,17 +1,16 @@
 """Selects the paths that the HTML page of a program shows, with their costs by source line.
 
-The page shows each path with the same elements. The CSS class `k` marks elements of single paths,
-and `k1`, `k2` and so on mark those of one path; the reader chooses the path.
+The page shows each path with the same elements; the reader chooses the path
+(`slowpath.core.html.explorer`).
 """
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from slowpath.core.html.explorer import PATHS, path_classes
 from slowpath.core.schema.derived import is_found, main_component
 from slowpath.core.schema.results import Detail, PathBranch, PathDetail, PathResult, Profile, Result
 
-PATHS = 8
-"""Maximum number of paths on the page of a program."""
 _CELLS = 12_000
 """Approximate maximum number of rows times paths, to limit the size of pages."""
 
@@ -39,7 +38,7 @@ class Way(NamedTuple):
     @property
     def classes(self) -> str:
         """CSS classes of elements that belong to this path."""
-        return f"k k{self.number}"
+        return path_classes(self.number)
 
     @property
     def branches(self) -> Sequence[PathBranch]:

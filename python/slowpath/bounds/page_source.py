@@ -12,6 +12,7 @@ from slowpath.bounds.page_paths import LineCost, Place, Way
 from slowpath.bounds.report_rates import format_cycles
 from slowpath.bounds.source_files import Source, find_source
 from slowpath.core.html.elements import Content, Html, element, join
+from slowpath.core.html.explorer import region
 from slowpath.core.schema.derived import cost_words
 from slowpath.core.schema.results import Detail, Instruction, Result
 
@@ -63,8 +64,7 @@ def _table(rows: Sequence[_Row], ways: Sequence[Way], unit: str) -> Html:
     printed = _printed(rows)
     body = (_row(row, ways, printed=at in printed) for at, row in enumerate(rows))
     head, inside = element("thead", element("tr", *cells)), element("tbody", *body)
-    table = element("table", head, inside, class_="heat")
-    return element("div", table, class_="scroll", tabindex=0, role="region", aria_label="code")
+    return region("code", element("table", head, inside, class_="dense heat"))
 
 
 def _printed(rows: Sequence[_Row]) -> set[int]:

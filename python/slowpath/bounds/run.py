@@ -109,7 +109,7 @@ def _run(
     reporter.provenance = provenance(compiled=compiled)
     reporter.notes = notes
     if output.html is not None:
-        from slowpath.bounds.page_paths import PATHS
+        from slowpath.core.html.explorer import PATHS
 
         reporter.described_paths = max(reporter.described_paths, PATHS)
     unmatched = Unmatched()

@@ -1,6 +1,19 @@
-"""Style sheet of the HTML page of `slowpath bound`, in addition to that of all pages."""
+"""Builds the parts of pages that explore programs: cards, a switch between paths, code, graphs.
 
-from slowpath.bounds.page_paths import PATHS
+The reader chooses a path by radio buttons, without scripts. The CSS class `k` marks elements of
+single paths, and `k1`, `k2` and so on mark those of one path.
+"""
+
+from collections.abc import Sequence
+
+from slowpath.core.html.elements import Content, Html, element
+from slowpath.core.html.flow import Flow, picture, shape
+
+PATHS = 8
+"""Maximum number of paths on the page of a program."""
+_HEIGHT = 640.0
+"""Maximum height of a graph in pixels, unless its scale is `_SMALLEST`."""
+_SMALLEST = 0.4
 
 _RULES = """
 :root { --hot: #f3a536; --read: #0b5a2b; } .onpath { --fate: var(--c1); }
@@ -31,16 +44,15 @@ fieldset.switch label:focus-within { outline: 2px solid var(--accent); }
 .pane.graph { max-height: 75vh; }
 svg.flow .lit { fill: none; stroke: var(--c1); stroke-width: 2.2; }
 svg.flow rect.box { fill: var(--faint); }
-table.heat td, table.heat th, table.packet td, table.packet th { padding: .1rem .5rem; border: 0; }
-table.heat thead th, table.packet thead th { white-space: nowrap; }
-table.heat td.n, table.heat th.n, table.packet th.n, .at, .hot { text-align: right;
-  white-space: nowrap; }
+table.dense td, table.dense th { padding: .1rem .5rem; border: 0; }
+table.dense thead th { white-space: nowrap; }
+table.dense .n, .at, .hot { text-align: right; white-space: nowrap; }
 .at { color: var(--soft); font-variant-numeric: tabular-nums; }
 td.hot { background: color-mix(in srgb, var(--hot) var(--h), transparent); }
 td.gap { color: var(--soft); text-align: center; }
 th[scope=rowgroup] { text-align: left; padding-top: .6rem; color: var(--text); font-weight: 600;
   overflow-wrap: anywhere; }
-table.heat tr:target td, table.packet tr:target td { box-shadow:
+table.dense tr:target td { box-shadow:
   inset 0 0 0 99em color-mix(in srgb, var(--accent) 18%, transparent); }
 table.heat code { font-size: .85em; }
 .reads { font-size: .78rem; color: var(--read); white-space: nowrap; }
@@ -56,7 +68,7 @@ tr { scroll-margin-top: 5rem; }
   .pane.graph { max-height: none; overflow: visible; border: 0; padding: 0; }
   svg.flow { width: auto !important; height: auto !important; max-width: 100%; max-height: 7cm; }
   .scroll { overflow: visible; } table { font-size: 8pt; }
-  th, td { padding: .05rem .4rem; } table.heat td, table.packet td { padding: 0 .4rem; }
+  th, td { padding: .05rem .4rem; } table.dense td { padding: 0 .4rem; }
   tr { break-inside: avoid; } a { color: inherit; text-decoration: none; } }
 """
 
@@ -71,3 +83,64 @@ def style() -> str:
     # Pages about a single path have no switch.
     rules.append("article.single rect.l1 { fill: var(--c1); }")
     return _RULES + "\n".join(rules) + "\n"
+
+
+def path_classes(number: int) -> str:
+    """Return the CSS classes of elements that belong to one path; the first has number 1."""
+    return f"k k{number}"
+
+
+def switch(name: str, labels: Sequence[str], rest: str | None = None) -> Html:
+    """Return radio buttons that choose one of the paths with these labels, at first the first.
+
+    `name` is the id of the article; `rest` is a remark beside the buttons.
+    """
+    buttons = (
+        element(
+            "label",
+            element(
+                "input",
+                type="radio",
+                name=f"{name}-path",
+                class_=f"s{number}",
+                checked="" if number == 1 else None,
+            ),
+            label,
+        )
+        for number, label in enumerate(labels, 1)
+    )
+    remark = None if rest is None else element("span", rest, class_="soft small")
+    return element("fieldset", element("legend", "Path"), *buttons, remark, class_="switch")
+
+
+def card(title: str, *content: Content) -> Html:
+    """Return a card of the first screen."""
+    return element("section", element("h2", title), *content)
+
+
+def value(words: Content) -> Html:
+    """Return the large text of a card: the answer."""
+    return element("p", words, class_="value")
+
+
+def hero(*cards: Html) -> Html:
+    """Return the first screen: up to three cards side by side."""
+    return element("div", *cards, class_="hero")
+
+
+def pairs(known: Sequence[tuple[str, Content]]) -> Html:
+    """Return names with their values, for a card; empty values are left out."""
+    cells = [(element("dt", name), element("dd", content)) for name, content in known if content]
+    return element("dl", *(one for pair in cells for one in pair))
+
+
+def region(label: str, *content: Content, class_: str = "scroll") -> Html:
+    """Return a box that scrolls if its content is too large; keys scroll it once it has focus."""
+    return element("div", *content, class_=class_, tabindex=0, role="region", aria_label=label)
+
+
+def graph(flow: Flow, label: str = "control-flow graph") -> Html:
+    """Return the picture of a control-flow graph, in a box that scrolls."""
+    shaped = shape(flow)
+    scale = min(1.0, max(_SMALLEST, _HEIGHT / max(shaped.size[1], 1)))
+    return region(label, picture(shaped, label, scale=scale), class_="pane graph")
