@@ -21,8 +21,8 @@ from slowpath.bounds.report_path import (
 )
 from slowpath.bounds.report_rates import format_cycles
 from slowpath.bounds.what_if import CORES, ENTRIES, LENGTH, Alternative
-from slowpath.core.html.elements import Column, Content, Html, element, prose, table
-from slowpath.core.html.explorer import card, hero, pairs, style, switch, value
+from slowpath.core.html.elements import Column, Content, Html, element, join, prose, table
+from slowpath.core.html.explorer import card, hero, pairs, several, style, switch, value
 from slowpath.core.html.page import facts, page
 from slowpath.core.programs.packet import witness_bytes
 from slowpath.core.quantities import significant
@@ -57,8 +57,9 @@ def bound_page(programs: Sequence[Explored], head: Mapping[str, object]) -> str:
         parts += [element("h1", title), _overview(programs)]
     else:
         title = f"Bound of {program_label(programs[0].result)}"
-    for number, one in enumerate(programs, 1):
-        parts.append(_article(f"p{number}", one, heading="h1" if len(programs) == 1 else "h2"))
+    heading = "h1" if len(programs) == 1 else "h2"
+    articles = [_article(f"p{at}", one, heading=heading) for at, one in enumerate(programs, 1)]
+    parts += articles if len(programs) == 1 else [several(*articles)]
     compiler = f" Compiled by {head['compiler']}." if "compiler" in head else ""
     about = f"Written by slowpath {head['slowpath']}.{compiler} The page needs no network."
     return page(title, *parts, element("footer", about), broad=True, style=style())
@@ -77,7 +78,8 @@ def _overview(programs: Sequence[Explored]) -> Html:
                 "" if guarantee is None else guarantee["verdict"] or "",
             ]
         )
-    return element("section", element("h2", "Programs"), table(columns, rows, stack=True))
+    made = table(columns, rows, stack=True)
+    return element("section", element("h2", "Programs"), made, class_="overview")
 
 
 def bound_words(result: Result, bound: Bound) -> str:
@@ -101,11 +103,11 @@ def _article(name: str, one: Explored, *, heading: str) -> Html:
         failed = element("p", f"Not analysed: {result['error']}", class_="warn")
         return element("article", *head, failed, id=name)
     if not ways:
-        lines = _bound_card(result, guarantee)
-        return element("article", *head, lines, *_conditions(result), id=name)
+        lines = _bound_card(name, result, guarantee)
+        return element("article", *head, lines, *_conditions(name, result), id=name)
     anchors = Anchors(name, detail, ways)
     texts = {code["instruction"]: code["text"] for code in detail["code"]}
-    cards = [_bound_card(result, guarantee), _line_card(result, detail, ways, anchors)]
+    cards = [_bound_card(name, result, guarantee), _line_card(result, detail, ways, anchors)]
     cards.append(_packet_card(ways, anchors))
     graph = graph_section(detail, ways, anchors)
     source = source_section(result, detail, ways, anchors)
@@ -118,7 +120,7 @@ def _article(name: str, one: Explored, *, heading: str) -> Html:
         element("div", element("div", source), element("div", graph, packet), class_="halves"),
         _costs(result, guarantee, ways),
         *_what_if(result, others),
-        *_conditions(result),
+        *_conditions(name, result),
         class_="single" if len(ways) == 1 else None,
         id=name,
     )
@@ -127,18 +129,20 @@ def _article(name: str, one: Explored, *, heading: str) -> Html:
 # --- the first screen ----------------------------------------------------------------------------
 
 
-def _bound_card(result: Result, guarantee: Bound) -> Html:
+def _bound_card(name: str, result: Result, guarantee: Bound) -> Html:
     words = bound_words(result, guarantee)
     found = is_found(guarantee)
     if is_count(result):
         answer = f"at most {words} per packet"
     else:
         answer = f"{'' if found else 'at least '}{words}"
-    certainty = exactness(result) if found else f"not exact; stopped: {guarantee['stopped']}"
+    certainty: Content = f"not exact; stopped: {guarantee['stopped']}"
+    if found:
+        certainty = _certainty(result, f"{name}-assumptions")
     known: list[tuple[str, Content]] = [("certainty", certainty)]
     if is_count(result):
-        name, _ = counted(guarantee["counts"] or {}, result["metric"])
-        rest = {key: n for key, n in (guarantee["counts"] or {}).items() if key != name}
+        main, _ = counted(guarantee["counts"] or {}, result["metric"])
+        rest = {key: n for key, n in (guarantee["counts"] or {}).items() if key != main}
         known += [("on its path", format_counts(rest))] if rest else []
     else:
         known.append(("bottleneck", guarantee["bottleneck"]))
@@ -153,6 +157,18 @@ def _bound_card(result: Result, guarantee: Bound) -> Html:
     if result["naive"] is not None:
         known.append(("naive bound", bound_words(result, result["naive"])))
     return card("Bound", value(answer), pairs(known))
+
+
+_LONG = 80
+"""If the first assumption is longer than this number of letters, the card links to it instead."""
+
+
+def _certainty(result: Result, target: str) -> Content:
+    words = exactness(result)
+    if len(words) <= _LONG:
+        return words
+    count = count_of(len(result["assumptions"]), "assumption")
+    return join("exact under ", element("a", count, href=f"#{target}"))
 
 
 def _line_card(result: Result, detail: Detail, ways: Sequence[Way], anchors: Anchors) -> Html:
@@ -354,11 +370,13 @@ def _times(warm: float, cold: float) -> list[Content]:
     return [significant(warm), significant(cold)]
 
 
-def _conditions(result: Result) -> Iterator[Html]:
+def _conditions(name: str, result: Result) -> Iterator[Html]:
     """Yield the assumptions and notes of a result, and the effort of the search."""
     if result["assumptions"]:
         items = (element("li", prose(text)) for text in result["assumptions"])
-        yield element("section", element("h2", "Assumptions"), element("ul", *items))
+        listed = element("ul", *items)
+        target = f"{name}-assumptions"
+        yield element("section", element("h2", "Assumptions"), listed, id=target)
     if result["notes"]:
         items = (element("li", prose(text)) for text in result["notes"])
         yield element("section", element("h2", "Notes"), element("ul", *items))

@@ -87,7 +87,7 @@ def _packet(way: Way, anchors: Anchors, texts: dict[int, str]) -> Iterator[Html]
         lambda field: _field_row(field, packet, way, context),
         "read by",
     )
-    yield from _needed(way.path)
+    yield element("div", *_needed(way.path), class_="unprinted")
     yield from _branches(way, anchors, texts)
 
 

@@ -91,7 +91,7 @@ def _row(row: _Row, ways: Sequence[Way], *, printed: bool) -> Html:
     for way, cost in zip(ways, row.costs, strict=False):
         cells += _cost_cells(way, cost)
     if not row.costs:
-        cells.append(element("td", colspan=_CELLS, class_="none"))
+        cells += _no_cost()
     code = element("code", row.text.replace("\t", "    "), class_="line")
     notes = join(*row.notes)
     number = element("td", row.number, class_="at")
@@ -100,9 +100,15 @@ def _row(row: _Row, ways: Sequence[Way], *, printed: bool) -> Html:
     )
 
 
+def _no_cost(classes: str = "") -> Iterator[Html]:
+    """Yield empty cells; phones omit the second one, as they omit the columns below it."""
+    yield element("td", class_=classes.strip() or None)
+    yield element("td", colspan=_CELLS - 1, class_=f"wide{classes}")
+
+
 def _cost_cells(way: Way, cost: LineCost | None) -> Iterator[Html]:
     if cost is None:
-        yield element("td", colspan=_CELLS, class_=f"none {way.classes}")
+        yield from _no_cost(f" {way.classes}")
         return
     percent = f"{100 * cost.share:.1f} %"
     heat = f"--h: {min(100, round(100 * cost.share**0.5))}%"

@@ -16,6 +16,13 @@ from slowpath.core.schema.validation import ShapeError, check_shape, schema
 from slowpath.measure import disturbances
 from slowpath.measure.disturbances import Disturbance
 from slowpath.measure.environment import Environment
+from slowpath.measure.page_machine import (
+    COLUMNS,
+    complete_record,
+    disturbance,
+    machine_facts,
+    record_rows,
+)
 from slowpath.models.documents import FittedModel, Parameter, Segment
 from slowpath.models.report import sentences, written
 
@@ -41,9 +48,6 @@ def _is_environment(record: object) -> bool:
     return True
 
 
-_COLUMNS = [Column("what"), Column("value")]
-
-
 def machine(records: Sequence[Sequence[Environment]]) -> Html | None:
     """Describe the machine of a run.
 
@@ -53,28 +57,25 @@ def machine(records: Sequence[Sequence[Environment]]) -> Html | None:
     if not known:
         return None
     first = known[0][0]
-    kernel, processor, host = first["kernel"], first["processor"], first["host"]
-    short = facts(
-        ("processor", f"{processor['model'] or 'of unknown model'}, CPU {processor['cpu']}"),
-        ("kernel", f"Linux {kernel['release'] or 'of unknown release'}"),
-        ("clock", None if first["pace"] is None else f"{first['pace']['clock_hz'] / 1e9:.2f} GHz"),
-        ("virtual machine", _virtual(first)),
-        ("memory", None if host["memory_bytes"] is None else _bytes(host["memory_bytes"])),
-        ("caches", ", ".join(_caches(first)) or None),
-    )
     parts = {name: first[name] for name in ("kernel", "processor", "host")}
     disturbed = _run_disturbances(known)
-    return element("section", element("h2", "Machine"), short, *disturbed, _all(parts))
+    return element(
+        "section",
+        element("h2", "Machine"),
+        machine_facts(first),
+        *disturbed,
+        complete_record(parts),
+    )
 
 
 def during(blocks: Sequence[Environment]) -> Html | None:
     """Describe the state of the machine while one experiment was measured; None if unknown."""
     if not blocks:
         return None
-    warnings = [_disturbance(one) for one in _disturbances(blocks) if one["severity"] == "warning"]
+    warnings = [disturbance(one) for one in _disturbances(blocks) if one["severity"] == "warning"]
     parts = [{name: block[name] for name in ("run", "pace")} for block in blocks]
-    rows = _rows(parts, "block") if len(parts) > 1 else _rows(parts[0])
-    inside = join(*warnings, table(_COLUMNS, rows))
+    rows = record_rows(parts, "block") if len(parts) > 1 else record_rows(parts[0])
+    inside = join(*warnings, table(COLUMNS, rows))
     return element("details", element("summary", "Machine during this experiment"), inside)
 
 
@@ -92,52 +93,9 @@ def _run_disturbances(records: Sequence[Sequence[Environment]]) -> Iterator[Html
     for same in sorted(found.values(), key=lambda some: some[0]["severity"] == "note"):
         count = f" ({len(same)} of {len(records)} experiments)" if len(records) > 1 else ""
         if same[0]["severity"] == "warning":
-            yield _disturbance(same[0], count)
+            yield disturbance(same[0], count)
         else:
             yield element("p", prose(same[0]["what"]), class_="small soft")
-
-
-def _disturbance(one: Disturbance, count: str = "") -> Html:
-    return element("p", prose(f"{one['what']} {one['advice']}{count}"), class_="warn")
-
-
-def _all(parts: object) -> Html:
-    return element("details", element("summary", "Complete record"), table(_COLUMNS, _rows(parts)))
-
-
-def _rows(value: object, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the values in a record as text, each with its path in the record (`run.time.user`)."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _rows(inner, f"{name}.{key}" if name else str(key))
-    elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
-        for number, inner in enumerate(value, 1):
-            yield from _rows(inner, f"{name} {number}")
-    elif isinstance(value, list):
-        yield name, ", ".join(map(str, value)) or "none"
-    elif value is not None:
-        words = {True: "yes", False: "no"}
-        yield name, words[value] if isinstance(value, bool) else str(value)
-
-
-def _virtual(record: Environment) -> str | None:
-    host = record["host"]
-    if host["virtual"] is None:
-        return None
-    return (host["hypervisor"] or "yes") if host["virtual"] else "no"
-
-
-def _caches(record: Environment) -> Iterator[str]:
-    for cache in record["processor"]["caches"]:
-        if cache["kind"] != "Instruction" and cache["level"] and cache["bytes"]:
-            yield f"L{cache['level']} {_bytes(cache['bytes'])}"
-
-
-def _bytes(count: int) -> str:
-    for name, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if count >= size:
-            return f"{count / size:.3g} {name}"
-    return f"{count} B"
 
 
 _STATES = {
@@ -294,7 +252,7 @@ _OVERVIEW_COLUMNS = [
     Column("last", number=True),
     Column("unit", wide=True),
     Column("error", number=True),
-    Column("", wide=True),
+    Column("curve", wide=True),
     Column("model", wide=True),
 ]
 

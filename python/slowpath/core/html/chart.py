@@ -92,6 +92,7 @@ def tick_text(value: float) -> str:
 _WIDTH, _HEIGHT = 460.0, 290.0
 _TOP, _RIGHT, _BOTTOM = 10.0, 12.0, 42.0
 _LETTER = 8.6  # width of a digit at the largest font size
+_NAME = 10  # maximum number of letters of a named value
 _SPARK = (88.0, 24.0)  # width and height of a sparkline
 
 
@@ -125,13 +126,15 @@ class Chart(NamedTuple):
     changes: Sequence[float] = ()  # x positions of dashed vertical lines
     words: str = ""  # text alternative for screen readers
     reach: float = 0.0  # a linear y-axis covers at least -reach to reach
+    labels: Sequence[str] = ()  # names of the x values 0, 1, ...; empty: the x-axis has numbers
 
     def scales(self) -> tuple[Scale, Scale]:
         """Return x-axis and y-axis that cover all values of the chart.
 
         To cover ends of intervals, the y-axis grows at most by the span of the values at each end.
         """
-        x = scale_of(chain(self.points.x, *(one.x for one in self.curves)))
+        x_values = list(chain(self.points.x, *(one.x for one in self.curves)))
+        x = linear_scale(x_values) if self.labels else scale_of(x_values)
         values = [*self.points.y, *chain.from_iterable(one.y for one in self.curves)]
         y = scale_of(values, from_zero=True)
         if not y.logarithmic:
@@ -210,8 +213,7 @@ def _axes(plane: _Plane, chart: Chart) -> Iterator[Html]:
         side = plane.left - 6
         yield element("text", tick_text(value), x=side, y=height + 4, text_anchor="end")
     free = 0.0
-    for value in plane.x.ticks():
-        text = tick_text(value)
+    for value, text in _x_ticks(plane.x, chart.labels):
         at, half = plane.to_x(value), len(text) * _LETTER / 2
         yield _line((at, plane.bottom), (at, plane.bottom + 4), "axis")
         if at - half > free and at + half < _WIDTH:
@@ -222,6 +224,13 @@ def _axes(plane: _Plane, chart: Chart) -> Iterator[Html]:
     yield element("text", chart.x_name, x=middle, y=_HEIGHT - 6, text_anchor="middle")
     turned = f"translate(14 {(_TOP + plane.bottom) / 2:.0f}) rotate(-90)"
     yield element("text", chart.y_name, transform=turned, text_anchor="middle")
+
+
+def _x_ticks(x: Scale, labels: Sequence[str]) -> list[tuple[float, str]]:
+    if not labels:
+        return [(value, tick_text(value)) for value in x.ticks()]
+    short = (f"{text[: _NAME - 1]}…" if len(text) > _NAME else text for text in labels)
+    return [(float(at), text) for at, text in enumerate(short)]
 
 
 def _bands(plane: _Plane, curves: Sequence[Curve]) -> Iterator[Html]:

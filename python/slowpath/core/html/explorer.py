@@ -18,6 +18,7 @@ _SMALLEST = 0.4
 _RULES = """
 :root { --hot: #f3a536; --read: #0b5a2b; } .onpath { --fate: var(--c1); }
 .offpath { --fate: var(--faint); }
+.calls { --fate: var(--c0); }
 @media (prefers-color-scheme: dark) { :root { --hot: #8f4a12; --read: #7ddf9f; } }
 .hero { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr));
   gap: 1rem; margin: .75rem 0; }
@@ -26,7 +27,7 @@ _RULES = """
 .hero .value { font-size: 1.3rem; font-weight: 600; line-height: 1.3; margin: .1rem 0;
   overflow-wrap: anywhere; }
 .hero p { margin: .15rem 0; }
-.hero dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .1rem .75rem;
+.hero dl { display: grid; grid-template-columns: fit-content(45%) minmax(0, 1fr); gap: .1rem .75rem;
   margin: .3rem 0 0;
   font-size: .85rem; }
 .hero dt { color: var(--soft); } .hero dd { margin: 0; overflow-wrap: anywhere; }
@@ -55,21 +56,27 @@ th[scope=rowgroup] { text-align: left; padding-top: .6rem; color: var(--text); f
 table.dense tr:target td { box-shadow:
   inset 0 0 0 99em color-mix(in srgb, var(--accent) 18%, transparent); }
 table.heat code { font-size: .85em; }
+code.name { white-space: nowrap; }
+table.dense .at { width: 1%; }
+td.src { padding-top: .5rem !important; color: var(--soft); font-size: .8rem; }
+span.hot { display: inline-block; min-width: 3.2rem; padding: 0 .3rem; border-radius: 3px;
+  background: color-mix(in srgb, var(--hot) var(--h), transparent); }
 .reads { font-size: .78rem; color: var(--read); white-space: nowrap; }
 .scroll:focus-visible, .pane:focus-visible { outline: 2px solid var(--accent); }
 tr { scroll-margin-top: 5rem; }
-@media (max-width: 960px) { .halves, .hero { grid-template-columns: minmax(0, 1fr); }
+@media screen and (max-width: 960px) { .halves, .hero { grid-template-columns: minmax(0, 1fr); }
   .hero { gap: .5rem; } .hero > section { padding: .6rem .8rem; }
   .hero .value { font-size: 1.1rem; } }
-@media print { @page { size: A4; margin: 12mm; } body { font-size: 9.5pt; } main { padding: 0; }
+@media print { body { font-size: 9.5pt; } main { padding: 0; }
   h1 { font-size: 14pt; } section { margin: .4rem 0; padding: .2rem 0; break-inside: auto; }
-  .unprinted, .switch, details:not([open]) { display: none !important; }
+  .switch { display: none; }
   .halves { display: block; } .hero { grid-template-columns: repeat(3, minmax(0, 1fr)); }
   .pane.graph { max-height: none; overflow: visible; border: 0; padding: 0; }
   svg.flow { width: auto !important; height: auto !important; max-width: 100%; max-height: 7cm; }
-  .scroll { overflow: visible; } table { font-size: 8pt; }
+  table { font-size: 8pt; }
   th, td { padding: .05rem .4rem; } table.dense td { padding: 0 .4rem; }
-  tr { break-inside: avoid; } a { color: inherit; text-decoration: none; } }
+  .several article > :not(h2, p, .hero) { display: none; }
+  .several article:nth-child(n+7) { display: none; } }
 """
 
 
@@ -128,6 +135,11 @@ def hero(*cards: Html) -> Html:
     return element("div", *cards, class_="hero")
 
 
+def several(*articles: Html) -> Html:
+    """Return the articles of several programs; paper gets the first screens of a few."""
+    return element("div", *articles, class_="several")
+
+
 def pairs(known: Sequence[tuple[str, Content]]) -> Html:
     """Return names with their values, for a card; empty values are left out."""
     cells = [(element("dt", name), element("dd", content)) for name, content in known if content]
@@ -135,8 +147,11 @@ def pairs(known: Sequence[tuple[str, Content]]) -> Html:
 
 
 def region(label: str, *content: Content, class_: str = "scroll") -> Html:
-    """Return a box that scrolls if its content is too large; keys scroll it once it has focus."""
-    return element("div", *content, class_=class_, tabindex=0, role="region", aria_label=label)
+    """Return a box that scrolls if its content is too large; keys scroll it once it has focus.
+
+    It is no landmark, because labels of landmarks must differ, but pages have several programs.
+    """
+    return element("div", *content, class_=class_, tabindex=0, role="group", aria_label=label)
 
 
 def graph(flow: Flow, label: str = "control-flow graph") -> Html:

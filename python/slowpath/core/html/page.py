@@ -60,6 +60,10 @@ svg .bar { stroke: var(--text); stroke-width: 1; opacity: .45; }
 svg .point { fill: var(--text); }
 svg .curve { fill: none; stroke-width: 2.25; stroke-linejoin: round; stroke-linecap: round; }
 svg .band { opacity: .16; stroke: none; }
+svg .dots { fill: none; stroke: var(--c0); stroke-width: 7; stroke-linecap: round; opacity: .3; }
+svg .interval { stroke: var(--text); stroke-width: 3; opacity: .6; }
+svg .mean { stroke: var(--text); stroke-width: 2; }
+svg .reference { fill: none; stroke: var(--c1); stroke-width: 2; }
 svg.spark { width: 5.5rem; height: 1.5rem; }
 .key { display: inline-block; width: .8em; height: .8em; border-radius: 2px;
   vertical-align: -.05em; margin-right: .45em; }
@@ -124,7 +128,8 @@ svg.flow .way.never { stroke: var(--line); }
 details { margin-top: .75rem; }
 summary { cursor: pointer; color: var(--accent); font-size: .9rem; }
 footer { color: var(--soft); font-size: .85rem; }
-@media (max-width: 760px) {
+/* Paper is as narrow as a phone, but has no need for its layout. */
+@media screen and (max-width: 760px) {
   main { padding: .75rem .6rem 3rem; }
   section { padding: .9rem .8rem; border-radius: 8px; margin: .8rem 0; }
   h1 { font-size: 1.35rem; }
@@ -143,10 +148,14 @@ footer { color: var(--soft); font-size: .85rem; }
   .stack td::before { content: attr(data-name); color: var(--soft); font-size: .8rem; }
   .stack td > span { min-width: 0; }
 }
-@media print { body { background: none; font-size: 10pt; } main { padding: 0; }
+@media print { @page { size: A4; margin: 12mm; }
+  body { background: none; font-size: 10pt; } main { padding: 0; }
   section { break-inside: avoid; border: 0; margin: .3rem 0; padding: .3rem 0; }
   table { font-size: 8.5pt; } th, td { padding: .1rem .4rem; }
-  details:not([open]) { display: none; } }
+  .unprinted, details:not([open]) { display: none !important; }
+  .brief tbody tr:nth-child(n+13), .overview tbody tr:nth-child(n+101) { display: none; }
+  .scroll { overflow: visible; } tr { break-inside: avoid; }
+  a { color: inherit; text-decoration: none; } }
 """
 COLOURS = 6
 """Number of colours (`--c0`, `--c1`, ...) for different series."""

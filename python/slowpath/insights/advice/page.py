@@ -66,6 +66,8 @@ def _numbers(report: AdviceReport) -> Html | None:
     )
 
 
+_PRINTED = 5
+"""Number of pieces of advice whose reasons are printed on paper."""
 _CONTENTS = (Column("advice"), Column("effect"), Column("line"))
 
 
@@ -112,6 +114,8 @@ def _piece(report: AdviceReport, rank: int, one: AdviceGiven) -> Html:
         element("p", f"{one['certainty'].capitalize()}: {one['sure']}.", class_="small"),
         _code(code) if code else None,
         id=f"advice-{rank}",
+        # Paper has all advice in the table at the start.
+        class_="unprinted" if rank > _PRINTED else None,
     )
 
 
@@ -137,13 +141,15 @@ def _gaps(report: AdviceReport) -> Html:
 def _structures(report: AdviceReport) -> Html:
     titles, rows = state(report)
     columns = [Column(one, number=one in ("bytes", CYCLES)) for one in titles]
-    return element("section", element("h2", "State"), table(columns, rows, stack=True))
+    made = table(columns, rows, stack=True)
+    return element("section", element("h2", "State"), made, class_="unprinted")
 
 
 def _card_table(one: CardTable) -> Html:
     first, *others = one.titles
     columns = [Column(first), *(Column(name, number=True) for name in others)]
-    return element("section", element("h2", one.heading), table(columns, one.rows, stack=True))
+    made = table(columns, one.rows, stack=True)
+    return element("section", element("h2", one.heading), made, class_="brief")
 
 
 def _named_lines(report: AdviceReport) -> dict[str, set[int]]:
@@ -182,12 +188,12 @@ def _sources(report: AdviceReport) -> Iterator[Html]:
             )
             body = element("p", f"The source is not shown: {why}.")
         if file in own:
-            yield element("section", element("h2", name), body)
+            yield element("section", element("h2", name), body, class_="unprinted")
         else:
             count = f"{len(lines)} line{'s'[: len(lines) > 1]}"
             others.append(element("details", element("summary", f"{name}: {count}"), body))
     if others:
-        yield element("section", element("h2", "Other files"), *others)
+        yield element("section", element("h2", "Other files"), *others, class_="unprinted")
 
 
 def _shown_name(report: AdviceReport, file: str) -> str:

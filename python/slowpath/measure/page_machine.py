@@ -1,0 +1,72 @@
+"""Describes the machine of a measurement, and its disturbances, in HTML pages."""
+
+from collections.abc import Iterator
+
+from slowpath.core.html.elements import Column, Html, element, prose, table
+from slowpath.core.html.page import facts
+from slowpath.measure.disturbances import Disturbance
+from slowpath.measure.environment import Environment
+
+COLUMNS = [Column("what"), Column("value")]
+"""Columns of the rows of `record_rows`."""
+
+
+def machine_facts(record: Environment) -> Html:
+    """Return the processor, kernel, clock, memory and caches of the machine."""
+    kernel, processor, host = record["kernel"], record["processor"], record["host"]
+    pace = record["pace"]
+    return facts(
+        ("processor", f"{processor['model'] or 'of unknown model'}, CPU {processor['cpu']}"),
+        ("kernel", f"Linux {kernel['release'] or 'of unknown release'}"),
+        ("clock", None if pace is None else f"{pace['clock_hz'] / 1e9:.2f} GHz"),
+        ("virtual machine", _virtual(record)),
+        ("memory", None if host["memory_bytes"] is None else _bytes(host["memory_bytes"])),
+        ("caches", ", ".join(_caches(record)) or None),
+    )
+
+
+def disturbance(one: Disturbance, count: str = "") -> Html:
+    """Return a disturbance with its remedy; notes are less prominent than warnings."""
+    words = prose(f"{one['what']} {one['advice']}{count}")
+    return element("p", words, class_="warn" if one["severity"] == "warning" else "small soft")
+
+
+def complete_record(parts: object) -> Html:
+    """Return a folded table of all values in a record."""
+    inside = table(COLUMNS, record_rows(parts))
+    return element("details", element("summary", "Complete record"), inside)
+
+
+def record_rows(value: object, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the values in a record as text, each with its path in the record (`run.time.user`)."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from record_rows(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
+        for number, inner in enumerate(value, 1):
+            yield from record_rows(inner, f"{name} {number}")
+    elif isinstance(value, list):
+        yield name, ", ".join(map(str, value)) or "none"
+    elif value is not None:
+        words = {True: "yes", False: "no"}
+        yield name, words[value] if isinstance(value, bool) else str(value)
+
+
+def _virtual(record: Environment) -> str | None:
+    host = record["host"]
+    if host["virtual"] is None:
+        return None
+    return (host["hypervisor"] or "yes") if host["virtual"] else "no"
+
+
+def _caches(record: Environment) -> Iterator[str]:
+    for cache in record["processor"]["caches"]:
+        if cache["kind"] != "Instruction" and cache["level"] and cache["bytes"]:
+            yield f"L{cache['level']} {_bytes(cache['bytes'])}"
+
+
+def _bytes(count: int) -> str:
+    for name, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size:
+            return f"{count / size:.3g} {name}"
+    return f"{count} B"
