@@ -69,6 +69,7 @@ def _measure(options: Namespace) -> int:
         plot=options.plot,
         stretches=not options.no_stretches,
         files=_FORMATS.report_files(options.report),
+        html=options.html,
     )
     return measure(read_request(options.file, written), settings)
 
@@ -194,6 +195,11 @@ MEASURE = Command(
         BTF,
         _FORMATS.option(),
         _FORMATS.report_option(),
+        OUTPUT.option(
+            "--html FILE",
+            "Write an HTML page with times, packets and conditions",
+            "The page has the distribution of the times of each path, and up to 8 packets.",
+        ),
         OUTPUT.flag(
             "-v, --verbose",
             ("Add the method by which each path was repeated, and details of the machine"),

@@ -311,6 +311,9 @@ class MeasuredPath(TypedDict):
     """Number of timed runs."""
     outliers: int
     """Number of loads excluded from the mean as outliers."""
+    load_ns: list[float]
+    """Nanoseconds of one run in each load with an undisturbed sample, outliers included; empty if
+    not measured. `measured_ns` is their mean without outliers."""
     packet: str
     """The packet, two hexadecimal digits per byte."""
     action: str | None

@@ -211,6 +211,7 @@ def _prepare_path(
         "packetrate_pps": None,
         "runs": 0,
         "outliers": 0,
+        "load_ns": [],
         "packet": path["witness"]["packet"].replace("--", "5a"),
         "action": None,
         "instructions": instructions_of(path),
@@ -352,6 +353,7 @@ def _fill(record: MeasuredProgram, outcome: Outcome, rows: Sequence[Measured | N
         path["measured_ns"], path["spread_ns"] = run.value, run.spread
         path["low_ns"], path["high_ns"] = run.interval.known
         path["outliers"] = run.outliers
+        path["load_ns"] = [one for one in measured.loads if one is not None]
         path["program_ns"] = measured.net.value
         path["packetrate_pps"] = None if path["omitted"] else 1e9 / run.value
         path["runs"] = measured.runs

@@ -16,7 +16,7 @@ from slowpath.measure.documents import (
 )
 from slowpath.measure.environment import Environment
 
-_COMPARISON_COLUMNS = ("path", "old ns", "new ns", "ratio", "95 % interval", "")
+COMPARISON_COLUMNS = ("path", "old ns", "new ns", "ratio", "95 % interval", "")
 _COMPARISON_CSV = (
     "old",
     "new",
@@ -29,7 +29,7 @@ _COMPARISON_CSV = (
     "significant",
     "error",
 )
-_COMPARISON_RIGHT = {"old ns", "new ns", "ratio"}
+COMPARISON_RIGHT = {"old ns", "new ns", "ratio"}
 
 
 def comparison_report(comparison: Sequence[ComparedVersions]) -> Iterator[Line | str]:
@@ -38,7 +38,9 @@ def comparison_report(comparison: Sequence[ComparedVersions]) -> Iterator[Line |
         yield ""
         yield Line(f"{compared['old']} and {compared['new']}, measured in turns", "bold")
         yield from grid(
-            _COMPARISON_COLUMNS, [_cells(row) for row in compared["paths"]], right=_COMPARISON_RIGHT
+            COMPARISON_COLUMNS,
+            [comparison_cells(row) for row in compared["paths"]],
+            right=COMPARISON_RIGHT,
         )
         for row in compared["paths"]:
             if row["error"] is not None:
@@ -75,7 +77,8 @@ def label(record: MeasuredProgram) -> str:
     return f"{record['file']}:{record['program']}" if record["program"] else record["file"]
 
 
-def _cells(row: ComparedPath) -> list[str]:
+def comparison_cells(row: ComparedPath) -> list[str]:
+    """Return the cells of a comparison, for `COMPARISON_COLUMNS`."""
     low, high = row["low"], row["high"]
     verdicts = {True: "different", False: "no difference", None: "not compared"}
     return [
@@ -104,7 +107,7 @@ _LATER_CSV = {
 """CSV columns about packets after the first, with the key of each value in the record."""
 
 
-def _later_lines(paths: Sequence[MeasuredPath]) -> Iterator[str]:
+def later_lines(paths: Sequence[MeasuredPath]) -> Iterator[str]:
     """Yield the time of packets that take another path after an equal one, or why it is missing."""
     for path in paths:
         later = path["later"]
@@ -123,8 +126,8 @@ def _later_values(path: MeasuredPath) -> list[object]:
     return [None if later is None else later[key] for key in _LATER_CSV.values()]  # type: ignore[literal-required]
 
 
-_STRETCH_COLUMNS = ("share", "ns", "instructions", "call", "source", "text")
-_STRETCH_RIGHT = {"share", "ns", "instructions"}
+STRETCH_COLUMNS = ("share", "ns", "instructions", "call", "source", "text")
+STRETCH_RIGHT = {"share", "ns", "instructions"}
 _SHOWN = 6
 """Maximum number of stretches of a path that are shown. With `--verbose`, all are shown in order of
 execution."""
@@ -148,13 +151,14 @@ def stretches_report(breakdown: Breakdown | None, *, verbose: bool) -> Iterator[
         f"({len(shown)} of {len(stretches)} stretches):"
     )
     yield from grid(
-        _STRETCH_COLUMNS, [_stretch_row(stretch) for stretch in shown], right=_STRETCH_RIGHT
+        STRETCH_COLUMNS, [stretch_cells(stretch) for stretch in shown], right=STRETCH_RIGHT
     )
     if verbose and breakdown["uncut"]:
         yield f"  not divided at instructions {', '.join(map(str, breakdown['uncut']))}"
 
 
-def _stretch_row(stretch: MeasuredStretch) -> list[str]:
+def stretch_cells(stretch: MeasuredStretch) -> list[str]:
+    """Return the cells of a stretch (part of a path), for `STRETCH_COLUMNS`."""
     text = stretch["text"] or ""
     if stretch["ns"] is None:
         times = ["", ""]
@@ -173,7 +177,7 @@ def _stretch_row(stretch: MeasuredStretch) -> list[str]:
     ]
 
 
-_COLD = "cold ns"
+COLD = "cold ns"
 """Heading of the column of times on cold caches."""
 _COLD_CSV = {
     "cold_ns": "measured_ns",
@@ -207,7 +211,7 @@ def cell(path: MeasuredPath, *, always: bool) -> str:
     return f"{cold['measured_ns']:.1f} ± {cold['spread_ns']:.1f}"
 
 
-def _cold_lines(paths: Sequence[MeasuredPath]) -> Iterator[str]:
+def cold_lines(paths: Sequence[MeasuredPath]) -> Iterator[str]:
     """Yield the conditions of times with cold caches, each with the ranks of its paths."""
     ranks = dict[str, list[str]]()
     for path in paths:
@@ -251,7 +255,7 @@ _COLUMNS = (
     "runs",
 )
 _OMITTED = "without"
-_RIGHT = {*_COLUMNS[1:2], *_COLUMNS[3:]}
+PATH_RIGHT = {*_COLUMNS[1:2], *_COLUMNS[3:]}
 _CSV = (
     "file", "section", "program", "rank", "predicted_ns", "measured_ns", "spread_ns", "low_ns",
     "high_ns", "program_ns", "packetrate_pps", "runs", "packet", "action", "instructions",
@@ -294,16 +298,8 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
         return
     found = "paths" if record["complete"] else "paths found"
     yield Line(f"{label(record)}: {len(measured)} of {record['found']} {found}, caches hot", "bold")
-    columns, rows = list(_COLUMNS), [_row(path) for path in measured]
-    if any(path["omitted"] for path in measured):
-        columns.append(_OMITTED)
-        for row, path in zip(rows, measured, strict=True):
-            row.append(", ".join(path["omitted"]))
-    shown = is_shown(measured, always=cold)
-    if shown:
-        columns.append(_COLD)
-        rows = [[*row, cell(path, always=cold)] for row, path in zip(rows, measured, strict=True)]
-    yield from grid(columns, rows, right=_RIGHT | {_COLD})
+    columns, rows = path_table(measured, cold=cold)
+    yield from grid(columns, rows, right=PATH_RIGHT | {COLD})
     yield ""
     if record["baseline_ns"] is not None:
         yield (
@@ -316,17 +312,32 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
         yield f"  Predictions are those of the model of {one_line(record['predicted_for'])}."
     if record["conclusion"] is not None:
         yield Line(f"  {record['conclusion']}", "bold")
-    yield from _later_lines(measured)
+    yield from later_lines(measured)
     yield from stretches_report(record["breakdown"], verbose=verbose)
     yield from errors_of(record)
     for warning in record["warnings"]:
         yield Line(f"  warning: {warning}", "yellow")
-    if shown or verbose:
-        yield from _cold_lines(measured)
+    if COLD in columns or verbose:
+        yield from cold_lines(measured)
     if verbose:
         for path in measured:
             drained = ", ring buffers emptied between calls" if path["drained"] else ""
             yield f"  path {path['rank']}: {path['arrangement']}{drained}"
+
+
+def path_table(
+    measured: Sequence[MeasuredPath], *, cold: bool
+) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows of the table of paths. With `cold`, always include cold times."""
+    columns, rows = list(_COLUMNS), [_row(path) for path in measured]
+    if any(path["omitted"] for path in measured):
+        columns.append(_OMITTED)
+        for row, path in zip(rows, measured, strict=True):
+            row.append(", ".join(path["omitted"]))
+    if is_shown(measured, always=cold):
+        columns.append(COLD)
+        rows = [[*row, cell(path, always=cold)] for row, path in zip(rows, measured, strict=True)]
+    return columns, rows
 
 
 def errors_of(record: MeasuredProgram) -> Iterator[str]:

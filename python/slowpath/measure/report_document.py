@@ -27,7 +27,7 @@ from slowpath.measure.report import (
 )
 from slowpath.measure.settings import Settings
 
-_LIVE_COLUMNS = (
+LIVE_COLUMNS = (
     "path",
     "action",
     "program ns",
@@ -37,7 +37,7 @@ _LIVE_COLUMNS = (
     "dropping",
     "lost",
 )
-_LIVE_RIGHT = {"program ns", "spread", "baseline ns", "Mpps", "dropping", "lost"}
+LIVE_RIGHT = {"program ns", "spread", "baseline ns", "Mpps", "dropping", "lost"}
 _HEAD = ("rank", "instructions", "action", "packet")
 _LIVE = (
     "program_ns", "program_spread_ns", "low_ns", "high_ns", "run_ns", "baseline_ns",
@@ -62,8 +62,8 @@ def _live_program(record: MeasuredProgram, *, verbose: bool) -> Iterator[Line | 
     batch = known[0][1]["batch"]
     paths = f"{len(known)} of {found} paths, live packets, {batch} at a time"
     yield Line(f"{label(record)}: {paths}", "bold")
-    rows = [_live_row(path, live) for path, live in known]
-    yield from grid(_LIVE_COLUMNS, rows, right=_LIVE_RIGHT)
+    rows = [live_cells(path, live) for path, live in known]
+    yield from grid(LIVE_COLUMNS, rows, right=LIVE_RIGHT)
     yield ""
     yield (
         "  program ns: time beyond the baseline, a minimal program with the same action. Mpps: "
@@ -87,7 +87,8 @@ def _live_program(record: MeasuredProgram, *, verbose: bool) -> Iterator[Line | 
             yield f"  path {path['rank']}: {note}"
 
 
-def _live_row(path: MeasuredPath, live: LivePath) -> list[str]:
+def live_cells(path: MeasuredPath, live: LivePath) -> list[str]:
+    """Return the cells of a path measured on live packets, for `LIVE_COLUMNS`."""
     return [
         str(path["rank"]),
         live["baseline_action"],
@@ -121,10 +122,10 @@ def live_csv_report(records: Sequence[MeasuredProgram]) -> Iterator[str]:
 
 _SHOWN = 31
 """Maximum number of paths that the table of a trace shows."""
-_TRACE_COLUMNS = (
+TRACE_COLUMNS = (
     "path", "packets", "share", "instructions", "action", "ns/packet", "spread", "first", "",
 )  # fmt: skip
-_TRACE_RIGHT = {"path", "packets", "share", "instructions", "ns/packet", "spread", "first"}
+TRACE_RIGHT = {"path", "packets", "share", "instructions", "ns/packet", "spread", "first"}
 _CSV = (
     "file", "section", "program", "trace", "number", "path", "rank", "packets", "share",
     "instructions", "action", "first", "measured_packet", "measured_ns", "spread_ns", "low_ns",
@@ -143,7 +144,7 @@ def trace_report(records: Sequence[MeasuredProgram]) -> Iterator[Line | str]:
 
 def _trace(record: MeasuredProgram, trace: MeasuredTrace) -> Iterator[Line | str]:
     so_far = "" if trace["complete"] else " read so far"
-    paths = trace["paths"]
+    paths, shown = trace["paths"], shown_paths(trace)
     yield Line(
         f"{trace['file']} through {record['program']}: {trace['count']:,} packets{so_far}, "
         f"{len(paths)} paths",
@@ -152,12 +153,8 @@ def _trace(record: MeasuredProgram, trace: MeasuredTrace) -> Iterator[Line | str
     maps = initial_maps(trace)
     if maps is not None:
         yield f"  {maps}"
-    shown = paths[:_SHOWN]
-    slowest = trace["slowest"]
-    if slowest is not None and slowest["path"] > _SHOWN:
-        shown = [*shown, paths[slowest["path"] - 1]]
-    rows = [_trace_row(path, trace) for path in shown]
-    yield from grid(_TRACE_COLUMNS, rows, right=_TRACE_RIGHT)
+    rows = [trace_cells(path, trace) for path in shown]
+    yield from grid(TRACE_COLUMNS, rows, right=TRACE_RIGHT)
     if len(paths) > len(shown):
         rest = sum(path["packets"] for path in paths) - sum(path["packets"] for path in shown)
         yield f"  {len(paths) - len(shown)} more paths have {rest:,} packets."
@@ -178,7 +175,16 @@ def _trace(record: MeasuredProgram, trace: MeasuredTrace) -> Iterator[Line | str
             yield Line(f"  warning: {warning}", "yellow")
 
 
-def _trace_row(path: TracePath, trace: MeasuredTrace) -> list[str]:
+def shown_paths(trace: MeasuredTrace) -> list[TracePath]:
+    """Return the paths of a trace that reports show: the most frequent, and the slowest."""
+    shown, slowest = trace["paths"][:_SHOWN], trace["slowest"]
+    if slowest is not None and slowest["path"] > _SHOWN:
+        return [*shown, trace["paths"][slowest["path"] - 1]]
+    return shown
+
+
+def trace_cells(path: TracePath, trace: MeasuredTrace) -> list[str]:
+    """Return the cells of a path of a trace, for `TRACE_COLUMNS`."""
     value, spread = path["measured_ns"], path["spread_ns"]
     slowest = trace["slowest"]
     marks = [] if path["rank"] is None else [f"the analysis has it as path {path['rank']}"]

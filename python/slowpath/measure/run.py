@@ -9,6 +9,7 @@ from slowpath.core import engine, terminal
 from slowpath.core.engine import kernel
 from slowpath.core.engine.kernel import open_kernel, open_station
 from slowpath.core.errors import ExitCode, InputError, worst
+from slowpath.core.inputs import write_text
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.sources import is_c, provenance
 from slowpath.core.terminal import complain, error
@@ -256,6 +257,12 @@ def measure(request: Request, settings: Settings) -> ExitCode:
             return _Run(measuring).all_of(session, request.files)
 
 
+def _save_page(file: str, document: MeasureDocument, settings: Settings) -> None:
+    from slowpath.measure.page import measure_page
+
+    write_text(file, measure_page(document, cold=settings.cache == "cold"))
+
+
 class _Run:
     def __init__(self, measuring: Measuring) -> None:
         self._measuring = measuring
@@ -288,6 +295,8 @@ class _Run:
         # The JSON document has disturbances with their code.
         json = settings.report.format == "json"
         found = () if json else disturbances.warnings(document["disturbances"])
+        if settings.html is not None:
+            _save_page(settings.html, document, settings)
         for one in settings.files:
             one.write(document, settings, files[0])
         settings.report.write(document, settings, files[0], warnings=found)

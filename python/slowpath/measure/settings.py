@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
+from slowpath.bounds.options import check_page_file
 from slowpath.bounds.plan import Request
 from slowpath.core.engine import kernel
 from slowpath.core.errors import ExitCode, OptionError
@@ -147,6 +148,7 @@ class Settings(NamedTuple):
     cache: str = "both"  # `hot`, `cold`, or `both` (cold times only if they differ)
     stretches: bool = True  # divide the time of the slowest path
     files: Sequence[ReportFile] = ()  # further reports
+    html: str | None = None  # file for the page
 
 
 def check(settings: Settings, request: Request) -> None:
@@ -169,6 +171,8 @@ def check(settings: Settings, request: Request) -> None:
             "two versions are compared only with hot caches; omit this option, or name one file",
         )
     check_trace_options(settings.pcap, settings.plot, request, live=settings.live is not None)
+    if settings.html is not None:
+        check_page_file(settings.html, request.files)
 
 
 def watched_cpu(station: kernel.Station) -> int:
