@@ -33,6 +33,8 @@ def _show(args: Namespace) -> int:
             raise OptionError(
                 "FILE", f"{targets[0]} is a target; name targets and objects in separate calls"
             )
+        if args.html is not None:
+            raise OptionError("--html", "describes objects; omit it for target files")
         return show_calibrations(targets, _TARGET_FORMATS.reporter(args.format))
     from slowpath.bounds.caching import cache_of
     from slowpath.bounds.options import memory_or_share
@@ -41,7 +43,14 @@ def _show(args: Namespace) -> int:
     flags, memory = cflags(args, args.file), memory_or_share(args.memory)
     reporter = _FORMATS.reporter(args.format)
     options = ShowOptions(
-        selection(args), reporter, args.listing, args.deadline, memory, flags, cache_of(args)
+        selection(args),
+        reporter,
+        args.listing,
+        args.deadline,
+        memory,
+        flags,
+        cache_of(args),
+        args.html,
     )
     return show_objects(args.file, options, args.btf)
 
@@ -88,6 +97,11 @@ SHOW = Command(
         OUTPUT.flag("--listing", "Add the instructions, with their source lines"),
         *CACHE,
         _FORMATS.option(STABLE),
+        OUTPUT.option(
+            "--html FILE",
+            "Write an HTML page with programs, maps, graphs and code",
+            "The page links maps and helpers to the instructions that use them.",
+        ),
     ),
     _show,
     (

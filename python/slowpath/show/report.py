@@ -9,7 +9,7 @@ from slowpath.core.schema.derived import refusal_text
 from slowpath.core.schema.shown import BpfObject, Call, Loop, Map, Program
 from slowpath.core.terminal import Line, grid
 
-_PROGRAM_COLUMNS = (
+PROGRAM_COLUMNS = (
     "section",
     "program",
     "kind",
@@ -26,8 +26,8 @@ def object_report(shown: BpfObject, *, listing: bool) -> Iterator[Line]:
     """Yield the text report of one BPF object, with its instructions if `listing` is true."""
     license_ = "none" if shown["license"] is None else one_line(shown["license"])
     yield Line(f"{one_line(shown['file'])}  (license: {license_})", "bold")
-    rows = [_program_row(program) for program in shown["programs"]]
-    yield from grid(_PROGRAM_COLUMNS, rows)
+    rows = [program_row(program) for program in shown["programs"]]
+    yield from grid(PROGRAM_COLUMNS, rows)
     if shown["maps"]:
         yield Line("")
         yield from grid(_MAP_COLUMNS, [_map_row(map_) for map_ in shown["maps"]])
@@ -42,7 +42,8 @@ def object_report(shown: BpfObject, *, listing: bool) -> Iterator[Line]:
             yield from _listing(program)
 
 
-def _program_row(program: Program) -> tuple[str, ...]:
+def program_row(program: Program) -> tuple[str, ...]:
+    """Return the cells of a program in the table with `PROGRAM_COLUMNS`."""
     names = (program["section"], program["name"], program["kind"])
     if program["error"] is not None:
         return (*names, "-", "-", "-", "no", "no")
@@ -50,10 +51,10 @@ def _program_row(program: Program) -> tuple[str, ...]:
     source = "known" if known == count else f"{known} of {count}" if known else "unknown"
     functions, card = len(program["subprograms"]), program["card"]
     runs = "no" if card is None or card["refusals"] else "yes"
-    return (*names, str(count), str(functions), source, _verdict(program), runs)
+    return (*names, str(count), str(functions), source, analysis_verdict(program), runs)
 
 
-def _verdict(program: Program) -> str:
+def analysis_verdict(program: Program) -> str:
     """Return the table cell that tells if `slowpath bound --target ebpf` accepts the program."""
     if program["unsupported"] is not None:
         return "no"

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from slowpath.bounds.options import check_page_file
 from slowpath.bounds.outcomes import note_on
 from slowpath.core import engine
 from slowpath.core.engine import objects
@@ -12,13 +13,14 @@ from slowpath.core.engine.cache import Cache, digest
 from slowpath.core.engine.errors import as_text
 from slowpath.core.errors import ExitCode, InputError, worst
 from slowpath.core.formats import Reporter, json_items, stream_lines
+from slowpath.core.inputs import write_text
 from slowpath.core.jobs import Message
 from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.loading import KernelBtf, load_program
 from slowpath.core.programs.selection import Selection, no_match
 from slowpath.core.programs.sources import Clang, is_c, provenance, provenance_lines
-from slowpath.core.schema.shown import BpfObject
+from slowpath.core.schema.shown import BpfObject, Program
 from slowpath.core.terminal import Line, error
 from slowpath.show.report import object_report
 
@@ -33,6 +35,7 @@ class ShowOptions(NamedTuple):
     memory: int | None  # bytes for one object
     cflags: tuple[str, ...] = ()
     cache: Cache | None = None  # kept results of earlier runs
+    html: str | None = None  # file for the page
 
 
 class _Chosen(NamedTuple):
@@ -52,6 +55,8 @@ def show_objects(files: Sequence[str], options: ShowOptions, btf: str | None) ->
         InputError: if the kernel types in the file `btf` cannot be read.
         OptionError: if no object has a selected program.
     """
+    if options.html is not None:
+        check_page_file(options.html, files)
     types = KernelBtf(btf)
     clang = Clang(options.cflags, memory_bytes=options.memory)
     chosen, notes = _choose(files, options.selection, clang)
@@ -66,18 +71,31 @@ def _show(
     btf: KernelBtf,
     stopping: Stopping,
 ) -> ExitCode:
-    codes = list[ExitCode]()
+    codes, found = list[ExitCode](), list[BpfObject]()
+    # The page needs the instructions even if the report does not.
+    everything = options._replace(listing=options.listing or options.html is not None)
 
     def objects() -> Iterator[BpfObject]:
         for choice in chosen:
-            shown = _shown(choice, options, btf, stopping)
-            yield shown
+            shown = _shown(choice, everything, btf, stopping)
+            if options.html is not None:
+                found.append(shown)
+            yield shown if options.listing else _without_listing(shown)
             codes.append(_judge(choice.file, shown))
 
     compiled = any(is_c(choice.file) for choice in chosen)
     head = {**engine.head("show", "show"), **provenance(compiled=compiled), "notes": notes}
     stream_lines(options.report(head, objects(), listing=options.listing))
+    if options.html is not None:
+        from slowpath.show.page import show_page
+
+        write_text(options.html, show_page(found, head))
     return worst(codes)
+
+
+def _without_listing(shown: BpfObject) -> BpfObject:
+    programs: list[Program] = [{**program, "listing": None} for program in shown["programs"]]
+    return {**shown, "programs": programs}
 
 
 def objects_json(
