@@ -65,6 +65,7 @@ SWEEP = Command(
             "Plot the results over the first definition (.svg, .png)",
             needs("plots"),
         ),
+        OUTPUT.option("--html FILE", "Write an HTML page with growth, charts and results"),
         *CACHE,
         _FORMATS.option(),
     ),

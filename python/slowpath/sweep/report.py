@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _EXACT = {"exact": "yes", "conditional": "if", "bound": "no"}
 _MEASURED = "measured ns"
+MEASURED = "measured in this kernel"
+"""Label of measured times in plots."""
 _RESULT = ("target", "metric", "packetrate_pps", "bitrate_bps")
 _REST = ("verdict", "bottleneck", "stopped", "error")
 _TIME = ("ns", "low_ns", "high_ns", "program_ns")
@@ -37,10 +39,28 @@ def text_report(sweep: Sweep) -> Iterator[Line]:
     yield from provenance_lines(sweep)
 
 
+class Cells(NamedTuple):
+    """The table of a sweep: a row for each program."""
+
+    columns: list[str]
+    right: set[str]  # columns of numbers
+    rows: list[list[str]]
+    notes: list[str]  # below the table
+
+
 def _table(sweep: Sweep) -> Iterator[Line]:
+    cells = table_cells(sweep)
+    if cells.rows:
+        yield from grid(cells.columns, cells.rows, right=cells.right, margin="")
+    for note in cells.notes:
+        yield Line(note)
+
+
+def table_cells(sweep: Sweep) -> Cells:
+    """Return the table of a sweep with each target's result or the reason for its absence."""
     programs = sweep["results"]
     if not programs:
-        return
+        return Cells([], set(), [], [])
     notes = Notes()
     several = len({one["program"] for one in programs if one["program"] is not None}) > 1
     names = [one["name"] for one in sweep["definitions"]]
@@ -54,9 +74,7 @@ def _table(sweep: Sweep) -> Iterator[Line]:
     columns = [*names, *(["program"] if several else []), *_columns(first, estimating), ""]
     right = {*names, _MEASURED, *_ESTIMATED, *(_heading(one) for one in first["results"])}
     rows = [_row(one, names, notes, estimating, several=several) for one in programs]
-    yield from grid(columns, rows, right=right, margin="")
-    for note in notes_of(notes.texts):
-        yield Line(note)
+    return Cells(columns, right, rows, list(notes_of(notes.texts)))
 
 
 def _heading(result: SweptResult) -> str:
@@ -197,7 +215,9 @@ _MANY = 12
 """If there are more non-numeric values than this, their labels are rotated."""
 
 
-class _Line(NamedTuple):
+class Series(NamedTuple):
+    """The results for one target, program, and combination of values of other definitions."""
+
     label: str
     values: dict[str, tuple[float, float, float]]  # value, low, high by value of the definition
 
@@ -210,30 +230,30 @@ def draw(file: str, definitions: Sequence[Definition], programs: Sequence[SweptP
     Raises:
         OSError: if the file cannot be written.
     """
-    panels = _panels(definitions, programs)
-    with picture(file, _WIDTH, _HEIGHT * max(len(panels), 1)) as figure:
-        axes = figure.subplots(max(len(panels), 1), sharex=True, squeeze=False)[:, 0]
-        for one, (unit, lines) in zip(axes, panels.items(), strict=False):
+    found = panels(definitions, programs)
+    with picture(file, _WIDTH, _HEIGHT * max(len(found), 1)) as figure:
+        axes = figure.subplots(max(len(found), 1), sharex=True, squeeze=False)[:, 0]
+        for one, (unit, lines) in zip(axes, found.items(), strict=False):
             _panel(one, definitions[0], lines)
             one.set_ylabel(unit)
         axes[-1].set_xlabel(definitions[0].name)
 
 
-def _panels(
+def panels(
     definitions: Sequence[Definition], programs: Sequence[SweptProgram]
-) -> dict[str, dict[str, _Line]]:
-    """Return the curves to draw: for each unit (a panel), the points of each label (a curve)."""
-    panels: dict[str, dict[str, _Line]] = {}
+) -> dict[str, list[Series]]:
+    """Return the curves to draw, for each unit (a panel)."""
+    found: dict[str, dict[str, Series]] = {}
     several = len({one["program"] for one in programs if one["program"] is not None}) > 1
     first, others = definitions[0].name, [one.name for one in definitions[1:]]
     for program in programs:
         rest = [f"{name}={program['values'][name]}" for name in others]
         rest += [program["program"] or ""] if several else []
         for unit, label, value in _values(program):
-            name = plain(", ".join([label, *rest]))
-            line = panels.setdefault(unit, {}).setdefault(name, _Line(name, {}))
+            name = ", ".join([label, *rest])
+            line = found.setdefault(unit, {}).setdefault(name, Series(name, {}))
             line.values[program["values"][first]] = value
-    return panels
+    return {unit: list(some.values()) for unit, some in found.items()}
 
 
 def _values(program: SweptProgram) -> Iterator[tuple[str, str, tuple[float, float, float]]]:
@@ -253,16 +273,16 @@ def _values(program: SweptProgram) -> Iterator[tuple[str, str, tuple[float, floa
         whole, program_ns = measured["ns"], measured["program_ns"] or 0.0
         ends = (measured["low_ns"], measured["high_ns"])
         low, high = (program_ns + (whole if end is None else end) - whole for end in ends)
-        yield "ns", "measured in this kernel", (program_ns, low, high)
+        yield "ns", MEASURED, (program_ns, low, high)
 
 
-def _panel(axes: "Axes", definition: Definition, lines: dict[str, _Line]) -> None:
+def _panel(axes: "Axes", definition: Definition, lines: Sequence[Series]) -> None:
     places = definition.numbers or [float(at) for at in range(len(definition.values))]
     where = dict(zip(definition.values, places, strict=True))
-    for line in lines.values():
+    for line in lines:
         known = sorted((where[value], *ends) for value, ends in line.values.items())
         x, y, low, high = zip(*known, strict=True)
-        (drawn,) = axes.plot(x, y, ".-", markersize=5, linewidth=1, label=line.label)
+        (drawn,) = axes.plot(x, y, ".-", markersize=5, linewidth=1, label=plain(line.label))
         if low != high:
             axes.fill_between(x, low, high, color=drawn.get_color(), alpha=0.2)
     if definition.numbers is None:

@@ -5,11 +5,11 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from slowpath.bounds.options import check_not_a_program, read_option
+from slowpath.bounds.options import check_not_a_program, check_page_file, read_option
 from slowpath.core import engine
 from slowpath.core.errors import ExitCode, InputError, OptionError, UnavailableError, worst
 from slowpath.core.formats import Reporter
-from slowpath.core.inputs import read_program, write_error
+from slowpath.core.inputs import read_program, write_error, write_text
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.pictures import check_picture
 from slowpath.core.programs.sources import provenance
@@ -42,6 +42,8 @@ def sweep(args: Namespace, reporter: Reporter) -> ExitCode:
     request = read_sweep_request(args)
     if args.plot is not None:
         _check_picture(args.plot, request.file)
+    if args.html is not None:
+        check_page_file(args.html, [request.file])
     with heeding_signals() as stopping, _opened(args, stopping) as (measured, unavailable):
         run = _Run(args.total_seconds, request, stopping, measured, unavailable)
         run.sweep()
@@ -52,6 +54,10 @@ def sweep(args: Namespace, reporter: Reporter) -> ExitCode:
     code = run.code()
     if args.plot is not None:
         _draw(args.plot, request, run.document["results"])
+    if args.html is not None:
+        from slowpath.sweep.page import sweep_page
+
+        write_text(args.html, sweep_page(run.document, request.definitions))
     return code
 
 
