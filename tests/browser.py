@@ -76,6 +76,21 @@ def loaded(address: str, folder: Path, *flags: str, dark: bool = False) -> str:
     return browser.stdout
 
 
+def printed_pages(page: Path, folder: Path) -> int:
+    """Return the number of sheets that a page fills if it is printed on A4 paper."""
+    file = folder / "printed.pdf"
+    words = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
+    words += [f"--user-data-dir={folder / 'profile'}", f"--print-to-pdf={file}"]
+    command = [find_chromium(), *words, page.as_uri()]
+    browser = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert file.exists(), browser.stderr
+    content = file.read_bytes()
+    sizes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", content)
+    assert {(round(float(x)), round(float(y))) for x, y in sizes} == {_A4}
+    return len(re.findall(rb"/Type /Page\b(?!s)", content))
+
+
+_A4 = (595, 842)  # in points
 _AXE = """<!doctype html><body><script>
 const frame = document.createElement('iframe');
 frame.width = %d; frame.height = 800; frame.src = 'page.html';
