@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from browser import axe_violations
+from pages import check_contained, check_links, of_class, section
 from slowpath import bound
 from slowpath.bounds.page import Explored, bound_page
 from slowpath.bounds.page_anchors import ranges
@@ -38,39 +39,6 @@ def made(folder: Path, *words: str | Path, code: int = 0) -> Made:
 @pytest.fixture(scope="module")
 def firewall(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return made(tmp_path_factory.mktemp("page"), FIREWALL, "--paths", "3")
-
-
-def check_links(root: Element) -> None:
-    """Check that all ids are different, and that each link leads to one of them."""
-    ids = [one.attrib["id"] for one in root.iter() if "id" in one.attrib]
-    assert len(ids) == len(set(ids))
-    links = {one.attrib["href"] for one in root.iter("a")}
-    assert links
-    assert links <= {f"#{one}" for one in ids}
-
-
-def check_contained(page: Path) -> None:
-    """Check that a page has no scripts and loads nothing."""
-    text = page.read_text()
-    root = parsed(text)
-    assert not {one.tag for one in root.iter()} & {"script", "link", "img", "iframe", "object"}
-    values = [value for one in root.iter() for value in one.attrib.values()]
-    assert not [value for value in values if re.match(r"\w+:/|//", value)]
-    assert "@import" not in text
-    assert "url(" not in text
-
-
-def of_class(root: Element, name: str) -> list[Element]:
-    return [one for one in root.iter() if name in one.attrib.get("class", "").split()]
-
-
-def section(root: Element, title: str) -> Element:
-    """Return the first section with a heading that begins with this title."""
-    return next(
-        one
-        for one in root.iter("section")
-        if (head := one.find("h2")) is not None and texts(head).startswith(title)
-    )
 
 
 def test_the_page_is_small_and_its_links_lead_somewhere(firewall: Made) -> None:

@@ -20,6 +20,7 @@ from slowpath.core.html.chart import (
 )
 from slowpath.core.html.elements import Column, Html, element, join, prose, table
 from slowpath.core.html.page import download, facts, page
+from slowpath.core.html.strips import Strip, draw_strips
 
 HOSTILE = "\"'><script>alert(1)</script>&amp;<!--\x1b\u202e\x00"
 
@@ -179,3 +180,31 @@ def test_tiny_differences_are_invisible() -> None:
     nearly = chart([1e-9, -1e-9, 2e-9])._replace(curves=[], reach=1.0)
     down = [float(dot.attrib["cy"]) for dot in parsed(draw(nearly)).iter("circle")]
     assert len(set(down)) == 1
+
+
+def test_named_values_are_all_on_the_axis() -> None:
+    nothing = [None] * 2
+    points = Points([0.0, 1.0], [1.0, 2.0], nothing, nothing, ["a", "b"])
+    names = ("small", "large", "a_name_of_many_letters")
+    drawn = parsed(draw(Chart("value", "ns", points, [], labels=names)))
+    labels = [texts(one) for one in drawn.iter("text")]
+    assert {"small", "large", "a_name_of\u2026"} <= set(labels)
+
+
+def test_strips_keep_everything_within_the_picture() -> None:
+    source = random.Random(5)  # noqa: S311 - no secrets
+    for _ in range(50):
+        values = [10 ** source.uniform(0, 3) for _ in range(source.randrange(1, 500))]
+        mean = sum(values) / len(values)
+        strips = [
+            Strip("a label of many letters", HOSTILE, values, mean, min(values), max(values), 5.0),
+            Strip("b", "", [], 1.0, None, None),
+        ]
+        drawn = parsed(draw_strips(strips, "nanoseconds", "times", 2.0))
+        width, height = map(float, drawn.attrib["viewBox"].split()[2:])
+        for line in drawn.iter("line"):
+            assert 0 <= float(line.attrib["x1"]) <= float(line.attrib["x2"]) <= width
+            assert 0 <= float(line.attrib["y1"]) <= height
+        (dots,) = (one for one in drawn.iter("path") if one.attrib["class"] == "dots")
+        assert dots.attrib["d"].count("M") == min(len(values), 200)
+        assert "nanoseconds" in [texts(one) for one in drawn.iter("text")]

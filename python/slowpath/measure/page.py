@@ -83,6 +83,9 @@ def measure_page(document: MeasureDocument, *, cold: bool = False) -> str:
     title = f"Measured times of {', '.join(dict.fromkeys(names[:3]))}"
     title += " and others" if len(names) > 3 else ""  # noqa: PLR2004
     compared = document["comparison"] or []
+    if compared:
+        files = (PurePath(record["file"]).name for record in records)
+        title = " \u2192 ".join(dict.fromkeys(files))
     alone = len(records) == 1 and not compared
     parts: list[Content] = []
     if not alone:
@@ -125,7 +128,8 @@ def _text_table(
 
 def _comparison(compared: ComparedVersions) -> Html:
     rows = compared["paths"]
-    title = f"{compared['old']} \u2192 {compared['new']}"
+    whole = f"{compared['old']} \u2192 {compared['new']}"
+    programs = (compared[side].rpartition(":")[2] for side in ("old", "new"))
     errors = (
         element("p", f"{row['path']} was not compared: {row['error']}", class_="warn")
         for row in rows
@@ -134,7 +138,8 @@ def _comparison(compared: ComparedVersions) -> Html:
     conclusion = compared["conclusion"]
     return element(
         "article",
-        element("h2", title),
+        element("h2", " \u2192 ".join(dict.fromkeys(programs))),
+        element("p", whole, class_="soft small"),
         hero(*map(_comparison_card, rows)),
         element(
             "section",
@@ -294,6 +299,7 @@ def _time_card(record: MeasuredProgram, shown: Sequence[tuple[MeasuredPath, _Tim
             ("instructions", _bound(record, path)),
             ("rate of one core", _rate(path)),
             ("cold caches", _cold(path)),
+            ("mean of the trace", _mean(record["trace"]) if number == 1 else None),
             *_live_pairs(path),
         ]
         rows = [value(words), pairs(known)]
@@ -335,6 +341,12 @@ def _cold(path: MeasuredPath) -> str | None:
         return None
     differs = "" if cold["differs"] else ", as hot"
     return f"{cold['measured_ns']:.1f} ns{differs}"
+
+
+def _mean(trace: MeasuredTrace | None) -> str | None:
+    if trace is None or trace["mix"] is None:
+        return None
+    return f"{trace['mix']['mean_ns']:.1f} ns ({trace['count']:,} packets)"
 
 
 def _live_pairs(path: MeasuredPath) -> Iterator[tuple[str, Content]]:
@@ -477,7 +489,12 @@ def _breakdown(breakdown: Breakdown | None) -> Html | None:
         f"The {breakdown['program_ns'] or 0.0:.1f} ns beyond an empty program, by stretches of "
         "consecutive instructions in order of execution."
     )
-    made = _text_table(STRETCH_COLUMNS, STRETCH_RIGHT, rows, {"share", "ns", "source"})
+    known = any(stretch["file"] is not None for stretch in breakdown["stretches"])
+    columns, narrow = list(STRETCH_COLUMNS), {"share", "ns", "source"}
+    if not known:
+        columns, narrow = columns[:-2], {"share", "ns", "call"}
+        rows = [row[:-2] for row in rows]
+    made = _text_table(columns, STRETCH_RIGHT, rows, narrow)
     return element("section", title, element("p", words, class_="soft small"), made)
 
 

@@ -134,7 +134,9 @@ class Chart(NamedTuple):
         To cover ends of intervals, the y-axis grows at most by the span of the values at each end.
         """
         x_values = list(chain(self.points.x, *(one.x for one in self.curves)))
-        x = linear_scale(x_values) if self.labels else scale_of(x_values)
+        x = scale_of(x_values)
+        if self.labels:
+            x = linear_scale([-0.5, len(self.labels) - 0.5])
         values = [*self.points.y, *chain.from_iterable(one.y for one in self.curves)]
         y = scale_of(values, from_zero=True)
         if not y.logarithmic:

@@ -11,6 +11,8 @@ from slowpath.core.html.flow import Flow, picture, shape
 
 PATHS = 8
 """Maximum number of paths on the page of a program."""
+_MANY = 20
+"""If a page has more programs, paper gets only their table."""
 _HEIGHT = 640.0
 """Maximum height of a graph in pixels, unless its scale is `_SMALLEST`."""
 _SMALLEST = 0.4
@@ -56,6 +58,8 @@ th[scope=rowgroup] { text-align: left; padding-top: .6rem; color: var(--text); f
 table.dense tr:target td { box-shadow:
   inset 0 0 0 99em color-mix(in srgb, var(--accent) 18%, transparent); }
 table.heat code { font-size: .85em; }
+.overview td:first-child a { overflow-wrap: anywhere; }
+.overview td:first-child { min-width: 8rem; }
 code.name { white-space: nowrap; }
 table.dense .at { width: 1%; }
 td.src { padding-top: .5rem !important; color: var(--soft); font-size: .8rem; }
@@ -76,7 +80,7 @@ tr { scroll-margin-top: 5rem; }
   table { font-size: 8pt; }
   th, td { padding: .05rem .4rem; } table.dense td { padding: 0 .4rem; }
   .several article > :not(h2, p, .hero) { display: none; }
-  .several article:nth-child(n+7) { display: none; } }
+  .several article:nth-child(n+5) { display: none; } }
 """
 
 
@@ -136,8 +140,12 @@ def hero(*cards: Html) -> Html:
 
 
 def several(*articles: Html) -> Html:
-    """Return the articles of several programs; paper gets the first screens of a few."""
-    return element("div", *articles, class_="several")
+    """Return the articles of several programs; paper gets the first screens of a few.
+
+    If there are many, paper gets only the table of programs before them.
+    """
+    kind = "several unprinted" if len(articles) > _MANY else "several"
+    return element("div", *articles, class_=kind)
 
 
 def pairs(known: Sequence[tuple[str, Content]]) -> Html:
