@@ -4,6 +4,8 @@ import csv
 import doctest
 import inspect
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -209,3 +211,25 @@ def test_intervals_of_points_on_a_line_are_unknown() -> None:
     assert found.y.tolist() == pytest.approx([9.0])
     assert np.isnan(found.low).all()
     assert np.isnan(found.high).all()
+
+
+def test_missing_packages_are_input_errors() -> None:
+    script = (
+        "import sys\n"
+        "sys.modules['numpy'] = None\n"
+        "import slowpath\n"
+        "try:\n"
+        "    slowpath.fit('tests/fit/line.csv', x='bytes', y='ns')\n"
+        "except slowpath.InputError as missing:\n"
+        "    print(missing)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        check=True,
+        timeout=60,
+        capture_output=True,
+        text=True,
+    )
+    assert run.stdout.startswith("this machine: numpy is not installed; ")
+    assert "'FILE[models]'" in run.stdout

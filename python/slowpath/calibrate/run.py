@@ -27,7 +27,7 @@ from slowpath.core.errors import ExitCode, worst
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.terminal import error, note
-from slowpath.models.fitting import need
+from slowpath.models.packages import need
 
 if TYPE_CHECKING:
     from slowpath.calibrate.documents import CalibrateDocument

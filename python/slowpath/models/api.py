@@ -9,7 +9,6 @@ from slowpath.core.errors import InputError, OptionError
 from slowpath.core.html.elements import preformatted
 from slowpath.core.printable import json_line
 from slowpath.models.documents import Errors, FittedModel, Segment
-from slowpath.models.fitting import need
 from slowpath.models.options import (
     DIRECTIONS,
     METHODS,
@@ -20,6 +19,7 @@ from slowpath.models.options import (
     Options,
     Rule,
 )
+from slowpath.models.packages import need
 
 if TYPE_CHECKING:
     from slowpath.models.evaluation import Prediction

@@ -1,6 +1,5 @@
-"""Derives a model from measured points, and checks that required packages are installed."""
+"""Derives a model from measured points."""
 
-import importlib.util
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -9,8 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.core.arrays import Floats
-from slowpath.core.errors import UnavailableError
-from slowpath.core.extras import not_installed
 from slowpath.models.derivation import Derived, derive
 from slowpath.models.documents import Errors, FittedModel, Parameter, Residuals, Segment
 from slowpath.models.evaluation import evaluate
@@ -290,14 +287,3 @@ def _segments_by_held_out(points: Points, options: Options, steps: _Steps) -> in
         found.append(one["smape"] if chosen is None else chosen)
     limit = _NEAR_BEST * min(found)
     return next(number for number, one in enumerate(found, 1) if one <= limit)
-
-
-def need(names: Sequence[str]) -> None:
-    """Check that the Python packages with these names are installed.
-
-    Raises:
-        UnavailableError: with the missing packages and the command that installs them.
-    """
-    missing = [name for name in names if importlib.util.find_spec(name) is None]
-    if missing:
-        raise UnavailableError(not_installed(missing, "models"))

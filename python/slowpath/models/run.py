@@ -12,7 +12,7 @@ from slowpath.core.pictures import check_picture
 from slowpath.core.result_warnings import warn
 from slowpath.models.documents import FittedModel, Predicted
 from slowpath.models.files import Table, document_of, read_table
-from slowpath.models.fitting import need
+from slowpath.models.packages import need
 
 if TYPE_CHECKING:
     from slowpath.models.options import Options
