@@ -1,12 +1,14 @@
 """Throughput guarantees for packet-processing programs.
 
 The module has the Python interface that `docs/how-to/python.md` describes: `slowpath.bound(...)`,
-`slowpath.fit(...)`, and the types that they return and raise. Each name is imported on first use,
-so that the command line, `slowpath.app`, starts quickly.
+`slowpath.fit(...)`, the types that they return and raise, and `slowpath.api` with functions for the
+other commands. Each name is imported on first use, so that the command line, `slowpath.app`, starts
+quickly.
 """
 
 TYPE_CHECKING = False  # true for type checkers; importing `typing` would take long
 if TYPE_CHECKING:
+    from slowpath import api as api
     from slowpath.bounds.api import Program as Program
     from slowpath.bounds.api import Results as Results
     from slowpath.bounds.api import bound as bound
@@ -27,7 +29,7 @@ _MODULES = {
     "OptionError": "slowpath.core.errors",
 }
 """For each public name, the module that defines it."""
-__all__ = ["InputError", "Model", "OptionError", "Program", "Results", "bound", "fit"]
+__all__ = ["InputError", "Model", "OptionError", "Program", "Results", "api", "bound", "fit"]
 
 
 def __getattr__(name: str) -> object:
@@ -36,10 +38,12 @@ def __getattr__(name: str) -> object:
         from slowpath.core import engine
 
         return engine.version()
-    if name not in _MODULES:
+    if name != "api" and name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "api":
+        return import_module("slowpath.api")
     return getattr(import_module(_MODULES[name]), name)
 
 

@@ -13,6 +13,7 @@ from slowpath.bounds.outcomes import Analysed
 from slowpath.bounds.plan import Request
 from slowpath.bounds.progress import Watcher
 from slowpath.bounds.report import text_reporter
+from slowpath.bounds.report_csv import csv_header, csv_row
 from slowpath.bounds.requirement import Decision, Judgement, judge
 from slowpath.core.engine import head
 from slowpath.core.engine.analyses import Progress, Run
@@ -21,6 +22,7 @@ from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.printable import one_line
 from slowpath.core.programs.packet import hex_dump, wire_bytes, witness_bytes, write_pcap
 from slowpath.core.programs.selection import Selection
+from slowpath.core.results import Row, Table, csv_rows
 from slowpath.core.schema.derived import (
     DESCRIBED_PATHS,
     condition,
@@ -189,12 +191,13 @@ class Program:
         return page_part([self.result])
 
 
-class Results(Sequence[Program]):
+class Results(Table, Sequence[Program]):
     """Programs in the order of the files; `str()` returns the table of `slowpath bound`."""
 
-    def __init__(self, programs: Sequence[Program]) -> None:
-        """Store programs; `bound` creates instances."""
+    def __init__(self, programs: Sequence[Program], command: str = "bound") -> None:
+        """Store programs; `bound` and `chain.bound` create instances."""
         self._programs = list(programs)
+        self._command = command
 
     @overload
     def __getitem__(self, index: int) -> Program: ...
@@ -202,7 +205,7 @@ class Results(Sequence[Program]):
     def __getitem__(self, index: slice) -> "Results": ...
     def __getitem__(self, index: int | slice) -> "Program | Results":
         if isinstance(index, slice):
-            return Results(self._programs[index])
+            return Results(self._programs[index], self._command)
         return self._programs[index]
 
     def __len__(self) -> int:
@@ -214,7 +217,12 @@ class Results(Sequence[Program]):
     def to_json(self) -> str:
         """Return the document of `slowpath bound --format json`, which `slowpath diff` can read."""
         results = [program.result for program in self]
-        return json.dumps({**head("bound", "bound"), "results": results, "notes": []})
+        return json.dumps({**head(self._command, "bound"), "results": results, "notes": []})
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows of `--format csv`, one for each program."""
+        return csv_rows([csv_header(), *(csv_row(program.result) for program in self)])
 
     def write_pcap(self, file: str | os.PathLike[str]) -> None:
         """Write the witness packets of all programs to a pcap file.
@@ -241,6 +249,8 @@ class Results(Sequence[Program]):
 
 
 File = str | os.PathLike[str]
+Parts = Sequence[tuple[Request, Session]]
+"""Pairs of a request and the session that analyses its programs."""
 OnProgress = Callable[[str, Progress], None]
 """A callback for progress: it gets a program's label and the state of its analysis.
 
@@ -343,11 +353,18 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
     )
     request = read_request([os.fspath(file) for file in files], written)
     request = request._replace(cache=open_cache(_path(cache_dir), off=no_cache_dir))
-    session = Session(request)
-    options = request.options._replace(path_details=DESCRIBED_PATHS)
+    return results_of([(request, Session(request))], progress=progress)
+
+
+def results_of(parts: Parts, command: str = "bound", progress: OnProgress | None = None) -> Results:
+    """Analyse the programs of sessions, and return the results of the command."""
+    found = list[Program]()
     with heeding_signals() as stopping:
         context = RunContext(stopping, lambda label, *_: _CallbackWatcher(label, progress))
-        return Results([Program(each, request) for each in session.analyse(context, options)])
+        for request, session in parts:
+            options = request.options._replace(path_details=DESCRIBED_PATHS)
+            found += [Program(each, request) for each in session.analyse(context, options)]
+    return Results(found, command)
 
 
 class _CallbackWatcher(Watcher):

@@ -15,7 +15,7 @@ from slowpath.core.engine.current_stage import StageProgress
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import metric_words
 from slowpath.core.schema.rates import as_metric, format_rate
-from slowpath.core.terminal import note, shows_progress, tell
+from slowpath.core.terminal import note_progress, shows_progress, tell
 
 _CLEAR = "\r\x1b[K"
 _LONG = 10.0
@@ -65,7 +65,7 @@ class ProgressLines:
         if elapsed >= _LONG and not self._noted:
             self._noted = True
             self.close()
-            note(f"note: {self._subject}: {permanent(elapsed)}")
+            note_progress(f"note: {self._subject}: {permanent(elapsed)}")
         if self._live and elapsed >= after:
             text = one_line(f"{self._subject}: {live(elapsed)}")
             tell(f"{_CLEAR}{cut(text, _columns() - 1)}")

@@ -26,7 +26,7 @@ from slowpath.core.engine import targets
 from slowpath.core.errors import ExitCode, worst
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.stopping import heeding_signals
-from slowpath.core.terminal import error, note
+from slowpath.core.terminal import error, note, note_progress
 from slowpath.models.packages import need
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class LiveLine(terminal.LiveLine):
         """Count a measured block of an experiment."""
         self._done += 1
         if not self.live:
-            note(f"{self._done} of {self._count}: {name}{self._left()}")
+            note_progress(f"{self._done} of {self._count}: {name}{self._left()}")
 
     def _left(self) -> str:
         """Estimate the time left, from the mean time of the blocks so far."""
@@ -81,7 +81,7 @@ class StageLine(terminal.LiveLine):
         self._share = 0.0
         self.draw(stage)
         if not self.live:
-            note(stage)
+            note_progress(stage)
 
     def show(self, share: float, text: str = "") -> None:
         """Show the finished share of the stage and the estimated time left.
@@ -96,7 +96,7 @@ class StageLine(terminal.LiveLine):
         self.draw(words)
         if not self.live and now - self._noted >= _PAUSE:
             self._noted = now
-            note(words)
+            note_progress(words)
 
 
 _FEW = 3  # maximum number of experiments that a note names

@@ -341,7 +341,14 @@ def _write_page(
 
 
 def bound(file: str, written: WrittenOptions, output: Output) -> ExitCode:
-    """Analyse a chain as one program for each target; devices may have their own target.
+    """Analyse a chain as one program for each target, and report the results; see `sessions_of`."""
+    return report(sessions_of(file, written), output)
+
+
+def sessions_of(file: str, written: WrittenOptions) -> list[tuple[Request, Session]]:
+    """Return the analyses of a chain as one program for each target.
+
+    Devices may have their own target.
 
     Raises:
         OptionError: if an option is invalid for the target.
@@ -359,4 +366,4 @@ def bound(file: str, written: WrittenOptions, output: Output) -> ExitCode:
             if not names <= known:
                 known |= names
                 plans.append((one, plan))
-    return report([(request, Session(request, plan)) for request, plan in plans], output)
+    return [(request, Session(request, plan)) for request, plan in plans]

@@ -91,8 +91,9 @@ def compile_object(job: Job) -> ExitCode:
     compiled, verification = results.compiled, results.verification
     if job.verify and verification is None:
         verification = undecided(stopped or "no result")
-    if job.report.format == "json":
-        write_lines(job.report(_document(job, compiled, verification, notes)), job.output)
+    if job.report.format == "json" or job.report.keeper is not None:
+        document = _document(job, compiled, verification, notes)
+        write_lines(job.report(document, source=job.source), job.output)
     if verification is None:
         return ExitCode.FINE
     for line in verdict(verification):
@@ -165,7 +166,7 @@ class _Results:
             case ("compiled", text):
                 self.compiled = compiled = _compiled(text)
                 job = self._job
-                if job.report.format == "listing":
+                if job.report.format == "listing" and job.report.keeper is None:
                     write_lines(job.report(compiled, source=job.source), job.output)
                 for deviation in compiled["deviations"]:
                     complain(f"note: {self._job.file}: {deviation}")

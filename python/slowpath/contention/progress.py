@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from slowpath.core.jobs.stopping import handling_signals
-from slowpath.core.terminal import LiveLine, about_left, note
+from slowpath.core.terminal import LiveLine, about_left, note_progress
 
 _SILENT = 1.0
 """Seconds before the progress is shown: most trainings of small tables are over by then."""
@@ -33,7 +33,7 @@ class ProgressLine(LiveLine):
             self.draw(text)
         if not self.live and now - self._noted >= _PAUSE:
             self._noted = now
-            note(text)
+            note_progress(text)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ _PACKAGES = {
     "llvmlite": ("llvmlite", "insights"),
     "matplotlib": ("matplotlib", "plots"),
     "numpy": ("numpy", "models"),
+    "pandas": ("pandas", "pandas"),
     "pyarrow": ("pyarrow", "parquet"),
     "scipy": ("scipy", "models"),
     "sklearn": ("scikit-learn", "contention"),

@@ -25,11 +25,47 @@ BOTH_STABLE = "json and csv are stable."
 Lines = Iterable[Line | str]
 
 
+class KeptReport(NamedTuple):
+    """A report of a command that a Python program called; it can be formatted at any time."""
+
+    reporter: "Reporter"
+    parts: Sequence[object]  # arguments of reporting functions
+    options: Mapping[str, object]  # further arguments of the functions for people
+    warnings: Sequence[str]
+
+    @property
+    def formats(self) -> Sequence[str]:
+        """Names of the formats; the first one is for people."""
+        return list(self.reporter.references)
+
+    def lines(self, format_name: str) -> Iterator[str]:
+        """Yield the report in a format, as the command prints it."""
+        reporter = Reporter(format_name, self.reporter.references)
+        shown = warning_lines(self.warnings) if reporter.for_people else ()
+        for line in chain(reporter(*self.parts, **self.options), shown):
+            yield aligned_line(line.text if isinstance(line, Line) else line)
+
+
+class Keeper:
+    """Keeps the report of a command; takes the place of the text in the option `--format`.
+
+    A command that a Python program calls prints nothing.
+    """
+
+    def __init__(self) -> None:
+        self.report: KeptReport | None = None
+
+    def keep(self, report: KeptReport) -> None:
+        """Store the report of the command."""
+        self.report = report
+
+
 class Reporter(NamedTuple):
     """The function that formats reports in one format; its module is imported at the first call."""
 
     format: str  # value of `--format`
     references: Mapping[str, str]  # reporting function of each format, `module:NAME`
+    keeper: Keeper | None = None  # gets reports instead of standard output
 
     @property
     def for_people(self) -> bool:
@@ -37,7 +73,10 @@ class Reporter(NamedTuple):
         return self.format in _FOR_PEOPLE
 
     def __call__(self, *report: object, **options: object) -> Any:  # noqa: ANN401 - see `load`
-        """Return a report in the chosen format."""
+        """Return a report in the chosen format; with a keeper, keep it and return no lines."""
+        if self.keeper is not None:
+            self.keeper.keep(KeptReport(self, [*map(_lasting, report)], options, ()))
+            return ()
         return load(self.references[self.format])(*report, **options)
 
     def write(self, *report: object, warnings: Sequence[str] = ()) -> None:
@@ -53,10 +92,19 @@ class Reporter(NamedTuple):
         Raises:
             InputError: if the file cannot be written.
         """
+        if self.keeper is not None:
+            self.keeper.keep(KeptReport(self, [*map(_lasting, report)], {}, warnings))
+            warn(warnings)
+            return
         reporter = self if file is None else self._replace(format=file.rpartition(".")[2])
         shown = warnings if reporter.for_people else ()
         write_lines(chain(reporter(*report), warning_lines(shown)), file)
         warn(warnings, in_table=reporter.for_people)
+
+
+def _lasting(part: object) -> object:
+    """Return a part of a report that can be read more than once."""
+    return list(part) if isinstance(part, Iterator) else part
 
 
 class ReportFile(NamedTuple):
@@ -109,8 +157,10 @@ class Formats:
             default=[],
         )
 
-    def reporter(self, name: str) -> Reporter:
-        """Return the function that formats reports in the format `name`."""
+    def reporter(self, name: str | Keeper) -> Reporter:
+        """Return the function that formats reports in a format, or gives them to a keeper."""
+        if isinstance(name, Keeper):
+            return Reporter(next(iter(self._references)), self._references, name)
         return Reporter(name, self._references)
 
     def report_files(self, files: Sequence[str]) -> list[ReportFile]:
@@ -142,7 +192,7 @@ def _end(name: str) -> str:
     return {"table": ".txt", "markdown": ".md", "junit": ".xml"}.get(name, f".{name}")
 
 
-def json_report(document: object, *_unused: object) -> Lines:
+def json_report(document: object, *_unused: object, **_options: object) -> Lines:
     """Return a document as one line of JSON; other arguments are for text reports only."""
     return [json_line(document)]
 

@@ -9,6 +9,8 @@ on or off.
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import StrEnum
 from types import TracebackType
 from typing import NamedTuple, NoReturn, Self, TextIO
@@ -49,6 +51,23 @@ def name_output(file: str | None) -> None:
 def choose_styles(when: Styles) -> None:
     """Decide when output has styles."""
     _Settings.styles = when
+
+
+_LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
+"""Function that gets lines instead of standard error; None: standard error gets them."""
+
+
+@contextmanager
+def listening(listener: Callable[[str], None]) -> Iterator[None]:
+    """Pass errors, warnings and notes to a function instead of standard error; show no progress.
+
+    For Python programs, whose output slowpath must not change.
+    """
+    before = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(before)
 
 
 class Line(NamedTuple):
@@ -130,13 +149,23 @@ def error(subject: str, message: str) -> None:
 
 def complain(text: str) -> None:
     """Write one line to standard error, even with `--quiet`: an error, or a part of one."""
-    tell(one_line(text) + "\n")
+    listener = _LISTENER.get()
+    if listener is None:
+        tell(one_line(text) + "\n")
+    else:
+        listener(one_line(text))
 
 
 def note(text: str) -> None:
     """Write one line to standard error; with `--quiet`, only a warning about a result."""
     if not _Settings.quiet or text.startswith("warning:"):
         complain(text)
+
+
+def note_progress(text: str) -> None:
+    """Write a line about progress to standard error; a listener does not get it."""
+    if _LISTENER.get() is None:
+        note(text)
 
 
 def tell(text: str) -> None:
@@ -191,7 +220,7 @@ def _discard(stream: TextIO) -> None:
 
 def shows_progress() -> bool:
     """Return true if a progress line can be shown: on a terminal, without `--quiet`."""
-    return is_terminal(sys.stderr) and not _Settings.quiet
+    return is_terminal(sys.stderr) and not _Settings.quiet and _LISTENER.get() is None
 
 
 _CLEAR = "\r\x1b[K"

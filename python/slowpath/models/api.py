@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.html.elements import preformatted
 from slowpath.core.printable import json_line
+from slowpath.core.results import Row, Table, csv_rows
 from slowpath.models.documents import Errors, FittedModel, Segment
 from slowpath.models.options import (
     DIRECTIONS,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from slowpath.models.points import Points
 
 
-class Model:
+class Model(Table):
     """A model that `slowpath.fit` has derived. `str()` returns the report of the command."""
 
     def __init__(
@@ -124,6 +125,15 @@ class Model:
         from slowpath.models.files import document_of
 
         return json_line(document_of(self.file, self.document))
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows of `--format csv`, one for each segment."""
+        from slowpath.models.files import document_of
+        from slowpath.models.report import csv_report
+
+        lines = csv_report(document_of(self.file, self.document))
+        return csv_rows(one if isinstance(one, str) else one.text for one in lines)
 
     def __str__(self) -> str:
         from slowpath.models.files import document_of

@@ -1,8 +1,12 @@
-"""Runs the commands `slowpath targets list`, `show`, `models` and `check`."""
+"""Runs the commands `slowpath targets list`, `show`, `models` and `check`.
+
+The functions in `slowpath.api.targets` call the same functions.
+"""
 
 import os.path
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from slowpath.bounds.default_target import (
     CALIBRATED,
@@ -19,24 +23,49 @@ from slowpath.core.printable import one_line
 from slowpath.core.terminal import error, grid, out, out_lines
 
 
+class BuiltIn(NamedTuple):
+    """A built-in target; `remark` tells what `linux-xdp` stands for on this machine."""
+
+    name: str
+    description: str
+    remark: str | None
+
+
 def list_targets() -> ExitCode:
     """Print name and description of every built-in target; mark what `linux-xdp` stands for here.
 
     Raises:
         OptionError: if the variable `SLOWPATH_CPU` is invalid.
     """
-    names = targets.target_names()
-    width = max(map(len, names), default=0)
-    used = None if _is_calibrated() else _nearest()
-    for name in names:
-        description = tomllib.loads(targets.target_text(name) or "").get("description", "")
-        mark = ""
-        if name == CALIBRATED:
-            mark = f"  <- on this machine: {_resolved()}"
-        elif used is not None and name == used.target:
-            mark = f"  <- {CALIBRATED} on this machine"
-        out(f"{name:<{width}}  {description}{mark}".rstrip())
+    out_lines(target_lines(built_in_targets()))
     return ExitCode.FINE
+
+
+def built_in_targets() -> list[BuiltIn]:
+    """Return the built-in targets.
+
+    Raises:
+        OptionError: if the variable `SLOWPATH_CPU` is invalid.
+    """
+    used = None if _is_calibrated() else _nearest()
+    found = []
+    for name in targets.target_names():
+        description = tomllib.loads(targets.target_text(name) or "").get("description", "")
+        remark = None
+        if name == CALIBRATED:
+            remark = f"on this machine: {_resolved()}"
+        elif used is not None and name == used.target:
+            remark = f"{CALIBRATED} on this machine"
+        found.append(BuiltIn(name, description, remark))
+    return found
+
+
+def target_lines(found: Sequence[BuiltIn]) -> Iterator[str]:
+    """Yield a line for each built-in target."""
+    width = max((len(one.name) for one in found), default=0)
+    for name, description, remark in found:
+        mark = "" if remark is None else f"  <- {remark}"
+        yield f"{name:<{width}}  {description}{mark}".rstrip()
 
 
 def _is_calibrated() -> bool:
@@ -66,7 +95,13 @@ def _resolved() -> str:
 
 
 def show_target(name: str) -> ExitCode:
-    """Print the description file of a built-in target, a starting point for a new target.
+    """Print the description file of a built-in target; see `target_description`."""
+    out_lines(target_description(name).splitlines())
+    return ExitCode.FINE
+
+
+def target_description(name: str) -> str:
+    """Return the description file of a built-in target, a starting point for a new target.
 
     For `linux-xdp`, this is the description that analyses on this machine use; a comment names it.
 
@@ -83,13 +118,18 @@ def show_target(name: str) -> ExitCode:
         raise OptionError("NAME", f"{name!r} is not a target{hint}")
     if name == CALIBRATED:
         text = read_option("NAME", find_target, name).text or text
-        out(f"# On this machine, {CALIBRATED} is {_resolved()}.")
-    out_lines(text.splitlines())
-    return ExitCode.FINE
+        text = f"# On this machine, {CALIBRATED} is {_resolved()}.\n{text}"
+    return text
 
 
 def list_models(name: str) -> ExitCode:
-    """Print a table of the models of a target's components.
+    """Print a table of the models of a target's components; see `target_with_models`."""
+    out_lines(model_lines(target_with_models(name)))
+    return ExitCode.FINE
+
+
+def target_with_models(name: str) -> targets.Target:
+    """Return a target, which has the models of its components.
 
     Raises:
         OptionError: if the name is neither a built-in target nor a file.
@@ -97,14 +137,18 @@ def list_models(name: str) -> ExitCode:
     """
     target = read_option("NAME", choose_target, name)
     check_valid(target, name)
+    return target
+
+
+def model_lines(target: targets.Target) -> Iterator[str]:
+    """Yield the machine of a target, and a table of the models of its components."""
     if target.machine is not None:
-        out(one_line(f"{target.name}: {target.machine[0]}, measured {target.machine[1]}"))
+        yield one_line(f"{target.name}: {target.machine[0]}, measured {target.machine[1]}")
     models = target.models
     if not models:
-        out(f"target {target.name} has no cost models of components")
-        return ExitCode.FINE
-    out_lines(line.text for line in grid(_COLUMNS, [_model_row(model) for model in models]))
-    return ExitCode.FINE
+        yield f"target {target.name} has no cost models of components"
+        return
+    yield from (line.text for line in grid(_COLUMNS, [_model_row(model) for model in models]))
 
 
 _COLUMNS = ("component", "by", "from", "to", "ns there", "segments", "error", "grows")
@@ -129,13 +173,18 @@ def check_targets(files: Sequence[str]) -> ExitCode:
     """Check target descriptions; print `fine` for each valid file, and the problems of others."""
     codes = []
     for file in files:
-        try:
-            problems = targets.described_target(file, read_text(file)).problems()
-        except InputError as problem:
-            problems = [problem.reason]
+        problems = target_problems(file)
         for problem_text in problems:
             error(file, problem_text)
         if not problems:
             out(f"{file}: fine")
         codes.append(ExitCode.INPUT if problems else ExitCode.FINE)
     return worst(codes)
+
+
+def target_problems(file: str) -> Sequence[str]:
+    """Return the problems of a target description; none if it is valid."""
+    try:
+        return targets.described_target(file, read_text(file)).problems()
+    except InputError as problem:
+        return [problem.reason]

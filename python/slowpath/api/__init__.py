@@ -1,0 +1,289 @@
+"""The commands of slowpath as Python functions.
+
+Each function takes the arguments and options of its command, and returns the same result. The
+modules `chain`, `config`, `contention`, `insights` and `targets` have the functions for groups of
+commands. `docs/how-to/python.md` describes the functions.
+
+The functions are in this package because `slowpath.measure`, for example, is the package with the
+code of the command `measure`; a function of this name would hide the package, or be hidden by it.
+"""
+
+from typing import Unpack
+
+from slowpath.annotate.cli import ANNOTATE
+from slowpath.annotate.documents import AnnotateDocument, Annotation
+from slowpath.api import chain as chain
+from slowpath.api import config as config
+from slowpath.api import contention as contention
+from slowpath.api import insights as insights
+from slowpath.api import targets as targets
+from slowpath.api.options import (
+    AnnotateOptions,
+    CalibrateOptions,
+    CompileOptions,
+    DiffOptions,
+    File,
+    MeasureOptions,
+    ShowOptions,
+    SweepOptions,
+)
+from slowpath.bounds.api import Program as Program
+from slowpath.bounds.api import Results as Results
+from slowpath.bounds.api import bound as bound
+from slowpath.calibrate.cli import CALIBRATE
+from slowpath.calibrate.documents import CalibrateDocument, Catalogue
+from slowpath.calibrate.experiments.documents import CalibratedExperiment
+from slowpath.compile.cli import COMPILE
+from slowpath.core.calls import interface, run
+from slowpath.core.errors import InputError as InputError
+from slowpath.core.errors import OptionError as OptionError
+from slowpath.core.results import Result, Row, aligned, flat
+from slowpath.core.schema.compiled import Compiled, Verification
+from slowpath.core.schema.document import Document
+from slowpath.core.schema.shown import BpfObject
+from slowpath.diff.cli import DIFF
+from slowpath.diff.documents import ComparedProgram, DiffDocument, StoppedProgram
+from slowpath.measure.cli import MEASURE
+from slowpath.measure.documents import ComparedVersions, MeasureDocument, MeasuredProgram
+from slowpath.models.api import Model as Model
+from slowpath.models.api import fit as fit
+from slowpath.show.cli import SHOW
+from slowpath.show.documents import Calibration, CalibrationDocument
+from slowpath.sweep.cli import SWEEP
+from slowpath.sweep.documents import Sweep, SweptProgram
+
+
+class Annotations(Result[AnnotateDocument]):
+    """Programs with the cost of every source line; the rows are lines, or else instructions."""
+
+    @property
+    def programs(self) -> list[Annotation]:
+        """The annotated programs, in the order of the files."""
+        return self.document["results"]
+
+    def _document_rows(self) -> list[Row]:
+        rows = list[Row]()
+        for one in self.programs:
+            head: Row = {name: one[name] for name in ("program", "target", "component")}
+            rows += [head | flat(line) for line in one["lines"] or one["instructions"]]
+        return aligned(rows)
+
+
+@interface(ANNOTATE, "annotate")
+def annotate(*files: File, **options: Unpack[AnnotateOptions]) -> Annotations:
+    """Find the cost of every source line on the slowest path.
+
+    Raises:
+        OptionError: if an option is invalid.
+        InputError: if a file that an option names cannot be read.
+    """
+    return Annotations(run(ANNOTATE, "annotate", {"file": files, **options}))
+
+
+class ShowDocument(Document):
+    """The document of `slowpath show --format json`."""
+
+    notes: list[str]
+    results: list[BpfObject]
+
+
+class ShownObjects(Result[ShowDocument]):
+    """Objects with their programs and maps; the rows are programs."""
+
+    @property
+    def objects(self) -> list[BpfObject]:
+        """The objects, in the order of the files."""
+        return self.document["results"]
+
+    def _document_rows(self) -> list[Row]:
+        return aligned(
+            {"file": one["file"], **flat(program)}
+            for one in self.objects
+            for program in one["programs"]
+        )
+
+
+@interface(SHOW, "show")
+def show(*files: File, **options: Unpack[ShowOptions]) -> ShownObjects:
+    """Find the content of objects, and the parts that are unsupported.
+
+    Raises:
+        OptionError: if an option is invalid; for target files, call `show_calibrations`.
+        InputError: if the kernel types of an option cannot be read.
+    """
+    for file in files:
+        if str(file).endswith(".toml"):
+            raise OptionError("FILE", f"{file} is a target; pass it to show_calibrations")
+    return ShownObjects(run(SHOW, "show", {"file": files, **options}))
+
+
+class Calibrations(Result[CalibrationDocument]):
+    """The calibrations in target files, one for each row."""
+
+    @property
+    def calibrations(self) -> list[Calibration]:
+        """The calibrations, in the order of the files."""
+        return self.document["results"]
+
+
+def show_calibrations(*files: File) -> Calibrations:
+    """Read the calibrations in target files (`*.toml`), as `slowpath show` does.
+
+    Raises:
+        InputError: if a file cannot be read, or is not a target with time estimates.
+    """
+    for file in files:
+        if not str(file).endswith(".toml"):
+            raise OptionError("FILE", f"{file} is not a target file (*.toml)")
+    return Calibrations(run(SHOW, "show", {"file": files}))
+
+
+class CompileDocument(Document, Compiled):
+    """The document of `slowpath compile --format json`."""
+
+    notes: list[str]
+    target: str
+    verification: Verification | None
+
+
+class Compilation(Result[CompileDocument]):
+    """A program that was compiled for a SmartNIC; the rows are instructions of the card."""
+
+    _rows = "instructions"
+    _shows_text = True
+
+    @property
+    def listing(self) -> str:
+        """The listing of the program, which `slowpath.bound` can read from a file."""
+        return self.document["listing"]
+
+    @property
+    def verification(self) -> Verification | None:
+        """The result of `verify`; None if it was not requested."""
+        return self.document["verification"]
+
+
+@interface(COMPILE, "compile")
+def compile(file: File, **options: Unpack[CompileOptions]) -> Compilation:  # noqa: A001 - the name of the command
+    """Compile a program for a SmartNIC as the driver of the card would.
+
+    Raises:
+        OptionError: if an option is invalid, or does not select exactly one program.
+        InputError: if the file cannot be read, or the card cannot run the program.
+    """
+    return Compilation(run(COMPILE, "compile", {"file": file, **options}))
+
+
+class Comparison(Result[DiffDocument]):
+    """The guarantees of programs before and after a change."""
+
+    @property
+    def programs(self) -> list[ComparedProgram]:
+        """The compared programs; their `values` have the columns of the command."""
+        return self.document["results"]
+
+    @property
+    def failures(self) -> list[StoppedProgram]:
+        """The programs for which `fail_on` holds, or which miss `require`."""
+        return self.document["failures"]
+
+
+@interface(DIFF, "diff")
+def diff(old: File, new: File, **options: Unpack[DiffOptions]) -> Comparison:
+    """Compare guarantees before and after a change.
+
+    Raises:
+        OptionError: if an option is invalid, or does not fit the files.
+        InputError: if a file cannot be read, or the results cannot be compared.
+    """
+    return Comparison(run(DIFF, "diff", {"old": old, "new": new, **options}))
+
+
+class Measurements(Result[MeasureDocument]):
+    """Times of programs in the running kernel."""
+
+    @property
+    def programs(self) -> list[MeasuredProgram]:
+        """The measured programs, with their paths."""
+        return self.document["results"]
+
+    @property
+    def comparison(self) -> list[ComparedVersions] | None:
+        """The ratios of new to old times; None unless two files were passed."""
+        return self.document["comparison"]
+
+
+@interface(MEASURE, "measure")
+def measure(*files: File, **options: Unpack[MeasureOptions]) -> Measurements:
+    """Measure the times of programs in the running kernel.
+
+    Raises:
+        OptionError: if an option is invalid for the files.
+        InputError: if this process cannot measure in this kernel, or a file cannot be read.
+    """
+    return Measurements(run(MEASURE, "measure", {"file": files, **options}))
+
+
+class SweepResult(Result[Sweep]):
+    """The costs of programs for each value of a definition."""
+
+    @property
+    def programs(self) -> list[SweptProgram]:
+        """The programs, each with its values of the definitions and its results by target."""
+        return self.document["results"]
+
+
+@interface(SWEEP, "sweep")
+def sweep(file: File, **options: Unpack[SweepOptions]) -> SweepResult:
+    """Find how the cost of programs grows with a definition in a C source.
+
+    Raises:
+        OptionError: if an option is invalid.
+        InputError: if a file cannot be read, or clang is missing.
+    """
+    return SweepResult(run(SWEEP, "sweep", {"file": file, **options}))
+
+
+class CalibrationRun(Result[CalibrateDocument]):
+    """The measured costs of program components; the rows are experiments."""
+
+    _shows_text = True
+
+    @property
+    def experiments(self) -> list[CalibratedExperiment]:
+        """The evaluated experiments."""
+        return self.document["results"]
+
+    @property
+    def target_file(self) -> str | None:
+        """The file of the derived target; None unless all experiments were measured."""
+        return self.document["target_file"]
+
+
+class ExperimentList(Result[Catalogue]):
+    """The test beds and experiments of slowpath; the rows are experiments."""
+
+    _rows = "experiments"
+    _shows_text = True
+
+
+@interface(CALIBRATE, "calibrate")
+def calibrate(*specs: File, **options: Unpack[CalibrateOptions]) -> CalibrationRun:
+    """Measure the cost of program components on this machine.
+
+    Raises:
+        OptionError: if an option is invalid; in place of `list`, call `list_experiments`.
+        InputError: if this machine lacks a requirement, or a file cannot be read or written.
+    """
+    if options.get("list"):
+        raise OptionError("--list", "call list_experiments instead")
+    return CalibrationRun(run(CALIBRATE, "calibrate", {"spec": specs, **options}))
+
+
+def list_experiments() -> ExperimentList:
+    """Return the test beds and experiments, as `slowpath calibrate --list` does.
+
+    Raises:
+        InputError: if PyYAML is not installed.
+    """
+    return ExperimentList(run(CALIBRATE, "calibrate", {"list": True}))

@@ -1,0 +1,252 @@
+"""Runs commands for Python programs: options become arguments, and reports become results."""
+
+import keyword
+import os
+import shlex
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from inspect import Parameter, Signature
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from slowpath.core.command import ARGUMENTS, STANDARD_OUTPUT, Command, Option, not_read, output_file
+from slowpath.core.errors import ExitCode, OptionError, StoppedError, UnavailableError
+from slowpath.core.formats import Keeper, KeptReport
+from slowpath.core.terminal import listening
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_TERMINAL = {"--format", "--report", "--verbose", "--pcap-out"}
+"""Options that choose how and where the command line prints the report."""
+
+
+class Outcome(NamedTuple):
+    """The report of a command, and the lines that the command line prints to standard error."""
+
+    report: KeptReport
+    messages: Sequence[str]
+    code: ExitCode
+
+    def messages_of(self, kind: str) -> tuple[str, ...]:
+        """Return the messages that begin with `kind: `, without this beginning."""
+        start = f"{kind}: "
+        return tuple(text.removeprefix(start) for text in self.messages if text.startswith(start))
+
+
+def is_for_terminals(option: Option) -> bool:
+    """Return true if an option only chooses how and where the command line prints the report.
+
+    Options for reports in a file are such options; a result has methods in their place.
+    """
+    return not _TERMINAL.isdisjoint(option.names) or option.settings.get("type") is output_file
+
+
+def parameters(command: Command) -> dict[str, Option]:
+    """Return the options of a command that a Python program can set, by parameter name."""
+    return {_parameter(one): one for one in command.options if not is_for_terminals(one)}
+
+
+def _long_name(option: Option) -> str:
+    return next((name for name in option.names if name.startswith("--")), option.names[0])
+
+
+def _destination(option: Option) -> str:
+    name = _long_name(option).lstrip("-").replace("-", "_")
+    return str(option.settings.get("dest", name))
+
+
+def _parameter(option: Option) -> str:
+    """Return the name of an option in Python; for a word of the language, its other name."""
+    name = _long_name(option).lstrip("-").replace("-", "_")
+    return _destination(option) if keyword.iskeyword(name) else name
+
+
+def default_of(option: Option) -> object:
+    """Return the default value of an option, as argparse computes it."""
+    if option.is_flag:
+        return False
+    default = option.settings.get("default")
+    if isinstance(default, list):
+        return list(default)
+    read = option.settings.get("type")
+    return read(default) if isinstance(default, str) and read is not None else default
+
+
+def run(command: Command, name: str, values: Mapping[str, object]) -> Outcome:
+    """Run a command with values of its parameters; None and missing values stand for defaults.
+
+    Nothing is printed.
+
+    Raises:
+        TypeError: if the command has no such parameter, or a required one is missing.
+        OptionError: if an option is invalid.
+        InputError: if a file cannot be used, or the command ends without a report.
+    """
+    keeper, messages = Keeper(), list[str]()
+
+    def kept(args: Namespace) -> ExitCode:
+        args.format = keeper
+        return ExitCode(command.run(args))
+
+    code = call(command, name, values, kept, messages)
+    if keeper.report is None:
+        failure = next((text for text in reversed(messages) if text.startswith("error: ")), "")
+        subject, _, reason = failure.removeprefix("error: ").partition(": ")
+        raise StoppedError(subject or name, reason or "no result")
+    return Outcome(keeper.report, messages, code)
+
+
+def call(
+    command: Command,
+    name: str,
+    values: Mapping[str, object],
+    function: Callable[[Namespace], R],
+    messages: list[str] | None = None,
+) -> R:
+    """Call a function with the arguments of a command, and append its messages; see `run`."""
+    from slowpath.core.inputs import check_written, expand_folders
+
+    args = arguments(command, name, values)
+    messages = [] if messages is None else messages
+    try:
+        with listening(messages.append):
+            expand_folders(command.options, args)
+            check_written(command.options, args)
+            return function(args)
+    except ModuleNotFoundError as missing:
+        from slowpath.core.extras import missing_package
+
+        unavailable = missing_package(missing.name, f"slowpath {name}")
+        if unavailable is None:
+            raise
+        raise UnavailableError(unavailable) from None
+
+
+def arguments(command: Command, name: str, values: Mapping[str, object]) -> Namespace:
+    """Return the arguments that argparse would return for these values of parameters.
+
+    Raises:
+        TypeError: if the command has no such parameter, or a required one is missing.
+        OptionError: if a value is invalid.
+    """
+    known = parameters(command)
+    for word in values:
+        if word not in known:
+            from slowpath.core.suggestions import unknown
+
+            raise TypeError(f"slowpath {name} has {unknown('option', word, known)}")
+    args = Namespace(outside=frozenset())
+    for option in command.options:
+        value = None if is_for_terminals(option) else values.get(_parameter(option))
+        setattr(args, _destination(option), _value(option, name, value))
+    return args
+
+
+def _value(option: Option, name: str, value: object) -> object:
+    """Return the value of an option as argparse would return it.
+
+    Raises:
+        TypeError: if the value is missing.
+        OptionError: if the value is invalid.
+    """
+    settings = option.settings
+    several = settings.get("action") == "append" or settings.get("nargs") in ("+", "*")
+    if several and value is not None:
+        given = value if isinstance(value, list | tuple) else [value]
+        if given or settings.get("nargs") != "+":
+            return [_read(option, one) for one in given]
+        value = None
+    if value is not None:
+        return _read(option, value)
+    optional = settings.get("nargs") in ("?", "*")
+    if settings.get("required") or (option.group == ARGUMENTS and not optional):
+        raise TypeError(f"slowpath {name} needs a value of {_parameter(option)!r}")
+    if settings.get("nargs") == "*":
+        return []
+    return default_of(option)
+
+
+def _read(option: Option, value: object) -> object:
+    """Return a value that a Python program gave, as argparse reads its text.
+
+    Raises:
+        OptionError: if the value is invalid.
+    """
+    named = str(option.settings["metavar"]) if option.group == ARGUMENTS else _long_name(option)
+    if option.is_flag:
+        if not isinstance(value, bool):
+            raise OptionError(named, f"{value!r} is not True or False")
+        return value
+    text = _text(option, named, value)
+    if text == STANDARD_OUTPUT and "--output" in option.names:
+        raise OptionError(named, "- is standard output; name a file")
+    read, choices = option.settings.get("type"), option.settings.get("choices")
+    if choices is not None and text not in choices:
+        from slowpath.core.suggestions import unknown
+
+        raise OptionError(named, unknown("value", text, choices))
+    if read is None:
+        return text
+    try:
+        return read(text)
+    except ArgumentTypeError as wrong:
+        raise OptionError(named, str(wrong)) from None
+    except (TypeError, ValueError):
+        raise OptionError(named, not_read(text, read)) from None
+
+
+def _text(option: Option, named: str, value: object) -> str:
+    """Return the text of a value on the command line.
+
+    Raises:
+        OptionError: if the value has a type that no option has.
+    """
+    match value:
+        case str():
+            return value
+        case os.PathLike():
+            return os.fsdecode(value)
+        case bool():
+            pass
+        case int() | float():
+            return str(value)
+        case list() | tuple() if option.settings.get("metavar") == "FLAGS":
+            return shlex.join(map(str, value))
+        case list() | tuple() if str(option.settings.get("metavar")).endswith(",..."):
+            return ",".join(str(one) for one in value)
+    raise OptionError(named, f"{value!r} is not a value of this option")
+
+
+def interface(command: Command, name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator that documents the options of a command at a function for it.
+
+    `help()` then lists all options with their defaults.
+    """
+
+    def documented(function: Callable[P, R]) -> Callable[P, R]:
+        about: Any = function
+        shown = [
+            one
+            for one in Signature.from_callable(function).parameters.values()
+            if one.kind is not Parameter.VAR_KEYWORD
+        ]
+        positional = {one.name for one in shown}
+        options = {key: one for key, one in parameters(command).items() if key not in positional}
+        options = {key: one for key, one in options.items() if one.group != ARGUMENTS}
+        for key, option in options.items():
+            default = Parameter.empty if option.settings.get("required") else default_of(option)
+            shown.append(Parameter(key, Parameter.KEYWORD_ONLY, default=default))
+        about.__signature__ = Signature(shown)
+        about.__doc__ = "\n".join([*_description(function, name), *_helped(options)])
+        return function
+
+    return documented
+
+
+def _description(function: Callable[..., object], name: str) -> Iterator[str]:
+    yield function.__doc__ or ""
+    yield f"\n    Options of `slowpath {name}`:"
+
+
+def _helped(options: Mapping[str, Option]) -> Iterator[str]:
+    for key, option in options.items():
+        yield f"        {key}: {option.summary}."

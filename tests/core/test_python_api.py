@@ -1,0 +1,346 @@
+"""Tests that the functions of `slowpath.api` return what their commands print."""
+
+import html.parser
+import inspect
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api_options import LEFT_OUT, class_name, covered, keywords, module
+from slowpath import InputError, OptionError, api
+from slowpath.api import options as option_types
+from slowpath.core.calls import default_of, is_for_terminals, parameters
+from slowpath.core.command import ARGUMENTS, Command
+from slowpath.core.errors import ExitCode, UnavailableError
+from slowpath.core.extras import not_installed
+from slowpath.core.parser import Parser, read
+from slowpath.core.results import Result, Table, csv_rows, flat
+from successful_calls import FRESH, LISTING, OBJECT, every_command, formats
+from support import ROOT, check_golden, commands, remembered, slowpath
+
+COMMANDS = dict(covered())
+MEASURED = {"measure", "contention profile"}
+"""Commands whose results differ from run to run; their documents have the same keys."""
+TIMES = {"seconds", "engine_seconds", "date", "stats", "checks"}
+"""Keys of documents with times, and with random checks of a saved model."""
+SECONDS = re.compile(r"\d+(?:\.\d+)? s\b")
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """Return the function for a command, such as `api.chain.facts` for `chain facts`."""
+    found: Any = api
+    for word in (name if name != "insights" else "insights advise").split():
+        found = getattr(found, word)
+    function: Callable[..., Any] = found
+    return function
+
+
+def calls() -> Iterator[tuple[str, ...]]:
+    """Yield the arguments of a successful run of each command, without a format."""
+    known = set[tuple[str, ...]]()
+    for words in every_command():
+        bare = words[: words.index("--format")] if "--format" in words else words
+        name = next((one for one in _prefixes(bare) if one in COMMANDS), None)
+        if name is not None and bare not in known:
+            known.add(bare)
+            yield name, *bare[len(name.split()) :]
+
+
+def _prefixes(words: tuple[str, ...]) -> Iterator[str]:
+    yield from (" ".join(words[:count]) for count in (2, 1))
+
+
+CALLS = {name: words for name, *words in calls()}
+
+
+def call(name: str, words: list[str]) -> Any:
+    """Call the function of a command with the arguments of a command line."""
+    command = COMMANDS[name]
+    args = read(Parser(f"slowpath {name}", command), words)
+    positional, named = [], {}
+    for key, option in parameters(command).items():
+        value = getattr(args, option.settings.get("dest", key))
+        if option.group == ARGUMENTS:
+            positional += value if isinstance(value, list) else [value]
+        elif value != default_of(option):
+            named[key] = value
+    return function_of(name)(*(one for one in positional if one is not None), **named)
+
+
+def timeless(value: Any) -> Any:
+    """Return a part of a document without times."""
+    if isinstance(value, dict):
+        return {key: timeless(one) for key, one in value.items() if key not in TIMES}
+    return [timeless(one) for one in value] if isinstance(value, list) else value
+
+
+def keys(value: Any) -> Any:
+    """Return the keys of a document, without its values."""
+    if isinstance(value, dict):
+        return {key: keys(one) for key, one in value.items()}
+    return [keys(value[0])] if isinstance(value, list) and value else None
+
+
+class _Checker(html.parser.HTMLParser):
+    """Checks that all elements of an HTML text are closed in their order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, _attrs: object) -> None:
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+@pytest.fixture
+def in_fresh_folder(tmp_path: Path) -> Callable[[list[str]], list[str]]:
+    """Return a function that replaces the name of a fresh folder by a path that no run has used."""
+    number = iter(range(9))
+    return lambda words: [
+        str(tmp_path / str(next(number))) if word == FRESH else word for word in words
+    ]
+
+
+@pytest.fixture(autouse=True)
+def _in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def test_every_command_has_a_function_or_a_reason() -> None:
+    names = {name for name, _ in commands()}
+    assert set(LEFT_OUT) <= names
+    assert set(CALLS) == names - set(LEFT_OUT)
+    for name in CALLS:
+        assert inspect.getdoc(function_of(name))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_function_returns_what_its_command_prints(
+    name: str,
+    in_fresh_folder: Callable[[list[str]], list[str]],
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = in_fresh_folder(CALLS[name])
+    printed = {
+        form: slowpath(*name.split(), *in_fresh_folder(CALLS[name]), *form_words)
+        for form, form_words in _formats(COMMANDS[name])
+    }
+    run = next(iter(printed.values()))
+    if run.returncode == ExitCode.INPUT and "this machine" in run.stderr:
+        with pytest.raises(UnavailableError):
+            call(name, words)
+        pytest.skip(run.stderr)
+    result = call(name, words)
+    assert capfd.readouterr() == ("", "")
+    if isinstance(result, Table):
+        assert _Checker(result._repr_html_()).texts
+        assert result.rows or name == "targets check"
+    if name not in MEASURED | {"calibrate"}:
+        text = next(iter(printed.values())).stdout.removesuffix("\n")
+        assert SECONDS.sub("", str(result)) == SECONDS.sub("", text)
+    if "json" not in printed:
+        return
+    document = json.loads(printed["json"].stdout)
+    found = json.loads(result.to_json())
+    if isinstance(result, Result):
+        assert result.document == found
+        assert result.exit_code == printed["json"].returncode
+    if name in MEASURED:
+        assert keys(found).keys() == keys(document).keys()
+    elif isinstance(result, api.Results):
+        assert timeless(found["results"]) == timeless(document["results"])
+    else:
+        assert _in(words, timeless(found)) == _in(words, timeless(document))
+
+
+def _formats(command: Command) -> Iterator[tuple[str, list[str]]]:
+    """Yield the first format of a command, and JSON if the command has it, with their options."""
+    known = formats(command)
+    yield (known[0] if known else "text"), []
+    if "json" in known:
+        yield "json", ["--format", "json"]
+
+
+def _in(words: list[str], document: Any) -> Any:
+    """Return a document without the names of output folders, which differ from run to run."""
+    return {
+        key: one
+        for key, one in document.items()
+        if key not in ({"directory", "results"} if "calls" in words else ())
+    }
+
+
+def test_the_types_of_options_are_current() -> None:
+    check_golden(ROOT / "python/slowpath/api/options.py", module())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_parameter_or_a_reason_for_every_option(name: str) -> None:
+    command = COMMANDS[name]
+    typed = getattr(option_types, class_name(name), None)
+    stated = set() if typed is None else set(typed.__annotations__)
+    assert stated == set(keywords(command))
+    signature = inspect.signature(function_of(name))
+    options = {key: one for key, one in signature.parameters.items() if key in stated}
+    assert set(options) == stated
+    for key, option in keywords(command).items():
+        if not option.settings.get("required"):
+            assert options[key].default == default_of(option)
+    left = {names for one in command.options if is_for_terminals(one) for names in one.names[-1:]}
+    assert left <= {"--format", "--report", "--verbose", "--pcap-out", "--output"}
+    positional = [key for key in parameters(command) if key not in stated]
+    assert len(positional) == len(set(signature.parameters) - stated)
+
+
+def test_rows_become_a_data_frame() -> None:
+    pytest.importorskip("pandas")
+    result = api.diff(LISTING, LISTING)
+    frame = result.to_dataframe()
+    assert list(frame.columns) == list(result.rows[0])
+    assert frame["bitrate_a"][0] == result.programs[0]["values"]["bitrate_a"]
+    for table in (api.bound(LISTING), api.annotate(LISTING), api.targets.list()):
+        assert len(table.to_dataframe()) == len(table.rows) > 0
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UnavailableError) as wrong:
+        api.bound(LISTING).to_dataframe()
+    assert wrong.value.reason == not_installed(["pandas"], "pandas")
+
+
+def test_cells_of_csv_become_values() -> None:
+    lines = ["a,b,c,d", "1,true,N/A,'=x", "2.5,false,,N/A"]
+    assert csv_rows(lines) == [
+        {"a": 1.0, "b": True, "c": None, "d": "=x"},
+        {"a": 2.5, "b": False, "c": None, "d": None},
+    ]
+    assert csv_rows(["a,b"]) == []
+
+
+def test_records_become_rows() -> None:
+    record = {"a": 1, "b": {"c": None, "d": ["x", "y"]}, "e": [{"f": 1}], "g": []}
+    assert flat(record) == {"a": 1, "b_c": None, "b_d": "x, y", "g": None}
+
+
+def test_unknown_options_are_type_errors() -> None:
+    with pytest.raises(TypeError, match="slowpath diff has no option 'sectoin'; did you mean"):
+        api.diff(LISTING, LISTING, sectoin="x")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="no option 'format'"):
+        api.diff(LISTING, LISTING, format="csv")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="slowpath insights cores needs a value of 'query'"):
+        api.insights.cores()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="slowpath annotate needs a value of 'file'"):
+        api.annotate()
+
+
+def test_wrong_values_name_the_option() -> None:
+    for values, message in (
+        ({"deadline": "soon"}, r"--deadline: "),
+        ({"deadline": -1}, r"--deadline: "),
+        ({"deadline": True}, r"--deadline: True is not a value of this option"),
+        ({"cores": "x"}, r"--cores: 'x' is not a whole number"),
+        ({"map_abi": "stack"}, r"--map-abi: no value 'stack'"),
+        ({"instructions": "yes"}, r"--instructions: 'yes' is not True or False"),
+        ({"target": "none"}, r"--target: 'none' is not a target"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            api.annotate(LISTING, **values)
+    with pytest.raises(OptionError, match="--output: - is standard output"):
+        api.contention.train("examples/contention.csv", output="-")
+
+
+def test_wrong_files_are_errors(tmp_path: Path) -> None:
+    missing = tmp_path / "none.bpf.o"
+    with pytest.raises(InputError, match=r"none\.bpf\.o: no such file"):
+        api.compile(missing)
+    with pytest.raises(InputError, match=r"none\.bpf\.o"):
+        api.chain.verify(missing, OBJECT)
+    result = api.show(missing, OBJECT)
+    assert result.exit_code == ExitCode.INPUT
+    assert result.errors == (f"{missing}: no such file",)
+    assert len(result.programs if hasattr(result, "programs") else result.rows) == 1
+    with pytest.raises(OptionError, match="show_calibrations"):
+        api.show("targets/ebpf.toml")
+    with pytest.raises(InputError, match="without the table"):
+        api.show_calibrations("targets/ebpf.toml")
+
+
+def test_functions_for_other_uses_of_a_command() -> None:
+    (file,) = (ROOT / "targets").glob("*zen3*.toml")
+    found = api.show_calibrations(file)
+    assert json.loads(found.to_json()) == json.loads(remembered("show", file, "--format", "json"))
+    assert found.rows[0]["file"] == str(file)
+    pytest.importorskip("yaml")
+    listed = api.list_experiments()
+    assert str(listed) == remembered("calibrate", "--list").removesuffix("\n")
+    assert len(listed.rows) == len(listed.document["experiments"])
+    with pytest.raises(OptionError, match="call list_experiments"):
+        api.calibrate(list=True)
+
+
+def test_failed_gates_are_in_the_result() -> None:
+    result = api.diff(LISTING, LISTING, fail_on=["bitrate_b > 1"])
+    assert result.exit_code == ExitCode.FAILED
+    assert result.failures[0]["program"] == "two_protocols"
+    assert result.errors
+
+
+def test_values_of_python_equal_the_text_of_the_command_line(tmp_path: Path) -> None:
+    one = api.diff(Path(LISTING), LISTING, unroll=3, deadline=5, target=["agilio-cx-2x40"])
+    other = api.diff(LISTING, LISTING, unroll="3", deadline="5s", target="agilio-cx-2x40")
+    assert timeless(one.document) == timeless(other.document)
+    page = tmp_path / "page.html"
+    api.annotate(LISTING, html=page)
+    assert page.read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import slowpath.measure.statistics; from slowpath import api",
+        "from slowpath import api; import slowpath.measure.statistics",
+        "import slowpath; slowpath.api; import slowpath.chain.run",
+        "import slowpath.chain.run, slowpath.insights.cores.run, slowpath; slowpath.api",
+    ],
+)
+def test_functions_and_packages_of_the_same_name_coexist(imports: str) -> None:
+    script = (
+        f"{imports}\n"
+        "import slowpath, types\n"
+        "api = slowpath.api\n"
+        "assert isinstance(api.measure, types.FunctionType)\n"
+        "assert isinstance(api.chain, types.ModuleType)\n"
+        "import slowpath.measure.statistics, slowpath.chain.run, slowpath.insights.cores.run\n"
+        "assert isinstance(slowpath.measure, types.ModuleType)\n"
+        "assert isinstance(api.measure, types.FunctionType)\n"
+        "assert slowpath.chain is not api.chain\n"
+        "assert slowpath.bound is api.bound and slowpath.fit is api.fit\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_the_import_loads_no_package_of_an_extra() -> None:
+    script = "import slowpath.api, sys; print(*sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", script], check=True, timeout=60, capture_output=True, text=True
+    )
+    modules = set(run.stdout.split())
+    assert "slowpath.api.chain" in modules
+    assert not modules & {"numpy", "scipy", "pandas", "matplotlib", "yaml", "sklearn", "llvmlite"}
