@@ -1,5 +1,6 @@
 """Tests that the functions of `slowpath.api` return what their commands print."""
 
+import doctest
 import html.parser
 import inspect
 import json
@@ -7,13 +8,17 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_type
 
 import pytest
 
 from api_options import LEFT_OUT, class_name, covered, keywords, module
+from compiler import needs_clang
+from running_kernel import needs_kernel
 from slowpath import InputError, OptionError, api
+from slowpath.annotate.documents import AnnotatedLine
 from slowpath.api import options as option_types
 from slowpath.core.calls import default_of, is_for_terminals, parameters
 from slowpath.core.command import ARGUMENTS, Command
@@ -21,6 +26,8 @@ from slowpath.core.errors import ExitCode, UnavailableError
 from slowpath.core.extras import not_installed
 from slowpath.core.parser import Parser, read
 from slowpath.core.results import Result, Table, csv_rows, flat
+from slowpath.core.schema.results import PathResult
+from slowpath.diff.documents import ComparedProgram, DiffDocument, StoppedProgram
 from successful_calls import FRESH, LISTING, OBJECT, every_command, formats
 from support import ROOT, check_golden, commands, remembered, slowpath
 
@@ -150,7 +157,9 @@ def test_a_function_returns_what_its_command_prints(
     assert capfd.readouterr() == ("", "")
     if isinstance(result, Table):
         assert _Checker(result._repr_html_()).texts
-        assert result.rows or name == "targets check"
+        assert result.rows
+        if find_spec("pandas") is not None:
+            assert len(result.to_dataframe()) == len(result.rows)
     if name not in MEASURED | {"calibrate"}:
         text = next(iter(printed.values())).stdout.removesuffix("\n")
         assert SECONDS.sub("", str(result)) == SECONDS.sub("", text)
@@ -206,6 +215,86 @@ def test_a_parameter_or_a_reason_for_every_option(name: str) -> None:
     assert left <= {"--format", "--report", "--verbose", "--pcap-out", "--output"}
     positional = [key for key in parameters(command) if key not in stated]
     assert len(positional) == len(set(signature.parameters) - stated)
+
+
+PAGE = ROOT / "docs/how-to/python-commands.md"
+NEEDED = re.compile(r"<!-- needs: (.+) -->")
+HEADER = "<!-- functions -->\n| function | command | result |\n|---|---|---|\n"
+
+
+def test_the_page_lists_all_functions() -> None:
+    text = PAGE.read_text()
+    start = text.index(HEADER) + len(HEADER)
+    end = text.index("\n\n", start - 1) + 1
+    check_golden(PAGE, text[:start] + "".join(_listed()) + text[end:])
+
+
+def _listed() -> Iterator[str]:
+    """Yield a row of the table of functions for each command."""
+    for name in CALLS:
+        function = function_of(name)
+        place = function.__module__.removeprefix("slowpath.").removesuffix(".api")
+        result = inspect.signature(function).return_annotation.__name__
+        shown = "insights FILE" if name == "insights" else name
+        yield f"| `{place}.{function.__name__}` | `{shown}` | `{result}` |\n"
+    for function, shown in (
+        (api.list_experiments, "calibrate --list"),
+        (api.show_calibrations, "show FILE.toml"),
+    ):
+        result = inspect.signature(function).return_annotation.__name__
+        yield f"| `api.{function.__name__}` | `{shown}` | `{result}` |\n"
+
+
+SECTIONS = dict(text.split("\n", 1) for text in PAGE.read_text().split("\n## ")[1:])
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_the_examples_of_the_page_work(title: str) -> None:
+    section = SECTIONS[title]
+    needed = NEEDED.search(section)
+    for requirement in needed[1].split(", ") if needed is not None else ():
+        match requirement:
+            case "clang":
+                needs_clang()
+            case "kernel":
+                needs_kernel()
+            case _:
+                pytest.importorskip(requirement)
+    examples = doctest.DocTestParser().get_doctest(section, {}, title, str(PAGE), 0)
+    assert examples.examples or ">>>" not in section
+    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples).failed == 0
+
+
+def test_a_script_needs_no_guard_of_its_main_module(tmp_path: Path) -> None:
+    """Check that processes which work in parallel do not run the calling script again."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "print('once')\n"
+        "from slowpath import api\n"
+        "old, new = 'examples/firewall.bpf.o', 'examples/tunnel.bpf.o'\n"
+        "found = api.diff(old, new, target='ebpf', jobs=2)\n"
+        "print(found.errors, found.rows[0]['instructions_b'], __file__)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (run.stdout, run.stderr) == (f"once\n() 148 {script}\n", "")
+
+
+def test_results_have_precise_types() -> None:
+    """Let mypy check types of results; at run time, `assert_type` does nothing."""
+    change = api.diff(LISTING, LISTING, lines=3)
+    assert_type(change, api.Comparison)
+    assert_type(change.document, DiffDocument)
+    assert_type(change.programs, list[ComparedProgram])
+    assert_type(change.document["failures"], list[StoppedProgram])
+    assert_type(change.warnings, tuple[str, ...])
+    assert_type(api.annotate(LISTING).programs[0]["lines"], list[AnnotatedLine])
+    assert_type(api.bound(LISTING)[0].paths, list[PathResult])
+    with pytest.raises(OptionError):
+        api.annotate(LISTING, map_abi="stack")  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        api.diff(LISTING)  # type: ignore[call-arg]
 
 
 def test_rows_become_a_data_frame() -> None:

@@ -259,12 +259,46 @@ class CalibrationRun(Result[CalibrateDocument]):
         """The file of the derived target; None unless all experiments were measured."""
         return self.document["target_file"]
 
+    def _document_rows(self) -> list[Row]:
+        rows = list[Row]()
+        for one in self.experiments:
+            measured, model = one["measurement"], one["result"]["model"]
+            rows.append(
+                {
+                    "experiment": one["name"],
+                    "testbed": measured["testbed"],
+                    "state": measured["state"],
+                    "points": len(measured["points"]),
+                    "metric": measured["metric"],
+                    "parameter": one["result"]["parameter"],
+                    "smape": None if model is None else model["errors"]["smape"],
+                    "seconds": measured["seconds"],
+                }
+            )
+        return rows
+
 
 class ExperimentList(Result[Catalogue]):
     """The test beds and experiments of slowpath; the rows are experiments."""
 
-    _rows = "experiments"
     _shows_text = True
+
+    def _document_rows(self) -> list[Row]:
+        rows = list[Row]()
+        for one in self.document["experiments"]:
+            experiment = one["specification"]
+            sweep = experiment["component"]["sweep"]
+            rows.append(
+                {
+                    "experiment": experiment["name"],
+                    "description": experiment["description"],
+                    "parameter": sweep["parameter"],
+                    "first": sweep["first"],
+                    "last": sweep["last"],
+                    "testbeds": ", ".join(one["runs_on"]),
+                }
+            )
+        return rows
 
 
 @interface(CALIBRATE, "calibrate")

@@ -224,18 +224,16 @@ def interface(command: Command, name: str) -> Callable[[Callable[P, R]], Callabl
 
     def documented(function: Callable[P, R]) -> Callable[P, R]:
         about: Any = function
-        shown = [
-            one
-            for one in Signature.from_callable(function).parameters.values()
-            if one.kind is not Parameter.VAR_KEYWORD
-        ]
+        stated = Signature.from_callable(function)
+        given = stated.parameters.values()
+        shown = [one for one in given if one.kind is not Parameter.VAR_KEYWORD]
         positional = {one.name for one in shown}
         options = {key: one for key, one in parameters(command).items() if key not in positional}
         options = {key: one for key, one in options.items() if one.group != ARGUMENTS}
         for key, option in options.items():
             default = Parameter.empty if option.settings.get("required") else default_of(option)
             shown.append(Parameter(key, Parameter.KEYWORD_ONLY, default=default))
-        about.__signature__ = Signature(shown)
+        about.__signature__ = stated.replace(parameters=shown)
         about.__doc__ = "\n".join([*_description(function, name), *_helped(options)])
         return function
 

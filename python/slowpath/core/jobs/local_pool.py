@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -93,10 +94,10 @@ class _Lanes:
     def begin(self, item: object) -> Future[Any]:
         lane = self._free.popleft()
         try:
-            future = lane.submit(_call, item)
+            future = _submit(lane, item)
         except BrokenProcessPool:
             lane = self._lane()
-            future = lane.submit(_call, item)
+            future = _submit(lane, item)
         future.add_done_callback(lambda _: self._free.append(lane))
         return future
 
@@ -122,6 +123,32 @@ class _Lanes:
         # executor's thread, write to a closed pipe, and print an error (CPython 3.11).
         for lane in list(lanes):
             lane.shutdown()
+
+
+def _submit(lane: ProcessPoolExecutor, item: object) -> Future[Any]:
+    """Let a process work on an item; the process starts now if it has not started yet."""
+    with _main_hidden():
+        return lane.submit(_call, item)
+
+
+@contextmanager
+def _main_hidden() -> Iterator[None]:
+    """Hide the origin of the main module, because a new process would run the file again.
+
+    A script that calls slowpath then needs no `if __name__ == "__main__"`. The command line has
+    it, and its processes need the settings of its module.
+    """
+    if "slowpath.main" in sys.modules:
+        yield
+        return
+    main = vars(sys.modules["__main__"])
+    origin = dict(main)
+    main.pop("__file__", None)
+    main["__spec__"] = None  # `multiprocessing` reads it
+    try:
+        yield
+    finally:
+        main |= {name: origin[name] for name in ("__file__", "__spec__") if name in origin}
 
 
 _shared: list[Any] = []
