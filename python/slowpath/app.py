@@ -147,29 +147,22 @@ def _run(path: str, command: Command, words: Sequence[str]) -> int:
     parser = Parser(path, command)
     args = read(parser, words)
     from slowpath.core.errors import InputError, OptionError
-    from slowpath.core.inputs import check_written, expand_folders
+    from slowpath.core.running import run_checked
 
-    try:
-        expand_folders(parser.entries, args)
-        check_written(parser.entries, args)
+    def run(args: Namespace) -> int:
         _use_settings(path.partition(" ")[2], command, args)
         if parser.own_output or args.output is None:
             return command.run(args)
         from slowpath.core.output import run_into
 
         return run_into(args.output, lambda: command.run(args))
+
+    try:
+        return run_checked(path, parser.entries, args, run)
     except OptionError as wrong:
         parser.error(f"invalid value for '{wrong.option}': {wrong.reason}")
     except InputError as failure:
         error(failure.file, failure.reason)
         for reason in failure.further:
             complain(f"note: {failure.file}: also {reason}")
-        return ExitCode.INPUT
-    except ModuleNotFoundError as missing:
-        from slowpath.core.extras import missing_package
-
-        unavailable = missing_package(missing.name, path)
-        if unavailable is None:
-            raise
-        error("this machine", unavailable)
         return ExitCode.INPUT

@@ -22,7 +22,7 @@ from slowpath.annotate.documents import AnnotatedLine
 from slowpath.api import options as option_types
 from slowpath.core.calls import default_of, is_for_terminals, parameters
 from slowpath.core.command import ARGUMENTS, Command
-from slowpath.core.errors import ExitCode, UnavailableError
+from slowpath.core.errors import ExitCode, StoppedError, UnavailableError
 from slowpath.core.extras import not_installed
 from slowpath.core.parser import Parser, read
 from slowpath.core.results import Result, Table, csv_rows, flat
@@ -34,8 +34,8 @@ from support import ROOT, check_golden, commands, remembered, slowpath
 COMMANDS = dict(covered())
 MEASURED = {"measure", "contention profile"}
 """Commands whose results differ from run to run; their documents have the same keys."""
-TIMES = {"seconds", "engine_seconds", "date", "stats", "checks"}
-"""Keys of documents with times, and with random checks of a saved model."""
+TIMES = {"seconds", "engine_seconds", "date", "stats"}
+"""Keys of documents with times."""
 SECONDS = re.compile(r"\d+(?:\.\d+)? s\b")
 
 
@@ -158,6 +158,7 @@ def test_a_function_returns_what_its_command_prints(
     if isinstance(result, Table):
         assert _Checker(result._repr_html_()).texts
         assert result.rows
+        assert f"slowpath {name}" in repr(result) or not isinstance(result, Result)
         if find_spec("pandas") is not None:
             assert len(result.to_dataframe()) == len(result.rows)
     if name not in MEASURED | {"calibrate"}:
@@ -382,6 +383,11 @@ def test_functions_for_other_uses_of_a_command() -> None:
     assert len(listed.rows) == len(listed.document["experiments"])
     with pytest.raises(OptionError, match="call list_experiments"):
         api.calibrate(list=True)
+
+
+def test_work_without_a_result_is_an_error() -> None:
+    with pytest.raises(StoppedError, match=rf"{OBJECT}: deadline"):
+        api.compile(OBJECT, deadline=0.001, no_cache_dir=True)
 
 
 def test_failed_gates_are_in_the_result() -> None:

@@ -6,11 +6,13 @@ import shlex
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import Parameter, Signature
+from numbers import Real
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from slowpath.core.command import ARGUMENTS, STANDARD_OUTPUT, Command, Option, not_read, output_file
-from slowpath.core.errors import ExitCode, OptionError, StoppedError, UnavailableError
+from slowpath.core.errors import ExitCode, OptionError, StoppedError
 from slowpath.core.formats import Keeper, KeptReport
+from slowpath.core.running import run_checked
 from slowpath.core.terminal import listening
 
 P = ParamSpec("P")
@@ -22,6 +24,7 @@ _TERMINAL = {"--format", "--report", "--verbose", "--pcap-out"}
 class Outcome(NamedTuple):
     """The report of a command, and the lines that the command line prints to standard error."""
 
+    command: str
     report: KeptReport
     messages: Sequence[str]
     code: ExitCode
@@ -92,7 +95,7 @@ def run(command: Command, name: str, values: Mapping[str, object]) -> Outcome:
         failure = next((text for text in reversed(messages) if text.startswith("error: ")), "")
         subject, _, reason = failure.removeprefix("error: ").partition(": ")
         raise StoppedError(subject or name, reason or "no result")
-    return Outcome(keeper.report, messages, code)
+    return Outcome(name, keeper.report, messages, code)
 
 
 def call(
@@ -103,22 +106,10 @@ def call(
     messages: list[str] | None = None,
 ) -> R:
     """Call a function with the arguments of a command, and append its messages; see `run`."""
-    from slowpath.core.inputs import check_written, expand_folders
-
-    args = arguments(command, name, values)
     messages = [] if messages is None else messages
-    try:
-        with listening(messages.append):
-            expand_folders(command.options, args)
-            check_written(command.options, args)
-            return function(args)
-    except ModuleNotFoundError as missing:
-        from slowpath.core.extras import missing_package
-
-        unavailable = missing_package(missing.name, f"slowpath {name}")
-        if unavailable is None:
-            raise
-        raise UnavailableError(unavailable) from None
+    args = arguments(command, name, values)
+    with listening(messages.append):
+        return run_checked(f"slowpath {name}", command.options, args, function)
 
 
 def arguments(command: Command, name: str, values: Mapping[str, object]) -> Namespace:
@@ -207,7 +198,7 @@ def _text(option: Option, named: str, value: object) -> str:
             return os.fsdecode(value)
         case bool():
             pass
-        case int() | float():
+        case Real():
             return str(value)
         case list() | tuple() if option.settings.get("metavar") == "FLAGS":
             return shlex.join(map(str, value))

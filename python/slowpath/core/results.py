@@ -107,8 +107,7 @@ class Result(Table, Generic[D]):
         return self._text(self._outcome.report.formats[0])
 
     def __repr__(self) -> str:
-        document: Any = self.document
-        return f"<slowpath.api.{type(self).__name__} of slowpath {document['command']}>"
+        return f"<slowpath.api.{type(self).__name__} of slowpath {self._outcome.command}>"
 
     def _repr_html_(self) -> str:
         """Return the warnings, and the rows or the report, for notebooks."""
