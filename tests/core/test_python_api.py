@@ -308,6 +308,21 @@ def test_rows_become_a_data_frame() -> None:
         assert len(table.to_dataframe()) == len(table.rows) > 0
 
 
+def test_notebooks_show_parts_of_pages(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    change = api.diff(OBJECT, "examples/count_min.4.bpf.o", html=page)
+    view = change._repr_html_()
+    assert "lines whose cost rose" in view
+    assert view in page.read_text()
+    pytest.importorskip("sklearn")
+    model, traffic = "examples/fleet/nat.model.json", "flows=16000,size=1500"
+    diagnosis = api.contention.diagnose(
+        model, traffic=traffic, beside=model, what_if=["size=800"], html=page
+    )
+    assert "Hypothetical changes" in diagnosis._repr_html_()
+    assert diagnosis._view() in page.read_text()
+
+
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UnavailableError) as wrong:

@@ -8,7 +8,7 @@ The functions are in this package because `slowpath.measure`, for example, is th
 code of the command `measure`; a function of this name would hide the package, or be hidden by it.
 """
 
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 from slowpath.annotate.cli import ANNOTATE
 from slowpath.annotate.documents import AnnotateDocument, Annotation
@@ -51,6 +51,9 @@ from slowpath.show.cli import SHOW
 from slowpath.show.documents import Calibration, CalibrationDocument
 from slowpath.sweep.cli import SWEEP
 from slowpath.sweep.documents import Sweep, SweptProgram
+
+if TYPE_CHECKING:
+    from slowpath.diff.report import Report
 
 
 class Annotations(Result[AnnotateDocument]):
@@ -186,6 +189,11 @@ class Comparison(Result[DiffDocument]):
     def failures(self) -> list[StoppedProgram]:
         """The programs for which `fail_on` holds, or which miss `require`."""
         return self.document["failures"]
+
+    def _view(self) -> str:
+        from slowpath.diff.page import diff_view
+
+        return diff_view(cast("Report", self._outcome.report.parts[0]))
 
 
 @interface(DIFF, "diff")

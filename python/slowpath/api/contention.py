@@ -122,6 +122,11 @@ class Diagnosis(Result[DiagnosisReport]):
         """The resource that limits the throughput."""
         return self.now["bottleneck"]
 
+    def _view(self) -> str:
+        from slowpath.contention.report_diagnosis import diagnosis_view
+
+        return diagnosis_view(self.document)
+
 
 @interface(DIAGNOSE, "contention diagnose")
 def diagnose(model: File, **options: Unpack[ContentionDiagnoseOptions]) -> Diagnosis:

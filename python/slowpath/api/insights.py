@@ -39,12 +39,15 @@ if TYPE_CHECKING:  # these modules import packages of extras
 class Advice(Result["AdviceReport"]):
     """Advice on porting a function to a SmartNIC, by decreasing effect."""
 
-    _shows_text = True
-
     @property
     def advice(self) -> "list[AdviceGiven]":
         """The recommended changes, each with line, reason and gain."""
         return self.document["advice"]
+
+    def _view(self) -> str:
+        from slowpath.insights.advice.page import advice_view
+
+        return advice_view(self.document)
 
 
 @interface(ADVICE, "insights")

@@ -196,16 +196,21 @@ def diagnosis_page(report: DiagnosisReport) -> str:
         element("h1", f"Bottleneck of {name}"),
         element("p", heading(report)),
         warning_boxes(report["warnings"]),
-        element("section", element("h2", "Now"), element("p", sentence(report)), _now(report)),
+        diagnosis_view(report),
     ]
-    if report["what_if"]:
-        parts.append(
-            element("section", element("h2", "Hypothetical changes"), _changes_table(report))
-        )
     if report["sweep"] is not None:
         parts.append(_swept(report, report["sweep"]))
     about = " ".join((*remarks(report), f"Written by slowpath {report['slowpath']}."))
     return page(f"Bottleneck of {name}", *parts, element("footer", about))
+
+
+def diagnosis_view(report: DiagnosisReport) -> Html:
+    """Return the tables of the page, which notebooks show too."""
+    now = element("section", element("h2", "Now"), element("p", sentence(report)), _now(report))
+    if not report["what_if"]:
+        return now
+    heading = element("h2", "Hypothetical changes")
+    return join(now, element("section", heading, _changes_table(report)))
 
 
 def _now(report: DiagnosisReport) -> Html:

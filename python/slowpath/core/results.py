@@ -110,10 +110,13 @@ class Result(Table, Generic[D]):
         return f"<slowpath.api.{type(self).__name__} of slowpath {self._outcome.command}>"
 
     def _repr_html_(self) -> str:
-        """Return the warnings, and the rows or the report, for notebooks."""
+        """Return the warnings, and a view of the result, for notebooks."""
         warned = join(*(element("p", f"warning: {text}") for text in self.warnings))
-        shown = preformatted(str(self)) if self._shows_text else html_table(self.rows)
-        return warned + shown
+        return warned + self._view()
+
+    def _view(self) -> str:
+        """Return the content of the notebook view as HTML."""
+        return preformatted(str(self)) if self._shows_text else html_table(self.rows)
 
 
 def dataframe(rows: Sequence[Row]) -> "pd.DataFrame":

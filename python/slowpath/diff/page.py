@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from slowpath.core.html.elements import Column, Content, Html, element, table
+from slowpath.core.html.elements import Column, Content, Html, element, join, table
 from slowpath.core.html.page import page
 from slowpath.diff.columns import Row, change_of
 from slowpath.diff.lines import Changes
@@ -28,7 +28,14 @@ _NUMBERS = 5
 def diff_page(report: Report, version: str) -> str:
     """Return the text of the page; `version` is that of slowpath."""
     title = f"{report.old} \u2192 {report.new}"
-    parts: list[Content] = [element("h1", title), element("p", summary_words(report))]
+    about = f"Written by slowpath {version}. The page needs no network."
+    parts = (element("h1", title), diff_view(report), element("footer", about))
+    return page(title, *parts, broad=True, style=_STYLE)
+
+
+def diff_view(report: Report) -> Html:
+    """Return the content of the page, which notebooks show too."""
+    parts: list[Content] = [element("p", summary_words(report))]
     for failure, command in zip(report.failures, report.reproduce, strict=True):
         words = element("p", f"{failure.row.pair.label}: {failure.reason}")
         repeat = element("p", "Reproduce: ", element("code", command))
@@ -42,8 +49,7 @@ def diff_page(report: Report, version: str) -> str:
         parts.append(element("section", element("h2", "Notes"), element("ul", *notes)))
     for at, (row, changes) in enumerate(zip(report.rows, report.changes, strict=True)):
         parts += _changed(at, row, changes, report.limit)
-    about = f"Written by slowpath {version}. The page needs no network."
-    return page(title, *parts, element("footer", about), broad=True, style=_STYLE)
+    return join(*parts)
 
 
 def _programs(

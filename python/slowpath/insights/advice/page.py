@@ -40,10 +40,7 @@ def advice_page(report: AdviceReport) -> str:
         element("h1", f"Porting advice for {name}"),
         element("p", headline(report), ". ", data),
         _numbers(report),
-        _contents(report),
-        _notes(report),
-        *(_piece(report, rank, one) for rank, one in enumerate(report["advice"], 1)),
-        _gaps(report),
+        advice_view(report),
         *map(_card_table, card_tables(report["card"])),
         *_sources(report),
         _structures(report),
@@ -52,6 +49,12 @@ def advice_page(report: AdviceReport) -> str:
     if report["assumptions"]:
         about = f"{order_text(report)} {about}"
     return page(f"Porting advice for {name}", *parts, element("footer", about), broad=True)
+
+
+def advice_view(report: AdviceReport) -> Html:
+    """Return the advice of the page, which notebooks show too."""
+    pieces = (_piece(report, rank, one) for rank, one in enumerate(report["advice"], 1))
+    return join(_contents(report), _notes(report), *pieces, _gaps(report))
 
 
 def _numbers(report: AdviceReport) -> Html | None:
