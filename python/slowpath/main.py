@@ -19,12 +19,11 @@ import gc  # noqa: E402 - imports follow the signal handler
 import sys  # noqa: E402
 
 from slowpath.app import app  # noqa: E402
+from slowpath.core import THREAD_VARIABLES  # noqa: E402
 from slowpath.core.errors import ExitCode  # noqa: E402
 from slowpath.core.terminal import complain, prepare_streams  # noqa: E402
 
 _TRACEBACK = "SLOWPATH_TRACEBACK"
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Variables with the number of threads of the linear algebra in NumPy and SciPy."""
 
 
 def main() -> None:
@@ -33,7 +32,7 @@ def main() -> None:
     gc.disable()
     # Matrices of all commands are small, and threads would wait for each other: on a busy machine a
     # hundred times as long as one thread computes. Libraries read these variables on import.
-    for name in _THREADS:
+    for name in THREAD_VARIABLES:
         os.environ.setdefault(name, "1")
     prepare_streams()
     try:

@@ -14,6 +14,11 @@ def squared(common: int, item: int) -> int:
     return common * item * item
 
 
+def variable(_common: None, name: str, *_stop: object) -> str | None:
+    """Return the value of an environment variable of the worker process."""
+    return os.environ.get(name)
+
+
 def dies_once(common: str, item: int) -> tuple[int, int]:
     """Kill the first worker that gets item 1. Return the item and the process that finished it."""
     if item == 1:

@@ -275,11 +275,22 @@ def test_a_script_needs_no_guard_of_its_main_module(tmp_path: Path) -> None:
         "old, new = 'examples/firewall.bpf.o', 'examples/tunnel.bpf.o'\n"
         "found = api.diff(old, new, target='ebpf', jobs=2)\n"
         "print(found.errors, found.rows[0]['instructions_b'], __file__)\n"
+        "import os, sys\n"
+        "sys.path.append('tests/core')\n"
+        "from fleet_work import variable\n"
+        "from slowpath.core.jobs.local_pool import LocalPool\n"
+        "names = ['OMP_NUM_THREADS', 'MKL_NUM_THREADS']\n"
+        "os.environ.pop(names[0], None)\n"
+        "os.environ[names[1]] = '3'\n"
+        "print(list(LocalPool(2).each(variable, None, names)), names[0] in os.environ)\n"
     )
     run = subprocess.run(
         [sys.executable, script], capture_output=True, text=True, timeout=120, check=False
     )
-    assert (run.stdout, run.stderr) == (f"once\n() 148 {script}\n", "")
+    assert (run.stdout, run.stderr) == (
+        f"once\n() 148 {script}\n['1', '3'] False\n",
+        "",
+    )
 
 
 def test_results_have_precise_types() -> None:

@@ -1,1 +1,4 @@
 """Code that all commands share: command line, files, jobs, JSON documents, engine, HTML pages."""
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Variables with the number of threads of the linear algebra in NumPy and SciPy."""

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
+from slowpath.core import THREAD_VARIABLES
 from slowpath.core.jobs.pool import (
     NO_OBSERVER,
     Common,
@@ -127,16 +128,16 @@ class _Lanes:
 
 def _submit(lane: ProcessPoolExecutor, item: object) -> Future[Any]:
     """Let a process work on an item; the process starts now if it has not started yet."""
-    with _main_hidden():
+    with _settings_of_workers():
         return lane.submit(_call, item)
 
 
 @contextmanager
-def _main_hidden() -> Iterator[None]:
-    """Hide the origin of the main module, because a new process would run the file again.
+def _settings_of_workers() -> Iterator[None]:
+    """Hide the origin of the main module from new processes, and give each one thread for NumPy.
 
-    A script that calls slowpath then needs no `if __name__ == "__main__"`. The command line has
-    it, and its processes need the settings of its module.
+    A new process would run the file of the main module again. A script that calls slowpath then
+    needs no `if __name__ == "__main__"`. The command line itself has the right settings.
     """
     if "slowpath.main" in sys.modules:
         yield
@@ -145,9 +146,13 @@ def _main_hidden() -> Iterator[None]:
     origin = dict(main)
     main.pop("__file__", None)
     main["__spec__"] = None  # `multiprocessing` reads it
+    added = [name for name in THREAD_VARIABLES if name not in os.environ]
+    os.environ.update(dict.fromkeys(added, "1"))
     try:
         yield
     finally:
+        for name in added:
+            os.environ.pop(name, None)
         main |= {name: origin[name] for name in ("__file__", "__spec__") if name in origin}
 
 
