@@ -4,8 +4,8 @@
     bench/insights_models.py ../shared/validation
 
 They are fitted parameters by name, without rows of the published tables.
-docs/explanation/insights-cores.md says how they are fitted, and research/insights_published.py how
-well the same method predicts functions that are left out. The same tables give the same files, up to
+docs/explanation/insights-cores.md says how they are fitted, and `slowpath reproduce insights
+figure-11` how well the same method predicts functions that are left out. The same tables give the same files, up to
 the last digits of sums.
 """
 

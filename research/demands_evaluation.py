@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cores_evaluation import at_cores, curves_of, inside
 from slowpath.insights.cores.curves import Curves
 from slowpath.insights.cores.functions import CRC, Array, Functions, flag
 from slowpath.insights.cores.groups import FUNCTIONS, Groups, Paired
@@ -30,6 +29,7 @@ from slowpath.insights.demands.neighbours import of_columns
 from slowpath.insights.demands.prices import Fits, needed, prices_of
 from slowpath.insights.demands.published import ELEMENTS, published
 from slowpath.insights.demands.sharing import advise, beside
+from slowpath.reproduce.cores_evaluation import at_cores, curves_of, inside
 
 _GIGA = 1e9
 

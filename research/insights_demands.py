@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 
-from cores_evaluation import curves_of
 from demands_evaluation import (
     Outcome,
     Settings,
@@ -33,6 +32,7 @@ from slowpath.insights.cores.groups import read_measured
 from slowpath.insights.cores.knee import CORES
 from slowpath.insights.demands.draws import DRAWS, WIDER
 from slowpath.insights.demands.prices import prices_of, shipped_fits
+from slowpath.reproduce.cores_evaluation import curves_of
 
 CONFIDENCE = 0.9
 

@@ -68,6 +68,7 @@ ROOT = Group(
         "contention": "slowpath.contention.cli:CONTENTION",
         "calibrate": "slowpath.calibrate.cli:CALIBRATE",
         "fit": "slowpath.models.cli:FIT",
+        "reproduce": "slowpath.reproduce.cli:REPRODUCE",
         "targets": "slowpath.targets.cli:TARGETS",
         "config": "slowpath.config.cli:CONFIG",
         "schema": "slowpath.core.schema.cli:SCHEMA",

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import oracles
-from colocation_evaluation import groups_at
-from cores_evaluation import curves_of
 from demands_evaluation import Settings, beside_others, chosen, compared, left_out
 from insights_tables import published_curves, published_groups
 from slowpath.insights.demands.assessment import card
 from slowpath.insights.demands.prices import shipped_fits
+from slowpath.reproduce.colocation_evaluation import groups_at
+from slowpath.reproduce.cores_evaluation import curves_of
 
 
 @pytest.mark.parametrize("traffic", ["hit", "miss"])

@@ -1,7 +1,6 @@
-"""Tests that guarantees of published programs equal the published guarantees."""
+"""Tests the benchmark that compares guarantees with published packet rates of the card."""
 
 import csv
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -18,16 +17,6 @@ def bench(name: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
-
-
-def test_guarantees_are_the_published_ones() -> None:
-    results = oracles.folder("results", "SLOWPATH_RESULTS", "published results")
-    listings = oracles.folder("listings", "SLOWPATH_LISTINGS", "published listings")
-    run = bench("published_bounds.py", results, listings)
-    assert run.returncode == 0, run.stdout + run.stderr
-    programs = json.loads((results / "summary.json").read_text())
-    assert len(programs) == 27
-    oracles.compared("results", len(programs), "guarantees")
 
 
 def test_packet_rates_by_hash_functions_are_those_of_the_card(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from slowpath.insights.placement.documents import StatePlacement
 from slowpath.insights.trace.documents import CountsReport
 from slowpath.measure.documents import MeasureDocument
 from slowpath.models.documents import FitDocument
+from slowpath.reproduce.documents import FigureList, Reproduction
 from slowpath.show.documents import CalibrationDocument
 from slowpath.sweep.documents import Sweep
 
@@ -60,12 +61,14 @@ DOCUMENTS: dict[str, Any] = {
     "diagnosis": DiagnosisReport,
     "diff": DiffDocument,
     "experiment": Experiment,
+    "figures": FigureList,
     "fit": FitDocument,
     "measure": MeasureDocument,
     "placement": PlacementReport,
     "plan": PlanReport,
     "verify": VerifyReport,
     "profile": ProfileRecord,
+    "reproduction": Reproduction,
     "suggestion": SuggestionReport,
     "state_placement": StatePlacement,
     "sweep": Sweep,

@@ -65,6 +65,7 @@ def every_command() -> Iterator[tuple[str, ...]]:
             *("--arrivals", "examples/fleet/arrivals.csv"),
         ],
         "contention suggest": ["examples/fleet/fleet.yaml", "--mixes", "2"],
+        "reproduce": ["insights", "figure-15", "examples/insights/udp_counter.json"],
         "insights cores": ["--query", "examples/insights/functions.csv"],
         "insights colocation": ["--query", "examples/insights/group.jsonl"],
         "insights placement": ["examples/insights/udp_counter.json"],

@@ -233,6 +233,7 @@ SLICES = [
     "sweep",
     "measure",
     "chain",
+    "reproduce",
     "targets",
     "config",
     "demo",

@@ -352,6 +352,16 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [data, "--recipe", HOSTILE],
             [thing],
         ],
+        "reproduce": [
+            [],
+            [HOSTILE],
+            ["insights", HOSTILE],
+            ["insights", "placement", folder / "missing"],
+            ["insights", "placement", folder],
+            ["insights", "placement", cases_file(folder), "--html", folder / "written.html"],
+            ["insights", "placement", cases_file(folder), "--only", HOSTILE],
+            ["insights", "figure-15", "examples/insights/udp_counter.json"],
+        ],
         "insights cores": [
             ["--query", "examples/insights/functions.csv"],
             *(["--query", *one] for one in wrong),
@@ -432,6 +442,25 @@ def settings_file(folder: Path, required: str) -> Path:
     file = folder / f"settings{len(required)}.toml"
     file.write_text(f'target = "{escaped}.toml"\n[require]\n"{escaped}" = {required}\n')
     return file
+
+
+def cases_file(folder: Path) -> Path:
+    """Write a placement problem with a published cost and a hostile name, and return the file."""
+    structure = {
+        "name": "one",
+        "size_bytes": 8,
+        "accesses": [{"operation": "read", "count": 1}],
+    }
+    published = {"placement": {"one": "near"}, "cost": 3}
+    case = {"name": f"@{HOSTILE[:8]}", "structures": [structure], "published": published}
+    document = {
+        "levels": ["near"],
+        "capacity_bytes": {"all": {"near": 64}},
+        "access_cost": {"read": {"near": 3}},
+        "cases": [case],
+    }
+    (folder / "placement.json").write_text(json.dumps(document))
+    return folder / "placement.json"
 
 
 EXTRA = {

@@ -105,20 +105,22 @@ def analyse(common: Common, item: Item, stop_requested: StopRequested) -> Answer
     if options.memory_bytes is None:
         options = options._replace(memory_bytes=_memory(common.concurrency))
     stopping = Stopping()
-    context = RunContext(stopping, lambda *_: _StopWatcher(stop_requested, stopping))
+    context = RunContext(stopping, lambda *_: StopWatcher(stop_requested, stopping))
     btf = _btf(common.btf)
     with Analyst([task], target, options, btf, context, always_process=True) as analyst:
         outcome = analyst.analyse(0, options.deadline_seconds)
     return Answer(engine.version(), outcome.text, json.dumps(outcome.detail), outcome.complete)
 
 
-class _StopWatcher(Watcher):
+class StopWatcher(Watcher):
     """Watcher that passes the pool's stop request on to the analysis."""
 
     def __init__(self, stop_requested: StopRequested, stopping: Stopping) -> None:
+        """Store the stop request of the pool, and the request that the analysis heeds."""
         self._stop_requested, self._stopping = stop_requested, stopping
 
     def look(self, run: Run) -> None:  # noqa: ARG002 - a worker shows no progress
+        """Ask the analysis to stop if the pool has been asked to."""
         if not self._stopping.asked and self._stop_requested():
             self._stopping.ask()
 

@@ -40,6 +40,7 @@ MEANINGS = {
             "it is the interface to maps of all types."
         ),
     ),
+    "--list": Meaning("List what the command can be asked for, without doing it."),
     "--maps": Meaning("File with content of maps.", ("FILE",)),
     "--memory": Meaning(
         "Memory for the work on one input (program, chain, network, source).", ("SIZE",)

@@ -18,7 +18,8 @@ SCHEMA = Command(
         "optimize), plan and verify (slowpath chain), contention, diagnosis, placement, profile "
         "and suggestion (slowpath contention train, diagnose, place, profile and suggest), advice, "
         "accelerators, blocks, coalescing, counts and state_placement (slowpath insights), "
-        "catalogue (slowpath calibrate --list) and calibration (slowpath show TARGET.toml). "
+        "catalogue (slowpath calibrate --list), calibration (slowpath show TARGET.toml), "
+        "reproduction and figures (slowpath reproduce and slowpath reproduce --list). "
         "experiment describes the YAML files that slowpath calibrate reads.",
         "Later versions may add keys; older versions may lack some; see docs/reference/json.md.",
     ),
@@ -29,8 +30,8 @@ SCHEMA = Command(
             None,
             "accelerators, advice, annotate, blocks, bound, calibrate, calibration, catalogue, "
             "chain, coalescing, compile, config, contention, counts, diagnosis, diff, experiment, "
-            "fit, measure, placement, plan, profile, show, state_placement, suggestion, sweep or "
-            "verify.",
+            "figures, fit, measure, placement, plan, profile, reproduction, show, state_placement, "
+            "suggestion, sweep or verify.",
         ),
     ),
     _schema,

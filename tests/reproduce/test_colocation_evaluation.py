@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import oracles
-from colocation_evaluation import (
+from insights_tables import published_groups
+from slowpath.insights.cores.pairs import learn, predicted
+from slowpath.insights.cores.scores import Scores
+from slowpath.reproduce.colocation_evaluation import (
     agreement,
     groups_at,
     higher_is_better,
@@ -13,9 +16,6 @@ from colocation_evaluation import (
     truth,
     without_solo,
 )
-from insights_tables import published_groups
-from slowpath.insights.cores.pairs import learn, predicted
-from slowpath.insights.cores.scores import Scores
 
 
 def test_overlap_and_loss_by_hand() -> None:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import oracles
-from cores_evaluation import at_cores, compared, curves_of
 from insights_tables import published_curves
 from slowpath.insights.cores.model import TRAFFIC, learn, shipped
+from slowpath.reproduce.cores_evaluation import at_cores, compared, curves_of
 
 
 def test_throughput_between_points_is_on_lines() -> None:

@@ -1,13 +1,10 @@
 #!/usr/bin/env python3
-"""Accesses that published variables take in several orders, and the time to prove placements.
+"""Time to prove placements of 100 structures.
 
-    bench/insights_layouts.py ../shared/validation
+    bench/insights_placements.py ../shared/validation
 
-Prints two tables; docs/explanation/insights-accuracy.md has their figures. Layouts: the order of the
-source, the published one, published clustering (by shares of accesses as in the paper, and by
-weights as in the published program), and the advised order. Placements: generated cases of 100
-structures with the published capacities and prices, with CPU times of this machine, which other
-processes do not disturb.
+The cases are generated, with the published capacities and prices. The table has CPU times of this
+machine, which other processes do not disturb; docs/explanation/insights-accuracy.md has its figures.
 """
 
 import argparse
@@ -15,50 +12,18 @@ import random
 import time
 from pathlib import Path
 
-from slowpath.insights.layout.heuristics import access_vectors, clustered, clusters
-from slowpath.insights.layout.problem import Order, accesses, weighted
-from slowpath.insights.layout.reading import Described, read_elements
-from slowpath.insights.layout.run import by_clusters, layout
 from slowpath.insights.placement.costs import COST
 from slowpath.insights.placement.problem import COPY, Access, Card, Case, Structure
 from slowpath.insights.placement.reading import read_cases
 from slowpath.insights.placement.solving import place
 
-WIDTHS = (8, 16, 32)
 STRUCTURES, INSTANCES, SECONDS = 100, 25, 30.0
 _MANY, _FEW = "one of a kind", "ten kinds"
 
 
-def layouts(folder: Path) -> None:
-    """Print the number of accesses per packet, by element and access width."""
-    print(
-        "| element | bytes | source | published | clusters, shares | clusters, weights | advised |"
-    )
-    print("|---|---|---|---|---|---|---|")
-    for one in read_elements(str(folder / "coalescing.json")).elements:
-        for width in WIDTHS:
-            cells = _layout(one, width)
-            print(f"| {one.element.name} | {width} | {' | '.join(cells)} |", flush=True)
-
-
-def _layout(one: Described, width: int) -> list[str]:
-    element, k = one.element, one.clusters or 1
-    of = weighted(element, width)
-    plain = clustered(clusters(access_vectors(element, shares=False), k))
-    orders: list[Order] = [
-        range(len(element.variables)),
-        one.published or [],
-        by_clusters(element, width, k),
-        plain,
-    ]
-    found = layout(element, width, [order for order in orders if order])
-    advised = f"{float(found.accesses):g}{'' if found.proven else ' (not proved)'}"
-    return [*(f"{accesses(of, order) / of.unit:g}" for order in orders), advised]
-
-
 def placements(folder: Path) -> None:
     """Print how long the proof of the best placement took, by kind of instance."""
-    print("\n| structures | copies | levels without a price | proved | seconds, median | longest |")
+    print("| structures | copies | levels without a price | proved | seconds, median | longest |")
     print("|---|---|---|---|---|---|")
     card = next(
         one.case.card for one in read_cases(str(folder / "placement.json")) if one.scope == "local"
@@ -116,12 +81,10 @@ def _generated(card: Card, kinds: int, copies: int, seed: int) -> Case:
 
 
 def main() -> None:
-    """Print the tables of layouts and placements."""
+    """Print the table of placements."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="the folder that has state-placement")
-    folder = parser.parse_args().folder / "state-placement"
-    layouts(folder)
-    placements(folder)
+    placements(parser.parse_args().folder / "state-placement")
 
 
 if __name__ == "__main__":

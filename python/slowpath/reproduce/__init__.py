@@ -1,0 +1,1 @@
+"""The command `slowpath reproduce`: published figures, recomputed and compared."""
