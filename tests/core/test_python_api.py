@@ -14,7 +14,7 @@ from typing import Any, assert_type
 
 import pytest
 
-from api_options import LEFT_OUT, class_name, covered, keywords, module
+from api_options import LEFT_OUT, class_name, covered, keywords
 from compiler import needs_clang
 from running_kernel import needs_kernel
 from slowpath import InputError, OptionError, api
@@ -196,10 +196,6 @@ def _in(words: list[str], document: Any) -> Any:
     }
 
 
-def test_the_types_of_options_are_current() -> None:
-    check_golden(ROOT / "python/slowpath/api/options.py", module())
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_parameter_or_a_reason_for_every_option(name: str) -> None:
     command = COMMANDS[name]
@@ -240,6 +236,7 @@ def _listed() -> Iterator[str]:
         yield f"| `{place}.{function.__name__}` | `{shown}` | `{result}` |\n"
     for function, shown in (
         (api.list_experiments, "calibrate --list"),
+        (api.list_figures, "reproduce --list"),
         (api.show_calibrations, "show FILE.toml"),
     ):
         result = inspect.signature(function).return_annotation.__name__
@@ -409,6 +406,14 @@ def test_functions_for_other_uses_of_a_command() -> None:
     assert len(listed.rows) == len(listed.document["experiments"])
     with pytest.raises(OptionError, match="call list_experiments"):
         api.calibrate(list=True)
+
+
+def test_figures_are_listed() -> None:
+    listed = api.list_figures()
+    assert str(listed) == remembered("reproduce", "--list").removesuffix("\n")
+    assert {"paper", "figure", "address"} <= set(listed.rows[0])
+    with pytest.raises(OptionError, match="call list_figures"):
+        api.reproduce("insights", "figure-15", list=True)
 
 
 def test_work_without_a_result_is_an_error() -> None:

@@ -1,7 +1,8 @@
-"""Tests that the type stub of the compiled Rust engine is current and has the engine's names."""
+"""Tests that generated types are current: of the compiled engine, and of the options in Python."""
 
 import ast
 
+from api_options import module
 from binding_stub import stub
 from slowpath import _core
 from support import ROOT, check_golden
@@ -33,3 +34,8 @@ def test_stub_agrees_with_the_engine() -> None:
         for member in [getattr(_core, name)]
     }
     assert found == stated
+
+
+def test_the_types_of_options_are_current() -> None:
+    """Compare the generated file; `slowpath.api` imports its types, so this file must not."""
+    check_golden(ROOT / "python/slowpath/api/options.py", module())

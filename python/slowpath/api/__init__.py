@@ -24,6 +24,7 @@ from slowpath.api.options import (
     DiffOptions,
     File,
     MeasureOptions,
+    ReproduceOptions,
     ShowOptions,
     SweepOptions,
 )
@@ -47,6 +48,8 @@ from slowpath.measure.cli import MEASURE
 from slowpath.measure.documents import ComparedVersions, MeasureDocument, MeasuredProgram
 from slowpath.models.api import Model as Model
 from slowpath.models.api import fit as fit
+from slowpath.reproduce.cli import REPRODUCE
+from slowpath.reproduce.documents import ComparedValue, Deviations, FigureList, Reproduction
 from slowpath.show.cli import SHOW
 from slowpath.show.documents import Calibration, CalibrationDocument
 from slowpath.sweep.cli import SWEEP
@@ -329,3 +332,48 @@ def list_experiments() -> ExperimentList:
         InputError: if PyYAML is not installed.
     """
     return ExperimentList(run(CALIBRATE, "calibrate", {"list": True}))
+
+
+class ReproducedFigure(Result[Reproduction]):
+    """A published figure beside values that slowpath computes; the rows are compared values."""
+
+    @property
+    def values(self) -> list[ComparedValue]:
+        """The published values, with ours and the deviations."""
+        return self.document["results"]
+
+    @property
+    def summary(self) -> list[Deviations]:
+        """The median and largest deviation of each quantity."""
+        return self.document["summary"]
+
+
+class FigureCatalogue(Result[FigureList]):
+    """The published figures that the documentation compares with; the rows are figures."""
+
+    _shows_text = True
+
+
+@interface(REPRODUCE, "reproduce")
+def reproduce(
+    paper: str, figure: str, *path: File, **options: Unpack[ReproduceOptions]
+) -> ReproducedFigure:
+    """Compare a published figure with values that slowpath computes.
+
+    Raises:
+        OptionError: if an option is invalid; in place of `list`, call `list_figures`.
+        InputError: if data are missing or damaged, or the figure cannot be reproduced.
+    """
+    if options.get("list"):
+        raise OptionError("--list", "call list_figures instead")
+    named = {"paper": paper, "figure": figure, "path": path}
+    return ReproducedFigure(run(REPRODUCE, "reproduce", named | options))
+
+
+def list_figures() -> FigureCatalogue:
+    """Return the papers and figures that the documentation compares with, and their data.
+
+    Raises:
+        InputError: if the list cannot be written.
+    """
+    return FigureCatalogue(run(REPRODUCE, "reproduce", {"list": True}))

@@ -77,6 +77,8 @@ class ShowOptions(TypedDict, total=False):
     """Keep results in DIR for later runs [default: ~/.cache/slowpath]."""
     no_cache_dir: bool
     """Neither read nor write kept results."""
+    html: File
+    """Write an HTML page with programs, maps, graphs and code."""
 
 
 class DiffOptions(TypedDict, total=False):
@@ -193,6 +195,8 @@ class SweepOptions(TypedDict, total=False):
     """Measure on CPU NUMBER [default: the last one that this process may use]."""
     plot: File
     """Plot the results over the first definition (.svg, .png)."""
+    html: File
+    """Write an HTML page with growth, charts and results."""
     cache_dir: File
     """Keep results in DIR for later runs [default: ~/.cache/slowpath]."""
     no_cache_dir: bool
@@ -248,6 +252,8 @@ class MeasureOptions(TypedDict, total=False):
     """Set a global variable of the program, as its loader would."""
     btf: File
     """Read kernel types (BTF) from FILE [default: the running kernel]."""
+    html: File
+    """Write an HTML page with times, packets and conditions."""
 
 
 class ChainBoundOptions(TypedDict, total=False):
@@ -722,6 +728,25 @@ class CalibrateOptions(TypedDict, total=False):
     """Derive the models of the run in DIR again, without measuring."""
     html: File
     """Write an HTML page with figures, models and residuals."""
+
+
+class ReproduceOptions(TypedDict, total=False):
+    """Options of `slowpath reproduce`."""
+
+    list: bool
+    """List figures with their data, licences and places."""
+    only: str | Sequence[str]
+    """Compute only the items whose name matches GLOB."""
+    repetitions: int
+    """Repeat the cross-validation N times [default: 1]."""
+    deadline: float | str
+    """Compute for at most TIME [default: no limit]."""
+    jobs: int
+    """Compute N items in parallel [default: number of CPUs]."""
+    within: float
+    """Count the deviations up to PERCENT [default: 1]."""
+    html: File
+    """Write an HTML page with charts of published and own values."""
 
 
 class ConfigShowOptions(TypedDict, total=False):
