@@ -50,7 +50,7 @@ fn invalid_environments_are_rejected() {
         ("", "write any"),
         ("length=60,veth", "is not a receiving environment"),
         ("room=3", "write head, tail, meta, length or pieces"),
-        ("meta=0..256", "252 at most"),
+        ("meta=0..256", "both at most 252"),
         ("head=9..3", "the least before the greatest"),
         ("head=some", "write a number of bytes"),
         ("head=0..8,meta=12..16", "do not fit"),
