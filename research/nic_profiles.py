@@ -18,6 +18,7 @@ from nic_simulation import (
     simulate,
 )
 from slowpath.contention.composition import total_contention
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 
 COLUMNS = ("ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb", "dma_mb")
@@ -268,7 +269,11 @@ def request_table(name: str, traffics: Sequence[Traffic], settings: Settings) ->
     for traffic, outcome in zip(traffics, co_runs, strict=True):
         time = 1 / outcome["clients"][0]["throughput"] - others
         if not outcome["accelerators"]["regex"]["served"][0] or time <= 0:
-            raise InputError("simulation", f"{name}: the regex accelerator does not limit it")
+            raise InputError(
+                codes.PROFILE_INSUFFICIENT,
+                "simulation",
+                f"{name}: the regex accelerator does not limit it",
+            )
         requested = {"mtbr": traffic.mtbr, "packet_size_bytes": traffic.size}
         rows.append({**requested, "inverse_throughput": time})
     return written(rows, name, {"unit inverse_throughput": "s"})

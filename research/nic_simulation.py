@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import NotRequired, TypedDict, cast
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -104,7 +105,9 @@ def simulate(runs: Sequence[SimulatedRun], threads: int = 1) -> list[SimulatedOu
         check=False,
     )
     if done.returncode:
-        raise InputError("simulation", done.stderr.strip().removeprefix("error: "))
+        raise InputError(
+            codes.FUNCTION_NOT_RUNNABLE, "simulation", done.stderr.strip().removeprefix("error: ")
+        )
     return cast("list[SimulatedOutcome]", json.loads(done.stdout))
 
 

@@ -39,17 +39,18 @@ CAMPAIGN = int(os.environ.get("SLOWPATH_CAMPAIGN", "1"))
 
 
 def slowpath(
-    *arguments: str | os.PathLike[str], cwd: Path = ROOT, timeout: float = 180
+    *arguments: str | os.PathLike[str], cwd: Path = ROOT, timeout: float = 180, codes: bool = False
 ) -> subprocess.CompletedProcess[str]:
     """Run `slowpath` as a user would, with a fixed width and without a terminal.
 
-    Standard error lacks reports of progress, which only slow machines print.
+    Standard error lacks reports of progress, which only slow machines print. Without `codes`, it
+    also lacks the codes of errors and warnings: `tests/core/test_codes.py` tests these.
     """
     environment = os.environ | {"COLUMNS": "80", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
     words = [os.fspath(one) for one in arguments]
     # A memory limit counts imported modules.
     if "--memory" not in words and not _forks_itself(words):
-        return _quiet(run_forked(words, cwd, environment, MEMORY, timeout))
+        return _quiet(run_forked(words, cwd, environment, MEMORY, timeout), codes=codes)
     run = subprocess.run(
         [sys.executable, "-m", "slowpath", *words],
         cwd=cwd,
@@ -61,13 +62,22 @@ def slowpath(
         check=False,
         preexec_fn=_limit_memory,
     )
-    return _quiet(run)
+    return _quiet(run, codes=codes)
 
 
-def _quiet(run: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
-    """Remove reports of progress from the standard error of a run."""
+def _quiet(
+    run: subprocess.CompletedProcess[str], *, codes: bool
+) -> subprocess.CompletedProcess[str]:
+    """Remove reports of progress, and perhaps codes, from the standard error of a run."""
     run.stderr = without_progress(run.stderr)
+    if not codes:
+        run.stderr = without_codes(run.stderr)
     return run
+
+
+def without_codes(text: str) -> str:
+    """Return a text without the codes of errors and warnings at the ends of lines."""
+    return re.sub(r" \[SP[0-9]{4}\]$", "", text, flags=re.MULTILINE)
 
 
 def commands(member: Command | Group = COMMANDS, path: str = "") -> Iterator[tuple[str, Command]]:
@@ -286,6 +296,7 @@ def make_result(**changes: Any) -> Result:
         },
         "refusals": [],
         "error": None,
+        "code": None,
     }
     return result | changes  # type: ignore[return-value]
 

@@ -278,6 +278,7 @@ def verify_program(
 class Error(Exception):
     """A failed request to the engine, with the fields of `slowpath.core.schema.results.Failure`."""
 
+    code: str
     kind: str
     what: str
     option: str | None

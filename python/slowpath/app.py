@@ -6,6 +6,7 @@ Modules that are slow to import are imported only when a command runs.
 from argparse import SUPPRESS, Namespace
 from collections.abc import Sequence
 
+from slowpath.core import codes
 from slowpath.core.command import Command, Example, Group, argument, load
 from slowpath.core.errors import ExitCode
 from slowpath.core.parser import GENERAL, Parser, PrintAction, read, split_general
@@ -71,6 +72,7 @@ ROOT = Group(
         "reproduce": "slowpath.reproduce.cli:REPRODUCE",
         "targets": "slowpath.targets.cli:TARGETS",
         "config": "slowpath.config.cli:CONFIG",
+        "explain": "slowpath.explain.cli:EXPLAIN",
         "schema": "slowpath.core.schema.cli:SCHEMA",
         "completion": "slowpath.shell.cli:COMPLETION",
         "man": "slowpath.shell.cli:MAN",
@@ -122,7 +124,7 @@ def _no_command(path: str, group: Group, words: Sequence[str]) -> int:
     if rest and not rest[0].startswith("-"):
         from slowpath.core.suggestions import unknown
 
-        parser.error(unknown("command", rest[0], group.commands))
+        parser.error(unknown("command", rest[0], group.commands), codes.UNKNOWN_COMMAND)
     read(parser, [*leading, *rest])  # exits if there are arguments
     tell(parser.help_page(everything=False))
     return ExitCode.USAGE
@@ -161,9 +163,9 @@ def _run(path: str, command: Command, words: Sequence[str]) -> int:
     try:
         return run_checked(path, parser.entries, args, run)
     except OptionError as wrong:
-        parser.error(f"invalid value for '{wrong.option}': {wrong.reason}")
+        parser.error(f"invalid value for '{wrong.option}': {wrong.reason}", wrong.code)
     except InputError as failure:
-        error(failure.file, failure.reason)
+        error(failure.code, failure.file, failure.reason)
         for reason in failure.further:
             complain(f"note: {failure.file}: also {reason}")
         return ExitCode.INPUT

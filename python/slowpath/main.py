@@ -20,6 +20,7 @@ import sys  # noqa: E402
 
 from slowpath.app import app  # noqa: E402
 from slowpath.core import THREAD_VARIABLES  # noqa: E402
+from slowpath.core.codes import INTERNAL_ERROR  # noqa: E402
 from slowpath.core.errors import ExitCode  # noqa: E402
 from slowpath.core.terminal import complain, prepare_streams  # noqa: E402
 
@@ -55,5 +56,5 @@ def _report(defect: BaseException) -> None:
         traceback.print_exception(defect)
     complain(
         f"internal error: {type(defect).__name__}: {defect} (please report it with the traceback "
-        f"that {_TRACEBACK}=1 prints)"
+        f"that {_TRACEBACK}=1 prints) [{INTERNAL_ERROR}]"
     )

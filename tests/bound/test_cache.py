@@ -21,9 +21,11 @@ from slowpath.bounds.analyst import RunContext, Session
 from slowpath.bounds.caching import KeptOutcomes
 from slowpath.bounds.options import WrittenOptions, read_request
 from slowpath.bounds.plan import Request, Task
+from slowpath.core import codes
 from slowpath.core.engine import analyses
 from slowpath.core.engine.cache import Cache, default_folder
 from slowpath.core.engine.targets import Description
+from slowpath.core.errors import Coded
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.programs.selection import Selection
@@ -314,7 +316,10 @@ def test_all_other_inputs_are_in_the_key(
     file.write_bytes(types.read_bytes() + b"\0")  # another kernel
     keys.append(key_of(cache, needy))
     assert len(set(keys)) == len(keys)
-    for unknown in (task._replace(data=None), task._replace(error="cannot be read")):
+    for unknown in (
+        task._replace(data=None),
+        task._replace(error=Coded(codes.FILE_UNREADABLE, "cannot be read")),
+    ):
         kept = KeptOutcomes(cache, Description("ebpf", None), analyses.Options(), KernelBtf(None))
         assert kept._key(unknown) is None
 

@@ -8,6 +8,8 @@ import pytest
 from slowpath.bounds.cli import FORMATS
 from slowpath.bounds.report_csv import COLUMNS
 from slowpath.bounds.report_rates import format_cycles, full_report
+from slowpath.core import codes
+from slowpath.core.errors import Coded
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import DESCRIBED_PATHS, is_capped, own_rate
 from slowpath.core.schema.failed import failed_result
@@ -30,7 +32,8 @@ DETAIL: Detail = {
     "blocks": [],
     "unmatched": [],
 }
-FAILED = failed_result("bad.asm", "agilio-cx-2x40", "bitrate", "bad.asm:3: no such thing")
+_WRONG = Coded(codes.LISTING_SYNTAX, "bad.asm:3: no such thing")
+FAILED = failed_result("bad.asm", "agilio-cx-2x40", "bitrate", _WRONG)
 OPEN = make_result(
     file="open.asm",
     guarantee=make_bound(exact=False, stopped="deadline"),

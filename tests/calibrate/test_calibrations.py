@@ -77,7 +77,7 @@ def test_a_record_of_a_calibration_is_checked() -> None:
 
 def kept(found: Quality) -> list[str]:
     """Keep a calibration; return the warnings if it is not good enough."""
-    return run._keep(Derived(text_of(found), "run/linux-xdp.toml", 900, 0.02, found))
+    return [*run._keep(Derived(text_of(found), "run/linux-xdp.toml", 900, 0.02, found))]
 
 
 def test_only_a_good_calibration_becomes_the_default(

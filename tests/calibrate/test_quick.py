@@ -138,7 +138,7 @@ def test_a_quick_calibration_has_its_own_limits() -> None:
 def kept(found: Quality) -> list[str]:
     text = HEAD + "\n" + found.text() + models_of(BASE, 1.0)
     assert is_quick(text) == (found.base is not None)
-    return run._keep(Derived(text, "run/linux-xdp.toml", 70, 0.02, found))
+    return [*run._keep(Derived(text, "run/linux-xdp.toml", 70, 0.02, found))]
 
 
 def test_a_quick_calibration_does_not_replace_a_full_one(

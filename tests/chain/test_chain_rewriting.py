@@ -11,6 +11,7 @@ from oracles import compared
 from running_kernel import needs_kernel
 from slowpath.app import app
 from slowpath.chain.report import fused_lines
+from slowpath.core import codes
 from slowpath.core.engine import rehearsals
 from slowpath.core.engine.kernel import RewrittenRefusedError
 from slowpath.core.engine.report_types import RehearsalReport
@@ -228,7 +229,9 @@ def test_what_the_kernel_does_not_confirm_is_not_written(
 
     def rehearse(*words: Any) -> RehearsalReport:
         if what == "refuses":
-            raise RewrittenRefusedError("the running kernel", "an endless loop")
+            raise RewrittenRefusedError(
+                codes.REWRITING_REJECTED, "the running kernel", "an endless loop"
+            )
         found = done(*words)
         found["difference"] = {"what": "they do", "packet": "00", "metadata": "", "before": 0}
         return found

@@ -47,6 +47,7 @@ from slowpath.contention.reading import (
     read_memory,
     read_own_contention,
 )
+from slowpath.core import codes
 from slowpath.core.engine import neighbours
 from slowpath.core.engine.objects import read_object
 from slowpath.core.engine.report_types import Block, Reading, Surroundings
@@ -236,7 +237,7 @@ def test_who_waits_can_be_stopped() -> None:
     monitor = monitor_of(*[NEAR] * 60, FAR, limit=1e9)
 
     def stop() -> None:
-        raise StoppedError("this machine", "stopped")
+        raise StoppedError(codes.INTERRUPTED, "this machine", "stopped")
 
     with pytest.raises(StoppedError):
         monitor.wait(stop)

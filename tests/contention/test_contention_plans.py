@@ -39,6 +39,7 @@ from slowpath.contention.profiling.setup import (
     TrafficRange,
 )
 from slowpath.contention.reading import read_memory
+from slowpath.core import codes
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.jobs.stopping import Stopping
 from support import ROOT, slowpath
@@ -311,7 +312,9 @@ class SimulatedProfiling(Profiling):
         if point.memory is not None:
             self.calls += 1
             if self.calls == self._stop:
-                raise StoppedError("this machine", "stopped before anything was measured")
+                raise StoppedError(
+                    codes.INTERRUPTED, "this machine", "stopped before anything was measured"
+                )
         alone, beside = (Rate(one, one, one, 3, 0) for one in self._simulate(point))
         return Measured(point, alone, beside, None)
 

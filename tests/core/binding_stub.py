@@ -19,6 +19,7 @@ from slowpath.core.schema.results import Refusal
 _ERROR = '''class Error(Exception):
     """A failed request to the engine, with the fields of `slowpath.core.schema.results.Failure`."""
 
+    code: str
     kind: str
     what: str
     option: str | None

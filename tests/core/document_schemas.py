@@ -28,6 +28,7 @@ from slowpath.contention.documents import DiagnosisReport, SavedModel
 from slowpath.contention.placement.documents import PlacementReport, SuggestionReport
 from slowpath.contention.profiling.setup import ProfileRecord
 from slowpath.diff.documents import DiffDocument
+from slowpath.explain.documents import ExplainDocument
 from slowpath.insights.accelerators.documents import AcceleratorsReport
 from slowpath.insights.advice.documents import AdviceReport
 from slowpath.insights.blocks.documents import BlocksReport
@@ -56,6 +57,7 @@ DOCUMENTS: dict[str, Any] = {
     "chain": ChainReport,
     "coalescing": CoalescingReport,
     "config": ConfigDocument,
+    "explain": ExplainDocument,
     "contention": SavedModel,
     "counts": CountsReport,
     "diagnosis": DiagnosisReport,

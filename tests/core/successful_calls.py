@@ -83,6 +83,7 @@ def every_command() -> Iterator[tuple[str, ...]]:
         "targets check": ["targets/ebpf.toml"],
         "targets models": ["linux-xdp"],
         "config show": [],
+        "explain": ["SP0201", "no-price"],
         "config check": ["tests/config/settings.toml"],
         "config cache": [],
     }

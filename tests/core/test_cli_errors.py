@@ -158,7 +158,8 @@ def test_unwritable_output() -> None:
             check=False,
         )
     assert run.returncode == 3
-    assert run.stderr == "error: standard output: cannot be written: no space left on device\n"
+    reason = "cannot be written: no space left on device [SP1203]"
+    assert run.stderr == f"error: standard output: {reason}\n"
 
 
 @pytest.mark.parametrize("option", ["--target", "--assume"])

@@ -12,6 +12,7 @@ from textwrap import dedent
 import pytest
 import yaml
 
+from code_registry import page
 from review_formats import check_schema
 from slowpath.app import ROOT as ALL
 from slowpath.bounds.report_csv import COLUMNS
@@ -45,6 +46,10 @@ def command_reference() -> str:
 
 def test_command_reference_is_current() -> None:
     check_golden(ROOT / "docs/reference/cli.md", command_reference())
+
+
+def test_the_page_of_codes_is_current() -> None:
+    check_golden(ROOT / "docs/reference/codes.md", page())
 
 
 def test_every_csv_column_is_documented_in_order() -> None:

@@ -421,6 +421,7 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
         "targets check": [[folder / "target.toml", folder / "missing", thing]],
         "watch": [[folder / "missing"], [thing, "--target", HOSTILE]],
         "lsp": [["--target", HOSTILE]],
+        "explain": [["SP0201"], ["--list"], [HOSTILE]],
         "config show": [[settings_file(folder, '"5Mpps"')], [folder / "target.toml"]],
         "config cache": [
             ["--cache-dir", thing],

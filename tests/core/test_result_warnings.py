@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.core import result_warnings, terminal
+from slowpath.core import codes, result_warnings, terminal
+from slowpath.core.errors import Coded, with_code
 from slowpath.core.result_warnings import warn, warning_lines
-from support import ROOT, slowpath
+from support import ROOT, slowpath, without_codes
 from test_html import parsed, texts
 
 PACKAGE = ROOT / "python/slowpath"
 ALLOWED = {
     "bounds/caching.py": "warns of the cache, not of results",
+    "core/code_texts.py": "examples",
     "core/result_warnings.py": "writes them",
     "core/spelling.py": "warns of spellings, not of results",
     "diff/filters.py": "warns of spellings, not of results",
@@ -57,8 +59,8 @@ def test_a_terminal_shows_a_warning_once(
     """Check that standard error lacks warnings if the table is on the same terminal."""
     left = iter([True] * terminals + [False] * 2)
     monkeypatch.setattr(result_warnings, "is_terminal", lambda _: next(left))
-    warn(["a.csv: a guess"], in_table=in_table)
-    assert capsys.readouterr().err == ("warning: a.csv: a guess\n" if shown else "")
+    warn([Coded(codes.EXTRAPOLATED, "a.csv: a guess")], in_table=in_table)
+    assert capsys.readouterr().err == ("warning: a.csv: a guess [SP0902]\n" if shown else "")
 
 
 @pytest.mark.parametrize(
@@ -67,34 +69,38 @@ def test_a_terminal_shows_a_warning_once(
 def test_a_pipe_or_file_shows_a_warning_once(tmp_path: Path, redirection: str, times: int) -> None:
     """Check that a reader of both streams gets one copy, and readers of each stream one each."""
     program = (
+        "from slowpath.core import codes\n"
+        "from slowpath.core.errors import Coded\n"
         "from slowpath.core.result_warnings import warn, warning_lines\n"
         "from slowpath.core.terminal import out_lines\n"
-        "out_lines(warning_lines(['a.csv: a guess']))\n"
-        "warn(['a.csv: a guess'], in_table=True)\n"
+        "warnings = [Coded(codes.EXTRAPOLATED, 'a.csv: a guess')]\n"
+        "out_lines(warning_lines(warnings))\n"
+        "warn(warnings, in_table=True)\n"
     )
     (tmp_path / "warns.py").write_text(program)
     shell = f"{sys.executable} warns.py {redirection}"
     run = subprocess.run(["/bin/sh", "-c", shell], cwd=tmp_path, capture_output=True, check=True)
     kept = b"".join(file.read_bytes() for file in tmp_path.iterdir() if file.suffix != ".py")
-    assert (run.stdout + run.stderr + kept).count(b"warning: a.csv: a guess\n") == times
+    assert (run.stdout + run.stderr + kept).count(b"warning: a.csv: a guess [SP0902]\n") == times
 
 
 def test_tables_without_warnings_end_as_before() -> None:
     assert [*warning_lines([])] == []
-    assert [line.text for line in warning_lines(["a: b", "c: \x1b"])] == [
+    warnings = [Coded(codes.EXTRAPOLATED, "a: b"), Coded(codes.IMPRECISE, "c: \x1b")]
+    assert [line.text for line in warning_lines(warnings)] == [
         "",
-        "warning: a: b",
-        "warning: c: \\x1b",
+        "warning: a: b [SP0902]",
+        "warning: c: \\x1b [SP0861]",
     ]
-    assert {line.style for line in warning_lines(["a: b"])} == {"", "yellow"}
+    assert {line.style for line in warning_lines(warnings)} == {"", "yellow"}
 
 
 def test_quiet_keeps_warnings(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(terminal._Settings, "quiet", True)
-    warn(["a: b"])
-    assert capsys.readouterr().err == "warning: a: b\n"
+    warn([Coded(codes.EXTRAPOLATED, "a: b")])
+    assert capsys.readouterr().err == "warning: a: b [SP0902]\n"
 
 
 FLEET = ROOT / "examples/fleet"
@@ -103,6 +109,13 @@ GUESS = (
     *("--traffic", "flows=900000,size=1500,mtbr=9000", "--sweep", "mtbr=0..9000/7"),
 )
 MODELS = ("--with", f"{FLEET / 'nat.model.json'},{FLEET / 'scanner.model.json'}")
+
+
+def warnings_in(document: str) -> list[str]:
+    """Return the warnings of a JSON document, each with its code as in text."""
+    read = json.loads(document)
+    pairs = zip(read["warnings"], read["warning_codes"], strict=True)
+    return [with_code(text, code) for text, code in pairs]
 
 
 def warnings_of(stderr: str) -> list[str]:
@@ -115,17 +128,18 @@ def warnings_of(stderr: str) -> list[str]:
 
 def test_a_diagnosis_has_its_warnings_in_all_formats(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    run = slowpath(*GUESS, *MODELS, "--format", "json", "--html", page)
+    run = slowpath(*GUESS, *MODELS, "--format", "json", "--html", page, codes=True)
     assert run.returncode == 0, run.stderr
     found = warnings_of(run.stderr)
     assert len(found) == 2
-    assert json.loads(run.stdout)["warnings"] == found
+    assert warnings_in(run.stdout) == found
     shown = texts(parsed(page.read_text()))
-    assert all(f"Warning: {text}" in shown for text in found)
-    table = slowpath(*GUESS, *MODELS)
+    assert all(f"Warning: {without_codes(text)}" in shown for text in found)
+    table = slowpath(*GUESS, *MODELS, codes=True)
     assert warnings_of(table.stderr) == found
     assert table.stdout.splitlines()[-2:] == [f"warning: {text}" for text in found]
-    assert warnings_of(slowpath(*GUESS, *MODELS, "--format", "csv").stderr) == found
+    csv = slowpath(*GUESS, *MODELS, "--format", "csv", codes=True)
+    assert warnings_of(csv.stderr) == found
 
 
 @pytest.mark.parametrize(
@@ -142,12 +156,12 @@ def test_a_diagnosis_has_its_warnings_in_all_formats(tmp_path: Path) -> None:
     ],
 )
 def test_predictions_have_their_warnings(words: tuple[str | Path, ...]) -> None:
-    table = slowpath("contention", *words)
+    table = slowpath("contention", *words, codes=True)
     found = warnings_of(table.stderr)
     assert found
     assert table.stdout.splitlines()[-len(found) :] == [f"warning: {text}" for text in found]
-    run = slowpath("contention", *words, "--format", "json")
-    assert json.loads(run.stdout)["warnings"] == found == warnings_of(run.stderr)
+    run = slowpath("contention", *words, "--format", "json", codes=True)
+    assert warnings_in(run.stdout) == found == warnings_of(run.stderr)
 
 
 @pytest.mark.parametrize("words", [("place", "--sequences", "1", "--length", "3"), ("suggest",)])
@@ -157,11 +171,11 @@ def test_placements_have_their_warnings(tmp_path: Path, words: tuple[str, ...]) 
         (tmp_path / model.name).symlink_to(model)
     fleet = tmp_path / "fleet.yaml"
     fleet.write_text((FLEET / "fleet.yaml").read_text().replace("flows: 100000", "flows: 9000000"))
-    table = slowpath("contention", command, fleet, *options)
+    table = slowpath("contention", command, fleet, *options, codes=True)
     (found,) = warnings_of(table.stderr)
     assert table.stdout.splitlines()[-1] == f"warning: {found}"
-    run = slowpath("contention", command, fleet, *options, "--format", "json")
-    assert json.loads(run.stdout)["warnings"] == [found] == warnings_of(run.stderr)
+    run = slowpath("contention", command, fleet, *options, "--format", "json", codes=True)
+    assert warnings_in(run.stdout) == [found] == warnings_of(run.stderr)
 
 
 def test_functions_outside_the_measured_range_are_named_in_all_formats(tmp_path: Path) -> None:
@@ -170,9 +184,9 @@ def test_functions_outside_the_measured_range_are_named_in_all_formats(tmp_path:
     header, row, *_ = example.read_text().splitlines()
     cells = dict(zip(header.split(","), row.split(","), strict=True)) | {"cores": "12"}
     query.write_text(",".join(cells) + "\n" + ",".join(cells.values()) + "\n")
-    table = slowpath("insights", "cores", "--query", query)
+    table = slowpath("insights", "cores", "--query", query, codes=True)
     found = warnings_of(table.stderr)
     assert "only 24 to 60 cores were measured" in found[0]
     assert table.stdout.splitlines()[-len(found) :] == [f"warning: {text}" for text in found]
     run = slowpath("insights", "cores", "--query", query, "--format", "json")
-    assert json.loads(run.stdout)["warnings"] == found
+    assert warnings_in(run.stdout) == found

@@ -149,6 +149,7 @@ def test_help_imports_no_engine() -> None:
     modules = imported("bound", "--help")
     assert not modules & (HEAVY - {"shutil", "textwrap"})
     names = (
+        "codes",
         "command",
         "errors",
         "formats",

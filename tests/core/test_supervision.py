@@ -12,6 +12,7 @@ import pytest
 import support
 from slowpath.bounds import progress
 from slowpath.bounds.progress import Watch
+from slowpath.core import codes
 from slowpath.core.engine.analyses import Run
 from slowpath.core.errors import InputError
 from slowpath.core.jobs import JobWorker, Message, Send
@@ -155,7 +156,7 @@ def test_a_thread_does_jobs_too() -> None:
 def test_isolated_jobs_raise_input_errors() -> None:
     def work(_seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
         yield ("begun",)
-        raise InputError("a.bpf.o", "no object")
+        raise InputError(codes.NOT_A_BPF_OBJECT, "a.bpf.o", "no object")
 
     messages = list[Message]()
     with IsolatedJob(None, work) as job, pytest.raises(InputError, match="no object"):

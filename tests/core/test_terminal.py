@@ -225,9 +225,9 @@ def test_quiet_suppresses_notes_but_not_errors(
     terminal.be_quiet()
     terminal.note("note: a")
     terminal.note("warning: b")
-    terminal.error("c", "d")
+    terminal.error("SP0201", "c", "d")
     terminal.complain("e")
-    assert capsys.readouterr().err == "warning: b\nerror: c: d\ne\n"
+    assert capsys.readouterr().err == "warning: b\nerror: c: d [SP0201]\ne\n"
 
 
 def test_quiet_commands_print_the_same_results() -> None:

@@ -513,10 +513,10 @@ def test_formats_for_code_review(saved: list[str]) -> None:
     assert log.returncode == 1
     found = [(one["ruleId"], one["level"]) for one in check_sarif(log.stdout)["results"]]
     assert found == [
-        ("failed-gate", "error"),
-        ("guarantee", "note"),
-        ("gone-program", "note"),
-        ("new-program", "note"),
+        ("SP1304", "error"),
+        ("SP1301", "note"),
+        ("SP1309", "note"),
+        ("SP1308", "note"),
     ]
     hidden = slowpath("diff", *saved, "--filter", "same", *gate, "github")
     levels = [one["level"] for one in read_github(hidden.stdout)]
@@ -532,10 +532,10 @@ def test_a_program_without_old_result_is_a_note(tmp_path: Path) -> None:
         file.write_text(json.dumps({"results": [result]}))
     results = check_sarif(slowpath("diff", old, new, "--format", "sarif").stdout)["results"]
     (note,) = [(one["ruleId"], one["level"], one["message"]["text"]) for one in results]
-    assert note[:2] == ("guarantee", "note")
+    assert note[:2] == ("SP1301", "note")
     assert "nothing to compare: OLD could not be analysed; at least" in note[2]
     (wrong,) = check_sarif(slowpath("diff", new, old, "--format", "sarif").stdout)["results"]
-    assert (wrong["ruleId"], wrong["level"]) == ("not-analysed", "error")
+    assert (wrong["ruleId"], wrong["level"]) == ("SP1310", "error")
 
 
 def test_lines_that_became_costlier_are_findings() -> None:
@@ -544,13 +544,13 @@ def test_lines_that_became_costlier_are_findings() -> None:
     (program,) = json.loads(diff(*words, "--format", "json"))["results"]
     risen = [line for line in program["lines"] if line["cost_diff"] > 0]
     places = [f"examples/{Path(one['file_b'])}:{one['line_b']}" for one in risen]
-    assert [one["ruleId"] for one in results] == ["regression", *["costlier-line"] * 3]
+    assert [one["ruleId"] for one in results] == ["SP1306", *["SP1307"] * 3]
     marked = [place_of(one["locations"][0]) for one in results]
     assert set(marked) <= set(places)
     most = max(risen, key=lambda line: line["cost_diff"])
     assert marked[0] == f"examples/{Path(most['file_b'])}:{most['line_b']}"
     faster = check_sarif(diff(*words[1::-1], *words[2:], "--format", "sarif"))["results"]
-    assert [(one["ruleId"], one["level"]) for one in faster] == [("guarantee", "note")]
+    assert [(one["ruleId"], one["level"]) for one in faster] == [("SP1301", "note")]
 
 
 def test_folders_of_programs_are_analysed(tmp_path: Path) -> None:

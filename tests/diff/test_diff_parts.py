@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from slowpath.core.errors import InputError
+from slowpath.core import codes
+from slowpath.core.errors import Coded, InputError
 from slowpath.core.printable import one_line
 from slowpath.core.schema.failed import failed_result
 from slowpath.core.schema.results import Profile, ProfileLine, Result
@@ -106,7 +107,11 @@ def test_incomparable_results(other: Result) -> None:
         (count(100), count(101), "worse"),
         (count(100), None, "gone"),
         (None, count(100), "new"),
-        (count(100), failed_result("a.o", "ebpf", "instructions", "no"), "unknown"),
+        (
+            count(100),
+            failed_result("a.o", "ebpf", "instructions", Coded(codes.UNBOUNDED_LOOP, "no")),
+            "unknown",
+        ),
     ],
 )
 def test_change(old: Result | None, new: Result | None, change: str) -> None:
@@ -240,7 +245,9 @@ def test_gates_use_guaranteed_values() -> None:
 
 
 def test_undecidable_gates_fail() -> None:
-    failed = failed_result("a.asm", "agilio-cx-2x40", "bitrate", "no such thing")
+    failed = failed_result(
+        "a.asm", "agilio-cx-2x40", "bitrate", Coded(codes.LISTING_SYNTAX, "no such thing")
+    )
     for old, new, why in (
         (None, rate(1e9), "OLD lacks the program"),
         (rate(1e9), None, "NEW lacks the program"),

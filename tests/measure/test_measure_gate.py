@@ -17,6 +17,7 @@ def row(value: float | None, low: float | None, high: float | None) -> ComparedP
         "high": high,
         "significant": None,
         "error": None,
+        "code": None,
         "report": None,
     }
 

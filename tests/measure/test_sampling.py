@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from slowpath.core.errors import StoppedError
+from slowpath.core import codes
+from slowpath.core.errors import Coded, StoppedError
 from slowpath.measure.sampling import (
     Load,
     Measured,
@@ -70,9 +71,11 @@ class _Load:
         bench = self.bench
         bench.time += 1
         if bench.loads >= bench.stopped_in:
-            raise StoppedError("the running kernel", "interrupted before it was done")
+            raise StoppedError(
+                codes.INTERRUPTED, "the running kernel", "interrupted before it was done"
+            )
         if subject == bench.failing and bench.loads > 1:
-            raise SubjectError("it takes another path")
+            raise SubjectError(Coded(codes.PATH_NOT_TAKEN, "it takes another path"))
         bench.longest = max(bench.longest, repeat)
         runs, call = repeat, CALL
         if subject == Reference.BUSY:

@@ -62,6 +62,7 @@ def breakdown(*stretches: MeasuredStretch) -> Breakdown:
         "stretches": list(stretches),
         "uncut": [],
         "error": None,
+        "code": None,
     }
 
 

@@ -16,6 +16,7 @@ import oracles
 from compiler import needs_clang
 from running_kernel import needs_kernel
 from slowpath import app as cli
+from slowpath.core import codes
 from slowpath.core.engine import kernel
 from slowpath.core.errors import UnavailableError
 from slowpath.sweep.definitions import (
@@ -346,7 +347,7 @@ def test_a_sweep_without_a_usable_kernel_continues(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def refuse() -> None:
-        raise UnavailableError("the kernel runs no programs for us")
+        raise UnavailableError(codes.KERNEL_UNAVAILABLE, "the kernel runs no programs for us")
 
     monkeypatch.setattr(kernel, "open_kernel", refuse)
     monkeypatch.chdir(ROOT)

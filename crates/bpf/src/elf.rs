@@ -8,6 +8,7 @@
 use ::object::elf::{self, FileHeader64};
 use ::object::read::elf::{FileHeader, SectionHeader, Sym};
 use ::object::{LittleEndian, SectionIndex};
+use slowpath_codes as codes;
 
 use crate::ObjectError;
 use crate::error::{DAMAGED, printable};
@@ -104,14 +105,22 @@ impl<'data> Elf<'data> {
     pub fn parse(data: &'data [u8]) -> Result<Self, ObjectError> {
         check_ident(data)?;
         let damaged = |e: ::object::Error| {
-            ObjectError::file(format!("damaged ELF file: {}", lower(&e.to_string())), DAMAGED)
+            ObjectError::file(
+                codes::DAMAGED_OBJECT,
+                format!("damaged ELF file: {}", lower(&e.to_string())),
+                DAMAGED,
+            )
         };
         let header = FileHeader64::<LittleEndian>::parse(data).map_err(damaged)?;
         let endian = header.endian().map_err(damaged)?;
         let machine = header.e_machine(endian);
         if !MACHINES.contains(&machine) {
             let text = format!("an ELF file for machine {machine}, not for BPF (247)");
-            return Err(ObjectError::file(text, "compile with clang -target bpf"));
+            return Err(ObjectError::file(
+                codes::NOT_A_BPF_OBJECT,
+                text,
+                "compile with clang -target bpf",
+            ));
         }
         let table = header.sections(endian, data).map_err(damaged)?;
         let mut sections = Vec::with_capacity(table.len());
@@ -202,28 +211,55 @@ impl<'data> Elf<'data> {
 /// Rejects any file that is not a 64-bit little-endian relocatable ELF file.
 fn check_ident(data: &[u8]) -> Result<(), ObjectError> {
     if data.is_empty() {
-        return Err(ObjectError::file("an empty file", "pass a BPF object file"));
+        return Err(ObjectError::file(
+            codes::FILE_EMPTY,
+            "an empty file",
+            "pass a BPF object file",
+        ));
     }
     if !data.starts_with(b"\x7fELF") {
-        return Err(ObjectError::file("not an ELF file", "pass a file of clang -target bpf -c"));
+        return Err(ObjectError::file(
+            codes::NOT_A_BPF_OBJECT,
+            "not an ELF file",
+            "pass a file of clang -target bpf -c",
+        ));
     }
     if data.len() < 64 {
-        return Err(ObjectError::file("an ELF file that is shorter than an ELF header", DAMAGED));
+        return Err(ObjectError::file(
+            codes::DAMAGED_OBJECT,
+            "an ELF file that is shorter than an ELF header",
+            DAMAGED,
+        ));
     }
     if data[4] != elf::ELFCLASS64 {
-        return Err(ObjectError::file("not a 64-bit ELF file", "compile with clang -target bpf"));
+        return Err(ObjectError::file(
+            codes::NOT_A_BPF_OBJECT,
+            "not a 64-bit ELF file",
+            "compile with clang -target bpf",
+        ));
     }
     match data[5] {
         elf::ELFDATA2LSB => {}
         elf::ELFDATA2MSB => {
             let hint = "compile with -target bpfel (or -target bpf on a little-endian host)";
-            return Err(ObjectError::file("a big-endian BPF object", hint));
+            return Err(ObjectError::file(
+                codes::NOT_A_BPF_OBJECT,
+                "a big-endian BPF object",
+                hint,
+            ));
         }
-        _ => return Err(ObjectError::file("an ELF file of unknown byte order", DAMAGED)),
+        _ => {
+            return Err(ObjectError::file(
+                codes::DAMAGED_OBJECT,
+                "an ELF file of unknown byte order",
+                DAMAGED,
+            ));
+        }
     }
     match u16::from_le_bytes([data[16], data[17]]) {
         elf::ET_REL => Ok(()),
         kind => Err(ObjectError::file(
+            codes::NOT_A_BPF_OBJECT,
             format!("an ELF file of type {kind}, not a relocatable object (1)"),
             "pass the compiler's output, not a linked program",
         )),
@@ -235,7 +271,7 @@ fn check_ident(data: &[u8]) -> Result<(), ObjectError> {
 fn name(bytes: &[u8]) -> Result<String, ObjectError> {
     if bytes.len() > NAME {
         let text = format!("a name of {} bytes", bytes.len());
-        return Err(ObjectError::file(text, DAMAGED));
+        return Err(ObjectError::file(codes::DAMAGED_OBJECT, text, DAMAGED));
     }
     Ok(printable(bytes))
 }

@@ -1,6 +1,7 @@
 //! The errors that occur when objects are read. Each message is one line with the place, the fault
 //! and a remedy.
 
+use slowpath_codes as codes;
 use thiserror::Error;
 
 /// Reason why an object, or one of its programs, cannot be used.
@@ -9,6 +10,8 @@ pub enum ObjectError {
     /// The file is not a BPF object that this crate supports.
     #[error("{what}; {hint}")]
     File {
+        /// Code of the error's cause.
+        code: codes::Code,
         /// Description of the file or of the damage.
         what: String,
         /// Possible remedy.
@@ -65,8 +68,22 @@ pub enum ObjectError {
 }
 
 impl ObjectError {
-    pub(crate) fn file(what: impl Into<String>, hint: &'static str) -> Self {
-        ObjectError::File { what: one_line(what), hint }
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            ObjectError::File { code, .. } => *code,
+            ObjectError::Section { .. } => codes::DAMAGED_OBJECT,
+            ObjectError::Instruction { .. } => codes::UNRESOLVED_INSTRUCTION,
+            ObjectError::Map { .. } => codes::BAD_MAP_DEFINITION,
+            ObjectError::Btf { .. } => codes::BAD_BTF,
+            ObjectError::NoProgram { .. } => codes::NO_SUCH_PROGRAM,
+        }
+    }
+}
+
+impl ObjectError {
+    pub(crate) fn file(code: codes::Code, what: impl Into<String>, hint: &'static str) -> Self {
+        ObjectError::File { code, what: one_line(what), hint }
     }
 
     pub(crate) fn section(
@@ -115,12 +132,12 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{DAMAGED, ObjectError};
+    use super::{DAMAGED, ObjectError, codes};
 
     #[test]
     fn messages_are_one_line_whatever_names_hold() {
         let errors = [
-            ObjectError::file("a\nb", DAMAGED),
+            ObjectError::file(codes::DAMAGED_OBJECT, "a\nb", DAMAGED),
             ObjectError::section("x\ndp", "a\tb", DAMAGED),
             ObjectError::insn("x\ndp", 3, "a\nb", DAMAGED),
             ObjectError::map("ri\ngs", "unknown parameter `a\u{7}`", DAMAGED),

@@ -1,5 +1,6 @@
 //! Errors of reading capture files. Each message is one line.
 
+use slowpath_codes as codes;
 use std::io;
 
 use thiserror::Error;
@@ -16,6 +17,13 @@ pub struct CaptureError {
     /// Cause of the failure.
     #[source]
     pub problem: Problem,
+}
+
+impl CaptureError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        self.problem.code()
+    }
 }
 
 /// The reason why a capture file cannot be read.
@@ -62,6 +70,22 @@ pub enum Problem {
         /// Number of the interface.
         interface: u32,
     },
+}
+
+impl Problem {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            Problem::Io(_) => codes::FILE_UNREADABLE,
+            Problem::OtherFile { .. } => codes::NOT_A_CAPTURE,
+            Problem::Empty => codes::FILE_EMPTY,
+            Problem::CutOff
+            | Problem::Damaged
+            | Problem::TooLarge { .. }
+            | Problem::NoInterface { .. } => codes::CAPTURE_DAMAGED,
+            Problem::OtherLink { .. } => codes::CAPTURE_NOT_ETHERNET,
+        }
+    }
 }
 
 fn place(packets: u64, offset: u64) -> String {

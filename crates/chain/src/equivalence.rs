@@ -37,6 +37,7 @@ mod validation;
 use pair::Pair;
 use slowpath_bpf::lift::{self, LiftError, LiftOptions};
 use slowpath_bpf::{BpfProgram, Object};
+use slowpath_codes as codes;
 use slowpath_ir::PacketFacts;
 use slowpath_product::Queries;
 use slowpath_smt::SolverError;
@@ -63,6 +64,16 @@ pub enum EquivalenceError {
     /// The solver gave contradictory answers, which is a defect.
     #[error(transparent)]
     Solver(#[from] SolverError),
+}
+
+impl EquivalenceError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            EquivalenceError::Lift(error) => error.code(),
+            EquivalenceError::Solver(error) => error.code(),
+        }
+    }
 }
 
 /// Tries to prove that `specialised` does the same as `original` for all packets for which `facts`

@@ -1,6 +1,7 @@
 //! Errors in the description of a chain. Each message has one line and names the place, the error
 //! and a remedy.
 
+use slowpath_codes as codes;
 use thiserror::Error;
 
 /// Reason why the description of a chain is not valid, or why the objects of the chain cannot be
@@ -18,6 +19,15 @@ pub enum ChainError {
     /// An error that concerns the whole description.
     #[error("{0}")]
     Whole(String),
+}
+
+impl ChainError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            ChainError::Line { .. } | ChainError::Whole(_) => codes::CHAIN_INVALID,
+        }
+    }
 }
 
 impl ChainError {

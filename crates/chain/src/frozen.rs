@@ -10,6 +10,7 @@ use serde_json::Value;
 use slowpath::Error;
 use slowpath_bpf::lift::{EntryValue, MapContent, MapEntry};
 use slowpath_bpf::{Joined, MAPPABLE, MapDef, MapKind, Object, READ_ONLY, SlotRef, Variable};
+use slowpath_codes as codes;
 use slowpath_specialise::{Frozen, Mode, Specialised, writer};
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
@@ -76,7 +77,8 @@ struct Names {
 
 impl Names {
     fn of(chain: &Chain, loaded: &[Loaded]) -> Result<Names, Error> {
-        let joined = joined(chain, loaded).map_err(|error| Error::Input(error.to_string()))?;
+        let joined = joined(chain, loaded)
+            .map_err(|error| Error::Input(codes::CHAIN_OBJECTS_UNFIT, error.to_string()))?;
         let mut object = joined.object.clone();
         let mut further = BTreeMap::new();
         for (member, maps) in joined.maps.iter().enumerate() {
@@ -107,7 +109,12 @@ impl Names {
             );
             if own.insert(name.clone(), what).is_some() {
                 let what = format!("map {called} is the same as map {name}, which is also given");
-                return Err(Error::OptionFile { option: "--maps", line: None, what });
+                return Err(Error::OptionFile {
+                    code: codes::MAPS_DO_NOT_FIT,
+                    option: "--maps",
+                    line: None,
+                    what,
+                });
             }
         }
         Ok(own)

@@ -12,6 +12,7 @@ use crate::guard_profitability::{Subject, Verdict, assess_guard, obvious};
 use slowpath_bpf::insn::{Imm64, Insn};
 use slowpath_bpf::lift::{LiftOptions, Receive};
 use slowpath_bpf::{BpfProgram, Object};
+use slowpath_codes as codes;
 use slowpath_ir::PacketFacts;
 use slowpath_specialise::{Change, Facts, Mode, SpecialiseError, Specialised, specialise_for};
 use slowpath_stop::Stop;
@@ -47,6 +48,16 @@ pub enum OptimizeError {
     /// The program cannot be lifted, so a proof is not possible.
     #[error(transparent)]
     Equivalence(#[from] EquivalenceError),
+}
+
+impl OptimizeError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            OptimizeError::Specialise(error) => error.code(),
+            OptimizeError::Equivalence(error) => error.code(),
+        }
+    }
 }
 
 /// Policy for guards, which check at a program's entry whether the facts about the packet hold.

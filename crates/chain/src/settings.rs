@@ -4,6 +4,7 @@ use crate::frozen::joined;
 use crate::{Chain, Loaded};
 use slowpath::Error;
 use slowpath_bpf::{BpfProgram, Object};
+use slowpath_codes as codes;
 use std::sync::Arc;
 
 /// Returns the assumptions about variables that a loader sets and that a program reads, one
@@ -24,7 +25,8 @@ pub fn configured(
     set: &[String],
     maps: Option<&str>,
 ) -> Result<Vec<Loaded>, Error> {
-    let joined = joined(chain, loaded).map_err(|error| Error::Input(error.to_string()))?;
+    let joined = joined(chain, loaded)
+        .map_err(|error| Error::Input(codes::CHAIN_OBJECTS_UNFIT, error.to_string()))?;
     let whole = slowpath::configured(&Arc::new(joined.object), set, maps)?;
     let mut configured = loaded.to_vec();
     for (member, places) in configured.iter_mut().zip(&joined.maps) {

@@ -13,6 +13,7 @@ use serde::Serialize;
 use slowpath_bpf::insn::{Imm64, Insn};
 use slowpath_bpf::lift::{LiftOptions, Receive};
 use slowpath_bpf::{BpfProgram, Btf, MapDef, Object, ObjectError, Part};
+use slowpath_codes as codes;
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::sync::Arc;
@@ -114,6 +115,16 @@ pub enum VerifyError {
     /// One of the programs cannot be lifted to the intermediate representation.
     #[error(transparent)]
     Equivalence(#[from] EquivalenceError),
+}
+
+impl VerifyError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            VerifyError::Object(error) => error.code(),
+            VerifyError::Equivalence(error) => error.code(),
+        }
+    }
 }
 
 /// Compares two programs for the packets of a context. If `stop` ends the proof early, the result

@@ -10,6 +10,7 @@ pub use environment::{ByteMap, Environment};
 use arithmetic::{arithmetic, ones, signed};
 use numbers::Numbers;
 use rustc_hash::FxHashMap;
+use slowpath_codes as codes;
 use slowpath_ir::{
     BinaryOp, BlockId, CostEvent, Destination, InputKind, Op, Operand, OriginOp, Program, RegionId,
     RelianceId, Terminator,
@@ -75,6 +76,18 @@ pub enum ConcreteError {
     /// The run exceeded the maximum number of blocks.
     #[error("the run was stopped after {0} blocks")]
     TooLong(usize),
+}
+
+impl ConcreteError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            ConcreteError::Stray { .. } => codes::UNKNOWN_MEMORY,
+            ConcreteError::Cleared { .. } | ConcreteError::TooLong(_) => {
+                codes::WITNESS_DOES_NOT_REPLAY
+            }
+        }
+    }
 }
 
 /// Maximum distance from a region's base, in bytes, at which an address still counts as part of the

@@ -1,5 +1,6 @@
 //! Errors of symbolic execution, with the instruction that caused them, if any.
 
+use slowpath_codes as codes;
 use slowpath_stop::Reason;
 use thiserror::Error;
 
@@ -33,4 +34,16 @@ pub enum ExecError {
         /// Text of the term whose value was needed.
         term: String,
     },
+}
+
+impl ExecError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            ExecError::UnknownRegion { .. } => codes::UNKNOWN_MEMORY,
+            ExecError::Undefined { .. } => codes::REGISTER_NOT_WRITTEN,
+            ExecError::Stopped(reason) => reason.code(),
+            ExecError::OffPath { .. } => codes::INTERNAL_ERROR,
+        }
+    }
 }

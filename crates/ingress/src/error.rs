@@ -1,5 +1,6 @@
 //! Errors of setting up an XDP program together with its generated traffic.
 
+use slowpath_codes as codes;
 use slowpath_kernel::LoadError;
 use slowpath_kernel::timing::TimingError;
 use thiserror::Error;
@@ -47,4 +48,17 @@ pub enum IngressError {
     /// The set-up of the program ended early because the caller asked for it.
     #[error("stopped")]
     Stopped,
+}
+
+impl IngressError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            IngressError::Load(error) => error.code(),
+            IngressError::Run(error) => error.code(),
+            IngressError::Traffic { .. } => codes::FUNCTION_NOT_RUNNABLE,
+            IngressError::Growth { .. } | IngressError::NotRestorable => codes::NOT_RESTORABLE,
+            IngressError::Stopped => codes::INTERRUPTED,
+        }
+    }
 }

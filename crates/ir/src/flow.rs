@@ -6,6 +6,7 @@
 //! error; the compilers that the front ends support do not emit them.
 
 use crate::{Block, BlockId, LoopId, Program};
+use slowpath_codes as codes;
 use thiserror::Error;
 
 /// A natural loop: a strongly connected set of blocks with a single entry.
@@ -30,6 +31,15 @@ pub enum FlowError {
         /// First instruction of another entry block.
         other: u32,
     },
+}
+
+impl FlowError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            FlowError::Irreducible { .. } => codes::IRREDUCIBLE_LOOP,
+        }
+    }
 }
 
 /// Reachable blocks and loops of a program.

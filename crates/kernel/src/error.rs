@@ -1,6 +1,7 @@
 //! Errors of loading and running BPF programs in the kernel, and of using maps and network devices.
 //! Each message is one line.
 
+use slowpath_codes as codes;
 use std::io;
 
 use slowpath_bpf::{ObjectError, ProgramKind};
@@ -103,6 +104,23 @@ pub enum LoadError {
     },
 }
 
+impl LoadError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            LoadError::Object(error) => error.code(),
+            LoadError::NotXdp { .. } => codes::UNSUPPORTED_PROGRAM_TYPE,
+            LoadError::NoKernelFunction { .. } => codes::KERNEL_LACKS_FUNCTION,
+            LoadError::Map { .. } => codes::KERNEL_REFUSES_MAP,
+            LoadError::Rejected { .. } | LoadError::Refused { .. } => codes::KERNEL_REJECTS_PROGRAM,
+            LoadError::NotCounted { .. }
+            | LoadError::NoEarlyExit { .. }
+            | LoadError::NotAnswered { .. }
+            | LoadError::NotRecorded { .. } => codes::PATH_NOT_REPEATABLE,
+        }
+    }
+}
+
 /// An error that prevents a program from running on a packet.
 #[derive(Debug, Error)]
 pub enum RunError {
@@ -131,6 +149,17 @@ pub enum RunError {
         /// The error when the counter's map was read; `None` if the program has no such map.
         cause: Option<MapError>,
     },
+}
+
+impl RunError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            RunError::TooShort { .. } | RunError::Kernel { .. } => codes::PACKET_NOT_RUNNABLE,
+            RunError::Interrupted => codes::INTERRUPTED,
+            RunError::NoCount { .. } => codes::KERNEL_REFUSES_MAP,
+        }
+    }
 }
 
 impl Interruptible for RunError {
@@ -216,6 +245,19 @@ pub enum MapError {
     },
 }
 
+impl MapError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            MapError::Length { .. }
+            | MapError::Count { .. }
+            | MapError::NoInner { .. }
+            | MapError::NoRing { .. } => codes::MAPS_DO_NOT_FIT,
+            MapError::Shared { .. } | MapError::Kernel { .. } => codes::KERNEL_REFUSES_MAP,
+        }
+    }
+}
+
 /// An error that prevents map content from being installed.
 #[derive(Debug, Error)]
 pub enum InstallError {
@@ -246,6 +288,20 @@ pub enum InstallError {
     Inner(#[from] LoadError),
 }
 
+impl InstallError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            InstallError::NoMap { .. } => codes::MAPS_DO_NOT_FIT,
+            InstallError::Element(error) => error.code(),
+            InstallError::Socket { .. } | InstallError::Listener { .. } => {
+                codes::KERNEL_UNAVAILABLE
+            }
+            InstallError::Inner(error) => error.code(),
+        }
+    }
+}
+
 /// An error that prevents a private network namespace or a device in it from being created.
 #[derive(Debug, Error)]
 pub enum NamespaceError {
@@ -270,6 +326,17 @@ pub enum NamespaceError {
     },
 }
 
+impl NamespaceError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            NamespaceError::Refused(_) => codes::KERNEL_UNAVAILABLE,
+            NamespaceError::Device { .. } => codes::DEVICE_UNAVAILABLE,
+            NamespaceError::Thread { .. } => codes::SYSTEM_RESOURCES,
+        }
+    }
+}
+
 /// An error that prevents a program from being attached to a device.
 #[derive(Debug, Error)]
 pub enum LinkError {
@@ -291,6 +358,16 @@ pub enum LinkError {
     },
 }
 
+impl LinkError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            LinkError::Namespace(error) => error.code(),
+            LinkError::Kernel { .. } => codes::DEVICE_UNAVAILABLE,
+        }
+    }
+}
+
 /// An error of running frames through programs on virtual devices, or of recording the results.
 #[derive(Debug, Error)]
 pub enum WireError {
@@ -309,6 +386,17 @@ pub enum WireError {
         /// The error that the kernel returned.
         cause: io::Error,
     },
+}
+
+impl WireError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            WireError::Namespace(error) => error.code(),
+            WireError::Link(error) => error.code(),
+            WireError::Record { .. } => codes::KERNEL_REFUSES_MAP,
+        }
+    }
 }
 
 /// Returns the text ` with key …`, which follows the word "element" in a message. Returns an empty

@@ -3,6 +3,7 @@
 mod assembly;
 mod entry;
 
+use slowpath_codes as codes;
 use std::io;
 
 use slowpath_bpf::MapKind;
@@ -34,6 +35,17 @@ pub enum GeneratedError {
         /// The error that the kernel returned.
         cause: io::Error,
     },
+}
+
+impl GeneratedError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            GeneratedError::Refused { .. } | GeneratedError::Selected { .. } => {
+                codes::KERNEL_UNAVAILABLE
+            }
+        }
+    }
 }
 
 /// Creates a map that has one element.

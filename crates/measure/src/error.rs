@@ -1,6 +1,7 @@
 //! Errors that occur when a path is timed. Each message is one line.
 
 use slowpath_capture::CaptureError;
+use slowpath_codes as codes;
 use slowpath_kernel::live::LiveError;
 use slowpath_kernel::timing::TimingError;
 use slowpath_kernel::{InstallError, Interruptible, LoadError, MapError, RunError};
@@ -121,6 +122,36 @@ pub enum MeasureError {
     /// It is loaded only if some case needs a wrapper.
     #[error("there is no such reference")]
     NoReference,
+}
+
+impl MeasureError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            MeasureError::Replay(error) => error.code(),
+            MeasureError::Load(error) => error.code(),
+            MeasureError::Install(error) => error.code(),
+            MeasureError::Map(error) => error.code(),
+            MeasureError::Run(error) => error.code(),
+            MeasureError::Timing(error) => error.code(),
+            MeasureError::Capture(error) => error.code(),
+            MeasureError::Live(error) => error.code(),
+            MeasureError::Content(_) | MeasureError::Evicted { .. } => {
+                codes::MAPS_DO_NOT_FIT_KERNEL
+            }
+            MeasureError::NoTrace { .. } | MeasureError::OtherPath { .. } => codes::PATH_NOT_TAKEN,
+            MeasureError::NotRepeatable { .. } | MeasureError::OtherValue { .. } => {
+                codes::PATH_NOT_REPEATABLE
+            }
+            MeasureError::NotLive { .. } | MeasureError::NotCounted { .. } => {
+                codes::NOT_MEASURABLE_LIVE
+            }
+            MeasureError::NotCold { .. } => codes::COLD_NOT_POSSIBLE,
+            MeasureError::Witness(_) | MeasureError::NoCase { .. } | MeasureError::NoReference => {
+                codes::INTERNAL_ERROR
+            }
+        }
+    }
 }
 
 impl Interruptible for MeasureError {

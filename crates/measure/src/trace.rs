@@ -9,6 +9,7 @@ mod tally;
 pub use report::{TraceFault, TracePath, TraceReport};
 pub use start::{TraceMap, with_content};
 
+use slowpath_codes as codes;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -36,7 +37,7 @@ struct State {
     tally: Tally,
     maps: Vec<TraceMap>,
     /// Reason why the rest of the trace is not run; [`None`] as long as more packets can be run.
-    ended: Option<String>,
+    ended: Option<(codes::Code, String)>,
     /// True if no more packets are run.
     over: bool,
 }
@@ -96,7 +97,8 @@ impl Trace {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut report = state.tally.report(state.capture.format());
         report.complete = state.over && state.ended.is_none();
-        report.ended.clone_from(&state.ended);
+        report.ended = state.ended.as_ref().map(|(_, reason)| reason.clone());
+        report.code = state.ended.as_ref().map(|(code, _)| code.to_string());
         report.maps.clone_from(&state.maps);
         report
     }
@@ -122,7 +124,7 @@ impl State {
                 self.over = true;
                 return;
             }
-            Err(error) => return self.end(&error),
+            Err(error) => return self.end(error.code(), &error),
         };
         self.tally.count_packet(packet.is_truncated(), packet.converted.as_deref());
         self.run(&packet);
@@ -148,12 +150,12 @@ impl State {
                 self.tally.count_undecided(error.to_string());
             }
             Err(error @ ReplayError::Run(_)) => self.tally.count_refused(error.to_string()),
-            Err(error) => self.end(&error),
+            Err(error) => self.end(error.code(), &error),
         }
     }
 
-    fn end(&mut self, error: &dyn std::error::Error) {
+    fn end(&mut self, code: codes::Code, error: &dyn std::error::Error) {
         self.over = true;
-        self.ended = Some(error.to_string());
+        self.ended = Some((code, error.to_string()));
     }
 }

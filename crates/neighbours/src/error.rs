@@ -1,5 +1,6 @@
 //! Errors that occur when network functions run together with competitors.
 
+use slowpath_codes as codes;
 use thiserror::Error;
 
 /// An error that prevents network functions and their competitors from running.
@@ -86,6 +87,25 @@ pub enum NeighbourError {
     /// The run ended early because the caller asked for this.
     #[error("stopped")]
     Stopped,
+}
+
+impl NeighbourError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            NeighbourError::TooFewCpus { .. } => codes::MACHINE_UNSUITABLE,
+            NeighbourError::Cpu { .. } => codes::CPU_NOT_ALLOWED,
+            NeighbourError::Shared { .. }
+            | NeighbourError::Number { .. }
+            | NeighbourError::Unfit(_)
+            | NeighbourError::Given(_) => codes::FUNCTION_NOT_RUNNABLE,
+            NeighbourError::Memory { .. }
+            | NeighbourError::Thread { .. }
+            | NeighbourError::Library(_) => codes::SYSTEM_RESOURCES,
+            NeighbourError::Defect(_) => codes::INTERNAL_ERROR,
+            NeighbourError::Stopped => codes::INTERRUPTED,
+        }
+    }
 }
 
 fn listed(cpus: &[usize]) -> String {

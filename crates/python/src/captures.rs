@@ -48,5 +48,5 @@ impl Capture {
 }
 
 fn unreadable(py: Python<'_>, error: &slowpath_capture::CaptureError) -> PyErr {
-    errors::exception(py, &Error::Input(error.to_string()))
+    errors::exception(py, &Error::Input(error.code(), error.to_string()))
 }

@@ -10,6 +10,7 @@ use slowpath::{Error, ProgramFile};
 use slowpath_chain::equivalence::TestInput;
 use slowpath_chain::verify::ChainContext;
 use slowpath_chain::{Loaded, MemberMap, RewriteOptions, Unfused};
+use slowpath_codes as codes;
 use slowpath_specialise::Mode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -58,7 +59,8 @@ impl Chain {
     #[staticmethod]
     fn check_assumed(py: Python<'_>, assumed: Vec<String>) -> PyResult<()> {
         let read = slowpath_chain::parse_facts(&assumed);
-        read.map(|_| ()).map_err(|why| errors::exception(py, &Error::Input(why)))
+        read.map(|_| ())
+            .map_err(|why| errors::exception(py, &Error::Input(codes::INVALID_FACTS, why)))
     }
 
     /// Programs of the chain, in the order of its description.
@@ -232,7 +234,7 @@ impl Chain {
     ) -> PyResult<KnownStart> {
         let loaded = loaded(py, objects)?;
         let first = slowpath_chain::parse_facts(&assumed)
-            .map_err(|why| errors::exception(py, &Error::Input(why)))?;
+            .map_err(|why| errors::exception(py, &Error::Input(codes::INVALID_FACTS, why)))?;
         let read = slowpath_chain::KnownStart::read(
             &self.inner,
             &loaded,
@@ -276,14 +278,15 @@ impl Chain {
         };
         let mut options = RewriteOptions { mode, fuse, graphs, ..RewriteOptions::default() };
         options.first = slowpath_chain::parse_facts(&assumed)
-            .map_err(|why| errors::exception(py, &Error::Input(why)))?;
+            .map_err(|why| errors::exception(py, &Error::Input(codes::INVALID_FACTS, why)))?;
         if let Some(maps) = maps {
             let read = slowpath_chain::frozen::read_contents(&self.inner, &loaded, &maps);
             options.contents = read.map_err(|error| errors::exception(py, &error))?;
         }
         if let Some(name) = receive {
             let read = options.receiving(&name);
-            options = read.map_err(|why| errors::exception(py, &Error::Option(why)))?;
+            options = read
+                .map_err(|why| errors::exception(py, &Error::Option(codes::INVALID_VALUE, why)))?;
         }
         options.lift.kernel_types = btf.map(|btf| btf.get().shared().shared());
         let chain = self.inner.clone();
@@ -369,11 +372,12 @@ pub fn verify(
 ) -> PyResult<String> {
     let both = loaded(py, vec![first, second])?;
     let first = slowpath_chain::parse_facts(&assumed)
-        .map_err(|why| errors::exception(py, &Error::Input(why)))?;
+        .map_err(|why| errors::exception(py, &Error::Input(codes::INVALID_FACTS, why)))?;
     let mut options = RewriteOptions { first, ..RewriteOptions::default() };
     if let Some(name) = receive {
         let read = options.receiving(name);
-        options = read.map_err(|why| errors::exception(py, &Error::Option(why)))?;
+        options =
+            read.map_err(|why| errors::exception(py, &Error::Option(codes::INVALID_VALUE, why)))?;
     }
     let kernel_types = btf.map(|btf| btf.get().shared().shared());
     options.lift.kernel_types.clone_from(&kernel_types);
@@ -385,14 +389,14 @@ pub fn verify(
         let place = match &behind {
             Some((chain, members, member)) => {
                 let found = ChainContext::in_chain(chain, members, *member, &options, stop);
-                found.map_err(|error| error.to_string())?
+                found.map_err(|error| (error.code(), error.to_string()))?
             }
             None => ChainContext::of(&options),
         };
         slowpath_chain::verify::verify([&both[0], &both[1]], &place, kernel_types, stop)
-            .map_err(|error| error.to_string())
+            .map_err(|error| (error.code(), error.to_string()))
     })?;
-    let report = done.map_err(|error| errors::exception(py, &Error::Input(error)))?;
+    let report = done.map_err(|(code, error)| errors::exception(py, &Error::Input(code, error)))?;
     serde_json::to_string(&report).map_err(|error| errors::defect(py, &error))
 }
 
@@ -402,7 +406,7 @@ fn loaded(py: Python<'_>, objects: Vec<(Py<Object>, usize)>) -> PyResult<Vec<Loa
         let object: Option<Arc<_>> = object.get().shared().object();
         let object = object.ok_or_else(|| {
             let what = "a listing cannot be part of a chain; programs must be BPF objects";
-            errors::exception(py, &Error::Input(what.to_owned()))
+            errors::exception(py, &Error::Input(codes::CHAIN_MEMBER_LISTING, what.to_owned()))
         })?;
         Ok(Loaded { object, program })
     };
@@ -419,5 +423,5 @@ fn covered(covers: &[TestInput]) -> String {
 }
 
 fn wrong(py: Python<'_>, error: &slowpath_chain::ChainError) -> PyErr {
-    errors::exception(py, &Error::Input(error.to_string()))
+    errors::exception(py, &Error::Input(error.code(), error.to_string()))
 }

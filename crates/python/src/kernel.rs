@@ -2,6 +2,7 @@
 
 use crate::errors;
 use pyo3::prelude::*;
+use slowpath_codes as codes;
 use slowpath_kernel::listing;
 use std::sync::Arc;
 
@@ -26,7 +27,10 @@ impl Kernel {
     fn open(py: Python<'_>) -> PyResult<Self> {
         let opened = py.detach(slowpath_kernel::Kernel::available);
         let inner = opened.map_err(|reason| {
-            errors::exception(py, &slowpath::Error::Unavailable(reason.to_string()))
+            errors::exception(
+                py,
+                &slowpath::Error::Unavailable(codes::KERNEL_UNAVAILABLE, reason.to_string()),
+            )
         })?;
         Ok(Kernel { inner: Arc::new(inner) })
     }

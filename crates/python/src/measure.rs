@@ -6,6 +6,7 @@ use crate::objects::Object;
 use crate::waiting::Waiting;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use slowpath_codes as codes;
 use slowpath_kernel::timing::TimingError;
 use slowpath_measure::{MeasureError, Reference};
 use slowpath_replay::ReplayError;
@@ -36,7 +37,7 @@ impl Station {
             Ok::<_, TimingError>(station.with_cancellation(move || asked.goes_on()))
         });
         let inner = started.map_err(|error| {
-            errors::exception(py, &slowpath::Error::Unavailable(error.to_string()))
+            errors::exception(py, &slowpath::Error::Unavailable(error.code(), error.to_string()))
         })?;
         Ok(Station { kernel, inner, waiting })
     }
@@ -82,7 +83,7 @@ impl Station {
     ) -> PyResult<Case> {
         let object = content.shared().object().ok_or_else(|| {
             let what = "it is a listing; the kernel runs BPF objects".to_owned();
-            errors::exception(py, &slowpath::Error::Input(what))
+            errors::exception(py, &slowpath::Error::Input(codes::LISTING_IN_KERNEL, what))
         })?;
         let prepared = self.perform(py, || {
             let mut witness = serde_json::from_str(witness)?;
@@ -361,7 +362,7 @@ fn exception(py: Python<'_>, error: &MeasureError) -> PyErr {
         MeasureError::Replay(ReplayError::Disagreement(what)) => {
             (slowpath::Error::Disagreement(error.to_string()), Some(what.report()))
         }
-        _ => (slowpath::Error::Input(error.to_string()), None),
+        _ => (slowpath::Error::Input(error.code(), error.to_string()), None),
     };
     let raised = errors::exception(py, &kind);
     let cancelled = matches!(error, MeasureError::Timing(TimingError::Cancelled));

@@ -6,6 +6,7 @@ use crate::objects::Object;
 use crate::worker::{self, Stop};
 use pyo3::prelude::*;
 use slowpath::Error;
+use slowpath_codes as codes;
 use slowpath_ingress::{IngressError, Program, TrafficSpec};
 use slowpath_neighbours::{MixSpec, NeighbourError, Work};
 use std::sync::Arc;
@@ -37,14 +38,19 @@ impl Mix {
         kernel: Option<&Kernel>,
         programs: Vec<Fed>,
     ) -> PyResult<Self> {
-        let input = |error: String| errors::exception(py, &Error::Input(error));
-        let spec: MixSpec = serde_json::from_str(spec).map_err(|error| input(error.to_string()))?;
+        let input = |code, error: String| errors::exception(py, &Error::Input(code, error));
+        let spec: MixSpec = serde_json::from_str(spec)
+            .map_err(|error| input(codes::INTERNAL_ERROR, error.to_string()))?;
         let mut fed = Vec::new();
         for (object, number, traffic) in programs {
             let what = "it is a listing; the kernel runs BPF objects";
-            let object = object.get().shared().object().ok_or_else(|| input(what.to_owned()))?;
-            let traffic: TrafficSpec =
-                serde_json::from_str(&traffic).map_err(|error| input(error.to_string()))?;
+            let object = object
+                .get()
+                .shared()
+                .object()
+                .ok_or_else(|| input(codes::LISTING_IN_KERNEL, what.to_owned()))?;
+            let traffic: TrafficSpec = serde_json::from_str(&traffic)
+                .map_err(|error| input(codes::INTERNAL_ERROR, error.to_string()))?;
             fed.push((object, number, traffic));
         }
         let kernel = kernel.map(Kernel::shared);
@@ -53,7 +59,10 @@ impl Mix {
             let mut given: Vec<Box<dyn Work>> = Vec::new();
             for (object, number, traffic) in &fed {
                 let Some(kernel) = &kernel else {
-                    return Err(Error::Input("a program takes a kernel".to_owned()));
+                    return Err(Error::Input(
+                        codes::INTERNAL_ERROR,
+                        "a program takes a kernel".to_owned(),
+                    ));
                 };
                 let program = Program::new(kernel, (object, *number), traffic, &go_on);
                 given.push(Box::new(program.map_err(of_program)?));
@@ -79,7 +88,9 @@ impl Mix {
     ) -> PyResult<Option<String>> {
         let time = |seconds: f64| {
             let valid = Duration::try_from_secs_f64(seconds);
-            valid.map_err(|error| errors::exception(py, &Error::Input(error.to_string())))
+            valid.map_err(|error| {
+                errors::exception(py, &Error::Input(codes::INTERNAL_ERROR, error.to_string()))
+            })
         };
         let (warm, seconds) = (time(warm)?, time(seconds)?);
         let mix = Arc::clone(&self.inner);
@@ -121,20 +132,20 @@ pub fn why_no_counters() -> Option<String> {
 }
 
 fn of_mix(error: NeighbourError) -> Error {
-    let said = error.to_string();
+    let (code, said) = (error.code(), error.to_string());
     match error {
         NeighbourError::Number { .. } | NeighbourError::Unfit(_) | NeighbourError::Given(_) => {
-            Error::Input(said)
+            Error::Input(code, said)
         }
         NeighbourError::Defect(_) => Error::Panic(said),
-        _ => Error::Unavailable(said),
+        _ => Error::Unavailable(code, said),
     }
 }
 
 fn of_program(error: IngressError) -> Error {
-    let said = error.to_string();
+    let (code, said) = (error.code(), error.to_string());
     match error {
-        IngressError::Stopped => Error::Unavailable(said),
-        _ => Error::Input(said),
+        IngressError::Stopped => Error::Unavailable(code, said),
+        _ => Error::Input(code, said),
     }
 }

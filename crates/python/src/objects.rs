@@ -4,6 +4,7 @@ use crate::errors;
 use crate::worker::{self, Stop};
 use pyo3::prelude::*;
 use slowpath::{ProgramFile, ShowRequest};
+use slowpath_codes as codes;
 use std::sync::Arc;
 
 /// Types (BTF) of the kernel that programs are for. Raises `Error` if they cannot be read.
@@ -95,7 +96,7 @@ impl Object {
     fn run_maps(&self, py: Python<'_>, text: &str) -> PyResult<String> {
         let object = self.inner.object().ok_or_else(|| {
             let what = "it is a listing; its maps are not known".to_owned();
-            errors::exception(py, &slowpath::Error::Input(what))
+            errors::exception(py, &slowpath::Error::Input(codes::LISTING_IN_KERNEL, what))
         })?;
         let maps = py.detach(|| slowpath::runner_maps(text, &object));
         Ok(maps.map_err(|error| errors::exception(py, &error))?.to_string())

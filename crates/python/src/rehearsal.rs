@@ -7,6 +7,7 @@ use crate::worker::{self, Stop};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use slowpath::{Error, ProgramFile};
+use slowpath_codes as codes;
 use slowpath_kernel::witness::{self, Installed};
 use slowpath_kernel::{InstallError, LoadError, LoadedProgram};
 use slowpath_rehearsal::{
@@ -57,10 +58,10 @@ pub fn rehearse(
 ) -> PyResult<String> {
     let fail = |error: Error| errors::exception(py, &error);
     let facts = (!assumed.is_empty()).then(|| slowpath_chain::parse_facts(&assumed)).transpose();
-    let facts = facts.map_err(|why| fail(Error::Input(why)))?;
+    let facts = facts.map_err(|why| fail(Error::Input(codes::INVALID_FACTS, why)))?;
     let object = |file: &ProgramFile| {
         let what = "it is a listing; the kernel runs BPF objects";
-        file.object().ok_or_else(|| Error::Input(what.to_owned()))
+        file.object().ok_or_else(|| Error::Input(codes::LISTING_IN_KERNEL, what.to_owned()))
     };
     let kernel = kernel.shared();
     let mut stages = Vec::new();
@@ -85,7 +86,8 @@ pub fn rehearse(
     let rewritten = object(&rewritten).map_err(fail)?;
     let receive = receive.unwrap_or("any");
     let devices = Devices::delivering(receive, frames, &stages);
-    let devices = devices.map_err(|why| fail(Error::Input(format!("--receive: {why}"))))?;
+    let devices = devices
+        .map_err(|why| fail(Error::Input(codes::INVALID_VALUE, format!("--receive: {why}"))))?;
     let options = Options { packets, arbitrary, rounds, devices, ..Options::default() };
     let done = worker::run(py, stop, move |stop| {
         let install = move |place: Role, loaded: &LoadedProgram| match place {
@@ -115,7 +117,7 @@ pub fn rehearse(
         {
             return Ok(json!({ "refused": cause.to_string() }).to_string());
         }
-        Err(error) => return Err(fail(Error::Input(error.to_string()))),
+        Err(error) => return Err(fail(Error::Input(error.code(), error.to_string()))),
     };
     rehearsal.devices.extend(left_out(&devices, receive));
     let text = serde_json::to_value(&rehearsal).and_then(|mut all| {
@@ -146,8 +148,9 @@ fn grouped(covers: &str) -> Result<Vec<Group>, Error> {
     if covers.trim().is_empty() {
         return Ok(groups);
     }
-    let covers: Vec<(Value, Value)> = serde_json::from_str(covers)
-        .map_err(|error| Error::Input(format!("packets to try cannot be read: {error}")))?;
+    let covers: Vec<(Value, Value)> = serde_json::from_str(covers).map_err(|error| {
+        Error::Input(codes::INTERNAL_ERROR, format!("packets to try cannot be read: {error}"))
+    })?;
     for (packet, maps) in covers {
         let packet = witness::bytes(&packet);
         match groups.iter_mut().find(|group| group.maps == maps) {
@@ -175,7 +178,7 @@ fn rewritten_program(file: &ProgramFile, name: &str) -> Result<usize, Error> {
         (Some(program), _) | (None, [program]) => Ok(program.index),
         _ => {
             let what = format!("the rewritten object has no XDP program {name}");
-            Err(Error::Input(what))
+            Err(Error::Input(codes::NO_SUCH_PROGRAM, what))
         }
     }
 }
@@ -185,8 +188,9 @@ fn content_of(maps: &str) -> Result<Value, Error> {
     if maps.trim().is_empty() {
         return Ok(Value::Null);
     }
-    let maps: Value = serde_json::from_str(maps)
-        .map_err(|error| Error::Input(format!("the content of maps cannot be read: {error}")))?;
+    let maps: Value = serde_json::from_str(maps).map_err(|error| {
+        Error::Input(codes::INTERNAL_ERROR, format!("the content of maps cannot be read: {error}"))
+    })?;
     Ok(json!({ "maps": maps }))
 }
 

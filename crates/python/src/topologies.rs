@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use slowpath::Error;
 use slowpath_chain::Loaded;
 use slowpath_chain::plan::{PlanOptions, Subject};
+use slowpath_codes as codes;
 use slowpath_specialise::Mode;
 use std::path::PathBuf;
 
@@ -70,7 +71,7 @@ impl Topology {
         let subject = |(object, program, digest): (Py<Object>, usize, String)| {
             let object = object.get().shared().object().ok_or_else(|| {
                 let what = "a listing cannot be part of a topology; programs must be BPF objects";
-                errors::exception(py, &Error::Input(what.to_owned()))
+                errors::exception(py, &Error::Input(codes::CHAIN_MEMBER_LISTING, what.to_owned()))
             })?;
             Ok(Subject { loaded: Loaded { object, program }, digest })
         };
@@ -98,5 +99,5 @@ impl Topology {
 }
 
 fn wrong(py: Python<'_>, error: &slowpath_chain::ChainError) -> PyErr {
-    errors::exception(py, &Error::Input(error.to_string()))
+    errors::exception(py, &Error::Input(error.code(), error.to_string()))
 }

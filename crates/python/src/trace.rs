@@ -4,6 +4,7 @@ use crate::errors;
 use crate::measure::Station;
 use crate::objects::Object;
 use pyo3::prelude::*;
+use slowpath_codes as codes;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -31,11 +32,14 @@ impl Trace {
     ) -> PyResult<Self> {
         let object = content.shared().object().ok_or_else(|| {
             let what = "it is a listing; the kernel runs BPF objects".to_owned();
-            errors::exception(py, &slowpath::Error::Input(what))
+            errors::exception(py, &slowpath::Error::Input(codes::LISTING_IN_KERNEL, what))
         })?;
         if slowpath::has_open(&object) {
             let what = "--set NAME=any: packets of a trace find one value; state it".to_owned();
-            return Err(errors::exception(py, &slowpath::Error::Option(what)));
+            return Err(errors::exception(
+                py,
+                &slowpath::Error::Option(codes::INVALID_VALUE, what),
+            ));
         }
         let maps = slowpath::initial_maps(maps.unwrap_or_default(), &object)
             .map_err(|error| errors::exception(py, &error))?;
@@ -62,7 +66,9 @@ impl Trace {
     /// Returns the results so far, as JSON text (`slowpath_measure::TraceReport`).
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         let text = py.detach(|| serde_json::to_string(&self.inner.report()));
-        text.map_err(|error| errors::exception(py, &slowpath::Error::Input(error.to_string())))
+        text.map_err(|error| {
+            errors::exception(py, &slowpath::Error::Input(codes::INTERNAL_ERROR, error.to_string()))
+        })
     }
 
     /// Returns an example packet of path number `path`, with the content of maps before the packet,

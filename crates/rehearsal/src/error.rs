@@ -1,5 +1,6 @@
 //! Errors that prevent a rehearsal. Each message is one line.
 
+use slowpath_codes as codes;
 use std::io;
 
 use slowpath_kernel::timing::TimingError;
@@ -55,6 +56,22 @@ pub enum RehearsalError {
     /// The thread of the rehearsal ended before it returned a result.
     #[error("the thread of the rehearsal ended before it was done; please report it")]
     Ended,
+}
+
+impl RehearsalError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            RehearsalError::Load { cause, .. } | RehearsalError::Frame { cause } => cause.code(),
+            RehearsalError::Install { cause, .. } => cause.code(),
+            RehearsalError::Map(error) => error.code(),
+            RehearsalError::Run(error) => error.code(),
+            RehearsalError::Wire(error) => error.code(),
+            RehearsalError::Timing(error) => error.code(),
+            RehearsalError::Thread { .. } => codes::SYSTEM_RESOURCES,
+            RehearsalError::Ended => codes::INTERNAL_ERROR,
+        }
+    }
 }
 
 impl Interruptible for RehearsalError {

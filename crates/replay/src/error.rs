@@ -2,6 +2,7 @@
 
 use slowpath_bpf::ObjectError;
 use slowpath_bpf::lift::LiftError;
+use slowpath_codes as codes;
 use slowpath_exec::concrete::ConcreteError;
 use slowpath_kernel::{InstallError, LoadError, MapError, RunError};
 use thiserror::Error;
@@ -74,4 +75,24 @@ pub enum ReplayError {
     /// maps were copied from the kernel again.
     #[error("{0}")]
     Undecided(Box<Disagreement>),
+}
+
+impl ReplayError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            ReplayError::Object(error) => error.code(),
+            ReplayError::Lift(error) => error.code(),
+            ReplayError::Load(error) => error.code(),
+            ReplayError::Map(error) => error.code(),
+            ReplayError::Install(error) => error.code(),
+            ReplayError::Run(error) => error.code(),
+            ReplayError::NoMap { .. } => codes::MAPS_DO_NOT_FIT,
+            ReplayError::Metadata { .. } => codes::PACKET_NOT_RUNNABLE,
+            ReplayError::Lost { .. } | ReplayError::GivenUp { .. } | ReplayError::Undecided(_) => {
+                codes::REPLAY_UNDECIDED
+            }
+            ReplayError::Disagreement(_) => codes::MODEL_AND_KERNEL_DIFFER,
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Errors of the search: loops without a bound, programs that are too large, and errors of
 //! execution and solver.
 
+use slowpath_codes as codes;
 use slowpath_exec::ExecError;
 use slowpath_ir::FlowError;
 use slowpath_smt::SolverError;
@@ -61,6 +62,23 @@ pub enum SearchError {
     /// An internal error: a defect of this crate.
     #[error("internal error: {0}")]
     Internal(String),
+}
+
+impl SearchError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            SearchError::Flow(error) => error.code(),
+            SearchError::Exec(error) => error.code(),
+            SearchError::Solver(error) => error.code(),
+            SearchError::UnboundedLoop { .. } => codes::UNBOUNDED_LOOP,
+            SearchError::LoopTooLarge { .. } => codes::LOOP_TOO_LARGE,
+            SearchError::TooLarge { .. } => codes::PROGRAM_TOO_LARGE,
+            SearchError::NoLoopAt { .. } => codes::NO_LOOP_THERE,
+            SearchError::Stopped(reason) => reason.code(),
+            SearchError::Internal(_) => codes::INTERNAL_ERROR,
+        }
+    }
 }
 
 impl From<ExecError> for SearchError {

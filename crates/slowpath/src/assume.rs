@@ -5,6 +5,7 @@
 //! the format.
 
 use crate::Error;
+use slowpath_codes as codes;
 use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -14,7 +15,12 @@ use toml::de::{DeTable, DeValue};
 pub(crate) fn helpers(text: &str) -> Result<BTreeMap<String, String>, Error> {
     let fail = |at: usize, what: String| {
         let before = text.as_bytes().iter().take(at).filter(|&&byte| byte == b'\n').count();
-        Error::OptionFile { option: "--assume", line: Some(before + 1), what }
+        Error::OptionFile {
+            code: codes::ASSUMPTION_INVALID,
+            option: "--assume",
+            line: Some(before + 1),
+            what,
+        }
     };
     let document = DeTable::parse(text)
         .map_err(|error| fail(error.span().map_or(0, |span| span.start), first_line(&error)))?;

@@ -10,6 +10,7 @@ use crate::stages;
 use serde::Serialize;
 use slowpath_bpf::Object;
 use slowpath_bpf::insn::Insn;
+use slowpath_codes as codes;
 use slowpath_nfp::MapAbi;
 use slowpath_stop::Stop;
 
@@ -82,7 +83,8 @@ pub(crate) fn json(
     let Compilation { linked, compiled, abi } = compilation;
     let instruction = |(insn, origin): (&slowpath_nfp::Insn, &Option<usize>)| {
         let word = slowpath_nfp::word::encode(insn);
-        let word = word.map_err(|error| Error::Input(format!("{insn}: {error}")))?;
+        let word =
+            word.map_err(|error| Error::Input(codes::INTERNAL_ERROR, format!("{insn}: {error}")))?;
         Ok(ShownInsn { word: format!("{word:012x}"), text: insn.to_string(), bpf: *origin })
     };
     let instructions = compiled.listing.insns().zip(&compiled.origins).map(instruction);
@@ -106,5 +108,6 @@ pub(crate) fn json(
         bpf: bpf.collect(),
         deviations: compiled.deviations.clone(),
     };
-    serde_json::to_string(&shown).map_err(|error| Error::Input(error.to_string()))
+    serde_json::to_string(&shown)
+        .map_err(|error| Error::Input(codes::INTERNAL_ERROR, error.to_string()))
 }

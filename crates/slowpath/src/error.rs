@@ -3,6 +3,7 @@
 use crate::refusal::Refusal;
 use slowpath_bpf::ObjectError;
 use slowpath_bpf::lift::LiftError;
+use slowpath_codes as codes;
 use slowpath_exec::concrete::ConcreteError;
 use slowpath_search::SearchError;
 use slowpath_smt::SolverError;
@@ -14,8 +15,8 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum Error {
     /// The input cannot be analysed: for example, no front end reads the file.
-    #[error("{0}")]
-    Input(String),
+    #[error("{1}")]
+    Input(codes::Code, String),
     /// An object, or one of its programs, cannot be read.
     #[error(transparent)]
     Object(#[from] ObjectError),
@@ -61,11 +62,13 @@ pub enum Error {
     #[error(transparent)]
     Solver(#[from] SolverError),
     /// The value of an option is wrong for this program.
-    #[error("{0}")]
-    Option(String),
+    #[error("{1}")]
+    Option(codes::Code, String),
     /// A file that the user named with an option cannot be used.
     #[error("{option}{}: {what}", line_text(*.line))]
     OptionFile {
+        /// Code of the error's cause.
+        code: codes::Code,
         /// Name of the option, such as `--maps`.
         option: &'static str,
         /// Number of the wrong line in the file; `None` if the error does not belong to one line.
@@ -83,8 +86,8 @@ pub enum Error {
     },
     /// This machine does not support the request, because a kernel feature or a privilege is
     /// missing.
-    #[error("{0}")]
-    Unavailable(String),
+    #[error("{1}")]
+    Unavailable(codes::Code, String),
     /// The code of slowpath panicked, which is a defect.
     #[error("internal error: {0}; please report it")]
     Panic(String),
@@ -99,6 +102,28 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            Error::Input(code, _) | Error::Option(code, _) | Error::Unavailable(code, _) => *code,
+            Error::OptionFile { code, .. } => *code,
+            Error::Object(error) => error.code(),
+            Error::Lift(error) => error.code(),
+            Error::Listing(error) => error.code(),
+            Error::ListingLift(error) => error.code(),
+            Error::Refused { refusals, .. } => {
+                refusals.first().map_or(codes::CARD_NOT_UNDERSTOOD, |refusal| refusal.code)
+            }
+            Error::Target { error, .. } => error.code(),
+            Error::Search { error, .. } => error.code(),
+            Error::Solver(error) => error.code(),
+            Error::Stopped { reason, .. } => reason.code(),
+            Error::Panic(_) => codes::INTERNAL_ERROR,
+            Error::Disagreement(_) => codes::MODEL_AND_KERNEL_DIFFER,
+            Error::Replay(_) => codes::WITNESS_DOES_NOT_REPLAY,
+        }
+    }
+
     /// Returns all reasons why the device cannot run the program. The list is empty for other
     /// errors than [`Error::Refused`].
     pub fn refusals(&self) -> &[Refusal] {
@@ -111,8 +136,10 @@ impl Error {
     /// Converts an error in a description of a target or in an assumption file. The result names
     /// the `option` with which the user chose the file.
     pub(crate) fn in_file_of(option: &'static str, error: TargetError) -> Self {
+        let assumed = option == "--assume";
+        let code = if assumed { codes::ASSUMPTION_INVALID } else { error.code() };
         match error.place() {
-            Some((line, what)) => Error::OptionFile { option, line: Some(line), what },
+            Some((line, what)) => Error::OptionFile { code, option, line: Some(line), what },
             None => error.into(),
         }
     }
@@ -130,7 +157,12 @@ fn line_text(line: Option<usize>) -> String {
 impl From<LiftError> for Error {
     fn from(error: LiftError) -> Self {
         match error.is_about_content {
-            true => Error::OptionFile { option: "--maps", line: None, what: error.to_string() },
+            true => Error::OptionFile {
+                code: error.code(),
+                option: "--maps",
+                line: None,
+                what: error.to_string(),
+            },
             false => Error::Lift(error),
         }
     }
@@ -152,7 +184,7 @@ impl From<ConcreteError> for Error {
     fn from(error: ConcreteError) -> Self {
         match error {
             // The program accesses this memory: no condition on the path excludes the access.
-            ConcreteError::Stray { .. } => Error::Input(error.to_string()),
+            ConcreteError::Stray { .. } => Error::Input(error.code(), error.to_string()),
             ConcreteError::Cleared { .. } | ConcreteError::TooLong(_) => {
                 Error::Replay(error.to_string())
             }

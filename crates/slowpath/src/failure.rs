@@ -31,6 +31,8 @@ pub enum ErrorKind {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Failure {
+    /// Code of the error's cause, such as `SP0301`, which `slowpath explain` describes.
+    pub code: String,
     /// Kind of the error, which says who has to act on it.
     pub kind: ErrorKind,
     /// Description of the error. If `option` is set, the description contains neither the option
@@ -53,6 +55,7 @@ impl Failure {
     /// Converts an error to data.
     pub fn of(error: &Error) -> Failure {
         let plain = Failure {
+            code: error.code().to_string(),
             kind: ErrorKind::Input,
             what: error.to_string(),
             option: None,
@@ -62,7 +65,7 @@ impl Failure {
             stopped: None,
         };
         match error {
-            Error::Input(_) | Error::Solver(_) => plain,
+            Error::Input(..) | Error::Solver(_) => plain,
             Error::Object(ObjectError::Instruction { section, insn, .. }) => {
                 let (section, instruction) = (Some(section.clone()), Some(*insn as u64));
                 Failure { section, instruction, ..plain }
@@ -97,8 +100,8 @@ impl Failure {
             Error::Search { error, .. } => {
                 Failure { instruction: error.location().map(u64::from), ..plain }
             }
-            Error::Option(_) => Failure { kind: ErrorKind::Option, ..plain },
-            Error::OptionFile { option, line, what } => Failure {
+            Error::Option(..) => Failure { kind: ErrorKind::Option, ..plain },
+            Error::OptionFile { option, line, what, .. } => Failure {
                 kind: ErrorKind::OptionFile,
                 what: what.clone(),
                 option: Some(option),
@@ -108,7 +111,7 @@ impl Failure {
             Error::Stopped { reason, .. } => {
                 Failure { kind: ErrorKind::Stopped, stopped: Some(reason.to_string()), ..plain }
             }
-            Error::Unavailable(_) => Failure { kind: ErrorKind::Unavailable, ..plain },
+            Error::Unavailable(..) => Failure { kind: ErrorKind::Unavailable, ..plain },
             Error::Panic(_) | Error::Replay(_) | Error::Disagreement(_) => {
                 Failure { kind: ErrorKind::Defect, ..plain }
             }

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::frontend::Lifted;
 use slowpath_bpf::LineInfo;
+use slowpath_codes as codes;
 use slowpath_ir::{Block, BlockId, Destination, FlowGraph, Loop};
 use slowpath_search::UnrollLimits;
 use std::collections::BTreeSet;
@@ -28,10 +29,13 @@ struct Limit {
 
 fn parse(piece: &str) -> Result<Limit, Error> {
     let wrong = || {
-        Error::Option(format!(
-            "--unroll {piece}: expected N, N@.INSTRUCTION or N@FILE:LINE, such as 160, 10@.44 or \
+        Error::Option(
+            codes::INVALID_VALUE,
+            format!(
+                "--unroll {piece}: expected N, N@.INSTRUCTION or N@FILE:LINE, such as 160, 10@.44 or \
              10@filter.c:44"
-        ))
+            ),
+        )
     };
     let (count, location) = match piece.split_once('@') {
         Some((count, location)) => (count, Some(location.trim())),
@@ -118,10 +122,10 @@ fn at_line(lifted: &Lifted, file: &str, line: u32, piece: &str) -> Result<BTreeS
         .collect();
     let has_code = program.blocks.iter().flat_map(|block| &block.insns).any(|i| on_line(i.0));
     if headers.is_empty() && has_code {
-        return Err(Error::Option(format!(
-            "--unroll {piece}: no loop begins at this line{}",
-            hint(lifted)
-        )));
+        return Err(Error::Option(
+            codes::NO_LOOP_THERE,
+            format!("--unroll {piece}: no loop begins at this line{}", hint(lifted)),
+        ));
     }
     Ok(headers)
 }

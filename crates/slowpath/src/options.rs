@@ -5,6 +5,7 @@ use crate::object::ProgramFile;
 use crate::{Error, Target};
 use serde::Deserialize;
 use slowpath_bpf::lift::Receive;
+use slowpath_codes as codes;
 use slowpath_nfp::firmware::{MAX_PACKET, RECEIVE};
 use slowpath_search::Metric;
 use slowpath_stop::Limits;
@@ -132,10 +133,10 @@ impl Options {
             Some(mtu) => format!("--mtu {mtu}"),
             None => format!("`max_size_bytes = {greatest}` without --mtu"),
         };
-        Err(Error::Option(format!(
-            "{cause}: packets on {} have {least} to {MAX_PACKET} bytes",
-            target.name
-        )))
+        Err(Error::Option(
+            codes::PACKET_LENGTHS,
+            format!("{cause}: packets on {} have {least} to {MAX_PACKET} bytes", target.name),
+        ))
     }
 
     /// Returns the way in which packets arrive at programs on this target. If results hold only for
@@ -154,17 +155,21 @@ impl Options {
         let on_card = target.instruction_set == InstructionSet::Nfp;
         if on_card {
             if self.receive.is_some() {
-                return Err(Error::Option(format!(
-                    "--receive does not apply to {}, where the firmware determines how packets \
+                return Err(Error::Option(
+                    codes::OPTION_WITHOUT_EFFECT,
+                    format!(
+                        "--receive does not apply to {}, where the firmware determines how packets \
                      arrive",
-                    target.name
-                )));
+                        target.name
+                    ),
+                ));
             }
             let (least, greatest) = self.packets(target)?;
             return Ok((RECEIVE.with_length(least, greatest), None));
         }
         let name = self.receive.as_deref().unwrap_or("any");
-        let wrong = |reason: String| Error::Option(format!("--receive: {reason}"));
+        let wrong =
+            |reason: String| Error::Option(codes::INVALID_VALUE, format!("--receive: {reason}"));
         let mut receive = Receive::parse(name).map_err(wrong)?;
         if target.kind == TargetKind::Rates {
             let condition = receive.with_length(0, u16::MAX).condition(name);
@@ -174,10 +179,13 @@ impl Options {
         if let Some(mtu) = self.mtu {
             let (least, greatest) = (receive.length.0, receive.longest());
             if !(least..=greatest).contains(&mtu) {
-                return Err(Error::Option(format!(
-                    "--mtu {mtu}: packets that arrive as {name} delivers them have {least} to \
+                return Err(Error::Option(
+                    codes::PACKET_LENGTHS,
+                    format!(
+                        "--mtu {mtu}: packets that arrive as {name} delivers them have {least} to \
                      {greatest} bytes"
-                )));
+                    ),
+                ));
             }
             receive = receive.with_length(least, mtu);
         }
@@ -191,13 +199,17 @@ impl Options {
     /// If the number is 0, or the target does not estimate times.
     pub(crate) fn entries(&self, target: &slowpath_target::Target) -> Result<Option<u64>, Error> {
         match self.entries {
-            Some(0) => {
-                Err(Error::Option("--entries 0: write 1 or more entries of each map".to_owned()))
-            }
-            Some(_) if target.timing.is_none() => Err(Error::Option(format!(
-                "--entries: target {} does not estimate times; use --target linux-xdp",
-                target.name
-            ))),
+            Some(0) => Err(Error::Option(
+                codes::INVALID_VALUE,
+                "--entries 0: write 1 or more entries of each map".to_owned(),
+            )),
+            Some(_) if target.timing.is_none() => Err(Error::Option(
+                codes::TARGET_WITHOUT_TIMES,
+                format!(
+                    "--entries: target {} does not estimate times; use --target linux-xdp",
+                    target.name
+                ),
+            )),
             entries => Ok(entries),
         }
     }
@@ -227,10 +239,10 @@ impl Options {
                 TargetKind::Rates => "",
                 TargetKind::Counts => ", which counts and has no rates",
             };
-            Error::Option(format!(
-                "unknown metric {name}: on target {}{reason}, it is {known}",
-                target.name
-            ))
+            Error::Option(
+                codes::UNKNOWN_METRIC,
+                format!("unknown metric {name}: on target {}{reason}, it is {known}", target.name),
+            )
         })?;
         Ok((metric, name))
     }

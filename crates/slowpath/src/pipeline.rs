@@ -21,6 +21,7 @@ use crate::result::{
 use crate::stages;
 use crate::structural::{StructuralBound, unroll_and_count};
 use crate::unreached_programs::note_unreached;
+use slowpath_codes as codes;
 use slowpath_exec::ArcId;
 use slowpath_search::{Event as Found, Search, SearchError, Unrolled};
 use slowpath_smt::{BitSolver, Solver};
@@ -62,6 +63,7 @@ fn empty_result(request: &ProgramRequest) -> ProgramResult {
         stats: Stats::default(),
         refusals: Vec::new(),
         error: None,
+        code: None,
     }
 }
 
@@ -69,6 +71,7 @@ fn empty_result(request: &ProgramRequest) -> ProgramResult {
 pub(crate) fn not_started(request: &ProgramRequest, reason: &dyn std::fmt::Display) -> Report {
     let mut result = empty_result(request);
     result.error = Some(format!("the analysis could not start: {reason}"));
+    result.code = Some(codes::SYSTEM_RESOURCES.to_string());
     serialise(&result, &Detail::default(), false)
 }
 
@@ -103,6 +106,7 @@ pub(crate) fn run(request: &ProgramRequest, control: &Control) {
         detail.failure = Some(Failure::of(&error));
         result.refusals = error.refusals().to_vec();
         result.error = Some(error.to_string());
+        result.code = Some(error.code().to_string());
         (result.guarantee, result.naive, result.profile) = (None, None, None);
         result.paths.clear();
         detail.paths.clear();
@@ -443,6 +447,7 @@ impl Job<'_> {
         }
         let Some(bound) = search.bound() else {
             return Err(Error::Input(
+                codes::NO_PACKET_ENDS,
                 "no packet reaches the end of the program (within the limits of --unroll)".into(),
             ));
         };

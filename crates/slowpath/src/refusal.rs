@@ -2,12 +2,17 @@
 //! `docs/reference/json.md` documents the format.
 
 use serde::Serialize;
+use slowpath_codes as codes;
 use slowpath_nfp::Refusals;
 
 /// A reason why the device cannot run the program, such as a missing feature.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Refusal {
+    /// Code of the cause, such as `SP0602`, which `slowpath explain` describes.
+    #[serde(serialize_with = "as_text")]
+    #[cfg_attr(test, schemars(with = "String", extend("default" = null)))]
+    pub code: codes::Code,
     /// Number of the first instruction that is refused for this reason, as in `slowpath show`. Null
     /// if the reason concerns the whole program.
     pub instruction: Option<usize>,
@@ -30,6 +35,7 @@ impl Refusal {
     /// known meaning. `reason` is the reason, in words.
     pub(crate) fn not_understood(reason: String) -> Self {
         Refusal {
+            code: codes::CARD_NOT_UNDERSTOOD,
             instruction: None,
             place: String::new(),
             reason,
@@ -42,6 +48,7 @@ impl Refusal {
     /// Converts all reasons that the compiler for the SmartNIC has found.
     pub(crate) fn all(refusals: &Refusals) -> Vec<Self> {
         let shown = |refusal: &slowpath_nfp::Refusal| Refusal {
+            code: refusal.code,
             instruction: refusal.slots.first().copied(),
             place: refusal.location.clone(),
             reason: refusal.reason.clone(),
@@ -55,4 +62,8 @@ impl Refusal {
         };
         refusals.iter().map(shown).collect()
     }
+}
+
+fn as_text<S: serde::Serializer>(code: &codes::Code, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(code)
 }

@@ -98,6 +98,10 @@ pub(crate) struct ProgramResult {
     /// stack`) if the analysis ended too early. `interrupted before it was analysed` or `total
     /// deadline before it was analysed` if it did not begin. The exit code of both is 4.
     pub error: Option<String>,
+    /// Code of the cause of `error`, such as `SP0501`, which `slowpath explain` describes; null if
+    /// there is a guarantee.
+    #[cfg_attr(test, schemars(extend("default" = null)))]
+    pub code: Option<String>,
 }
 
 /// Strength of a bound.

@@ -6,6 +6,7 @@ use crate::{Error, contents};
 use serde_json::Value;
 use slowpath_bpf::lift::{EntryValue, LiftOptions, Lifted, path_deciding_variables};
 use slowpath_bpf::{BpfProgram, Object, Variable};
+use slowpath_codes as codes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ impl ProgramFile {
             other @ (Content::Chain(_) | Content::Arriving(_)) => other.clone(),
             Content::Listing(..) if !set.is_empty() => {
                 let what = "a listing does not name its variables; use --set only for BPF objects";
-                return Err(Error::Input(what.into()));
+                return Err(Error::Input(codes::OPTION_WITHOUT_EFFECT, what.into()));
             }
             listing @ Content::Listing(..) => listing.clone(),
         }))
@@ -57,7 +58,7 @@ pub fn configured(
     }
     for text in set {
         let stated = Arc::make_mut(&mut object).set(text);
-        stated.map_err(|what| Error::Input(format!("--set {what}")))?;
+        stated.map_err(|what| Error::Input(codes::INVALID_VALUE, format!("--set {what}")))?;
     }
     Ok(object)
 }

@@ -39,6 +39,9 @@ pub(crate) struct ShownObject {
     maps: Vec<ShownMap>,
     /// Reason why the object cannot be shown, in one line; null if it can.
     error: Option<String>,
+    /// Code of the cause of `error`, which `slowpath explain` describes; null without an error.
+    #[cfg_attr(test, schemars(extend("default" = null)))]
+    code: Option<String>,
 }
 
 /// Description of a program of a BPF object.
@@ -84,6 +87,9 @@ struct ShownProgram {
     /// Reason why the program cannot be linked, in one line; null if it can. With a reason, all
     /// counts are 0 and all lists are empty.
     error: Option<String>,
+    /// Code of the cause of `error`, which `slowpath explain` describes; null without an error.
+    #[cfg_attr(test, schemars(extend("default" = null)))]
+    code: Option<String>,
     /// All instructions of the program; null without `--listing`.
     listing: Option<Vec<ShownInsn>>,
 }
@@ -225,6 +231,7 @@ pub fn show(request: &ShowRequest, stop: &Stop) -> Result<Shown, Error> {
         programs: indices.map(|&index| program(object, index, request, stop, &hurried)).collect(),
         maps: object.maps.iter().map(map).collect(),
         error: None,
+        code: None,
     };
     let json = serde_json::to_string(&shown).map_err(|error| Error::Panic(error.to_string()))?;
     Ok(Shown { json, complete: stop.reason().is_none() && !hurried.get() })
@@ -288,7 +295,10 @@ fn program(
     };
     let linked = match object.link(index, kernel) {
         Ok(linked) => linked,
-        Err(error) => return ShownProgram { error: Some(error.to_string()), ..shown },
+        Err(error) => {
+            let (error, code) = (Some(error.to_string()), Some(error.code().to_string()));
+            return ShownProgram { error, code, ..shown };
+        }
     };
     let (helpers, kernel_functions) = calls::of(&linked);
     let time = Duration::try_from_secs_f64(request.deadline_seconds.max(0.0));

@@ -13,6 +13,7 @@ use crate::{Error, ProgramFile};
 use slowpath_bpf::insn::helper::{GET_PRANDOM_U32, TAIL_CALL, helper_name};
 use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Insn, Register, Size, Source, SwapKind, Width};
 use slowpath_bpf::{BpfProgram, Object};
+use slowpath_codes as codes;
 use slowpath_nfp::POINTER_OF_SEVERAL_KINDS;
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,7 +61,10 @@ pub fn replace_calls(file: &ProgramFile, calls: &[Place]) -> Result<ProgramFile,
     let mut object = file.bpf()?.clone();
     for (function, slot) in calls {
         if !matches!(object.insn(function, *slot), Some(Insn::Call(_))) {
-            return Err(Error::Input(format!("{function} has no call in slot {slot}")));
+            return Err(Error::Input(
+                codes::INTERNAL_ERROR,
+                format!("{function} has no call in slot {slot}"),
+            ));
         }
         object.replace_insns(function, *slot, &[RANDOM]);
     }
@@ -172,7 +176,10 @@ impl Replacement {
         let first = all().map(|(_, at)| group(at)).min();
         let whole = refusals.iter().find(|one| one.instruction.is_none());
         if let Some(whole) = whole.filter(|_| first != Some(0)) {
-            return Err(Error::Input(format!("the card cannot run it: {}", whole.reason)));
+            return Err(Error::Input(
+                whole.code,
+                format!("the card cannot run it: {}", whole.reason),
+            ));
         }
         // Stand-ins, and code that the verifier rejects, can hide the kind of a pointer.
         let known = self.verified && self.stand_ins.is_empty();
@@ -183,7 +190,10 @@ impl Replacement {
             let stand_in = stand_in(insn, stack.copied().unwrap_or(STACK));
             let (Some(stand_in), Some(place)) = (stand_in, place) else {
                 let (text, reason) = (linked.place_text(at), &refusal.reason);
-                return Err(Error::Input(format!("{text}: {reason}; it cannot be replaced")));
+                return Err(Error::Input(
+                    refusal.code,
+                    format!("{text}: {reason}; it cannot be replaced"),
+                ));
             };
             let hidden = refusal.reason == POINTER_OF_SEVERAL_KINDS && !known;
             let reason = if hidden { POINTER_OF_UNKNOWN_KIND } else { &refusal.reason };

@@ -2,6 +2,7 @@
 //! used for any number of programs.
 
 use crate::Error;
+use slowpath_codes as codes;
 use slowpath_target::{Fitted, InstructionSet, TargetError};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -94,10 +95,10 @@ impl Target {
             Description::Invalid(error) => Err(Error::in_file_of(OPTION, error.clone())),
             Description::Unknown => {
                 let known = slowpath_target::Target::builtin_names().join(", ");
-                Err(Error::Option(format!(
-                    "unknown target {}; built-in targets are {known}",
-                    self.name
-                )))
+                Err(Error::Option(
+                    codes::UNKNOWN_TARGET,
+                    format!("unknown target {}; built-in targets are {known}", self.name),
+                ))
             }
         }
     }

@@ -94,7 +94,7 @@ fn search_reachable(
         context.measure.target.with_counter("entered", prices.collect::<Vec<_>>());
     let unrolled = match unroll(Rc::new(program), limits, stop) {
         Err(SearchError::Stopped(_)) => return Ok(Reached::Unknown),
-        other => other.map_err(|error| Error::Input(error.to_string()))?,
+        other => other.map_err(|error| Error::Input(error.code(), error.to_string()))?,
     };
     let metric = Metric::Component(0);
     let mut search = Search::new(unrolled, &model, target, metric, packets, BitSolver::new());

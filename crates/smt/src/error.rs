@@ -1,5 +1,7 @@
 //! Errors of solvers. A check that reaches a limit does not cause an error.
 
+use slowpath_codes as codes;
+
 /// A failure of a solver back end. A check that reaches a limit does not fail; its answer is
 /// [`Outcome::Unknown`](crate::Outcome::Unknown).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,4 +53,18 @@ pub enum SolverError {
         /// Description of the missing data.
         missing: &'static str,
     },
+}
+
+impl SolverError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            SolverError::Unavailable { .. } | SolverError::NotACondition { .. } => {
+                codes::INTERNAL_ERROR
+            }
+            SolverError::WrongModel { .. }
+            | SolverError::Disagreement { .. }
+            | SolverError::Incomplete { .. } => codes::SOLVER_CONTRADICTION,
+        }
+    }
 }

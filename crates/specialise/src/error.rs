@@ -1,6 +1,7 @@
 //! Defines the error that is returned if a program cannot be rewritten.
 
 use slowpath_bpf::BpfProgram;
+use slowpath_codes as codes;
 use thiserror::Error;
 
 /// The reason why a program cannot be rewritten.
@@ -16,6 +17,11 @@ pub struct SpecialiseError {
 }
 
 impl SpecialiseError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        codes::NOT_REWRITABLE
+    }
+
     /// Creates an error about the instruction in a slot of the program.
     pub(crate) fn at(program: &BpfProgram, slot: usize, what: impl Into<String>) -> Self {
         let (program, place) = (program.name.clone(), program.place_text(slot));

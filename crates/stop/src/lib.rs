@@ -7,6 +7,7 @@
 mod memory;
 
 use memory::Watch;
+use slowpath_codes as codes;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,6 +28,17 @@ pub enum Reason {
     /// The process uses more memory than allowed.
     #[error("memory limit")]
     Memory,
+}
+
+impl Reason {
+    /// Returns the code for work that stopped for this reason.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            Reason::Interrupted => codes::INTERRUPTED,
+            Reason::Deadline | Reason::TimeLimit => codes::STOPPED_AT_DEADLINE,
+            Reason::Memory => codes::STOPPED_AT_MEMORY_LIMIT,
+        }
+    }
 }
 
 /// Limits on the time and memory that an analysis may use.

@@ -1,5 +1,6 @@
 //! The errors of reading and using targets. Each message is one line.
 
+use slowpath_codes as codes;
 use thiserror::Error;
 
 /// An error that makes a target description unusable for a program or request.
@@ -47,6 +48,17 @@ pub enum TargetError {
         /// Number of cores that the caller asked for.
         requested: u32,
     },
+}
+
+impl TargetError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            TargetError::Malformed { .. } => codes::TARGET_FILE_INVALID,
+            TargetError::Unpriced { .. } => codes::NO_PRICE,
+            TargetError::NoCores { .. } | TargetError::Cores { .. } => codes::WRONG_CORE_COUNT,
+        }
+    }
 }
 
 impl TargetError {

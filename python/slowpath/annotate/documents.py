@@ -88,6 +88,8 @@ class Annotation(TypedDict):
     """All instructions of the program."""
     error: str | None
     """Reason why there is no annotation, in one line; null if there is one."""
+    code: str | None
+    """Code of the cause of `error`, which `slowpath explain` describes; null without an error."""
 
 
 class AnnotateDocument(Document):

@@ -53,6 +53,7 @@ def annotation(result: Result, detail: Detail) -> Annotation:
         "lines": [],
         "instructions": [],
         "error": result["error"],
+        "code": result["code"],
     }
     if profile is None or component is None:
         return annotated

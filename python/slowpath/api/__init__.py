@@ -35,6 +35,7 @@ from slowpath.calibrate.cli import CALIBRATE
 from slowpath.calibrate.documents import CalibrateDocument, Catalogue
 from slowpath.calibrate.experiments.documents import CalibratedExperiment
 from slowpath.compile.cli import COMPILE
+from slowpath.core import codes
 from slowpath.core.calls import interface, run
 from slowpath.core.errors import InputError as InputError
 from slowpath.core.errors import OptionError as OptionError
@@ -119,7 +120,9 @@ def show(*files: File, **options: Unpack[ShowOptions]) -> ShownObjects:
     """
     for file in files:
         if str(file).endswith(".toml"):
-            raise OptionError("FILE", f"{file} is a target; pass it to show_calibrations")
+            raise OptionError(
+                codes.UNKNOWN_FILE_TYPE, "FILE", f"{file} is a target; pass it to show_calibrations"
+            )
     return ShownObjects(run(SHOW, "show", {"file": files, **options}))
 
 
@@ -140,7 +143,9 @@ def show_calibrations(*files: File) -> Calibrations:
     """
     for file in files:
         if not str(file).endswith(".toml"):
-            raise OptionError("FILE", f"{file} is not a target file (*.toml)")
+            raise OptionError(
+                codes.UNKNOWN_FILE_TYPE, "FILE", f"{file} is not a target file (*.toml)"
+            )
     return Calibrations(run(SHOW, "show", {"file": files}))
 
 
@@ -321,7 +326,7 @@ def calibrate(*specs: File, **options: Unpack[CalibrateOptions]) -> CalibrationR
         InputError: if this machine lacks a requirement, or a file cannot be read or written.
     """
     if options.get("list"):
-        raise OptionError("--list", "call list_experiments instead")
+        raise OptionError(codes.INVALID_VALUE, "--list", "call list_experiments instead")
     return CalibrationRun(run(CALIBRATE, "calibrate", {"spec": specs, **options}))
 
 
@@ -365,7 +370,7 @@ def reproduce(
         InputError: if data are missing or damaged, or the figure cannot be reproduced.
     """
     if options.get("list"):
-        raise OptionError("--list", "call list_figures instead")
+        raise OptionError(codes.INVALID_VALUE, "--list", "call list_figures instead")
     named = {"paper": paper, "figure": figure, "path": path}
     return ReproducedFigure(run(REPRODUCE, "reproduce", named | options))
 

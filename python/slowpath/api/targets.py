@@ -128,7 +128,7 @@ def models(name: File) -> TargetModels:
 
 def check(*files: File) -> TargetChecks:
     """Check target descriptions."""
-    return TargetChecks({fsdecode(file): target_problems(fsdecode(file)) for file in files})
+    return TargetChecks({fsdecode(file): target_problems(fsdecode(file))[1] for file in files})
 
 
 def list() -> BuiltInTargets:  # noqa: A001 - the name of the command

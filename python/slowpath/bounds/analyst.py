@@ -14,8 +14,10 @@ from slowpath.bounds.caching import KeptOutcomes
 from slowpath.bounds.outcomes import Analysed
 from slowpath.bounds.plan import Plan, Request, Task, make_plan, retarget
 from slowpath.bounds.progress import Watch, Watching
+from slowpath.core import codes
+from slowpath.core.codes import Code
 from slowpath.core.engine import analyses, objects, targets
-from slowpath.core.errors import InputError
+from slowpath.core.errors import Coded, InputError, stopped_code
 from slowpath.core.jobs import Job, JobWorker, Message, Send
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.jobs.supervision import EarlyEnd, await_job
@@ -125,7 +127,8 @@ class Analyst:
             case [analyses.Answer(text, detail, complete)]:
                 return analyses.outcome(text, detail, complete=complete)
             case _:
-                return defect(task, f"internal error: {done[0]}; please report it")
+                text = f"internal error: {done[0]}; please report it"
+                return defect(task, Coded(codes.INTERNAL_ERROR, text))
 
     def _job(self, task: Task) -> Job:
         """Return the function that a worker calls to analyse the task's program."""
@@ -135,7 +138,7 @@ class Analyst:
                 for message in self._messages(task, seconds, stopping):
                     send(message)
             except InputError as problem:
-                send(("input", problem.file, problem.reason, list(problem.further)))
+                send(("input", problem.code, problem.file, problem.reason, list(problem.further)))
 
         return job
 
@@ -143,7 +146,8 @@ class Analyst:
         self, task: Task, seconds: float | None, stopping: Stopping
     ) -> Iterator[analyses.Message]:
         if task.object is None:
-            raise InputError(task.file, task.error or "cannot be read")
+            reason = task.error or _UNREADABLE
+            raise InputError(reason.code, task.file, str(reason))
         number, btf = 0, None
         if task.program is not None:
             number = task.program.number
@@ -170,7 +174,8 @@ def _early_outcome(task: Task, run: analyses.Run, ending: EarlyEnd) -> analyses.
     """Return the outcome of a killed or crashed analysis: the last bound that it reported."""
     stage = run.stage or "reading the program"
     if ending.defect:
-        return defect(task, f"internal error while {stage}: {ending.reason}; please report it")
+        text = f"internal error while {stage}: {ending.reason}; please report it"
+        return defect(task, Coded(codes.ENGINE_ENDED, text))
     named = ending.reason if ending.reason in {"deadline", "interrupted"} else None
     reason = f"{ending.reason} while {stage}"
     if run.partial_result is None:
@@ -183,18 +188,24 @@ def _early_outcome(task: Task, run: analyses.Run, ending: EarlyEnd) -> analyses.
     return analyses.Outcome(result, json_line(result), NO_DETAIL)
 
 
+_UNREADABLE = Coded(codes.FILE_UNREADABLE, "cannot be read")
+
+
 def stopped(task: Task, message: str, reason: str) -> analyses.Outcome:
     """Return the outcome of a program whose analysis was stopped before it had found a bound."""
-    return _failed(task, NO_FAILURE | {"kind": "stopped", "what": message, "stopped": reason})
+    failure = NO_FAILURE | {"kind": "stopped", "what": message, "stopped": reason}
+    return _failed(task, failure | {"code": stopped_code(reason)})
 
 
-def defect(task: Task, message: str) -> analyses.Outcome:
+def defect(task: Task, message: Coded) -> analyses.Outcome:
     """Return the outcome of a program whose analysis failed."""
-    return _failed(task, NO_FAILURE | {"kind": "defect", "what": message})
+    return _failed(task, NO_FAILURE | {"code": message.code, "kind": "defect", "what": message})
 
 
 def _failed(task: Task, failure: Failure) -> analyses.Outcome:
-    result = failed_result(task.file, task.target, task.metric, failure["what"])
+    result = failed_result(
+        task.file, task.target, task.metric, Coded(Code(failure["code"]), failure["what"])
+    )
     if task.program is not None:
         program = task.program
         result |= {"section": program.section, "program": program.name, "kind": program.kind}
@@ -286,11 +297,11 @@ def _analysed(analyst: Analyst, number: int, left: float | None) -> analyses.Out
     return renamed(analyst.analyse(number, left), "deadline", TOTAL)
 
 
-def not_a_program(task: Task, reason: str) -> analyses.Outcome:
+def not_a_program(task: Task, reason: Coded) -> analyses.Outcome:
     """Return the outcome of a file that has no program, or that was not read in time."""
     if task.stopped:
         return stopped(task, reason, TOTAL)
-    return _failed(task, NO_FAILURE | {"what": reason})
+    return _failed(task, NO_FAILURE | {"code": reason.code, "what": reason})
 
 
 def not_begun(task: Task, reason: str) -> analyses.Outcome:

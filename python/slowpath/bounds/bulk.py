@@ -24,10 +24,10 @@ from slowpath.bounds.analyst import (
 from slowpath.bounds.outcomes import Analysed
 from slowpath.bounds.plan import Request, Task
 from slowpath.bounds.progress import ProgressLines, Watcher
-from slowpath.core import engine
+from slowpath.core import codes, engine
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.engine.analyses import Run
-from slowpath.core.errors import UnavailableError
+from slowpath.core.errors import Coded, UnavailableError
 from slowpath.core.jobs.pool import Pool, PoolObserver, StopRequested, Unfinished
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.loading import KernelBtf, SerializedBtf
@@ -267,7 +267,7 @@ class _EndConditions:
             outcome = analyses.outcome(answer.text, answer.detail, complete=answer.complete)
             return renamed(outcome, "interrupted", TOTAL) if self._reason == TOTAL else outcome
         if answer is None:
-            return not_a_program(task, task.error or "cannot be read")
+            return not_a_program(task, task.error or Coded(codes.FILE_UNREADABLE, "cannot be read"))
         if answer.died:
             reason = (
                 "no bound: the processes that analysed this program died repeatedly, perhaps for "
@@ -281,4 +281,6 @@ def _check_version(version: str) -> None:
     own = engine.version()
     if version != own:
         reason = f"the workers of the cluster run slowpath {version}, but this machine runs {own}"
-        raise UnavailableError(f"{reason}; install the same version on the workers")
+        raise UnavailableError(
+            codes.WORKER_VERSION, f"{reason}; install the same version on the workers"
+        )

@@ -9,10 +9,11 @@ does not depend on them.
 import json
 from typing import TYPE_CHECKING
 
+from slowpath.core import codes
 from slowpath.core.engine import analyses, targets
 from slowpath.core.engine.cache import Cache, default_folder, digest
 from slowpath.core.engine.errors import as_text
-from slowpath.core.errors import OptionError
+from slowpath.core.errors import OptionError, with_code
 from slowpath.core.terminal import note
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ _TEXTS = 2
 """Number of texts of an entry: the result without its file name, and its detail."""
 
 
+def _warn(text: str) -> None:
+    note(with_code(f"warning: {text}", codes.CACHE_UNUSABLE))
+
+
 def open_cache(folder: str | None = None, *, off: bool = False) -> Cache | None:
     """Open the cache in a folder, by default that of the user; None if there is no cache.
 
@@ -36,11 +41,11 @@ def open_cache(folder: str | None = None, *, off: bool = False) -> Cache | None:
         OptionError: if a folder is given, although the cache is off.
     """
     if off and folder is not None:
-        raise OptionError("--no-cache-dir", "conflicts with --cache-dir")
+        raise OptionError(codes.CONFLICTING_OPTIONS, "--no-cache-dir", "conflicts with --cache-dir")
     if off:
         return None
     place = folder or default_folder()
-    return None if place is None else Cache(place, lambda text: note(f"warning: {text}"))
+    return None if place is None else Cache(place, _warn)
 
 
 def cache_of(args: "Namespace") -> Cache | None:

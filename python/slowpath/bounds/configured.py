@@ -12,6 +12,7 @@ from slowpath.bounds.multi_target import named_targets
 from slowpath.bounds.options import check_required, choose_target
 from slowpath.bounds.plan import Request
 from slowpath.bounds.requirement import ProgramRequirement, parse_requirement
+from slowpath.core import codes
 from slowpath.core.command import Option
 from slowpath.core.engine.targets import Target
 from slowpath.core.errors import InputError
@@ -87,7 +88,7 @@ def read_requirements(table: Mapping[str, Setting]) -> tuple[ProgramRequirement,
         try:
             requirement = parse_requirement(setting.text)
         except ValueError as problem:
-            raise InputError(setting.place, str(problem)) from None
+            raise InputError(codes.INVALID_REQUIREMENT, setting.place, str(problem)) from None
         found.append(ProgramRequirement(glob, requirement, setting.text, setting.place))
     return tuple(found)
 

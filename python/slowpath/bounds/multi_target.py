@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from slowpath.bounds.options import WrittenOptions, choose_target, read_option, read_request
 from slowpath.bounds.plan import Request
+from slowpath.core import codes
 from slowpath.core.engine.cache import Cache
 from slowpath.core.engine.targets import Target
 from slowpath.core.errors import OptionError
@@ -25,7 +26,9 @@ def named_targets(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise OptionError("--target", f"target {twice} is named twice; name it once")
+        raise OptionError(
+            codes.REPEATED_OPTION, "--target", f"target {twice} is named twice; name it once"
+        )
     return names
 
 
@@ -37,7 +40,9 @@ def one_target(text: str, reason: str) -> str:
     """
     names = named_targets(text)
     if len(names) > 1:
-        raise OptionError("--target", f"{reason}; name one of {', '.join(names)}")
+        raise OptionError(
+            codes.INVALID_VALUE, "--target", f"{reason}; name one of {', '.join(names)}"
+        )
     return names[0]
 
 

@@ -14,6 +14,8 @@ from slowpath.bounds.default_target import (
     nearest_target,
 )
 from slowpath.bounds.plan import Request
+from slowpath.core import codes
+from slowpath.core.codes import Code
 from slowpath.core.engine import analyses, targets
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.inputs import check_page, check_writable, read_pipes_within, read_text
@@ -238,7 +240,7 @@ def _calibrated(text: str) -> targets.Description:
         check_valid(targets.target_of(found), calibration_file())
     except InputError as problem:
         what = "this machine's calibration is invalid; run slowpath calibrate again"
-        raise InputError(problem.file, f"{problem.reason} ({what})") from None
+        raise InputError(problem.code, problem.file, f"{problem.reason} ({what})") from None
     return found
 
 
@@ -249,7 +251,7 @@ def check_valid(target: targets.Target, file: str) -> None:
         InputError: if it is not; the error describes the first problem.
     """
     if target.max_packet is None:
-        raise InputError(file, target.problems()[0])
+        raise InputError(codes.TARGET_FILE_INVALID, file, target.problems()[0])
 
 
 def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
@@ -266,8 +268,18 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
     metric = read_option("--metric", lambda name: check_metric(name, target), written.metric)
     # If the target estimates times, a required rate is compared with the estimate.
     if target.machine is None or not isinstance(requirement, Rate):
-        metric = read_option("--require", lambda name: choose_metric(name, requirement), metric)
-    read_option("--require", lambda required: check_required(required, target), requirement)
+        metric = read_option(
+            "--require",
+            lambda name: choose_metric(name, requirement),
+            metric,
+            codes.METRIC_NOT_COMPARABLE,
+        )
+    read_option(
+        "--require",
+        lambda required: check_required(required, target),
+        requirement,
+        codes.METRIC_NOT_COMPARABLE,
+    )
     total = read_option("--total-deadline", check_deadline, written.total_deadline)
     until = None if total is None else time.monotonic() + total
     foreign_cpu = None if target.machine is None else _foreign_cpu(name)
@@ -323,15 +335,25 @@ def _read_requirement(written: WrittenOptions) -> Requirement | None:
     if written.require is None:
         if written.accept_assumptions:
             reason = "needs --require"
-            raise OptionError("--accept-assumptions", reason)
+            raise OptionError(codes.OPTION_NEEDS_OPTION, "--accept-assumptions", reason)
         return None
     from slowpath.bounds.requirement import parse_requirement
 
     return read_option("--require", parse_requirement, written.require)
 
 
-def read_option(option: str, read: Callable[[V], T], value: V) -> T:
-    """Convert the value of an option by calling `read`.
+_CODES = {
+    **dict.fromkeys(("--target", "NAME"), codes.UNKNOWN_TARGET),
+    "--metric": codes.UNKNOWN_METRIC,
+    **dict.fromkeys(("--require", "--fail-on"), codes.INVALID_REQUIREMENT),
+    **dict.fromkeys(("--html", "--output", "--pcap-out", "--plot"), codes.OUTPUT_IS_INPUT),
+    "--fact": codes.INVALID_FACTS,
+}
+"""Codes of options whose errors have a more specific cause than an invalid value."""
+
+
+def read_option(option: str, read: Callable[[V], T], value: V, code: Code | None = None) -> T:
+    """Convert the value of an option by calling `read`; an error has the code, if given.
 
     Raises:
         OptionError: if `read` raises a ValueError; the error names the option.
@@ -339,7 +361,8 @@ def read_option(option: str, read: Callable[[V], T], value: V) -> T:
     try:
         return read(value)
     except ValueError as problem:
-        raise OptionError(option, str(problem)) from None
+        code = code or _CODES.get(option, codes.INVALID_VALUE)
+        raise OptionError(code, option, str(problem)) from None
 
 
 def parse_deadline(seconds: float | None) -> float | None:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from slowpath.bounds.plan import Plan, Request, Task
-from slowpath.core.errors import ExitCode
+from slowpath.core import codes
+from slowpath.core.errors import ExitCode, with_code
 from slowpath.core.schema.derived import refusal_text
 from slowpath.core.schema.results import Detail, Failure, Result
 from slowpath.core.terminal import complain, error, note
@@ -42,6 +43,10 @@ def code_of(failure: Failure) -> ExitCode:
     return codes.get(failure["kind"], ExitCode.INPUT)
 
 
+Say = Callable[[str | None, str, str], None]
+"""A function that prints a message; its arguments are a code, a file and the message."""
+
+
 class Unmatched:
     """Collects the loop limits of `--unroll` that apply to none of the analysed programs.
 
@@ -62,6 +67,7 @@ class Unmatched:
         """Report the limits that apply to no program, and return the exit code."""
         for piece in sorted(self._pieces or ()):
             error(
+                codes.NO_LOOP_THERE,
                 f"--unroll {piece}",
                 ("no analysed program has code at this line; name a line that slowpath prints"),
             )
@@ -71,20 +77,18 @@ class Unmatched:
 class Complaints:
     """Prints messages on standard error about programs that could not be analysed."""
 
-    def __init__(
-        self, request: Request, unmatched: Unmatched, say: Callable[[str, str], None] = error
-    ) -> None:
+    def __init__(self, request: Request, unmatched: Unmatched, say: Say = error) -> None:
         """Create an instance.
 
         Args:
             request: the request whose programs are analysed.
             unmatched: records every program, to find loop limits that apply to none.
-            say: prints a message; its arguments are a file and the message.
+            say: prints a message; its arguments are a code, a file and the message.
         """
         self._request = request
         self._unmatched = unmatched
         self._say = say
-        self._reported = set[tuple[str, str]]()
+        self._reported = set[tuple[str, str, str]]()
 
     def add(self, analysed: Analysed) -> ExitCode:
         """Report the failure of a program, if any, and return the exit code of its analysis.
@@ -102,18 +106,19 @@ class Complaints:
             self._say(*complaint)
             name = "" if analysed.task.program is None else f"{analysed.task.program.name}: "
             for refusal in (analysed.result["refusals"] or [])[1:]:
-                complain(f"note: {analysed.task.file}: {name}also {refusal_text(refusal)}")
+                also = f"note: {analysed.task.file}: {name}also {refusal_text(refusal)}"
+                complain(with_code(also, refusal["code"]))
         return code_of(failure)
 
-    def _complaint(self, task: Task, failure: Failure) -> tuple[str, str]:
-        """Return the file that caused a failure, and the message."""
+    def _complaint(self, task: Task, failure: Failure) -> tuple[str, str, str]:
+        """Return the code and the file that caused a failure, and the message."""
         if failure["option"] is not None:
             name = self._request.option_files[failure["option"]]
             line = "" if failure["line"] is None else f":{failure['line']}"
-            return name, f"{name}{line}: {failure['what']}"
+            return failure["code"], name, f"{name}{line}: {failure['what']}"
         if task.program is None:
-            return task.file, failure["what"]
-        return task.file, f"{task.program.name}: {failure['what']}"
+            return failure["code"], task.file, failure["what"]
+        return failure["code"], task.file, f"{task.program.name}: {failure['what']}"
 
 
 class ComplaintsByTarget:
@@ -123,7 +128,7 @@ class ComplaintsByTarget:
         self,
         requests: Sequence[Request],
         unmatched: Unmatched,
-        say: Callable[[str, str], None] = error,
+        say: Say = error,
         *,
         several: bool,
     ) -> None:
@@ -148,19 +153,17 @@ class ComplaintsByTarget:
         return complaints.add(analysed)
 
 
-def _sayer(
-    target: str, reported: set[str], say: Callable[[str, str], None]
-) -> Callable[[str, str], None]:
+def _sayer(target: str, reported: set[str], say: Say) -> Say:
     """Return a function that prints failures for one of several targets.
 
     Errors in files of options are the same on all targets; `reported` has those printed before.
     """
 
-    def say_on(file: str, what: str) -> None:
+    def say_on(code: str | None, file: str, what: str) -> None:
         if not what.startswith(f"{file}:"):
-            say(file, f"on {target}: {what}")
+            say(code, file, f"on {target}: {what}")
         elif what not in reported:
             reported.add(what)
-            say(file, what)
+            say(code, file, what)
 
     return say_on

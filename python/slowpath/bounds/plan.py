@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.bounds.default_target import CARD
+from slowpath.core import codes
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.engine.cache import Cache
 from slowpath.core.engine.objects import ProgramInfo
-from slowpath.core.errors import InputError, OptionError, StoppedError
+from slowpath.core.errors import Coded, InputError, OptionError, StoppedError
 from slowpath.core.programs.loading import load_program
 from slowpath.core.programs.selection import (
     UNKNOWN,
@@ -59,7 +60,7 @@ class Task(NamedTuple):
     program: objects.ProgramInfo | None  # None: a listing, or not readable
     target: str
     metric: str
-    error: str | None = None  # reason for not having a program to analyse
+    error: Coded | None = None  # reason for not having a program to analyse
     stopped: bool = False  # true if the reason is lack of time
     data: bytes | None = None  # content of the file, or compiled object; None: not from a file
     compiled: bool = False  # true: the program was compiled from C
@@ -133,7 +134,7 @@ def _tasks(
             found = objects.configured(file, found, options.set, options.maps)
     except InputError as problem:
         stopped = isinstance(problem, StoppedError)
-        yield task._replace(error=problem.reason, stopped=stopped)
+        yield task._replace(error=problem.coded, stopped=stopped)
         return
     task = task._replace(object=found, size=len(data), data=data, compiled=is_c(file))
     programs = objects.programs(found)
@@ -173,13 +174,19 @@ def _check_count(request: Request) -> None:
     """
     if request.options.entries is not None and request.target.machine is None:
         what = f"target {request.target.name} does not estimate times"
-        raise OptionError("--entries", f"{what}; use --target linux-xdp")
+        raise OptionError(
+            codes.TARGET_WITHOUT_TIMES, "--entries", f"{what}; use --target linux-xdp"
+        )
     counters = request.target.counters
     if counters is None:
         return
     what = f"target {request.target.name} counts {' and '.join(counters)}"
     if request.options.cores is not None:
-        raise OptionError("--cores", f"{what} and has no cores; use --target {CARD}")
+        raise OptionError(
+            codes.WRONG_CORE_COUNT, "--cores", f"{what} and has no cores; use --target {CARD}"
+        )
     metric = request.options.metric
     if metric in METRICS:
-        raise OptionError("--metric", f"{what}, not {metric}; use --target {CARD}")
+        raise OptionError(
+            codes.UNKNOWN_METRIC, "--metric", f"{what}, not {metric}; use --target {CARD}"
+        )

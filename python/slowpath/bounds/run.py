@@ -18,6 +18,7 @@ from slowpath.bounds.outcomes import (
 )
 from slowpath.bounds.plan import Request
 from slowpath.bounds.report import MakeReporter, Miss, Reporter, WithFiles
+from slowpath.core import codes
 from slowpath.core.errors import ExitCode, worst
 from slowpath.core.formats import ReportFile
 from slowpath.core.inputs import check_writable, write_error, write_text
@@ -212,9 +213,11 @@ def check_requirement(
         return None, notes
     options = ["--target", task.target, "--metric", task.metric, *request.reproduce, *repeated]
     again = reproduce(command, [task.file], options)
-    error(label, judgement.reason)
+    undecided = judgement.decision is Decision.UNDECIDED
+    code = codes.UNDECIDED_REQUIREMENT if undecided else codes.MISSED_REQUIREMENT
+    error(code, label, judgement.reason)
     complain(f"reproduce: {again}")
-    return Miss(judgement.decision is Decision.UNDECIDED, judgement.reason, again), notes
+    return Miss(undecided, judgement.reason, again), notes
 
 
 def _save_page(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from slowpath.calibrate.description import CallPrice
 from slowpath.calibrate.experiments.documents import Sample
 from slowpath.calibrate.experiments.folder import ExperimentFolder
+from slowpath.core import codes
 from slowpath.core.engine import targets
 from slowpath.core.errors import InputError
 from slowpath.measure.statistics import quantile
@@ -125,7 +126,9 @@ def _flow(folder: ExperimentFolder, text: str) -> targets.Flow:
     try:
         return targets.flow_of(text)
     except ValueError as problem:
-        raise InputError(str(folder.path / "flows.json"), str(problem)) from None
+        raise InputError(
+            codes.EXPERIMENT_FOLDER_UNUSABLE, str(folder.path / "flows.json"), str(problem)
+        ) from None
 
 
 _HASHED = ("hash", "percpu_hash", "lru_hash", "lru_percpu_hash")

@@ -21,11 +21,12 @@ from slowpath.calibrate.experiments.folder import write
 from slowpath.calibrate.experiments.running import RunCallbacks, blocks_left, run, run_settings
 from slowpath.calibrate.quick import nearest_base
 from slowpath.calibrate.settings import Settings
-from slowpath.core import engine, terminal
+from slowpath.core import codes, engine, terminal
 from slowpath.core.engine import targets
-from slowpath.core.errors import ExitCode, worst
+from slowpath.core.errors import Coded, ExitCode, worst
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.stopping import heeding_signals
+from slowpath.core.result_warnings import codes_of
 from slowpath.core.terminal import error, note, note_progress
 from slowpath.models.packages import need
 
@@ -123,17 +124,18 @@ def calibrate(settings: Settings, reporter: Reporter) -> ExitCode:
     return worst([code, ExitCode.UNDECIDED if stopped else ExitCode.FINE])
 
 
-def _keep(derived: Derived) -> list[str]:
+def _keep(derived: Derived) -> list[Coded]:
     """Save the target as this machine's default if it is good enough, else return a warning."""
     check_valid(targets.described_target(CALIBRATED, derived.text), derived.file)
     doubt = derived.quality.doubt
     kept = calibration()
     if derived.quality.base is not None and kept is not None and not is_quick(kept):
         return [
-            (
+            Coded(
+                codes.TARGET_NOT_KEPT,
                 f"{derived.file}: this quick calibration does not become the default target "
                 f"{CALIBRATED}, because the full calibration {calibration_file()} exists; delete "
-                f"that file, or use the quick one with --target {derived.file}"
+                f"that file, or use the quick one with --target {derived.file}",
             )
         ]
     if doubt is None:
@@ -149,10 +151,11 @@ def _keep(derived: Derived) -> list[str]:
         else "there is no previous default"
     )
     return [
-        (
+        Coded(
+            codes.TARGET_NOT_KEPT,
             f"{derived.file}: this calibration does not become the default target "
             f"{CALIBRATED} ({stays}): {doubt}; calibrate on a quiet machine with more "
-            f"--seconds, or use this one with --target {derived.file}"
+            f"--seconds, or use this one with --target {derived.file}",
         )
     ]
 
@@ -203,7 +206,7 @@ def _derive(settings: Settings, found: Sequence[CalibratedExperiment]) -> Derive
 
 
 def _write_page(
-    file: str, settings: Settings, found: list[CalibratedExperiment], warnings: list[str]
+    file: str, settings: Settings, found: list[CalibratedExperiment], warnings: list[Coded]
 ) -> None:
     from slowpath.calibrate.page import environments_of, run_page
 
@@ -216,11 +219,12 @@ def _report(
     found: list[CalibratedExperiment],
     derived: Derived | None,
     reporter: Reporter,
-    warnings: list[str],
+    warnings: list[Coded],
 ) -> ExitCode:
     document: CalibrateDocument = {
         **engine.head("calibrate", "calibrate"),
-        "warnings": warnings,
+        "warnings": [*warnings],
+        "warning_codes": codes_of(warnings),
         "directory": str(settings.folder.path),
         "target_file": None if derived is None else derived.file,
         "results": found,
@@ -233,7 +237,7 @@ def _report(
         for reason in dict.fromkeys(one["reason"] for one in errors):
             values = [one["value"] for one in errors if one["reason"] == reason]
             points = f"{each['result']['parameter']} = {', '.join(f'{one:,}' for one in values)}"
-            error(name, f"{points}: {reason}")
+            error(codes.TESTBED_FAILED, name, f"{points}: {reason}")
             code = ExitCode.INPUT
     # A quick calibration trades precision for time, and the report counts the experiments.
     _print_notes(found, {IMPRECISE} if settings.quick else set())

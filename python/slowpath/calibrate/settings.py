@@ -18,6 +18,7 @@ from slowpath.calibrate.experiments.specification import (
 )
 from slowpath.calibrate.quick import PRECISION, SECONDS, quick_experiments
 from slowpath.calibrate.testbeds import QUICK, TESTBEDS
+from slowpath.core import codes
 from slowpath.core.command import load
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.inputs import check_page
@@ -76,7 +77,7 @@ def _settings(options: Namespace) -> Settings:
         reason = (
             "the folder already has a run; resume it with --rerun, or name another folder with -o"
         )
-        raise InputError(str(folder.path), reason)
+        raise InputError(codes.EXPERIMENT_FOLDER_UNUSABLE, str(folder.path), reason)
     usual = (PRECISION, SECONDS) if options.quick else (_PRECISION, _SECONDS)
     precision, seconds = options.precision or usual[0], options.seconds or usual[1]
     limits = Limits(precision / 100, seconds, options.cpu)
@@ -95,7 +96,9 @@ def _check_quick(options: Namespace) -> None:
     ):
         if value is not None and value != []:
             raise OptionError(
-                "--quick", f"the option selects the experiments itself; leave out {name}"
+                codes.CONFLICTING_OPTIONS,
+                "--quick",
+                f"the option selects the experiments itself; leave out {name}",
             )
 
 
@@ -117,7 +120,9 @@ def _check_others(options: Namespace, option: str) -> None:
     for name, value in others.items():
         if value is not None and value != []:
             raise OptionError(
-                option, f"the run in the folder already has this setting; omit {name}"
+                codes.OPTION_WITHOUT_EFFECT,
+                option,
+                f"the run in the folder already has this setting; omit {name}",
             )
 
 
@@ -140,7 +145,9 @@ def _is_complete(experiment: ExperimentFolder) -> bool:
 def _bed(name: str, *, quick: bool = False) -> TestBed:
     if name not in TESTBEDS:
         raise OptionError(
-            "--testbed", f"{name!r} is not a test bed; the test beds are {', '.join(TESTBEDS)}"
+            codes.UNKNOWN_NAME,
+            "--testbed",
+            f"{name!r} is not a test bed; the test beds are {', '.join(TESTBEDS)}",
         )
     bed: TestBed = load(QUICK if quick else TESTBEDS[name])
     return bed
@@ -158,16 +165,24 @@ def _experiments(options: Namespace, bed: TestBed) -> list[Experiment]:
     names = [experiment["name"] for experiment in experiments]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError(twice[0], "two experiments have this name; rename one")
+        raise InputError(
+            codes.EXPERIMENT_INVALID, twice[0], "two experiments have this name; rename one"
+        )
     if options.range is None:
         return [with_range(one, None, None, options.points) for one in experiments]
     first, last, count = _range(options.range)
     if len(experiments) > 1:
         raise OptionError(
-            "--range", "the range is for one experiment; name this experiment with --component"
+            codes.OPTION_NEEDS_OPTION,
+            "--range",
+            "the range is for one experiment; name this experiment with --component",
         )
     if count is not None and options.points is not None:
-        raise OptionError("--points", f"--range {options.range} already sets the number of values")
+        raise OptionError(
+            codes.CONFLICTING_OPTIONS,
+            "--points",
+            f"--range {options.range} already sets the number of values",
+        )
     return [with_range(one, first, last, count or options.points) for one in experiments]
 
 
@@ -186,7 +201,9 @@ def _range(text: str) -> tuple[int, int, int | None]:
     first, last = parse_integer(found.first), parse_integer(found.last)
     count = parse_integer(found.amount) if found.sign else None
     if first is None or last is None:
-        raise OptionError("--range", f"both ends of {text!r} must be integers")
+        raise OptionError(codes.INVALID_VALUE, "--range", f"both ends of {text!r} must be integers")
     if found.sign and (count is None or not 1 <= count <= _MOST_POINTS):
-        raise OptionError("--range", f"N must be an integer from 1 to {_MOST_POINTS}")
+        raise OptionError(
+            codes.INVALID_VALUE, "--range", f"N must be an integer from 1 to {_MOST_POINTS}"
+        )
     return first, last, count

@@ -9,9 +9,10 @@ from typing import NamedTuple, Protocol
 from slowpath.bounds.multi_target import applicable
 from slowpath.bounds.options import WrittenOptions, check_valid, choose_target, read_request
 from slowpath.bounds.plan import Plan, Request, Task
+from slowpath.core import codes
 from slowpath.core.engine import chains, objects
 from slowpath.core.engine.targets import Target
-from slowpath.core.errors import InputError
+from slowpath.core.errors import Coded, InputError
 from slowpath.core.inputs import read_program, text_of
 from slowpath.core.programs.loading import load_program
 from slowpath.core.programs.selection import find_program
@@ -90,7 +91,11 @@ def load_members(file: str, description: ProgramDescription, clang: Clang) -> li
         InputError: if an object cannot be read or lacks the program.
     """
     if clang.flags and not any(is_c(path) for _, path, _ in description.members):
-        raise InputError(file, "no program is a C source (*.c), so --cflags has no effect")
+        raise InputError(
+            codes.OPTION_WITHOUT_EFFECT,
+            file,
+            "no program is a C source (*.c), so --cflags has no effect",
+        )
     folder = Path(file).parent
     read = dict[str, tuple[bytes, objects.Object]]()
     loaded = list[LoadedMember]()
@@ -114,7 +119,7 @@ def _read_description(file: str) -> str:
     data = read_program(file)
     known = advice_for(file, data)
     if known is not None:
-        raise InputError(file, known)
+        raise InputError(codes.NOT_EBPF_SOURCE, file, known)
     return text_of(file, data)
 
 
@@ -189,9 +194,9 @@ def _choose_program(
     name = f"line {line}: {name}" if _is_description(file) else name
     programs = objects.programs(read)
     chosen = find_program(path, programs, program)
-    if isinstance(chosen, str):
+    if isinstance(chosen, Coded):
         reason = f"{chosen}; a chain consists of BPF objects" if programs is None else chosen
-        raise InputError(file, f"{name}: {reason}")
+        raise InputError(chosen.code, file, f"{name}: {reason}")
     return chosen
 
 
@@ -244,7 +249,11 @@ def targets_of(loaded: LoadedChain) -> dict[str, str]:
                 )
         except (ValueError, InputError) as problem:
             what = f"line {line}: device {device}: {problem}"
-            raise InputError(loaded.file, what) from None
+            raise InputError(
+                problem.code if isinstance(problem, InputError) else codes.CHAIN_INVALID,
+                loaded.file,
+                what,
+            ) from None
         found[device] = target
     return found
 

@@ -21,7 +21,7 @@ from slowpath.chain.shared import check_folder, run_watched, write_object
 from slowpath.core import engine
 from slowpath.core.engine import chains
 from slowpath.core.engine.cache import Cache
-from slowpath.core.errors import ExitCode
+from slowpath.core.errors import ExitCode, stopped_code
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import read_program, read_text
 from slowpath.core.jobs import Message
@@ -212,7 +212,7 @@ def _find_variants(options: PlanOptions) -> tuple[PlanReport, list[bytes]] | Non
     ):
         planned, stopped = run_watched(work, watch, stopping, seconds, options.memory_bytes)
     if planned is None:
-        error(options.file, stopped or "nothing is known")
+        error(stopped_code(stopped), options.file, stopped or "nothing is known")
         return None
     (_, text, variants) = planned
     compiled = any(is_c(path) for _, path, _ in topology.members)

@@ -29,10 +29,10 @@ from slowpath.chain.guarantees import GuaranteeRequest, find_guarantees, known_f
 from slowpath.chain.loading import LoadedChain, conditions_of, load_chain, plans_of, targets_of
 from slowpath.chain.rehearsal import RehearsalOptions, RewrittenPrograms, rehearse
 from slowpath.chain.shared import check_folder, object_file, run_watched, write_object
-from slowpath.core import engine
+from slowpath.core import codes, engine
 from slowpath.core.engine import chains
 from slowpath.core.engine.errors import MapsFile
-from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.errors import ExitCode, OptionError, stopped_code
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, read_text, write_text
 from slowpath.core.jobs import Message
@@ -188,7 +188,7 @@ def _load(options: ChainOptions) -> LoadedChain:
         check_output("--output", str(fused), inputs)
         if loaded.label in names:
             reason = f"{fused} would hold program {loaded.label} and the fused program; rename one"
-            raise OptionError("--output", reason)
+            raise OptionError(codes.OUTPUT_IS_INPUT, "--output", reason)
     return loaded
 
 
@@ -230,7 +230,7 @@ def _rewrite(options: ChainOptions, loaded: LoadedChain) -> _Rewritten | None:
         message, stopped = run_watched(work, watch, stopping, *limits)
         if message is None:
             watch.close()
-            error(options.file, stopped or "no result")
+            error(stopped_code(stopped), options.file, stopped or "no result")
             return None
         (_, text, objects, fused, covers, graphs) = message
         command = "chain facts" if options.mode is None else "chain optimize"

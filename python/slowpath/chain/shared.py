@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from slowpath.bounds.progress import WorkWatch
+from slowpath.core import codes
 from slowpath.core.engine.current_stage import StageProgress
 from slowpath.core.errors import OptionError
 from slowpath.core.inputs import write_bytes, write_error
@@ -50,7 +51,11 @@ def check_folder(output: Path | None) -> None:
         return
     existing = next(path for path in (output, *output.absolute().parents) if path.exists())
     if not existing.is_dir():
-        raise OptionError("--output", f"{existing} is a file, not a folder; name another one")
+        raise OptionError(
+            codes.FOLDER_EXPECTED,
+            "--output",
+            f"{existing} is a file, not a folder; name another one",
+        )
 
 
 def object_file(folder: Path, name: str) -> Path:

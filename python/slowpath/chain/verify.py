@@ -13,9 +13,9 @@ from slowpath.chain.documents import VerifyReport
 from slowpath.chain.loading import LoadedChain, load_chain
 from slowpath.chain.report_types import FinalState
 from slowpath.chain.shared import run_watched
-from slowpath.core import engine
+from slowpath.core import codes, engine
 from slowpath.core.engine import chains, objects
-from slowpath.core.errors import ExitCode, InputError
+from slowpath.core.errors import Coded, ExitCode, InputError
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
@@ -146,7 +146,11 @@ def _replaced(options: VerifyOptions, file: str, clang: Clang) -> _ReplacedProgr
     names = [name for name, _, _ in loaded.chain.members]
     name = options.program or names[-1]
     if name not in names:
-        raise InputError(file, f"does not have a program {name}; it has {', '.join(names)}")
+        raise InputError(
+            codes.NO_SUCH_PROGRAM,
+            file,
+            f"does not have a program {name}; it has {', '.join(names)}",
+        )
     member = names.index(name)
     return _ReplacedProgram(loaded, member, name, loaded.chain.members[member][2])
 
@@ -161,8 +165,8 @@ def _program(file: str, name: str | None, clang: Clang) -> tuple[objects.Object,
     """
     read = objects.read_object(file, load_program(file, clang))
     chosen = find_program(file, objects.programs(read), name)
-    if isinstance(chosen, str):
-        raise InputError(file, chosen.removeprefix(f"{file} "))
+    if isinstance(chosen, Coded):
+        raise InputError(chosen.code, file, chosen.removeprefix(f"{file} "))
     return read, chosen.number, chosen.needs_kernel
 
 

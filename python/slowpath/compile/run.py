@@ -18,11 +18,11 @@ from slowpath.bounds.options import (
 )
 from slowpath.bounds.outcomes import note_on
 from slowpath.compile.report import judge, undecided, verdict
-from slowpath.core import engine
+from slowpath.core import codes, engine
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.engine.cache import Cache, digest
 from slowpath.core.engine.errors import as_text
-from slowpath.core.errors import ExitCode, InputError, OptionError
+from slowpath.core.errors import ExitCode, InputError, OptionError, stopped_code
 from slowpath.core.formats import Reporter, write_lines
 from slowpath.core.jobs import Message
 from slowpath.core.jobs.isolated_job import IsolatedJob
@@ -83,7 +83,7 @@ def compile_object(job: Job) -> ExitCode:
         with heeding_signals() as stopping:
             stopped = _work(job, subject, stopping, kept.keeping(results.take))
     if results.compiled is None:
-        error(job.file, stopped or "not compiled")
+        error(stopped_code(stopped), job.file, stopped or "not compiled")
         return ExitCode.UNDECIDED
     if job.report.format == "listing":
         for made in provenance_lines(provenance(compiled=is_c(job.file))):
@@ -208,12 +208,14 @@ def _check_target(target: targets.Target) -> None:
         InputError: if the target's description has problems.
     """
     for problem in target.problems():
-        raise InputError(target.name, problem)
+        raise InputError(codes.TARGET_FILE_INVALID, target.name, problem)
     if target.compiles:
         return
     able = [n for n in targets.target_names() if targets.builtin_target(n).compiles]
     reason = f"target {target.name} runs BPF instructions without compilation"
-    raise OptionError("--target", f"{reason}; slowpath compiles for {', '.join(able)}")
+    raise OptionError(
+        codes.CARD_NOT_COMPILABLE, "--target", f"{reason}; slowpath compiles for {', '.join(able)}"
+    )
 
 
 def _one_program(job: Job, found: objects.Object) -> tuple[objects.ProgramInfo, list[str]]:
@@ -226,7 +228,9 @@ def _one_program(job: Job, found: objects.Object) -> tuple[objects.ProgramInfo, 
     programs = objects.programs(found)
     if programs is None:
         raise InputError(
-            job.file, ("is not an ELF file; pass an object that clang -target bpf -c wrote")
+            codes.NOT_A_BPF_OBJECT,
+            job.file,
+            ("is not an ELF file; pass an object that clang -target bpf -c wrote"),
         )
     chosen, others = choose(programs, job.selection)
     if len(chosen) == 1:
@@ -234,10 +238,14 @@ def _one_program(job: Job, found: objects.Object) -> tuple[objects.ProgramInfo, 
         return chosen[0], [] if remark is None else [note_on(job.file, remark)]
     if chosen:
         there_are = f"{job.file} has several programs: {list_programs(chosen)}"
-        raise OptionError(job.selection.option, f"{there_are}; select one with --prog-name NAME")
+        raise OptionError(
+            codes.PROGRAM_NOT_CHOSEN,
+            job.selection.option,
+            f"{there_are}; select one with --prog-name NAME",
+        )
     if job.selection:
         raise no_match(job.selection, programs)
-    raise InputError(job.file, nothing_to_choose(others))
+    raise InputError(codes.OBJECT_WITHOUT_PROGRAMS, job.file, nothing_to_choose(others))
 
 
 def _document(
@@ -277,6 +285,7 @@ def make_job(file: str, written: WrittenOptions, output: Output, cache: Cache | 
         read_option("--output", lambda path: check_not_a_program(path, [file]), output.file)
     if output.source and output.report.format == "json":
         raise OptionError(
+            codes.OPTION_WITHOUT_EFFECT,
             "--source",
             ("has no effect, because --format json always includes the source lines; omit it"),
         )

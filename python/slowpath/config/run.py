@@ -9,7 +9,7 @@ from slowpath.bounds.configured import read_requirements
 from slowpath.bounds.multi_target import named_targets
 from slowpath.bounds.options import find_target
 from slowpath.config.documents import ConfigDocument, ConfigSetting
-from slowpath.core import engine
+from slowpath.core import codes, engine
 from slowpath.core.engine import cache as kept
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.formats import Reporter
@@ -78,12 +78,16 @@ def check(file: str | None) -> ExitCode:
     found = _settings_file(file)
     if found is None:
         where = file or os.curdir
-        raise InputError(where, f"neither {OWN} nor {SHARED} with [tool.slowpath] applies to it")
+        raise InputError(
+            codes.NO_SETTINGS_FILE,
+            where,
+            f"neither {OWN} nor {SHARED} with [tool.slowpath] applies to it",
+        )
     settings, problems = examine(found)
-    errors = [(problem.place, problem.reason) for problem in problems]
-    errors += [(one.file, one.reason) for one in _invalid_values(settings)]
-    for place, reason in errors:
-        error(place, reason)
+    errors = [(codes.INVALID_SETTING, problem.place, problem.reason) for problem in problems]
+    errors += [(one.code, one.file, one.reason) for one in _invalid_values(settings)]
+    for code, place, reason in errors:
+        error(code, place, reason)
     if errors:
         return ExitCode.INPUT
     out(f"{found}: fine")
@@ -123,7 +127,7 @@ def _invalid_values(settings: SettingsFile) -> Iterator[InputError]:
         except InputError as problem:
             yield problem
         except ValueError as problem:
-            yield InputError(setting.place, f"{key}: {problem}")
+            yield InputError(codes.INVALID_SETTING, setting.place, f"{key}: {problem}")
     for glob, setting in settings.required.items():
         try:
             read_requirements({glob: setting})

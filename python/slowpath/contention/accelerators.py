@@ -54,6 +54,7 @@ from slowpath.contention.columns import (
     Mixes,
     Query,
 )
+from slowpath.core import codes
 from slowpath.core.arrays import Floats, Mask
 from slowpath.core.errors import InputError
 
@@ -174,7 +175,7 @@ def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
             "request times of several packet sizes need at least two match ratios for each of "
             "two sizes; measure more"
         )
-        raise InputError(file, reason)
+        raise InputError(codes.PROFILE_INSUFFICIENT, file, reason)
     found = found / scale
     if not sized and found[1] < 0 and not _falls(design, found):
         design = design[:, :1]
@@ -199,13 +200,16 @@ def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
     slack = _ROUNDING * float(profile.request_time.min())
     if slope.min() * mtbr.max() < -slack:
         raise InputError(
+            codes.PROFILE_INSUFFICIENT,
             file,
             "request times fall as the match ratio grows, which cannot be; "
             "check whether columns are swapped",
         )
     if without.min() < -slack:
         reason = "the line through the request times is below zero at a match ratio of zero"
-        raise InputError(file, f"{reason}; measure smaller match ratios")
+        raise InputError(
+            codes.PROFILE_INSUFFICIENT, file, f"{reason}; measure smaller match ratios"
+        )
     if sized:
         return time
     return time._replace(base=max(base, 0.0), per_match=max(per_match, 0.0))

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.extras import not_installed
 from slowpath.core.inputs import read_program, text_of, write_bytes
@@ -43,7 +44,9 @@ def read_columns(file: str, data: bytes) -> Columns:
         table = parquet.read_table(arrow.BufferReader(data))
     except (arrow.ArrowException, OSError) as problem:
         reason = str(problem).splitlines()[0]
-        raise InputError(file, f"the file is not readable as Parquet: {reason}") from None
+        raise InputError(
+            codes.NOT_PARQUET, file, f"the file is not readable as Parquet: {reason}"
+        ) from None
     metadata = table.schema.metadata or {}
     remarks = {_text(key).lower(): _text(value) for key, value in metadata.items()}
     header = tuple(table.column_names)
@@ -62,7 +65,7 @@ def _column(file: str, name: str, found: Any) -> Column:  # noqa: ANN401 - of py
     for at, value in enumerate(values, 1):
         if isinstance(value, bool) or not isinstance(value, str | int | float | None):
             kind = f"the cell has a {type(value).__name__} instead of a number or a text"
-            raise InputError(file, f"row {at}, column {name}: {kind}")
+            raise InputError(codes.INVALID_CELL, file, f"row {at}, column {name}: {kind}")
     # Some writers store NaN for a missing value.
     return ["" if one is None or _is_nan(one) else one for one in values]
 
@@ -95,7 +98,9 @@ def packages() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise UnavailableError(not_installed(["pyarrow"], "parquet")) from None
+        raise UnavailableError(
+            codes.MISSING_PACKAGE, not_installed(["pyarrow"], "parquet")
+        ) from None
     return pyarrow, pyarrow.parquet
 
 
@@ -119,17 +124,20 @@ def read_rows(file: str, text: str) -> Rows:
     try:
         document = parse_json(text, unique=True)
     except (ValueError, RecursionError) as problem:
-        raise InputError(file, f"the file is not JSON: {problem}") from None
+        raise InputError(codes.NOT_JSON, file, f"the file is not JSON: {problem}") from None
     rows = document.get(_ROWS) if isinstance(document, dict) else None
     if not isinstance(rows, list):
         raise InputError(
+            codes.WRONG_DOCUMENT,
             file,
             'the document lacks the key "rows", a list of objects with a number for each column',
         )
     for at, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise InputError(
-                file, f"row {at}: the row is not an object with a number for each column"
+                codes.INVALID_ROW,
+                file,
+                f"row {at}: the row is not an object with a number for each column",
             )
     remarks = {key: one for key, one in document.items() if key != _ROWS and one is not None}
     return Rows({key.lower(): _remark(file, key, one) for key, one in remarks.items()}, tuple(rows))
@@ -137,7 +145,9 @@ def read_rows(file: str, text: str) -> Rows:
 
 def _remark(file: str, key: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise InputError(file, f'the value of "{key[:40]}" is neither a text nor a number')
+        raise InputError(
+            codes.WRONG_DOCUMENT, file, f'the value of "{key[:40]}" is neither a text nor a number'
+        )
     return str(value).strip()
 
 
@@ -198,12 +208,14 @@ class Table(NamedTuple):
 
     def error(self, at: int, column: str, reason: str) -> InputError:
         """Return an error about the cell in row `at` and this column, with the reason."""
-        return InputError(self.file, f"{self.places[at]}, column {column}: {reason}")
+        return InputError(
+            codes.INVALID_CELL, self.file, f"{self.places[at]}, column {column}: {reason}"
+        )
 
     def remark_error(self, key: str, reason: str) -> InputError:
         """Return an error about the remark with this key, with the reason."""
         place = f"{self.remark_lines[key]}, " if key in self.remark_lines else ""
-        return InputError(self.file, f"{place}{key}: {reason}")
+        return InputError(codes.INVALID_CELL, self.file, f"{place}{key}: {reason}")
 
 
 def read_cells(file: str) -> Table:
@@ -217,7 +229,7 @@ def read_cells(file: str) -> Table:
     if data.startswith(MAGIC) or file.endswith(SUFFIX):
         return _parquet(file, data)
     if data.startswith(_UTF_16) or b"\0" in data:
-        raise InputError(file, "the file is UTF-16 or not a text; save it as UTF-8")
+        raise InputError(codes.NOT_UTF8, file, "the file is UTF-16 or not a text; save it as UTF-8")
     text = text_of(file, data).removeprefix("\ufeff")
     if text.lstrip().startswith(("{", "[")):
         return _json(file, text)
@@ -228,7 +240,9 @@ def _csv(file: str, text: str) -> Table:
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")]
     if not lines:
         raise InputError(
-            file, "the file is empty; write the names of the columns into the first line"
+            codes.FILE_EMPTY,
+            file,
+            "the file is empty; write the names of the columns into the first line",
         )
     separator = max(_SEPARATORS, key=lines[0].count)
     found = [
@@ -238,7 +252,9 @@ def _csv(file: str, text: str) -> Table:
     ]
     if not found:
         raise InputError(
-            file, "the file is empty; write the names of the columns into the first line"
+            codes.FILE_EMPTY,
+            file,
+            "the file is empty; write the names of the columns into the first line",
         )
     line, names = found[0]
     header = tuple(name.strip() for name in names)
@@ -250,7 +266,7 @@ def _csv(file: str, text: str) -> Table:
                 f"the line has {len(cells)} values for {len(header)} columns; remove "
                 "values or name all columns"
             )
-            raise InputError(file, f"line {line}: {reason}")
+            raise InputError(codes.TABLE_SYNTAX, file, f"line {line}: {reason}")
         row = dict(zip(header, cells, strict=False))
         name = row.get(ROW, "").strip()
         places.append(f"line {line} ({name})" if name else f"line {line}")
@@ -277,7 +293,7 @@ def _remarks(file: str, text: str) -> dict[str, tuple[str, int]]:
                 f"the value is {value[:40]!r}, but {first[:40]!r} in line {first_line}; "
                 "keep one of both"
             )
-            raise InputError(file, f"line {number}, {key}: {reason}")
+            raise InputError(codes.TABLE_SYNTAX, file, f"line {number}, {key}: {reason}")
     return found
 
 
@@ -288,7 +304,7 @@ def _check_header(file: str, header: Sequence[str], place: str = "") -> None:
                 f"the table has {header.count(name)} columns named {name[:40]!r}; rename "
                 "all but one"
             )
-            raise InputError(file, f"{place}{reason}")
+            raise InputError(codes.TABLE_SYNTAX, file, f"{place}{reason}")
 
 
 def _json(file: str, text: str) -> Table:

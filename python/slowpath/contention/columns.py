@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.contention.cells import Table
+from slowpath.core import codes
 from slowpath.core.arrays import Floats, Mask
 from slowpath.core.errors import InputError
 
@@ -212,10 +213,12 @@ def missing_column_error(table: Table, column: Column) -> InputError:
         reason = (
             f"the table has a column {misnamed!r}; convert and rename it to {column.name!r}{inside}"
         )
-        return InputError(table.file, reason)
+        return InputError(codes.MISSING_COLUMN, table.file, reason)
     have = ", ".join(name for name in table.header if name) or "no names"
     return InputError(
-        table.file, f"the table lacks the column {column.name!r}{unit}; it has {have}"
+        codes.MISSING_COLUMN,
+        table.file,
+        f"the table lacks the column {column.name!r}{unit}; it has {have}",
     )
 
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from slowpath.contention.columns import ATTRIBUTES as COLUMNS
 from slowpath.contention.options import Traffic, quiet_libraries, read_beside, read_traffic
 from slowpath.contention.packages import need
-from slowpath.core import engine
-from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core import codes, engine
+from slowpath.core.errors import Coded, ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_error, write_text
 from slowpath.core.pictures import check_picture
+from slowpath.core.result_warnings import coded, codes_of
 from slowpath.core.values import parse_range
 
 if TYPE_CHECKING:
@@ -31,11 +32,14 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
     """
     if given.traffic is None:
         raise OptionError(
+            codes.MISSING_ARGUMENT,
             "--traffic",
             "the traffic is required; write flows=N,size=BYTES and, with an accelerator, mtbr=N",
         )
     if given.plot is not None and given.sweep is None:
-        raise OptionError("--plot", "a plot shows the curve of a sweep; add --sweep")
+        raise OptionError(
+            codes.OPTION_NEEDS_OPTION, "--plot", "a plot shows the curve of a sweep; add --sweep"
+        )
     check_page(given.html)
     check_picture(given.plot)
     for name, file in (("--html", given.html), ("--plot", given.plot)):
@@ -56,7 +60,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
             draw_diagnosis(given.plot, report, report["sweep"])
         except OSError as problem:
             raise write_error(given.plot, problem) from None
-    reporter.write(report, warnings=report["warnings"])
+    reporter.write(report, warnings=coded(report["warnings"], report["warning_codes"]))
     return ExitCode.FINE
 
 
@@ -72,12 +76,14 @@ def read_sweep(text: str) -> "Swept":
     attribute = next((one for one in ATTRIBUTES if one == name), None)
     if attribute is None:
         raise OptionError(
-            "--sweep", f"{text!r} is not a sweep; write flows=, size= or mtbr=FIRST..LAST[/N]"
+            codes.INVALID_VALUE,
+            "--sweep",
+            f"{text!r} is not a sweep; write flows=, size= or mtbr=FIRST..LAST[/N]",
         )
     try:
         found = parse_range(f"--sweep {name}", limits, "/", "/")
     except ValueError as problem:
-        raise OptionError("--sweep", str(problem)) from None
+        raise OptionError(codes.INVALID_VALUE, "--sweep", str(problem)) from None
     first, last, count = float(found.first), float(found.last), float(found.amount or _POINTS)
     whole = attribute in WHOLE
     of = COLUMNS[attribute]
@@ -86,12 +92,18 @@ def read_sweep(text: str) -> "Swept":
             f"the sweep of {name} must grow from FIRST to LAST, between {of.least:g} and "
             f"{of.most:g}"
         )
-        raise OptionError("--sweep", reason)
+        raise OptionError(codes.INVALID_VALUE, "--sweep", reason)
     if whole and not (first.is_integer() and last.is_integer()):
-        raise OptionError("--sweep", f"both ends of the sweep of {name} must be whole numbers")
+        raise OptionError(
+            codes.INVALID_VALUE,
+            "--sweep",
+            f"both ends of the sweep of {name} must be whole numbers",
+        )
     if not (count.is_integer() and 2 <= count <= _MOST_POINTS):  # noqa: PLR2004 - both ends
         raise OptionError(
-            "--sweep", f"the number of values N must be a whole number from 2 to {_MOST_POINTS}"
+            codes.INVALID_VALUE,
+            "--sweep",
+            f"the number of values N must be a whole number from 2 to {_MOST_POINTS}",
         )
     return Swept(attribute, first, last, int(count))
 
@@ -102,7 +114,9 @@ def _diagnosed(given: Namespace, traffic: Traffic, swept: "Swept | None") -> "Di
     setting = _setting(given, traffic)
     if swept is not None and swept.attribute == "mtbr" and not setting.target.accelerated:
         raise OptionError(
-            "--sweep", f"mtbr has no effect, because the model {given.model} has no accelerator"
+            codes.TRAFFIC_INVALID,
+            "--sweep",
+            f"mtbr has no effect, because the model {given.model} has no accelerator",
         )
     confidence = given.confidence / 100
     (now,) = diagnose([setting], confidence)
@@ -112,7 +126,8 @@ def _diagnosed(given: Namespace, traffic: Traffic, swept: "Swept | None") -> "Di
     warnings = [*_guess_warnings(setting, now), *_sweep_warnings(setting, swept_points)]
     return {
         **engine.head("contention diagnose", "diagnosis"),
-        "warnings": warnings,
+        "warnings": [*warnings],
+        "warning_codes": codes_of(warnings),
         "function": origin.function,
         "device": origin.device,
         "unit": origin.unit,
@@ -137,6 +152,7 @@ def _setting(given: Namespace, traffic: Traffic) -> "Setting":
     for file, model in models.items():
         if traffic.mtbr is None and model.request_time is not None:
             raise OptionError(
+                codes.TRAFFIC_INVALID,
                 "--traffic",
                 f"mtbr is needed, because the model {file} has an accelerator; add mtbr=N",
             )
@@ -155,7 +171,7 @@ def _changes(
     try:
         settings = [changed(setting, read_change(text)) for text in texts]
     except ChangeError as problem:
-        raise OptionError("--what-if", str(problem)) from None
+        raise OptionError(codes.CHANGE_NOT_POSSIBLE, "--what-if", str(problem)) from None
     found = diagnose(settings, confidence)
     return [
         {"change": text, "gain": one["throughput"] / throughput - 1, "diagnosis": one}
@@ -163,19 +179,20 @@ def _changes(
     ]
 
 
-def _guess_warnings(setting: "Setting", now: "Diagnosed") -> Iterator[str]:
+def _guess_warnings(setting: "Setting", now: "Diagnosed") -> Iterator[Coded]:
     """Yield a warning if the present setting is outside the range of the training rows."""
     if now["outside"]:
         from slowpath.contention.outside import described
 
         shown = described(now["outside"], _inputs(setting), setting.target.model)
-        yield (
+        yield Coded(
+            codes.EXTRAPOLATED,
             f"{setting.target.file}: the result is a guess, because inputs are outside the "
-            f"measured range: {shown}"
+            f"measured range: {shown}",
         )
 
 
-def _sweep_warnings(setting: "Setting", sweep: "DiagnosedSweep | None") -> Iterator[str]:
+def _sweep_warnings(setting: "Setting", sweep: "DiagnosedSweep | None") -> Iterator[Coded]:
     """Yield a warning about values of a sweep outside the range of the training rows."""
     from slowpath.contention.bottleneck import with_attribute
     from slowpath.contention.outside import described
@@ -191,10 +208,11 @@ def _sweep_warnings(setting: "Setting", sweep: "DiagnosedSweep | None") -> Itera
     for names, of in zip(found, inputs, strict=True):
         for name in names:
             values.setdefault(name, []).extend(of.get(name, ()))
-    yield (
+    yield Coded(
+        codes.EXTRAPOLATED,
         f"{setting.target.file}: {len(outside)} of {len(points)} results of the sweep are guesses, "
         "because inputs are outside the measured range: "
-        f"{described(values, values, setting.target.model)}"
+        f"{described(values, values, setting.target.model)}",
     )
 
 

@@ -126,6 +126,8 @@ class SavedModel(Document):
     """Reference predictions that the retrained model has to reproduce."""
     warnings: NotRequired[list[str]]
     """Warnings about the execution pattern; missing in files of older versions."""
+    warning_codes: NotRequired[list[str]]
+    """Codes of the causes of `warnings`, in the same order; absent in models of older versions."""
 
 
 class ResourcePart(TypedDict):

@@ -35,6 +35,7 @@ from slowpath.contention.prediction import (
     predict,
     predict_solo,
 )
+from slowpath.core import codes
 from slowpath.core.arrays import Floats, Indices
 from slowpath.core.errors import InputError
 
@@ -227,7 +228,7 @@ def _slomo(model: FunctionModel, query: Query) -> Predictions:
             "the table has no row without competitors, which SLOMO needs to extrapolate; "
             "measure one"
         )
-        raise InputError(model.memory.origin.files[0], reason)
+        raise InputError(codes.PROFILE_INSUFFICIENT, model.memory.origin.files[0], reason)
     throughput = slomo.predict(query.columns, query.alone)
     nothing = np.full(len(throughput), np.nan)
     outside = model.range.outside(query.columns)

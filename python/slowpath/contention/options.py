@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -37,13 +38,21 @@ def read_traffic(text: str) -> Traffic:
         name, sign, value = (one.strip() for one in part.partition("="))
         if name not in ATTRIBUTES or not sign:
             raise OptionError(
-                "--traffic", f"{part!r} is not traffic; write flows=N, size=BYTES or mtbr=N"
+                codes.TRAFFIC_INVALID,
+                "--traffic",
+                f"{part!r} is not traffic; write flows=N, size=BYTES or mtbr=N",
             )
         if name in found:
-            raise OptionError("--traffic", f"{name} is given twice; remove one")
+            raise OptionError(
+                codes.REPEATED_OPTION, "--traffic", f"{name} is given twice; remove one"
+            )
         found[name] = _number(name, value, ATTRIBUTES[name])
     if _FLOWS not in found or _SIZE not in found:
-        raise OptionError("--traffic", "flows and size are required; write flows=N,size=BYTES")
+        raise OptionError(
+            codes.TRAFFIC_INVALID,
+            "--traffic",
+            "flows and size are required; write flows=N,size=BYTES",
+        )
     return Traffic(found[_FLOWS], found[_SIZE], found.get(_MTBR))
 
 
@@ -57,7 +66,7 @@ def _number(name: str, text: str, of: "Column") -> float:
             f"the value {text[:40]!r} of {name} is not a number from {of.least:g} to "
             f"{of.most:g} {of.unit}"
         )
-        raise OptionError("--traffic", reason)
+        raise OptionError(codes.TRAFFIC_INVALID, "--traffic", reason)
     return value
 
 
@@ -70,7 +79,9 @@ def read_beside(text: str | None) -> list[str]:
     names = [] if text is None else [one.strip() for one in text.split(",")]
     if not all(names):
         raise OptionError(
-            "--with", f"the list {text!r} has an empty name beside a comma; remove the comma"
+            codes.INVALID_VALUE,
+            "--with",
+            f"the list {text!r} has an empty name beside a comma; remove the comma",
         )
     return names
 
@@ -85,7 +96,7 @@ def read_recipe(name: str) -> str:
     from slowpath.core.suggestions import unknown
 
     if name not in RECIPES:
-        raise OptionError("--recipe", unknown("memory model", name, RECIPES))
+        raise OptionError(codes.UNKNOWN_NAME, "--recipe", unknown("memory model", name, RECIPES))
     return name
 
 
@@ -123,5 +134,7 @@ def check_noise(given: Namespace) -> None:
     """
     if given.noise is not None and given.measured is None:
         raise OptionError(
-            "--noise", "the noise is that of measured mixes; name their table with --measured"
+            codes.OPTION_NEEDS_OPTION,
+            "--noise",
+            "the noise is that of measured mixes; name their table with --measured",
         )

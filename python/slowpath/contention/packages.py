@@ -3,6 +3,7 @@
 import importlib.util
 from collections.abc import Mapping
 
+from slowpath.core import codes
 from slowpath.core.errors import UnavailableError
 from slowpath.core.extras import not_installed
 
@@ -33,4 +34,4 @@ def _find(packages: Mapping[str, str], extra: str = "contention") -> None:
         name for module, name in packages.items() if importlib.util.find_spec(module) is None
     ]
     if missing:
-        raise UnavailableError(not_installed(missing, extra))
+        raise UnavailableError(codes.MISSING_PACKAGE, not_installed(missing, extra))

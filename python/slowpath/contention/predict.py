@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from slowpath.contention.cells import SUFFIX
 from slowpath.contention.options import quiet_libraries, read_beside, read_recipe, read_traffic
 from slowpath.contention.packages import need, need_parquet
-from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core import codes
+from slowpath.core.errors import Coded, ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_error, write_text
 from slowpath.core.pictures import check_picture
@@ -56,18 +57,34 @@ def _check(given: Namespace) -> None:
     models = {"--with": given.beside, "--traffic": given.traffic}
     if given.model is None:
         for name in (one for one, value in models.items() if value is not None):
-            raise OptionError(name, "the option needs a saved model; name one as an argument")
+            raise OptionError(
+                codes.OPTION_NEEDS_OPTION,
+                name,
+                "the option needs a saved model; name one as an argument",
+            )
         if given.memory_table is None or given.query is None:
             missing = "--memory-table" if given.memory_table is None else "--query"
-            raise OptionError(missing, "the option is required without a saved model")
+            raise OptionError(
+                codes.MISSING_ARGUMENT, missing, "the option is required without a saved model"
+            )
     else:
         for name in (one for one, value in tables.items() if value is not None):
-            raise OptionError(name, "the option trains a model; omit it, or omit the saved model")
+            raise OptionError(
+                codes.CONFLICTING_OPTIONS,
+                name,
+                "the option trains a model; omit it, or omit the saved model",
+            )
         if (given.query is None) == (given.traffic is None):
-            raise OptionError("--traffic", "name one of --query and --traffic")
+            raise OptionError(
+                codes.MISSING_ARGUMENT if given.query is None else codes.CONFLICTING_OPTIONS,
+                "--traffic",
+                "name one of --query and --traffic",
+            )
         if given.query is not None and given.beside is not None:
             raise OptionError(
-                "--with", "the query already describes the competitors; omit one of both"
+                codes.CONFLICTING_OPTIONS,
+                "--with",
+                "the query already describes the competitors; omit one of both",
             )
         trained = {
             "--recipe": given.recipe,
@@ -76,17 +93,26 @@ def _check(given: Namespace) -> None:
         }
         for name in (one for one, value in trained.items() if value is not None):
             raise OptionError(
+                codes.OPTION_WITHOUT_EFFECT,
                 name,
                 "the saved model is already trained; set this option in slowpath contention train",
             )
     if given.recipe is not None and given.method == _SLOMO:
-        raise OptionError("--recipe", "the method slomo has its own memory model; omit the option")
+        raise OptionError(
+            codes.OPTION_WITHOUT_EFFECT,
+            "--recipe",
+            "the method slomo has its own memory model; omit the option",
+        )
     if given.alone is not None and given.query is not None:
         raise OptionError(
-            "--alone", "the option is for --traffic; add a column `alone` to the query instead"
+            codes.OPTION_WITHOUT_EFFECT,
+            "--alone",
+            "the option is for --traffic; add a column `alone` to the query instead",
         )
     if given.output is not None and not given.output.endswith(_WRITTEN):
-        raise OptionError("--output", "the file name must end in .csv, .json or .parquet")
+        raise OptionError(
+            codes.WRONG_SUFFIX, "--output", "the file name must end in .csv, .json or .parquet"
+        )
     read = [given.model, *(given.memory_table or ()), given.accelerator_table, given.query]
     read += read_beside(given.beside)
     check_output("--output", given.output, [one for one in read if one is not None])
@@ -130,6 +156,7 @@ def _of_models(given: Namespace) -> "tuple[FunctionModel, Query]":
     traffic = read_traffic(given.traffic)
     if traffic.mtbr is None and model.accelerator is not None:
         raise OptionError(
+            codes.TRAFFIC_INVALID,
             "--traffic",
             f"mtbr is needed, because the model {given.model} has an accelerator; add mtbr=N",
         )
@@ -164,29 +191,31 @@ def _report(
 
 def _about_alone(
     given: Namespace, model: "FunctionModel", query: "Query", found: "Predictions"
-) -> Iterator[str]:
+) -> Iterator[Coded]:
     """Yield warnings if solo throughput is missing, or differs from that of the profile."""
     from slowpath.contention.methods import solo_warnings
 
     if given.method != _SLOMO:
         for text in solo_warnings(model, query, found, given.confidence / 100):
-            yield f"{query.file}: {text}"
+            yield Coded(codes.SOLO_THROUGHPUT_DOUBTFUL, f"{query.file}: {text}")
     elif query.alone is None:
-        yield (
+        yield Coded(
+            codes.SOLO_THROUGHPUT_DOUBTFUL,
             f"{query.file}: the solo throughput is unknown, so SLOMO predicts as under the "
-            "traffic of its rows; give --alone, or a column `alone`"
+            "traffic of its rows; give --alone, or a column `alone`",
         )
 
 
-def _warnings(model: "FunctionModel", query: "Query", found: "Predictions") -> Iterator[str]:
+def _warnings(model: "FunctionModel", query: "Query", found: "Predictions") -> Iterator[Coded]:
     """Yield warnings about ignored columns of a query, and rows outside the training range."""
     from slowpath.contention.columns import MTBR
     from slowpath.contention.outside import described
 
     for name in query.left_out:
-        yield (
+        yield Coded(
+            codes.COLUMN_IGNORED,
             f"{query.file}: the column {name} is ignored, because the model has no accelerator; "
-            "the function may be slower than predicted"
+            "the function may be slower than predicted",
         )
     columns = (
         dict(query.columns) if query.mtbr is None else {**query.columns, MTBR.name: query.mtbr}
@@ -199,9 +228,10 @@ def _warnings(model: "FunctionModel", query: "Query", found: "Predictions") -> I
             for at in outside[:_SHOWN]
         ]
         shown = "; ".join(parts) + ("; ..." if len(outside) > _SHOWN else "")
-        yield (
+        yield Coded(
+            codes.EXTRAPOLATED,
             f"{query.file}: {len(outside)} of {len(query.rows)} predictions are guesses, because "
-            f"inputs are outside the measured range: {shown}"
+            f"inputs are outside the measured range: {shown}",
         )
 
 

@@ -24,6 +24,7 @@ from slowpath.contention.composition import (
 )
 from slowpath.contention.memory.intervals import TOGETHER
 from slowpath.contention.model import FunctionModel
+from slowpath.core import codes
 from slowpath.core.arrays import Floats, Mask
 from slowpath.core.errors import InputError
 
@@ -242,6 +243,7 @@ def check_compatible(
     one, two = model.memory.origin, other.memory.origin
     if None not in (one.device, two.device) and one.device != two.device:
         raise InputError(
+            codes.MODELS_INCOMPATIBLE,
             other_file,
             f"the model is of the device {two.device!r}, but {file} "
             f"is of the device {one.device!r}",
@@ -250,11 +252,12 @@ def check_compatible(
         reason = (
             f"this model and {file} differ in columns of contention: {', '.join(sorted(differ))}"
         )
-        raise InputError(other_file, reason)
+        raise InputError(codes.MODELS_INCOMPATIBLE, other_file, reason)
     # Request times of one accelerator are added, so they need the same unit.
     both = model.request_time is not None and other.request_time is not None
     if both and None not in (one.unit, two.unit) and one.unit != two.unit:
         raise InputError(
+            codes.MODELS_INCOMPATIBLE,
             other_file,
             f"the model has throughput in {two.unit!r}, but {file} in "
             f"{one.unit!r}; train both in one unit",
@@ -272,11 +275,13 @@ def contention_of(model: FunctionModel, file: str) -> OwnContention:
             "the model lacks the contention that the function causes; train it with a table "
             "of the function's counters"
         )
-        raise InputError(file, reason)
+        raise InputError(codes.MODELS_INCOMPATIBLE, file, reason)
     if missing := set(model.memory.columns) - set(model.contention.columns):
         reason = f"{', '.join(sorted(missing))}, which the model's memory rows have"
         raise InputError(
-            file, f"the model lacks a part of the contention that the function causes: {reason}"
+            codes.MODELS_INCOMPATIBLE,
+            file,
+            f"the model lacks a part of the contention that the function causes: {reason}",
         )
     return model.contention
 

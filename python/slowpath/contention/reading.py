@@ -50,6 +50,7 @@ from slowpath.contention.columns import (
     has,
     optional_column,
 )
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 
 CACHE = "cache mb"
@@ -187,7 +188,11 @@ def kind_of(file: str) -> Kind:
         return "contention"
     wanted = f"{THROUGHPUT.name!r}, {REQUEST_TIME.name!r} or counters"
     have = ", ".join(name for name in table.header if name) or "no names"
-    raise InputError(file, f"the table is not a profile: it needs a column {wanted}; it has {have}")
+    raise InputError(
+        codes.NOT_A_PROFILE,
+        file,
+        f"the table is not a profile: it needs a column {wanted}; it has {have}",
+    )
 
 
 def read_memory(files: Sequence[str]) -> MemoryProfile:
@@ -199,14 +204,18 @@ def read_memory(files: Sequence[str]) -> MemoryProfile:
     """
     repeated = next((file for at, file in enumerate(files) if file in files[:at]), None)
     if repeated is not None:
-        raise InputError(repeated, "the file is named twice; remove one")
+        raise InputError(codes.FILE_NAMED_TWICE, repeated, "the file is named twice; remove one")
     parts = [_memory(file) for file in files]
     first = parts[0]
     for earlier, later in combinations(parts, 2):
         check_same(earlier.origin, later.origin, (*SAME, "cache_mb", "mtbr"))
         if differ := later.columns.keys() ^ earlier.columns.keys():
             reason = f"this table and {earlier.origin.files[0]} differ in columns of contention"
-            raise InputError(later.origin.files[0], f"{reason}: {', '.join(sorted(differ))}")
+            raise InputError(
+                codes.PROFILES_CONTRADICT,
+                later.origin.files[0],
+                f"{reason}: {', '.join(sorted(differ))}",
+            )
     joined = MemoryProfile(
         _joined([one.origin for one in parts])._replace(files=tuple(files)),
         tuple(row for part in parts for row in part.rows),
@@ -219,7 +228,7 @@ def read_memory(files: Sequence[str]) -> MemoryProfile:
             f"the table has {len(joined.rows)} rows{together}; a memory model needs at "
             f"least {FEWEST}"
         )
-        raise InputError(files[-1], reason)
+        raise InputError(codes.TOO_FEW_ROWS, files[-1], reason)
     return joined
 
 
@@ -270,7 +279,7 @@ def read_accelerator(file: str, reference: Origin | None = None) -> AcceleratorP
             f"column {MTBR.name}: the column has {different} different values; a line "
             "needs at least two"
         )
-        raise InputError(file, reason)
+        raise InputError(codes.PROFILE_INSUFFICIENT, file, reason)
     size = column_of(table, SIZE) if has(table, SIZE) else None
     return AcceleratorProfile(origin, table.names(), mtbr, request_time, size)
 
@@ -284,7 +293,7 @@ def read_own_contention(file: str, reference: Origin | None = None) -> OwnConten
     """
     table = read_cells(file)
     if not table.rows:
-        raise InputError(file, "the table has no rows")
+        raise InputError(codes.TOO_FEW_ROWS, file, "the table has no rows")
     origin = origin_of(table)
     if reference is not None:
         check_same(reference, origin)
@@ -301,7 +310,7 @@ def check_columns(own_contention: OwnContention, memory: MemoryProfile) -> None:
     if lacking := memory.columns.keys() - own_contention.columns.keys():
         names = ", ".join(one.name for one in ALL if one.name in lacking)
         reason = f"the table lacks columns of {memory.origin.files[0]}: {names}"
-        raise InputError(own_contention.origin.files[0], reason)
+        raise InputError(codes.MISSING_COLUMN, own_contention.origin.files[0], reason)
 
 
 def read_query(file: str, profile: MemoryProfile, *, accelerator: bool) -> Query:
@@ -345,7 +354,9 @@ def _contention(table: Table) -> Sequence[Column]:
             f"the table has the column {SCORE[0].name!r} and the counters that it replaces; "
             "remove the counters"
         )
-        raise InputError(table.file, f"{reason}: {', '.join(counters)}")
+        raise InputError(
+            codes.DUPLICATE_ROW_OR_COLUMN, table.file, f"{reason}: {', '.join(counters)}"
+        )
     return SCORE
 
 
@@ -365,7 +376,7 @@ def check_same(one: Origin, other: Origin, fields: Sequence[str] = SAME) -> None
         if first != second and None not in (first, second):
             field = name.replace("_", " ")
             reason = f"the table is for the {field} {second!r}, but {one.files[0]} is for {first!r}"
-            raise InputError(other.files[0], reason)
+            raise InputError(codes.PROFILES_CONTRADICT, other.files[0], reason)
 
 
 def read_mixes(file: str, memory: MemoryProfile) -> Mixes:

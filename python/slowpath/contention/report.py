@@ -12,8 +12,10 @@ from slowpath.contention.model import FunctionModel
 from slowpath.contention.prediction import Predictions, error_known
 from slowpath.contention.saved import written
 from slowpath.core import engine
+from slowpath.core.errors import Coded
 from slowpath.core.printable import csv_line, json_line, one_line
 from slowpath.core.quantities import significant, with_interval
+from slowpath.core.result_warnings import codes_of
 from slowpath.core.terminal import Line, grid
 
 SHARE = "share_of_solo"
@@ -32,7 +34,7 @@ class PredictionReport(NamedTuple):
     query: Query
     found: Predictions
     confidence: float  # coverage of intervals, in percent
-    warnings: Sequence[str] = ()
+    warnings: Sequence[Coded] = ()
 
     @property
     def recipe(self) -> Recipe:
@@ -59,7 +61,12 @@ def predictions_csv(answer: PredictionReport) -> Iterator[str]:
 def predictions_json(answer: PredictionReport) -> Iterator[str]:
     """Yield the predictions as one JSON document."""
     confidence = answer.confidence / 100 if answer.intervals else None
-    rest = {"confidence": confidence, "warnings": [*answer.warnings], "results": _rows(answer)}
+    rest = {
+        "confidence": confidence,
+        "warnings": [*answer.warnings],
+        "warning_codes": codes_of(answer.warnings),
+        "results": _rows(answer),
+    }
     yield json_line({**_shared(answer), **rest})
 
 
@@ -168,7 +175,7 @@ def _numbers(row: dict[str, Any]) -> tuple[str, ...]:
     return with_interval(row["throughput"], row["low"], row["high"])
 
 
-def model_text(model: FunctionModel, _warnings: Sequence[str]) -> Iterator[Line]:
+def model_text(model: FunctionModel, _warnings: Sequence[Coded]) -> Iterator[Line]:
     """Yield a summary of the model, with errors of memory models on held-out rows."""
     yield from _head(model, model.choice.recipe)
     if model.request_time is not None:
@@ -233,12 +240,12 @@ def _pattern(model: FunctionModel, reason: Reason) -> Iterator[Line]:
         )
 
 
-def model_json(model: FunctionModel, warnings: Sequence[str]) -> Iterator[str]:
+def model_json(model: FunctionModel, warnings: Sequence[Coded]) -> Iterator[str]:
     """Yield the model as JSON, in the format of saved models."""
     yield written(model, warnings)
 
 
-def model_csv(model: FunctionModel, _warnings: Sequence[str]) -> Iterator[str]:
+def model_csv(model: FunctionModel, _warnings: Sequence[Coded]) -> Iterator[str]:
     """Yield a CSV line for each candidate memory model, with its errors on held-out rows."""
     yield csv_line(("recipe", "among", "beyond", "taken"))
     for one in model.choice.scores:

@@ -46,10 +46,11 @@ from slowpath.contention.memory.recipes import RECIPES, Kernels
 from slowpath.contention.memory.selection import Score
 from slowpath.contention.model import FunctionModel, ModelChoice, Profiles, learn
 from slowpath.contention.reading import FEWEST, FEWEST_REQUESTS, SAME
-from slowpath.core import engine
-from slowpath.core.errors import InputError
+from slowpath.core import codes, engine
+from slowpath.core.errors import Coded, InputError
 from slowpath.core.inputs import read_text
 from slowpath.core.printable import json_line
+from slowpath.core.result_warnings import codes_of
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
 from slowpath.core.tables import parse_json
 
@@ -124,7 +125,11 @@ def _read_contention(file: str, saved: SavedRows) -> OwnContention:
 
 def _no_model(file: str, reason: str) -> InputError:
     """Return the error for a file that cannot be used as a model."""
-    return InputError(file, f"the file is not a model of slowpath contention train: {reason}")
+    return InputError(
+        codes.NOT_A_CONTENTION_MODEL,
+        file,
+        f"the file is not a model of slowpath contention train: {reason}",
+    )
 
 
 def _origin(file: str, part: str, saved: SavedRows) -> Origin:
@@ -170,7 +175,7 @@ _LARGEST = 100.0
 """Largest absolute value of a kernel parameter's logarithm."""
 
 
-def written(model: FunctionModel, warnings: Sequence[str] = ()) -> str:
+def written(model: FunctionModel, warnings: Sequence[Coded] = ()) -> str:
     """Return the model as a JSON document on one line, with warnings about its training."""
     head = engine.head("contention train", "contention")
     document: SavedModel = {
@@ -199,6 +204,7 @@ def written(model: FunctionModel, warnings: Sequence[str] = ()) -> str:
         "widening": model.widening,
         "checks": _checks(model),
         "warnings": [*warnings],
+        "warning_codes": codes_of(warnings),
     }
     kernels = [stage.kernels() for stage in (model.stage, *model.intervals.stages)]
     if any(one is not None for stage in kernels for one in stage):
@@ -223,10 +229,14 @@ def read(file: str) -> FunctionModel:
             f"the model has format version {document['version']}, but this slowpath reads "
             f"version {_VERSION}"
         )
-        raise InputError(file, f"{reason}; train the model again")
+        raise InputError(codes.NOT_A_CONTENTION_MODEL, file, f"{reason}; train the model again")
     recipe = RECIPES.get(document["recipe"])
     if recipe is None:
-        raise InputError(file, f"the model has an unknown recipe {document['recipe']!r}")
+        raise InputError(
+            codes.NOT_A_CONTENTION_MODEL,
+            file,
+            f"the model has an unknown recipe {document['recipe']!r}",
+        )
     scores = tuple(Score(one["recipe"], one["among"], one["beyond"]) for one in document["scores"])
     choice = ModelChoice(recipe, scores, np.array(document["end_errors"], dtype=float))
     profiles = _profiles(file, document)
@@ -309,7 +319,7 @@ def _document(file: str) -> SavedModel:
     try:
         document = parse_json(read_text(file))
     except (ValueError, RecursionError) as problem:
-        raise InputError(file, f"the file is not JSON: {problem}") from None
+        raise InputError(codes.NOT_JSON, file, f"the file is not JSON: {problem}") from None
     shape = schema("contention")
     try:
         check_shape(document, shape, shape["$defs"], "document")
@@ -354,5 +364,7 @@ def _check(file: str, model: FunctionModel, checks: list[Checked]) -> None:
                     f"was {then:g}"
                 )
                 raise InputError(
-                    file, f"the model predicts other values than after its training: {reason}"
+                    codes.MODEL_CHANGED,
+                    file,
+                    f"the model predicts other values than after its training: {reason}",
                 )

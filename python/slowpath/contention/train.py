@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from slowpath.contention.options import quiet_libraries, read_recipe
 from slowpath.contention.packages import need
 from slowpath.contention.profiling.folder import Declared, declared_by
+from slowpath.core import codes
 from slowpath.core.command import STANDARD_OUTPUT
-from slowpath.core.errors import ExitCode, InputError, OptionError
+from slowpath.core.errors import Coded, ExitCode, InputError, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, write_text
 from slowpath.core.result_warnings import warn
@@ -55,7 +56,7 @@ def train(given: Namespace, reporter: Reporter) -> ExitCode:
     return ExitCode.FINE
 
 
-def _warnings(model: "FunctionModel", declared: "Declared | None") -> Iterator[str]:
+def _warnings(model: "FunctionModel", declared: "Declared | None") -> Iterator[Coded]:
     """Yield warnings about contradictory or missing evidence for the execution pattern."""
     reason = model.pattern_reason
     if reason is None:
@@ -63,17 +64,20 @@ def _warnings(model: "FunctionModel", declared: "Declared | None") -> Iterator[s
     found = None if reason.detected is None else reason.detected.pattern
     if reason.source == "given":
         if found not in (None, model.pattern):
-            yield f"{_detection(reason)}, contrary to the option --pattern"
+            yield Coded(
+                codes.PATTERN_UNCERTAIN, f"{_detection(reason)}, contrary to the option --pattern"
+            )
     elif found is not None and declared is not None and found != declared.pattern:
         text = (
             f"the record declares the pattern {declared.pattern}, but {_detection(reason)}; "
             "training uses the latter"
         )
-        yield f"{declared.file}: {text}; set it with --pattern"
+        yield Coded(codes.PATTERN_UNCERTAIN, f"{declared.file}: {text}; set it with --pattern")
     elif reason.source == "assumed" and model.request_time is not None:
-        yield (
+        yield Coded(
+            codes.PATTERN_UNCERTAIN,
             f"{model.memory.origin.files[0]}: the execution pattern is unknown, so "
-            f"{model.pattern} is assumed; set it with --pattern"
+            f"{model.pattern} is assumed; set it with --pattern",
         )
 
 
@@ -103,7 +107,11 @@ def tables_of(names: Sequence[str]) -> list[str]:
             continue
         inside = [str(Path(name) / table) for table in TABLES if (Path(name) / table).is_file()]
         if not inside:
-            raise InputError(name, f"the folder lacks the tables of a profile: {', '.join(TABLES)}")
+            raise InputError(
+                codes.NOT_A_PROFILE,
+                name,
+                f"the folder lacks the tables of a profile: {', '.join(TABLES)}",
+            )
         found += inside
     return found
 
@@ -157,14 +165,16 @@ def _measured(tables: Sequence[str]) -> "tuple[Profiles, Mixes | None]":
     if not memory_files:
         others = ", ".join(f"{file} has {_HAVE[kinds[file]]}" for file in tables)
         reason = f"no table has a column 'throughput' beside competitors for memory: {others}"
-        raise InputError(tables[0], reason)
+        raise InputError(codes.NOT_A_PROFILE, tables[0], reason)
     memory = reading.read_memory(memory_files)
     found, mixes = Profiles(memory), None
     by_kind = dict[str, str]()
     for file, kind in kinds.items():
         if kind in by_kind:
             raise InputError(
-                file, f"the table is of the same kind as {by_kind[kind]}; name only one of them"
+                codes.FILE_NAMED_TWICE,
+                file,
+                f"the table is of the same kind as {by_kind[kind]}; name only one of them",
             )
         if kind == "accelerator":
             found = found._replace(accelerator=reading.read_accelerator(file, memory.origin))
@@ -192,6 +202,10 @@ def _check_match_ratio(
         return
     reason = "needs the match ratio of the memory rows; write `# mtbr: N` above them"
     if given == _COMPLETION:
-        raise OptionError("--pattern", f"{given} {reason}")
+        raise OptionError(codes.PROFILE_INSUFFICIENT, "--pattern", f"{given} {reason}")
     if given is None and declared is not None and declared.pattern == _COMPLETION:
-        raise InputError(declared.file, f"the record declares {_COMPLETION}, which {reason}")
+        raise InputError(
+            codes.PROFILE_INSUFFICIENT,
+            declared.file,
+            f"the record declares {_COMPLETION}, which {reason}",
+        )

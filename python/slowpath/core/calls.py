@@ -9,8 +9,9 @@ from inspect import Parameter, Signature
 from numbers import Real
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from slowpath.core import codes
 from slowpath.core.command import ARGUMENTS, STANDARD_OUTPUT, Command, Option, not_read, output_file
-from slowpath.core.errors import ExitCode, OptionError, StoppedError
+from slowpath.core.errors import Coded, ExitCode, OptionError, StoppedError, without_code
 from slowpath.core.formats import Keeper, KeptReport
 from slowpath.core.running import run_checked
 from slowpath.core.terminal import listening
@@ -29,10 +30,11 @@ class Outcome(NamedTuple):
     messages: Sequence[str]
     code: ExitCode
 
-    def messages_of(self, kind: str) -> tuple[str, ...]:
-        """Return the messages that begin with `kind: `, without this beginning."""
+    def messages_of(self, kind: str) -> tuple[Coded, ...]:
+        """Return the messages that begin with `kind: `, without this beginning and the code."""
         start = f"{kind}: "
-        return tuple(text.removeprefix(start) for text in self.messages if text.startswith(start))
+        texts = (text.removeprefix(start) for text in self.messages if text.startswith(start))
+        return tuple(map(without_code, texts))
 
 
 def is_for_terminals(option: Option) -> bool:
@@ -93,8 +95,9 @@ def run(command: Command, name: str, values: Mapping[str, object]) -> Outcome:
     code = call(command, name, values, kept, messages)
     if keeper.report is None:
         failure = next((text for text in reversed(messages) if text.startswith("error: ")), "")
-        subject, _, reason = failure.removeprefix("error: ").partition(": ")
-        raise StoppedError(subject or name, reason or "no result")
+        failed = without_code(failure.removeprefix("error: "))
+        subject, _, reason = failed.partition(": ")
+        raise StoppedError(failed.code, subject or name, reason or "no result")
     return Outcome(name, keeper.report, messages, code)
 
 
@@ -165,24 +168,24 @@ def _read(option: Option, value: object) -> object:
     named = str(option.settings["metavar"]) if option.group == ARGUMENTS else _long_name(option)
     if option.is_flag:
         if not isinstance(value, bool):
-            raise OptionError(named, f"{value!r} is not True or False")
+            raise OptionError(codes.INVALID_VALUE, named, f"{value!r} is not True or False")
         return value
     text = _text(option, named, value)
     if text == STANDARD_OUTPUT and "--output" in option.names:
-        raise OptionError(named, "- is standard output; name a file")
+        raise OptionError(codes.INVALID_VALUE, named, "- is standard output; name a file")
     read, choices = option.settings.get("type"), option.settings.get("choices")
     if choices is not None and text not in choices:
         from slowpath.core.suggestions import unknown
 
-        raise OptionError(named, unknown("value", text, choices))
+        raise OptionError(codes.UNKNOWN_NAME, named, unknown("value", text, choices))
     if read is None:
         return text
     try:
         return read(text)
     except ArgumentTypeError as wrong:
-        raise OptionError(named, str(wrong)) from None
+        raise OptionError(codes.INVALID_VALUE, named, str(wrong)) from None
     except (TypeError, ValueError):
-        raise OptionError(named, not_read(text, read)) from None
+        raise OptionError(codes.INVALID_VALUE, named, not_read(text, read)) from None
 
 
 def _text(option: Option, named: str, value: object) -> str:
@@ -204,7 +207,7 @@ def _text(option: Option, named: str, value: object) -> str:
             return shlex.join(map(str, value))
         case list() | tuple() if str(option.settings.get("metavar")).endswith(",..."):
             return ",".join(str(one) for one in value)
-    raise OptionError(named, f"{value!r} is not a value of this option")
+    raise OptionError(codes.INVALID_VALUE, named, f"{value!r} is not a value of this option")
 
 
 def interface(command: Command, name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -1,33 +1,92 @@
 """Errors in the user's input, such as arguments and files, and the exit codes of commands."""
 
+import re
 from collections.abc import Sequence
 from enum import IntEnum
+from typing import Self
+
+from slowpath.core import codes
+from slowpath.core.codes import Code
+
+
+class Coded(str):
+    """The text of an error or a warning, with the code of its cause; the text lacks the code."""
+
+    __slots__ = ("code",)
+    code: Code
+
+    def __new__(cls, code: Code, text: str) -> Self:
+        """Create the text; it behaves like `str` in documents and reports."""
+        made = super().__new__(cls, text)
+        made.code = code
+        return made
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Code, str]]:
+        """Return the constructor's arguments for pickle, which sends errors between processes."""
+        return (type(self), (self.code, str(self)))
+
+
+def stopped_code(reason: str | None) -> Code:
+    """Return the code for work that ended without a result, for a reason such as `deadline`."""
+    reason = reason or ""
+    if reason.startswith("internal error"):
+        return codes.ENGINE_ENDED
+    if "deadline" in reason or "time limit" in reason:
+        return codes.STOPPED_AT_DEADLINE
+    if reason.startswith("interrupted"):
+        return codes.INTERRUPTED
+    return codes.STOPPED_AT_MEMORY_LIMIT if "memory" in reason else codes.STOPPED
+
+
+def without_code(text: str) -> Coded:
+    """Return a text that `with_code` made, without its code; `STOPPED` stands for no code."""
+    found = re.fullmatch(r"(?P<text>.*) \[(?P<code>SP\d{4})\]", text, re.DOTALL)
+    if found is None:
+        return Coded(codes.STOPPED, text)
+    return Coded(Code(found["code"]), found["text"])
+
+
+def with_code(text: str, code: str | None) -> str:
+    """Return a text for people with the code of its cause behind it: `no such file [SP0201]`."""
+    return text if code is None else f"{text} [{code}]"
 
 
 class OptionError(Exception):
     """The value of a command-line option is invalid."""
 
-    def __init__(self, option: str, reason: str) -> None:
+    def __init__(self, code: Code, option: str, reason: str) -> None:
         super().__init__(f"{option}: {reason}")
+        self.code = code
         self.option = option
         self.reason = reason
+
+    @property
+    def coded(self) -> Coded:
+        """The reason with its code."""
+        return Coded(self.code, self.reason)
 
 
 class InputError(Exception):
     """A file cannot be used; the error has its name, a reason in one line, and further reasons."""
 
-    def __init__(self, file: str, reason: str, further: Sequence[str] = ()) -> None:
+    def __init__(self, code: Code, file: str, reason: str, further: Sequence[str] = ()) -> None:
         super().__init__(f"{file}: {reason}")
+        self.code = code
         self.file = file
         self.reason = reason
         self.further = further
+
+    @property
+    def coded(self) -> Coded:
+        """The reason with its code."""
+        return Coded(self.code, self.reason)
 
 
 class UnavailableError(InputError):
     """This machine lacks a required feature; the error names `this machine` as the file."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__("this machine", reason)
+    def __init__(self, code: Code, reason: str) -> None:
+        super().__init__(code, "this machine", reason)
 
 
 class StoppedError(InputError):
@@ -38,7 +97,7 @@ class DisagreementError(InputError):
     """The running kernel and slowpath's model of it behave differently: a defect of slowpath."""
 
     def __init__(self, file: str, reason: str, report: str) -> None:
-        super().__init__(file, reason)
+        super().__init__(codes.MODEL_AND_KERNEL_DIFFER, file, reason)
         self.report = report  # all data for a bug report, except the file
 
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.command import Heading, Option, load
-from slowpath.core.errors import OptionError
+from slowpath.core.errors import Coded, OptionError
 from slowpath.core.printable import aligned_line, json_line
 from slowpath.core.result_warnings import warn, warning_lines
 from slowpath.core.terminal import Line, out, out_lines
@@ -31,7 +32,7 @@ class KeptReport(NamedTuple):
     reporter: "Reporter"
     parts: Sequence[object]  # arguments of reporting functions
     options: Mapping[str, object]  # further arguments of the functions for people
-    warnings: Sequence[str]
+    warnings: Sequence[Coded]
 
     @property
     def formats(self) -> Sequence[str]:
@@ -79,14 +80,14 @@ class Reporter(NamedTuple):
             return ()
         return load(self.references[self.format])(*report, **options)
 
-    def write(self, *report: object, warnings: Sequence[str] = ()) -> None:
+    def write(self, *report: object, warnings: Sequence[Coded] = ()) -> None:
         """Write a report to standard output, and warnings about it to standard error.
 
         A table ends with the warnings. A JSON document must have them already.
         """
         self.write_to(None, *report, warnings=warnings)
 
-    def write_to(self, file: str | None, *report: object, warnings: Sequence[str] = ()) -> None:
+    def write_to(self, file: str | None, *report: object, warnings: Sequence[Coded] = ()) -> None:
         """Write a report to a file, in the format of the file's suffix; for None, call `write`.
 
         Raises:
@@ -177,7 +178,9 @@ class Formats:
             name = next((name for name in self._references if file.endswith(_end(name))), None)
             if name is None:
                 ends = ", ".join(map(_end, self._references))
-                raise OptionError("--report", f"{file}: the suffix must be one of {ends}")
+                raise OptionError(
+                    codes.WRONG_SUFFIX, "--report", f"{file}: the suffix must be one of {ends}"
+                )
             check_writable(file)
             found.append(ReportFile(file, self.reporter(name)))
         return found

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 
+from slowpath.core import codes
+from slowpath.core.codes import Code
 from slowpath.core.command import Option
 from slowpath.core.errors import InputError, OptionError
 
@@ -44,13 +46,21 @@ def read_program(file: str) -> bytes:
             with open(file, "rb") as stream:
                 data = stream.read(limit + 1)
     except IsADirectoryError:
-        raise InputError(file, "is a directory; name the files in it") from None
+        raise InputError(
+            codes.IS_A_DIRECTORY, file, "is a directory; name the files in it"
+        ) from None
     except OSError as error:
-        raise InputError(file, _reason(error)) from None
+        raise InputError(_code(error), file, _reason(error)) from None
     except ValueError:  # file names in descriptions can be any text
-        raise InputError(file, "a file name cannot contain a NUL byte") from None
+        raise InputError(
+            codes.FILE_UNREADABLE, file, "a file name cannot contain a NUL byte"
+        ) from None
     if len(data) > limit:
-        raise InputError(file, f"is larger than {_LARGEST_MEBIBYTES} MiB, the limit for programs")
+        raise InputError(
+            codes.FILE_TOO_LARGE,
+            file,
+            f"is larger than {_LARGEST_MEBIBYTES} MiB, the limit for programs",
+        )
     return data
 
 
@@ -79,7 +89,9 @@ def _from_pipe(file: str, descriptor: int, limit: int) -> bytes:
         while limit > 0:
             left = None if _pipes_until is None else max(_pipes_until - time.monotonic(), 0)
             if not poll.poll(None if left is None else 1000 * left):
-                raise InputError(file, "is a pipe whose writer did not finish in time")
+                raise InputError(
+                    codes.PIPE_NOT_FINISHED, file, "is a pipe whose writer did not finish in time"
+                )
             part = os.read(descriptor, min(limit, 1 << 20))
             if not part:
                 break
@@ -108,7 +120,14 @@ def text_of(file: str, data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise InputError(file, f"is not UTF-8 text: byte {error.start} is invalid") from None
+        raise InputError(
+            codes.NOT_UTF8, file, f"is not UTF-8 text: byte {error.start} is invalid"
+        ) from None
+
+
+def _code(error: OSError) -> Code:
+    missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+    return codes.NO_SUCH_FILE if missing else codes.FILE_UNREADABLE
 
 
 def _reason(error: OSError) -> str:
@@ -125,7 +144,7 @@ def check_page(file: str | None) -> None:
         OptionError: if it has another extension.
     """
     if file is not None and not file.endswith((".html", ".htm")):
-        raise OptionError("--html", "the file name must end in .html")
+        raise OptionError(codes.WRONG_SUFFIX, "--html", "the file name must end in .html")
 
 
 def check_output(option: str, output: str | None, read: Iterable[str]) -> None:
@@ -139,7 +158,9 @@ def check_output(option: str, output: str | None, read: Iterable[str]) -> None:
     for file in read:
         if is_same_file(output, file):
             what = "an input" if file == output else f"the input {file}"
-            raise OptionError(option, f"{output} would overwrite {what}; name another file")
+            raise OptionError(
+                codes.OUTPUT_IS_INPUT, option, f"{output} would overwrite {what}; name another file"
+            )
 
 
 def check_written(options: Iterable[Option], args: Namespace) -> None:
@@ -161,6 +182,7 @@ def check_written(options: Iterable[Option], args: Namespace) -> None:
             for name, other in written:
                 if os.path.realpath(file) == os.path.realpath(other) or is_same_file(file, other):
                     raise OptionError(
+                        codes.OUTPUT_IS_INPUT,
                         option.names[-1],
                         (f"{file} is also the output of {name}; name another file"),
                     )
@@ -328,5 +350,9 @@ def write_error(file: str, error: OSError) -> InputError:
     """Return the error for a file that cannot be written."""
     folder = os.path.dirname(file)
     if isinstance(error, FileNotFoundError) and folder and not os.path.exists(folder):
-        return InputError(file, f"cannot be written: there is no folder {folder}; create it")
-    return InputError(file, f"cannot be written: {(error.strerror or str(error)).lower()}")
+        return InputError(
+            codes.CANNOT_WRITE, file, f"cannot be written: there is no folder {folder}; create it"
+        )
+    return InputError(
+        codes.CANNOT_WRITE, file, f"cannot be written: {(error.strerror or str(error)).lower()}"
+    )

@@ -1,4 +1,4 @@
-"""Turns `FILE:LINE` in output into links for terminals (OSC 8).
+"""Turns `FILE:LINE` and codes in output into links for terminals (OSC 8).
 
 The sequence is described at https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda. No
 terminal reports that it supports links, so the environment tells, as for other programs. Only files
@@ -7,6 +7,13 @@ that exist become links.
 
 import os
 import re
+
+DOCS_VARIABLE = "SLOWPATH_DOCS"
+"""Environment variable with the address of the repository's files, for links to `_CODES_PAGE`."""
+_CODES_PAGE = "docs/reference/codes.md"
+"""Page with a section for each code."""
+_CODE = re.compile(r"\[(SP[0-9]{4})\]")
+"""A code behind an error or a warning."""
 
 _PROGRAMS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio", "Tabby"})
 """Values of TERM_PROGRAM of terminals with links."""
@@ -38,8 +45,31 @@ def terminal_has_links() -> bool:
 
 
 def with_links(text: str) -> str:
-    """Return the text with a link around each file and line, if the file exists."""
+    """Return the text with links around codes, and around places in files that exist."""
+    if os.environ.get(DOCS_VARIABLE) and "[SP" in text:
+        text = _CODE.sub(_code_link, text)
     return _PLACE.sub(_link, text) if ":" in text else text
+
+
+def address_of(code: str, name: str) -> str | None:
+    """Return the address of the documentation of a code; None if the environment names none."""
+    base = os.environ.get(DOCS_VARIABLE, "")
+    if "://" not in base:
+        return None
+    return f"{base.rstrip('/')}/{_CODES_PAGE}#{code.lower()}-{name}"
+
+
+def documentation_of(code: str) -> str | None:
+    """Return the address of the documentation of a code; None without one."""
+    from slowpath.core.code_texts import BY_CODE
+
+    one = BY_CODE.get(code)
+    return None if one is None else address_of(one.code, one.name)
+
+
+def _code_link(found: re.Match[str]) -> str:
+    address = documentation_of(found[1])
+    return found[0] if address is None else f"[\x1b]8;;{address}\x1b\\{found[1]}\x1b]8;;\x1b\\]"
 
 
 def _link(found: re.Match[str]) -> str:

@@ -8,9 +8,10 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from slowpath.core import terminal
+from slowpath.core import codes, terminal
+from slowpath.core.codes import Code
 from slowpath.core.command import Command, Group, Heading, not_read, output_file
-from slowpath.core.errors import ExitCode
+from slowpath.core.errors import ExitCode, with_code
 from slowpath.core.printable import one_line
 from slowpath.core.spelling import new_names, respelled
 
@@ -46,13 +47,17 @@ class Parser(argparse.ArgumentParser):
 
         return help_text(self.path, self.member, self.entries, everything=everything)
 
-    def error(self, message: str) -> NoReturn:
-        """Print the error, the usage, and a hint to the help; exit."""
+    def error(self, message: str, code: Code | None = None) -> NoReturn:
+        """Print the error, the usage, and a hint to the help; exit.
+
+        Argparse calls this method without a code.
+        """
         from slowpath.core.help import usage
 
         shown = message.removeprefix("argument ")
+        text = with_code(shown, code or _code_of(shown))
         hint = f"Usage: {usage(self.path, self.member)}\nTry '{self.path} --help' for help."
-        self.exit(ExitCode.USAGE, f"error: {one_line(shown)}\n\n{hint}\n")
+        self.exit(ExitCode.USAGE, f"error: {one_line(text)}\n\n{hint}\n")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """Exit, even if the message cannot be written."""
@@ -66,13 +71,13 @@ class Parser(argparse.ArgumentParser):
 
         word = next((word for word in words if word.startswith("-")), words[0])
         if not word.startswith("-"):
-            self.error(f"unexpected argument {word!r}")
+            self.error(f"unexpected argument {word!r}", codes.UNEXPECTED_ARGUMENT)
         name = word.partition("=")[0]
         known = {name: name for entry in self.entries for name in entry.names if name[:2] == "--"}
         known |= new_names(self.command)
         near = nearest(name, known)
         hint = "" if near is None else f"; did you mean {known[near]!r}?"
-        self.error(f"no option {name!r}{hint}")
+        self.error(f"no option {name!r}{hint}", codes.UNKNOWN_OPTION)
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:  # noqa: ANN401 - argparse
         """Convert the text of a value; called by argparse, whose own error has Python's words."""
@@ -89,6 +94,17 @@ class Parser(argparse.ArgumentParser):
             from slowpath.core.suggestions import unknown
 
             raise argparse.ArgumentError(action, unknown("value", str(value), action.choices))
+
+
+def _code_of(message: str) -> Code:
+    """Return the code of an error of argparse, which has only a text."""
+    if "are required" in message or ": expected " in message or "is required" in message:
+        return codes.MISSING_ARGUMENT
+    if "given twice" in message:
+        return codes.REPEATED_OPTION
+    if "not allowed with" in message:
+        return codes.CONFLICTING_OPTIONS
+    return codes.INVALID_VALUE
 
 
 class PrintAction(argparse.Action):

@@ -5,6 +5,7 @@ import io
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from slowpath.core import codes
 from slowpath.core.errors import OptionError, UnavailableError
 from slowpath.core.extras import not_installed
 from slowpath.core.inputs import replace_file
@@ -37,9 +38,9 @@ def check_picture(file: str | None) -> None:
     if file is None:
         return
     if not file.endswith(PICTURES):
-        raise OptionError("--plot", "the file name must end in .svg or .png")
+        raise OptionError(codes.WRONG_SUFFIX, "--plot", "the file name must end in .svg or .png")
     if not can_draw():
-        raise UnavailableError(not_installed(["matplotlib"], "plots"))
+        raise UnavailableError(codes.MISSING_PACKAGE, not_installed(["matplotlib"], "plots"))
 
 
 @contextmanager

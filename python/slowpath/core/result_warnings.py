@@ -7,21 +7,23 @@ for all formats, except if it leads to the same terminal, pipe or file as the ta
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from slowpath.core.codes import Code
+from slowpath.core.errors import Coded, with_code
 from slowpath.core.printable import one_line
 from slowpath.core.terminal import Line, is_terminal, note
 
 
-def warning_lines(warnings: Sequence[str]) -> Iterator[Line]:
+def warning_lines(warnings: Sequence[Coded]) -> Iterator[Line]:
     """Yield the warnings as the last lines of a table, after an empty line."""
     if warnings:
         yield Line("")
     for text in warnings:
-        yield Line(one_line(f"warning: {text}"), "yellow")
+        yield Line(one_line(with_code(f"warning: {text}", text.code)), "yellow")
 
 
-def warn(warnings: Sequence[str], *, in_table: bool = False) -> None:
+def warn(warnings: Sequence[Coded], *, in_table: bool = False) -> None:
     """Write warnings to standard error, unless its reader sees a table with them.
 
     `in_table` is true if standard output has a table that ends with them.
@@ -29,7 +31,17 @@ def warn(warnings: Sequence[str], *, in_table: bool = False) -> None:
     if in_table and _read_together():
         return
     for text in warnings:
-        note(f"warning: {text}")
+        note(with_code(f"warning: {text}", text.code))
+
+
+def codes_of(warnings: Iterable[Coded]) -> list[str]:
+    """Return the codes of warnings, for the key `warning_codes` of documents."""
+    return [text.code for text in warnings]
+
+
+def coded(texts: Iterable[str], codes: Iterable[str]) -> list[Coded]:
+    """Return the warnings of a document, which keeps texts and codes in two lists."""
+    return [Coded(Code(code), text) for text, code in zip(texts, codes, strict=True)]
 
 
 def _read_together() -> bool:

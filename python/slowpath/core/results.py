@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from slowpath.core import codes
 from slowpath.core.calls import Outcome
 from slowpath.core.errors import ExitCode, UnavailableError
 from slowpath.core.html.elements import Column, element, join, preformatted, table
@@ -130,7 +131,7 @@ def dataframe(rows: Sequence[Row]) -> "pd.DataFrame":
     except ModuleNotFoundError:
         from slowpath.core.extras import not_installed
 
-        raise UnavailableError(not_installed(["pandas"], "pandas")) from None
+        raise UnavailableError(codes.MISSING_PACKAGE, not_installed(["pandas"], "pandas")) from None
     return pd.DataFrame.from_records(rows)
 
 

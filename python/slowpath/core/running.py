@@ -4,6 +4,7 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from slowpath.core import codes
 from slowpath.core.command import Option
 from slowpath.core.errors import UnavailableError
 
@@ -37,4 +38,4 @@ def run_checked(
         unavailable = missing_package(missing.name, path)
         if unavailable is None:
             raise
-        raise UnavailableError(unavailable) from None
+        raise UnavailableError(codes.MISSING_PACKAGE, unavailable) from None

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.extras import not_installed
 from slowpath.core.tables import parse_json
@@ -29,7 +30,7 @@ class Place(NamedTuple):
             InputError: always.
         """
         text = f"{self.key}: {reason}" if self.key else reason
-        raise InputError(f"{self.file}:{self.line}", text)
+        raise InputError(codes.DESCRIPTION_INVALID, f"{self.file}:{self.line}", text)
 
 
 class Spanned(NamedTuple):
@@ -84,7 +85,7 @@ def _yaml() -> Any:  # noqa: ANN401 - a module
     try:
         import yaml
     except ImportError:
-        raise UnavailableError(not_installed(["PyYAML"], "models")) from None
+        raise UnavailableError(codes.MISSING_PACKAGE, not_installed(["PyYAML"], "models")) from None
     return yaml
 
 

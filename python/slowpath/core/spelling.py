@@ -7,6 +7,8 @@ removed with the release that `_REMOVED` names.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from slowpath.core import codes
+from slowpath.core.errors import with_code
 from slowpath.core.terminal import note
 
 _REMOVED = "0.3"
@@ -64,7 +66,8 @@ def new_names(command: str) -> dict[str, str]:
 
 def deprecated(old: str, new: str) -> None:
     """Write the warning for a deprecated spelling to standard error."""
-    note(f"warning: {old} is deprecated; write {new} (version {_REMOVED} removes the old spelling)")
+    text = f"{old} is deprecated; write {new} (version {_REMOVED} removes the old spelling)"
+    note(with_code(f"warning: {text}", codes.DEPRECATED_SPELLING))
 
 
 def respelled(command: str, words: Sequence[str]) -> list[str]:

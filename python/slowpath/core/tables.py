@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 
 
@@ -33,7 +34,7 @@ def csv_lines(
         except StopIteration:
             return
         except csv.Error as problem:
-            raise InputError(file, f"line {first}: {problem}") from None
+            raise InputError(codes.TABLE_SYNTAX, file, f"line {first}: {problem}") from None
         yield CsvLine(first, reader.line_num, cells)
         first = reader.line_num + 1
 

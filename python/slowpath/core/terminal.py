@@ -15,7 +15,8 @@ from enum import StrEnum
 from types import TracebackType
 from typing import NamedTuple, NoReturn, Self, TextIO
 
-from slowpath.core.errors import ExitCode
+from slowpath.core import codes
+from slowpath.core.errors import ExitCode, with_code
 from slowpath.core.printable import aligned_line, one_line
 
 _EFFECTS = {"bold": "1", "dim": "2"}
@@ -36,6 +37,7 @@ class _Settings:
     quiet = False
     styles = Styles.AUTO
     output = "standard output"
+    explained = False  # true: the command that explains a code was printed
 
 
 def be_quiet() -> None:
@@ -116,7 +118,7 @@ def out_lines(lines: Iterable[Line | str]) -> None:
     """
     styled = has_styles(sys.stdout)
     written = list(lines)  # outside of `try`, which catches write errors only
-    linked = _linker() if styled else None
+    linked = _linker(sys.stdout) if styled else None
     try:
         for line in written:
             text, style = line if isinstance(line, Line) else (line, "")
@@ -129,7 +131,8 @@ def out_lines(lines: Iterable[Line | str]) -> None:
     except BrokenPipeError:
         _leave(ExitCode.BROKEN_PIPE)
     except OSError as problem:
-        error(_Settings.output, f"cannot be written: {(problem.strerror or '').lower()}")
+        reason = f"cannot be written: {(problem.strerror or '').lower()}"
+        error(codes.CANNOT_WRITE, _Settings.output, reason)
         _leave(ExitCode.INPUT)
 
 
@@ -138,22 +141,27 @@ def is_terminal(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM", "dumb") not in {"", "dumb", "unknown"}
 
 
-def error(subject: str, message: str) -> None:
-    """Write `error: SUBJECT: MESSAGE` to standard error, as one line.
+def error(code: str | None, subject: str, message: str) -> None:
+    """Write `error: SUBJECT: MESSAGE [CODE]` to standard error, as one line.
 
     The subject is not repeated if the message starts with it (`SUBJECT:LINE: ...`).
     """
     named = message.startswith(f"{subject}:")
-    complain(f"error: {message}" if named else f"error: {subject}: {message}")
+    complain(with_code(f"error: {message}" if named else f"error: {subject}: {message}", code))
+    if code is not None and not _Settings.explained and shows_progress():
+        _Settings.explained = True
+        complain(f"for more: slowpath explain {code}")
 
 
 def complain(text: str) -> None:
     """Write one line to standard error, even with `--quiet`: an error, or a part of one."""
     listener = _LISTENER.get()
-    if listener is None:
-        tell(one_line(text) + "\n")
-    else:
-        listener(one_line(text))
+    line = one_line(text)
+    if listener is not None:
+        listener(line)
+        return
+    linked = _linker(sys.stderr)
+    tell((line if linked is None else linked(line)) + "\n")
 
 
 def note(text: str) -> None:
@@ -177,9 +185,9 @@ def tell(text: str) -> None:
         _discard(sys.stderr)
 
 
-def _linker() -> Callable[[str], str] | None:
+def _linker(stream: TextIO) -> Callable[[str], str] | None:
     """Return the function that adds links to a line; None if the terminal does not support them."""
-    if not is_terminal(sys.stdout):
+    if not is_terminal(stream):
         return None
     from slowpath.core.links import terminal_has_links, with_links
 

@@ -11,6 +11,8 @@ from operator import eq, ge, gt, le, lt, ne
 from pathlib import PurePath
 from typing import NamedTuple
 
+from slowpath.core import codes
+from slowpath.core.errors import with_code
 from slowpath.core.schema.derived import COLD_NS, TIMES
 from slowpath.core.schema.rates import parse_rate
 from slowpath.core.terminal import note
@@ -112,7 +114,8 @@ def parse_comparison(text: str) -> Comparison:
     column = match["column"].lower().replace("-", "_")
     if column.startswith(_OLD_TIME):
         present = column.replace(_OLD_TIME, COLD_NS, 1)
-        note(f"warning: column {column} is now {present}; version 0.3 removes the old name")
+        text = f"warning: column {column} is now {present}; version 0.3 removes the old name"
+        note(with_code(text, codes.DEPRECATED_SPELLING))
         column = present
     operator = _SYNONYMS.get(match["operator"], match["operator"])
     value = _value(match["value"])

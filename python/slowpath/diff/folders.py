@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.folders import program_files, result_files
 from slowpath.core.inputs import read_program
@@ -28,6 +29,7 @@ def file_pairs(sides: DiffInputs) -> list[tuple[str | None, str | None]]:
         if looks_saved(read_program(other)):
             return [(sides.old, sides.new)]
         raise InputError(
+            codes.FILES_DO_NOT_MATCH,
             folders[0],
             "is a directory, but the other side is a program; name two directories, two files, or "
             "saved results and a directory",
@@ -37,7 +39,9 @@ def file_pairs(sides: DiffInputs) -> list[tuple[str | None, str | None]]:
         found = [program_files(name) for name in named]
     if not any(found):
         raise InputError(
-            named[0], ("has neither results (*.json) nor programs, and nor has the other folder")
+            codes.FOLDER_WITHOUT_FILES,
+            named[0],
+            ("has neither results (*.json) nor programs, and nor has the other folder"),
         )
     old, new = (
         {os.path.relpath(file, name): file for file in files}

@@ -14,9 +14,10 @@ from slowpath.bounds.multi_target import by_target, read_requests
 from slowpath.bounds.options import WrittenOptions
 from slowpath.bounds.outcomes import Analysed, ComplaintsByTarget, Unmatched, note_remarks
 from slowpath.bounds.plan import Request
+from slowpath.core import codes
 from slowpath.core.engine import targets
 from slowpath.core.engine.cache import Cache
-from slowpath.core.errors import ExitCode, InputError, OptionError
+from slowpath.core.errors import ExitCode, InputError, OptionError, with_code
 from slowpath.core.folders import program_files, result_files
 from slowpath.core.inputs import NO_SUCH_FILE, read_program
 from slowpath.core.jobs.stopping import Stopping
@@ -44,15 +45,21 @@ def read_saved(file: str, data: bytes) -> list[Result]:
     try:
         document: Any = json.loads(data)
     except (ValueError, RecursionError) as problem:
-        raise InputError(file, f"is not JSON: {problem}") from None
+        raise InputError(codes.NOT_JSON, file, f"is not JSON: {problem}") from None
     results = document.get("results") if isinstance(document, dict) else None
     other = _other_command(document)
     if other is not None:
         raise InputError(
-            file, f"is output of slowpath {other}; diff reads only that of slowpath bound"
+            codes.WRONG_DOCUMENT,
+            file,
+            f"is output of slowpath {other}; diff reads only that of slowpath bound",
         )
     if not isinstance(results, list) or not results:
-        raise InputError(file, "is not output of slowpath bound --format json: it lacks results")
+        raise InputError(
+            codes.WRONG_DOCUMENT,
+            file,
+            "is not output of slowpath bound --format json: it lacks results",
+        )
     for result in results:
         _drop_old_estimates(result)
     try:
@@ -60,7 +67,7 @@ def read_saved(file: str, data: bytes) -> list[Result]:
         check_shape(results, bound["properties"]["results"], bound["$defs"], "results")
     except ShapeError as problem:
         raise InputError(
-            file, f"is not output of slowpath bound --format json: {problem}"
+            codes.WRONG_DOCUMENT, file, f"is not output of slowpath bound --format json: {problem}"
         ) from None
     for result in results:
         _fill_in(result)
@@ -237,6 +244,7 @@ def _check_comparable(pair: Pair) -> None:
     settings = [(_setting(old), old), (_setting(new), new)]
     if settings[0][0] != settings[1][0]:
         raise InputError(
+            codes.FILES_DO_NOT_MATCH,
             new["file"],
             f"{pair.name}: analysed for {settings[1][0]}, the old one for {settings[0][0]}; "
             "analyse both with the same --target, --metric and --cores",
@@ -396,7 +404,9 @@ def _content(name: str) -> _Content:
         return _Content(programs, [], folder=True)
     files = result_files(name)
     if not files:
-        raise InputError(name, "has neither programs nor results (*.json)")
+        raise InputError(
+            codes.FOLDER_WITHOUT_FILES, name, "has neither programs nor results (*.json)"
+        )
     saved = [result for file in files for result in read_saved(file, _read(file))]
     return _Content(files, saved, folder=True)
 
@@ -418,7 +428,9 @@ def _read(file: str) -> bytes:
     """
     data = read_program(file)
     if not data.strip():
-        raise InputError(file, "is empty, neither a program nor output of bound --format json")
+        raise InputError(
+            codes.FILE_EMPTY, file, "is empty, neither a program nor output of bound --format json"
+        )
     return data
 
 
@@ -441,12 +453,12 @@ def _open(file: str, content: _Content, written: WrittenOptions, cache: Cache | 
         return Opened(file, None, names, requests, [], problem)
     for task in sessions[0].plan.tasks:
         if task.error is not None and not content.folder:
-            raise InputError(task.file, task.error)
+            raise InputError(task.error.code, task.file, task.error)
     return Opened(file, None, names, requests, sessions, None)
 
 
-Say = Callable[[str, str], None]
-"""Function that reports a file and the reason for a missing guarantee of one of its programs."""
+Say = Callable[[str | None, str, str], None]
+"""Function that reports a code, a file and the reason for a program's missing guarantee."""
 
 
 def _load(opened: Opened | None, say: Say, unmatched: Unmatched, analyses: Analyses) -> Side:
@@ -460,7 +472,7 @@ def _load(opened: Opened | None, say: Say, unmatched: Unmatched, analyses: Analy
     side = Side(opened.file, opened.results is not None, targets_now, [], [], [])
     for result in opened.results or []:
         if result["error"] is not None:
-            say(opened.file, f"{program_label(result)}: {result['error']}")
+            say(result["code"], opened.file, f"{program_label(result)}: {result['error']}")
         if result["program"]:
             side.results.append(result)
         elif result["error"] != NO_SUCH_FILE:  # a missing file has no programs
@@ -477,8 +489,8 @@ def _load(opened: Opened | None, say: Say, unmatched: Unmatched, analyses: Analy
     return side
 
 
-def _remark(file: str, message: str) -> None:
-    note(f"note: {file}: {message}")
+def _remark(code: str | None, file: str, message: str) -> None:
+    note(with_code(f"note: {file}: {message}", code))
 
 
 _OF_RESULTS = frozenset({"selection", "require", "accept_assumptions"})
@@ -496,6 +508,7 @@ def _refuse_options(written: WrittenOptions, outside: frozenset[str]) -> None:
     ):
         if name not in _OF_RESULTS and name not in outside and value != default:
             raise OptionError(
+                codes.OPTION_WITHOUT_EFFECT,
                 f"--{name.replace('_', '-')}",
                 "has no effect, because OLD and NEW are saved results; omit it",
             )

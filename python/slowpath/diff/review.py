@@ -99,7 +99,8 @@ class _Findings:
         """Yield the change of a program that fails no gate."""
         change = change_of(self._row)
         if change in {"new", "gone"}:
-            yield self._at_costliest(f"{change}-program", self._change())
+            rule = "new-program" if change == "new" else "gone-program"
+            yield self._at_costliest(rule, self._change())
         elif change == "worse":
             yield self._at_risen("regression", [self._change(), *self._risen_most()])
         elif self._result["error"] is None:

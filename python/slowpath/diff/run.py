@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 from slowpath.bounds.options import WrittenOptions, check_page_file, repeat
 from slowpath.bounds.outcomes import note_on
 from slowpath.bounds.requirement import Decision, judge, parse_requirement, reproduce
-from slowpath.core import engine
+from slowpath.core import codes, engine
 from slowpath.core.errors import ExitCode, InputError, OptionError, worst
 from slowpath.core.formats import Reporter, ReportFile
 from slowpath.core.inputs import write_text
@@ -86,7 +86,7 @@ def _read(option: str, read: Callable[[str], T], text: str) -> T:
     try:
         return read(text)
     except ValueError as problem:
-        raise OptionError(option, str(problem)) from None
+        raise OptionError(codes.INVALID_REQUIREMENT, option, str(problem)) from None
 
 
 def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
@@ -137,7 +137,9 @@ def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
         one.write(report)
     options.report.write(report)
     for failure, command in zip(stopped, commands, strict=True):
-        error(failure.row.pair.label, failure.reason)
+        gate = failure.option == "--fail-on"
+        code = codes.FAILED_GATE if gate else codes.MISSED_REQUIREMENT
+        error(code, failure.row.pair.label, failure.reason)
         complain(f"reproduce: {command}")
     both = [side for one in compared for side in (one.old, one.new)]
     undecided = [result for side in both for result in side.undecided]
@@ -147,9 +149,9 @@ def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
         if one.option == "--fail-on"
         and not (one.unknown and any(result in undecided for result in one.row.pair))
     ]
-    codes = [code for side in both for code in side.codes]
-    codes += [one.code for one in judged]
-    return worst([*codes, ExitCode.FAILED if failed else ExitCode.FINE])
+    outcomes = [one for side in both for one in side.codes]
+    outcomes += [one.code for one in judged]
+    return worst([*outcomes, ExitCode.FAILED if failed else ExitCode.FINE])
 
 
 def _requirement(sides: DiffInputs) -> Requirement | None:
@@ -162,7 +164,7 @@ def _requirement(sides: DiffInputs) -> Requirement | None:
     if written.require is not None:
         return _read("--require", parse_requirement, written.require)
     if written.accept_assumptions:
-        raise OptionError("--accept-assumptions", "needs --require")
+        raise OptionError(codes.OPTION_NEEDS_OPTION, "--accept-assumptions", "needs --require")
     return None
 
 
@@ -208,7 +210,9 @@ def _check_metric(result: Result, requirement: Requirement) -> None:
         return
     words = f"{result['metric']}, but --require needs {requirement.metric}"
     raise InputError(
-        result["file"], f"{program_label(result)}: its guarantee is for {words}; analyse it again"
+        codes.METRIC_NOT_COMPARABLE,
+        result["file"],
+        f"{program_label(result)}: its guarantee is for {words}; analyse it again",
     )
 
 

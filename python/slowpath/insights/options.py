@@ -6,6 +6,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.bounds.flags import MAP_ABI as COMPILED_MAP_ABI
+from slowpath.core import codes
 from slowpath.core.command import Heading, argument, within
 from slowpath.core.errors import OptionError
 from slowpath.core.quantities import duration
@@ -93,7 +94,9 @@ def require_trace(options: Namespace) -> None:
     ):
         if value != option.settings["default"]:
             raise OptionError(
-                name, "the option needs a run of the function; give a trace with --pcap"
+                codes.OPTION_NEEDS_OPTION,
+                name,
+                "the option needs a run of the function; give a trace with --pcap",
             )
 
 
@@ -112,7 +115,9 @@ def read_maps(options: Namespace) -> "MapsFile | None":
 
     if not is_xdp(options.file):
         raise OptionError(
-            "--maps", f"the option is for XDP programs in C, and {options.file} is not one"
+            codes.OPTION_WITHOUT_EFFECT,
+            "--maps",
+            f"the option is for XDP programs in C, and {options.file} is not one",
         )
     return MapsFile(options.maps, read_text(options.maps))
 
@@ -231,7 +236,9 @@ def read_work(options: Namespace, *, runs: bool = False) -> Work:
         source = load_examined(options.file, clang)
     left = None if clang.until is None else clang.until - time.monotonic()
     if left is not None and left <= 0:
-        raise StoppedError(options.file, "deadline while clang compiled the source")
+        raise StoppedError(
+            codes.STOPPED_AT_DEADLINE, options.file, "deadline while clang compiled the source"
+        )
     return Work(source, clang, left, memory)
 
 
@@ -246,12 +253,15 @@ def _setup(options: Namespace) -> tuple[str, ...]:
     code = split_setup(options.setup)[1] if "setup" in options else []
     if code and not is_source(options.file):
         raise OptionError(
+            codes.OPTION_WITHOUT_EFFECT,
             "--setup",
             "the file is not a source in C or C++, so CODE cannot be compiled; name a FUNCTION",
         )
     if any(cut in piece for piece in code for cut in ("\n", "\r", "//")):
         raise OptionError(
-            "--setup", "the option takes one line of C without //; repeat the option for each line"
+            codes.INVALID_VALUE,
+            "--setup",
+            "the option takes one line of C without //; repeat the option for each line",
         )
     return setup_flags(code)
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from slowpath.core import inputs
-from slowpath.core.errors import OptionError
+from slowpath.core import codes, inputs
+from slowpath.core.errors import Coded, OptionError
 from slowpath.core.quantities import number
 from slowpath.core.terminal import first_few
 
@@ -28,13 +28,13 @@ def check_output(output: str | None, read: Sequence[str]) -> None:
     if output is None:
         return
     if not output.endswith(_WRITTEN):
-        raise OptionError("--output", "the file name must end in .csv or .json")
+        raise OptionError(codes.WRONG_SUFFIX, "--output", "the file name must end in .csv or .json")
     inputs.check_output("--output", output, read)
 
 
 def extrapolation_warnings(
     file: str, what: str, unusual: Sequence[tuple[str, Sequence[str]]]
-) -> Iterator[str]:
+) -> Iterator[Coded]:
     """Yield a warning about items, such as functions, whose values lie outside of measurements.
 
     Args:
@@ -45,15 +45,23 @@ def extrapolation_warnings(
     odd = [f"{name} ({', '.join(columns)})" for name, columns in unusual if columns]
     if odd:
         text = f"{len(odd)} of {len(unusual)} {what} outside the measured range"
-        yield f"{file}: {text}, so their predictions are guesses: {first_few(odd, SHOWN)}"
+        yield Coded(
+            codes.EXTRAPOLATED,
+            f"{file}: {text}, so their predictions are guesses: {first_few(odd, SHOWN)}",
+        )
 
 
-def stop_warnings(file: str, reason: str | None) -> list[str]:
+def stop_warnings(file: str, reason: str | None) -> list[Coded]:
     """Return the warning about an incomplete report that stopped for this reason, if any."""
     return (
         []
         if reason is None
-        else [(f"{file}: the analysis stopped ({reason}), so the report is incomplete")]
+        else [
+            Coded(
+                codes.INCOMPLETE_REPORT,
+                f"{file}: the analysis stopped ({reason}), so the report is incomplete",
+            )
+        ]
     )
 
 

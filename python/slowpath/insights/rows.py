@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program, text_of
 from slowpath.core.spanned import Spanned, items, mapping, text, with_key
@@ -35,6 +36,7 @@ def read_csv(file: str) -> tuple[tuple[str, ...], list[Row]]:
     text = read_decompressed(file).removeprefix("\ufeff")
     if text.lstrip().startswith(("{", "[")):
         raise InputError(
+            codes.TABLE_SYNTAX,
             file,
             "line 1: the file is JSON, but must be a CSV table with names of columns in line 1",
         )
@@ -45,7 +47,9 @@ def read_csv(file: str) -> tuple[tuple[str, ...], list[Row]]:
     ]
     if not lines:
         raise InputError(
-            file, "the file is empty; write the names of the columns into the first line"
+            codes.FILE_EMPTY,
+            file,
+            "the file is empty; write the names of the columns into the first line",
         )
     header = tuple(name.strip() for name in lines[0][1])
     _check_header(file, header)
@@ -56,10 +60,12 @@ def read_csv(file: str) -> tuple[tuple[str, ...], list[Row]]:
                 f"the line has {len(cells)} values for {len(header)} columns; remove "
                 "values or name all columns"
             )
-            raise InputError(file, f"line {number}: {reason}")
+            raise InputError(codes.TABLE_SYNTAX, file, f"line {number}: {reason}")
         rows.append(Row(f"line {number}", dict(zip(header, cells, strict=True))))
     if not rows:
-        raise InputError(file, "the table has no rows below the names of columns")
+        raise InputError(
+            codes.TOO_FEW_ROWS, file, "the table has no rows below the names of columns"
+        )
     return header, rows
 
 
@@ -77,12 +83,16 @@ def read_json_lines(file: str) -> list[Row]:
             value = parse_json(line, unique=True)
         except (ValueError, RecursionError) as problem:
             reason = f"the line is not JSON: {problem}; write one object per line"
-            raise InputError(file, f"line {number}: {reason}") from None
+            raise InputError(codes.NOT_JSON, file, f"line {number}: {reason}") from None
         if not isinstance(value, dict):
-            raise InputError(file, f"line {number}: the line is not a JSON object")
+            raise InputError(
+                codes.INVALID_ROW, file, f"line {number}: the line is not a JSON object"
+            )
         found.append(Row(f"line {number}", value))
     if not found:
-        raise InputError(file, "the file is empty; write one JSON object per line")
+        raise InputError(
+            codes.FILE_EMPTY, file, "the file is empty; write one JSON object per line"
+        )
     return found
 
 
@@ -97,7 +107,9 @@ def read_decompressed(file: str) -> str:
         data = _decompressed(file, data)
     elif file.endswith(_COMPRESSED):
         raise InputError(
-            file, "the file is not compressed with gzip, although its name ends in .gz; rename it"
+            codes.BAD_COMPRESSION,
+            file,
+            "the file is not compressed with gzip, although its name ends in .gz; rename it",
         )
     return text_of(file, data)
 
@@ -116,13 +128,19 @@ def _decompressed(file: str, data: bytes) -> bytes:
             left -= len(found[-1])
             if left <= 0:
                 raise InputError(
-                    file, f"the file is larger than {_LARGEST >> 20} MiB when unpacked; split it"
+                    codes.FILE_TOO_LARGE,
+                    file,
+                    f"the file is larger than {_LARGEST >> 20} MiB when unpacked; split it",
                 )
             if not member.eof:
-                raise InputError(file, "the file is damaged: the compressed data end early")
+                raise InputError(
+                    codes.BAD_COMPRESSION,
+                    file,
+                    "the file is damaged: the compressed data end early",
+                )
             data = member.unused_data.lstrip(b"\0")
     except zlib.error as problem:
-        raise InputError(file, f"the file is damaged: {problem}") from None
+        raise InputError(codes.BAD_COMPRESSION, file, f"the file is damaged: {problem}") from None
     return b"".join(found)
 
 
@@ -133,7 +151,7 @@ def _check_header(file: str, header: Sequence[str]) -> None:
                 f"the table has {header.count(name)} columns named {name[:40]!r}; rename "
                 "all but one"
             )
-            raise InputError(file, f"line 1: {reason}")
+            raise InputError(codes.DUPLICATE_ROW_OR_COLUMN, file, f"line 1: {reason}")
 
 
 def named_tables(found: Spanned, kind: str, above: str = "") -> list[Spanned]:

@@ -27,10 +27,12 @@ from slowpath.bounds.report_rates import format_cycles
 from slowpath.bounds.requests import requests_of
 from slowpath.bounds.requirement import Decision, judge
 from slowpath.bounds.run import required_of
+from slowpath.core import codes
 from slowpath.core.command import Option
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.jobs import Message, Send
 from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.links import documentation_of
 from slowpath.core.printable import one_line
 from slowpath.core.programs.clang import SourceError
 from slowpath.core.programs.headers import RecordingLoader
@@ -69,6 +71,8 @@ class Diagnostic(TypedDict):
     range: Range
     severity: int
     source: str
+    code: NotRequired[str]
+    codeDescription: NotRequired[dict[str, str]]
     message: str
     relatedInformation: NotRequired[list[dict[str, Any]]]
 
@@ -153,9 +157,9 @@ class _View:
                 requests = requests_of(with_settings(args, options, [self._path]), [self._path])
                 self._analyse(requests, loader, stopping)
         except OptionError as problem:
-            self._problem(1, f"{problem.option}: {problem.reason}")
+            self._problem(1, f"{problem.option}: {problem.reason}", code=problem.code)
         except InputError as problem:
-            self._problem(1, f"{problem.file}: {problem.reason}")
+            self._problem(1, f"{problem.file}: {problem.reason}", code=problem.code)
         return self._view
 
     def _analyse(
@@ -185,7 +189,9 @@ class _View:
     def _source_errors(self, errors: Sequence[SourceError]) -> None:
         for error in errors:
             if self._is_own(error.file):
-                self._problem(error.line, error.text, column=error.column)
+                self._problem(
+                    error.line, error.text, code=codes.COMPILATION_FAILED, column=error.column
+                )
                 continue
             # The editor shows problems of this text; that of a header is a link.
             name = _absolute(error.file)
@@ -194,6 +200,7 @@ class _View:
             self._problem(
                 1,
                 f"{error.file}:{error.line}:{error.column}: {error.text}",
+                code=codes.COMPILATION_FAILED,
                 related=[
                     {"location": {"uri": uri_of(name), "range": place}, "message": error.text}
                 ],
@@ -228,31 +235,35 @@ class _View:
                 self._problem(
                     line,
                     f"{name}{on}: {judgement.reason} ({found.named})",
+                    code=codes.MISSED_REQUIREMENT if failed else codes.UNDECIDED_REQUIREMENT,
                     severity=_ERROR if failed else _WARNING,
                 )
 
     def _refused(self, analysed: Analysed, function: int, on: str) -> None:
         """Add the reasons why a program has no guarantee, at the lines that the engine names."""
         result, failure = analysed.result, analysed.detail["failure"]
-        texts = [refusal_text(refusal) for refusal in result["refusals"] or []]
+        texts = [(refusal_text(one), one["code"]) for one in result["refusals"] or []]
         first = result["error"] or ("no guarantee" if failure is None else failure["what"])
         if analysed.task.program is None and not texts:  # not a program for slowpath
             stopped = failure is not None and failure["kind"] == "stopped"
-            self._problem(1, first, severity=_WARNING if stopped else _INFORMATION)
+            level = _WARNING if stopped else _INFORMATION
+            self._problem(1, first, code=result["code"], severity=level)
             return
-        for text in texts or [first]:
-            self._problem(self._line_of(text) or function, f"{result['program']}{on}: {text}")
+        for text, code in texts or [(first, result["code"])]:
+            line = self._line_of(text) or function
+            self._problem(line, f"{result['program']}{on}: {text}", code=code)
 
     def _line_of(self, text: str) -> int | None:
         """Return the line of this source that an error names."""
         places = ((found[1], int(found[2])) for found in _PLACE.finditer(text))
         return next((line for file, line in places if self._is_own(file)), None)
 
-    def _problem(
+    def _problem(  # noqa: PLR0913 - the parts of a diagnostic
         self,
         line: int,
         message: str,
         *,
+        code: str | None = None,
         column: int | None = None,
         severity: int = _ERROR,
         related: list[dict[str, Any]] | None = None,
@@ -263,6 +274,10 @@ class _View:
             "source": "slowpath",
             "message": one_line(message),
         }
+        if code is not None:
+            problem["code"] = code
+            if (address := documentation_of(code)) is not None:
+                problem["codeDescription"] = {"href": address}
         if related is not None:
             problem["relatedInformation"] = related
         self._view["diagnostics"].append(problem)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from tempfile import TemporaryDirectory
 from typing import NoReturn
 
+from slowpath.core import codes
 from slowpath.core.command import Option
 from slowpath.core.errors import ExitCode
 from slowpath.core.jobs.memory import default_limit
@@ -34,7 +35,11 @@ def serve(args: Namespace, options: Sequence[Option]) -> int:
         try:
             return _loop(server, connection, worker)
         except ProtocolError as problem:
-            error("standard input", f"is not the protocol of a language server: {problem}")
+            error(
+                codes.WRONG_DOCUMENT,
+                "standard input",
+                f"is not the protocol of a language server: {problem}",
+            )
             return ExitCode.FAILED
         except BrokenPipeError:
             return ExitCode.FAILED

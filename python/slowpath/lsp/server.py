@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowpath.core import engine
+from slowpath.core.codes import INTERNAL_ERROR
 from slowpath.core.jobs import WorkerLostError
 from slowpath.core.jobs.supervision import ProcessWorker
 from slowpath.core.settings.files import OWN, SHARED
@@ -352,6 +353,7 @@ def _failed(reason: str) -> View:
                 "range": {"start": start, "end": start},  # type: ignore[typeddict-item]
                 "severity": 1,
                 "source": "slowpath",
+                "code": INTERNAL_ERROR,
                 "message": f"{reason}; please report it",
             }
         ],

@@ -143,7 +143,7 @@ class _KernelLoad:
         except StoppedError:
             raise
         except kernel.Refusal as problem:
-            raise SubjectError(problem.reason) from problem
+            raise SubjectError(problem.coded) from problem
 
 
 def _parts(count: int) -> list[range]:

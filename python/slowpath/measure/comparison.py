@@ -7,9 +7,10 @@ from functools import partial
 from typing import NamedTuple
 
 from slowpath.bounds.outcomes import Analysed
+from slowpath.core import codes
 from slowpath.core.engine import kernel, objects
-from slowpath.core.errors import DisagreementError, InputError
-from slowpath.measure.documents import ComparedPath, ComparedVersions, MeasuredProgram
+from slowpath.core.errors import Coded, DisagreementError, InputError
+from slowpath.measure.documents import ComparedPath, ComparedVersions, MeasuredProgram, fail
 from slowpath.measure.programs import PreparedProgram, measure_together
 from slowpath.measure.sampling import Measured, Progress, StopCriteria, ratio
 from slowpath.measure.statistics import Estimate
@@ -38,11 +39,14 @@ def pair_programs(old: Sequence[Analysed], new: Sequence[Analysed]) -> list[Pair
     return pairs + [Pair(None, number) for number in names.values()]
 
 
+_UNPREPARED = "slowpath could not prepare a path of the old program"
+
+
 class SamePacket(NamedTuple):
     """Path that the new program takes for the packet and maps of the old program's slowest path."""
 
     case: kernel.Case | None
-    error: str | None = None  # reason why the path cannot be timed
+    error: Coded | None = None  # reason why the path cannot be timed
     report: str | None = None  # data for a bug report if kernel and interpreter disagree
 
 
@@ -54,16 +58,16 @@ def same_packet(
     `maps` is the content of the file that `--maps` names; None without this option.
     """
     if not old.witnesses:
-        return SamePacket(None, "slowpath could not prepare a path of the old program")
+        return SamePacket(None, Coded(codes.VERSIONS_NOT_COMPARABLE, _UNPREPARED))
     if new.task.object is None or new.task.program is None:
-        return SamePacket(None, "the new program cannot be run")
+        return SamePacket(None, Coded(codes.NOTHING_TO_MEASURE, "the new program cannot be run"))
     subject = objects.Subject(new.task.file, new.task.object, new.task.program.number, None)
     try:
         case = kernel.prepare_case(station, subject, json.dumps(old.witnesses[0]), None, maps)
     except DisagreementError as problem:
-        return SamePacket(None, problem.reason, problem.report)
+        return SamePacket(None, problem.coded, problem.report)
     except InputError as problem:
-        return SamePacket(None, problem.reason)
+        return SamePacket(None, problem.coded)
     return SamePacket(case)
 
 
@@ -137,7 +141,9 @@ def compare(
         olds[old.numbers[0]] if old.numbers else None,
         together.extra[0] if together.extra else None,
     )
-    packet["error"], packet["report"] = same.error or packet["error"], same.report
+    packet["report"] = same.report
+    if same.error is not None:
+        fail(packet, same.error)
     slowest = _row("slowest", _longest(complete_old), _longest(complete_new))
     fastest = _row("fastest", _shortest(complete_old), _shortest(complete_new))
     return {
@@ -164,6 +170,7 @@ def _row(path: str, old: Measured | None, new: Measured | None) -> ComparedPath:
     found = None if old is None or new is None else ratio(old, new)
     if found is not None and not math.isfinite(found.interval.half_width):
         found = None
+    why = None if found is not None else _why(old, new)
     return {
         "path": path,
         "old_ns": None if old is None else old.run.value,
@@ -172,17 +179,21 @@ def _row(path: str, old: Measured | None, new: Measured | None) -> ComparedPath:
         "low": None if found is None else found.interval.low,
         "high": None if found is None else found.interval.high,
         "significant": None if found is None else 1.0 not in found.interval,
-        "error": None if found is not None else _why(old, new),
+        "error": why,
+        "code": None if why is None else why.code,
         "report": None,
     }
 
 
-def _why(old: Measured | None, new: Measured | None) -> str:
+def _why(old: Measured | None, new: Measured | None) -> Coded:
     """Return the reason why there is no ratio of the times of the new and the old program."""
     if old is None or new is None:
         side = "old" if old is None else "new"
-        return f"no measured path of the {side} program includes all its calls"
-    return "too few rounds measured both programs without disturbance"
+        reason = f"no measured path of the {side} program includes all its calls"
+        return Coded(codes.VERSIONS_NOT_COMPARABLE, reason)
+    return Coded(
+        codes.MEASUREMENT_INTERRUPTED, "too few rounds measured both programs without disturbance"
+    )
 
 
 def _conclusion(row: ComparedPath) -> str | None:

@@ -2,7 +2,9 @@
 
 import math
 
+from slowpath.core import codes
 from slowpath.core.engine.report_types import TraceReport
+from slowpath.core.errors import Coded
 from slowpath.measure.documents import (
     Breakdown,
     MeasuredPath,
@@ -54,9 +56,9 @@ def _time(path: MeasuredPath) -> float:
     return path["measured_ns"] or 0.0
 
 
-def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
+def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[Coded]:
     """Return warnings about the measurement of a program."""
-    found = []
+    found = list[Coded]()
     quiet, median = outcome.busy
     ratio = median / quiet if quiet > 0 else math.inf  # the overhead of calls exceeded all samples
     if outcome.limit > DISTURBED[0]:
@@ -64,15 +66,25 @@ def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
         if outcome.limit == math.inf:
             slower = "any time"
         found.append(
-            f"The measurement was disturbed: a busy loop took up to {slower} (median {ratio:.2f} "
-            "times). Disturbed samples are included, because too few others exist. Measure again "
-            "when the machine is quiet."
+            Coded(
+                codes.MEASUREMENT_DISTURBED,
+                f"The measurement was disturbed: a busy loop took up to {slower} (median "
+                f"{ratio:.2f} "
+                "times). Disturbed samples are included, because too few others exist. "
+                "Measure again "
+                "when the machine is quiet.",
+            )
         )
     elif outcome.samples and outcome.discarded / outcome.samples > _MANY_DISTURBED:
         found.append(
-            f"{outcome.discarded / outcome.samples:.0%} of the samples are omitted, because a busy "
-            f"loop beside them took over {outcome.limit:g} times as long as undisturbed (median "
-            f"{ratio:.2f} times). Measure again when the machine is quiet."
+            Coded(
+                codes.MEASUREMENT_DISTURBED,
+                f"{outcome.discarded / outcome.samples:.0%} of the samples are omitted, "
+                "because a busy "
+                f"loop beside them took over {outcome.limit:g} times as long as undisturbed "
+                "(median "
+                f"{ratio:.2f} times). Measure again when the machine is quiet.",
+            )
         )
     if not outcome.precise:
         found.append(imprecise(outcome.seconds))
@@ -80,29 +92,42 @@ def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
     if later:
         ranks = ", ".join(str(path["rank"]) for path in later)
         found.append(
-            f"A second equal packet takes another path (path {ranks}), so changes by the first one "
-            "were undone before each run."
+            Coded(
+                codes.CONDITIONS_CHANGED,
+                f"A second equal packet takes another path (path {ranks}), so changes by the "
+                "first one "
+                "were undone before each run.",
+            )
         )
     answered = {helper for path in record["paths"] for helper in path["answered"]}
     omitted = {helper for path in record["paths"] for helper in path["omitted"]}
     if replaced := sorted(answered - omitted):
         found.append(
-            f"Fixed results replaced those of {', '.join(replaced)}, so that runs take the paths."
+            Coded(
+                codes.CONDITIONS_CHANGED,
+                f"Fixed results replaced those of {', '.join(replaced)}, so that runs take "
+                "the paths.",
+            )
         )
     found.extend(
-        f"Path {path['rank']} was timed without {', '.join(path['omitted'])}: the call has "
-        "effects, and the kernel would return another result. So the time is too short, and the "
-        "path may be the slowest."
+        Coded(
+            codes.CALLS_OMITTED,
+            f"Path {path['rank']} was timed without {', '.join(path['omitted'])}: the call has "
+            "effects, and the kernel would return another result. So the time is too short, "
+            "and the "
+            "path may be the slowest.",
+        )
         for path in incomplete(record)
     )
     return found
 
 
-def imprecise(seconds: float) -> str:
+def imprecise(seconds: float) -> Coded:
     """Return a warning that confidence intervals are still too wide after `seconds`."""
-    return (
+    return Coded(
+        codes.IMPRECISE,
         f"Within --seconds ({seconds:.1f} s), some intervals did not reach the requested "
-        "--precision."
+        "--precision.",
     )
 
 
@@ -174,50 +199,68 @@ def initial_maps(record: MeasuredTrace) -> str | None:
     return f"content of maps at the start (--maps): {', '.join(filled)}{rest}"
 
 
-def notes_of(record: MeasuredTrace, report: TraceReport) -> list[str]:
+def notes_of(record: MeasuredTrace, report: TraceReport) -> list[Coded]:
     """Return remarks about the run of a trace."""
-    found = []
+    found = list[Coded]()
     if report["converted"]["packets"]:
         found.append(
-            f"{_packets(report['converted']['packets'])} have no Ethernet header (link type "
-            f"{report['converted']['what']}). slowpath added one, with zeros for unknown "
-            "addresses. Paths that depend on these addresses may be wrong."
+            Coded(
+                codes.TRACE_INCOMPLETE,
+                f"{_packets(report['converted']['packets'])} have no Ethernet header (link type "
+                f"{report['converted']['what']}). slowpath added one, with zeros for unknown "
+                "addresses. Paths that depend on these addresses may be wrong.",
+            )
         )
     if record["truncated"]:
         found.append(
-            f"{_packets(record['truncated'])} were captured only in part; the captured part ran, "
-            "as a shorter packet."
+            Coded(
+                codes.TRACE_INCOMPLETE,
+                f"{_packets(record['truncated'])} were captured only in part; the captured "
+                "part ran, "
+                "as a shorter packet.",
+            )
         )
     if record["refused"]:
         fault = report["refused"]
         found.append(
-            f"{_packets(record['refused'])} did not run, first packet {fault['first']}: "
-            f"{fault['what']}."
+            Coded(
+                codes.TRACE_INCOMPLETE,
+                f"{_packets(record['refused'])} did not run, first packet {fault['first']}: "
+                f"{fault['what']}.",
+            )
         )
     if record["undecided"]:
         fault = report["undecided"]
         found.append(
-            f"{_packets(record['undecided'])} took unknown paths, first packet "
-            f"{fault['first']}: {fault['what']}."
+            Coded(
+                codes.TRACE_INCOMPLETE,
+                f"{_packets(record['undecided'])} took unknown paths, first packet "
+                f"{fault['first']}: {fault['what']}.",
+            )
         )
     if record["uncertain"]:
         found.append(
-            f"{_packets(record['uncertain'])} may have taken other paths than shown here, which "
-            "depend on the time or on random numbers."
+            Coded(
+                codes.TRACE_INCOMPLETE,
+                f"{_packets(record['uncertain'])} may have taken other paths than shown here, "
+                "which "
+                "depend on the time or on random numbers.",
+            )
         )
     return found
 
 
-def untimed_packets(record: MeasuredTrace) -> str | None:
+def untimed_packets(record: MeasuredTrace) -> Coded | None:
     """Return a remark about packets whose path was not timed, if there are many."""
     mix = record["mix"]
     if mix is None or mix["share"] > 1 - _MANY_UNTIMED:
         return None
     paths = sum(path["measured_ns"] is None for path in record["paths"])
-    return (
+    text = (
         f"{1 - mix['share']:.1%} of the packets, on {paths} paths, are not in the mean, "
         "because their paths were not timed."
     )
+    return Coded(codes.TRACE_INCOMPLETE, text)
 
 
 def _packets(count: int) -> str:

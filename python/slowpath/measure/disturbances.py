@@ -7,6 +7,8 @@ corrected. A note describes a property of the machine.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, TypedDict
 
+from slowpath.core import codes
+from slowpath.core.errors import Coded, with_code
 from slowpath.core.terminal import note
 from slowpath.measure.environment import Environment
 from slowpath.measure.machine_files import show_cpus
@@ -54,16 +56,49 @@ def of(record: Environment) -> list[Disturbance]:
     return sorted(found, key=lambda each: each["severity"] == "note")
 
 
-def warnings(found: Sequence[Disturbance]) -> list[str]:
+_CODES = {
+    "jit-off": codes.JIT_OFF,
+    "jit-hardened": codes.JIT_HARDENED,
+    "bpf-stats": codes.BPF_STATS,
+    "speculation-guards": codes.SPECULATION_GUARDS,
+    "debug-kernel": codes.DEBUG_KERNEL,
+    "slow-clock": codes.SLOW_CLOCK,
+    "lockdown": codes.LOCKDOWN,
+    "mitigations": codes.MITIGATIONS,
+    "governor": codes.GOVERNOR,
+    "boost": codes.BOOST,
+    "frequency-changed": codes.FREQUENCY_CHANGED,
+    "throttled": codes.THROTTLED,
+    "core-shared": codes.CORE_SHARED,
+    "below-frequency": codes.BELOW_FREQUENCY,
+    "sibling-busy": codes.SIBLING_BUSY,
+    "load": codes.LOAD,
+    "cpu-shared": codes.CPU_SHARED,
+    "quota": codes.QUOTA,
+    "others-busy": codes.OTHERS_BUSY,
+    "stolen": codes.STOLEN,
+    "interrupted": codes.INTERRUPTS,
+    "virtual": codes.VIRTUAL,
+    "not-isolated": codes.NOT_ISOLATED,
+}
+"""Codes of the kinds of disturbances."""
+
+
+def warnings(found: Sequence[Disturbance]) -> list[Coded]:
     """Return the warnings, without notes, as texts for `slowpath.core.result_warnings`."""
-    return [f"{each['what']} {each['advice']}" for each in found if each["severity"] == "warning"]
+    return [_coded(each) for each in found if each["severity"] == "warning"]
+
+
+def _coded(each: Disturbance) -> Coded:
+    return Coded(_CODES[each["code"]], f"{each['what']} {each['advice']}")
 
 
 def print_notes(found: Sequence[Disturbance]) -> None:
     """Print notes, without warnings, to standard error."""
     for each in found:
         if each["severity"] == "note":
-            note(f"note: {each['what']} {each['advice']}")
+            text = _coded(each)
+            note(with_code(f"note: {text}", text.code))
 
 
 def _warning(code: str, what: str, advice: str) -> Disturbance:

@@ -1,7 +1,10 @@
 """Types of the JSON documents that `slowpath measure` writes."""
 
+from collections.abc import Sequence
 from typing import Literal, NotRequired, TypedDict
 
+from slowpath.core.errors import Coded
+from slowpath.core.result_warnings import codes_of
 from slowpath.core.schema.document import Document
 from slowpath.measure.disturbances import Disturbance
 from slowpath.measure.environment import Environment
@@ -101,6 +104,8 @@ class TracePath(TypedDict):
     """True if ring buffers that the path writes to were emptied between calls."""
     error: str | None
     """Reason why the path could not be timed, in one line."""
+    code: str | None
+    """Code of the cause of `error`, which `slowpath explain` describes; null without an error."""
 
 
 class TraceMix(TypedDict):
@@ -174,8 +179,12 @@ class MeasuredTrace(TypedDict):
     """Conclusion in a sentence."""
     warnings: list[str]
     """Warnings, one sentence each."""
+    warning_codes: list[str]
+    """Codes of the causes of `warnings`, in the same order."""
     error: str | None
     """Reason why the trace, or the rest of it, did not run, in one line."""
+    code: str | None
+    """Code of the cause of `error`, which `slowpath explain` describes; null without an error."""
     report: str | None
     """Data for a bug report on the first disagreement; it lacks only the object file."""
 
@@ -229,6 +238,8 @@ class Breakdown(TypedDict):
     because its effects up to there cannot be undone."""
     error: str | None
     """Reason why the time could not be divided, in one line."""
+    code: str | None
+    """Code of the cause of `error`, which `slowpath explain` describes; null without an error."""
 
 
 class ColdPath(TypedDict):
@@ -343,6 +354,8 @@ class MeasuredPath(TypedDict):
     """Results of `--mode live`, which replace `measured_ns` and related fields; else null."""
     error: str | None
     """Reason why the path was not measured, in one line."""
+    code: str | None
+    """Code of the cause of `error`, which `slowpath explain` describes; null without an error."""
     report: str | None
     """Data for a bug report on a disagreement between kernel and interpreter; it lacks only the
     object file."""
@@ -389,10 +402,14 @@ class MeasuredProgram(TypedDict):
     """Conclusion in a sentence."""
     warnings: list[str]
     """Warnings, one sentence each."""
+    warning_codes: list[str]
+    """Codes of the causes of `warnings`, in the same order."""
     trace: MeasuredTrace | None
     """Results for the packets of `--pcap`; null without the option."""
     error: str | None
     """Reason why nothing was measured, in one line; null if something was."""
+    code: str | None
+    """Code of the cause of `error`, which `slowpath explain` describes; null without an error."""
 
 
 class ComparedPath(TypedDict):
@@ -414,6 +431,8 @@ class ComparedPath(TypedDict):
     """True if the interval does not contain 1."""
     error: str | None
     """Reason why the paths were not compared, in one line; null if they were."""
+    code: str | None
+    """Code of the cause of `error`, which `slowpath explain` describes; null without an error."""
     report: str | None
     """Data for a bug report on a disagreement between kernel and interpreter; it lacks only the
     object file."""
@@ -431,6 +450,20 @@ class ComparedVersions(TypedDict):
     both on the packet and maps of the old program's path with the most instructions."""
     conclusion: str | None
     """Change of the slowest path, in a sentence; null if not compared."""
+
+
+Failable = TracePath | MeasuredTrace | Breakdown | MeasuredPath | MeasuredProgram | ComparedPath
+"""A record with an error and its code."""
+
+
+def fail(record: Failable, reason: Coded) -> None:
+    """Store the error of a record, and its code."""
+    record["error"], record["code"] = str(reason), reason.code
+
+
+def set_warnings(record: MeasuredTrace | MeasuredProgram, warnings: Sequence[Coded]) -> None:
+    """Store the warnings about a measurement, and their codes."""
+    record["warnings"], record["warning_codes"] = [*warnings], codes_of(warnings)
 
 
 def action_name(value: int) -> str:

@@ -12,12 +12,19 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+from slowpath.core import codes
 from slowpath.core.engine import kernel
-from slowpath.core.errors import InputError, StoppedError
+from slowpath.core.errors import Coded, InputError, StoppedError
 from slowpath.measure.conclusions import imprecise
-from slowpath.measure.documents import LivePath, MeasuredPath, MeasuredProgram
+from slowpath.measure.documents import LivePath, MeasuredPath, MeasuredProgram, fail, set_warnings
 from slowpath.measure.programs import PreparedProgram, mark_unmeasured
-from slowpath.measure.sampling import DISTURBED, Progress, ProgressCallbacks, StopCriteria
+from slowpath.measure.sampling import (
+    DISTURBED,
+    UNMEASURED,
+    Progress,
+    ProgressCallbacks,
+    StopCriteria,
+)
 from slowpath.measure.statistics import Estimate, estimate, quantile
 
 _UNDISTURBED = 0.1  # fastest share of the busy loop's samples, which count as undisturbed
@@ -361,34 +368,36 @@ def measure_program_live(
     for done, (case, number) in enumerate(prepared):
         row = record["paths"][number]
         if not callbacks.preparing(done, len(program.cases)):
-            row["error"] = "interrupted before it was measured"
+            fail(row, UNMEASURED)
             continue
         try:
             cases.append(kernel.prepare_live_case(station, record["file"], case, batch))
         except InputError as problem:
-            row["error"] = problem.reason
+            fail(row, problem.coded)
             continue
         rows.append(row)
     if not cases:
         mark_unmeasured(program)
         return
-    crowded: list[str] = []
+    crowded: list[Coded] = []
     outcome = measure_live(LiveKernelBench(station, cases, batch), quota, callbacks.measuring)
     for live, row, measured in zip(cases, rows, outcome.paths, strict=True):
         if measured is None:
-            row["error"] = "the CPU was slowed down during all its samples"
+            reason = "the CPU was slowed down during all its samples"
+            fail(row, Coded(codes.MEASUREMENT_INTERRUPTED, reason))
         else:
             row["live"] = _path(live, row, measured, batch)
             row["runs"] = measured.frames
             if measured.lost > _MANY_LOST * measured.sent:
-                crowded.append(
+                text = (
                     f"Devices dropped {measured.lost:,} packets of path {row['rank']} for lack of "
                     "room; choose a smaller --batch."
                 )
+                crowded.append(Coded(codes.PACKETS_DROPPED, text))
     record["loads"], record["samples"] = outcome.loads, outcome.samples
     record["discarded"], record["precise"] = outcome.discarded, outcome.precise
     record["seconds"] = outcome.seconds
-    record["warnings"] = [*_warnings(outcome), *crowded]
+    set_warnings(record, [*_warnings(outcome), *crowded])
     record["conclusion"] = _conclusion(record)
 
 
@@ -442,16 +451,17 @@ def _conclusion(record: MeasuredProgram) -> str | None:
     return sentence
 
 
-def _warnings(outcome: LiveOutcome) -> list[str]:
-    found = []
+def _warnings(outcome: LiveOutcome) -> list[Coded]:
+    found = list[Coded]()
     if outcome.limit > DISTURBED[0]:
         slower = f"up to {outcome.limit:g} times as long as undisturbed"
         if outcome.limit == math.inf:
             slower = "any time"
-        found.append(
+        text = (
             f"The measurement was disturbed: a busy loop took {slower}. Disturbed samples are "
             "included, because too few others exist. Measure again when the machine is quiet."
         )
+        found.append(Coded(codes.MEASUREMENT_DISTURBED, text))
     if not outcome.precise:
         found.append(imprecise(outcome.seconds))
     return found

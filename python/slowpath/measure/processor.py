@@ -3,6 +3,7 @@
 import os
 from typing import TypedDict
 
+from slowpath.core import codes
 from slowpath.core.errors import OptionError
 from slowpath.measure.machine_files import Files, parse_size
 
@@ -199,6 +200,8 @@ def chosen_cpu(requested: int | None) -> int:
     if requested not in allowed:
         listed = ", ".join(map(str, sorted(allowed)))
         raise OptionError(
-            "--cpu", f"this process may not run on CPU {requested}; allowed are {listed}"
+            codes.CPU_NOT_ALLOWED,
+            "--cpu",
+            f"this process may not run on CPU {requested}; allowed are {listed}",
         )
     return requested

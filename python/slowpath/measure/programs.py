@@ -9,13 +9,21 @@ from typing import NamedTuple
 from slowpath.bounds.default_target import CALIBRATED
 from slowpath.bounds.options import choose_target
 from slowpath.bounds.outcomes import Analysed
+from slowpath.core import codes
 from slowpath.core.engine import kernel, objects, targets
-from slowpath.core.errors import DisagreementError, InputError
+from slowpath.core.errors import Coded, DisagreementError, InputError
 from slowpath.core.schema.results import PathResult, Witness
 from slowpath.measure.bench import KernelBench
 from slowpath.measure.conclusions import conclude, conclude_where, warnings_of
-from slowpath.measure.documents import LaterPath, MeasuredPath, MeasuredProgram, action_name
-from slowpath.measure.sampling import Measured, Outcome, Progress, StopCriteria, measure
+from slowpath.measure.documents import (
+    LaterPath,
+    MeasuredPath,
+    MeasuredProgram,
+    action_name,
+    fail,
+    set_warnings,
+)
+from slowpath.measure.sampling import UNMEASURED, Measured, Outcome, Progress, StopCriteria, measure
 from slowpath.measure.stretches import break_down
 
 BETWEEN = 6
@@ -170,17 +178,21 @@ def prepare_program(
         "breakdown": None,
         "conclusion": None,
         "warnings": [],
+        "warning_codes": [],
         "trace": None,
         "error": result["error"],
+        "code": result["code"],
     }
     prepared = PreparedProgram(record, [], [], [], [])
     if result["error"] is not None or task.object is None or task.program is None:
         if record["error"] is None:
-            record["error"] = "the file is a listing; the kernel runs only BPF objects"
+            reason = "the file is a listing; the kernel runs only BPF objects"
+            fail(record, Coded(codes.LISTING_IN_KERNEL, reason))
         return prepared
     if not result["paths"]:
         why = "" if guarantee is None else f" ({guarantee['stopped']})"
-        record["error"] = f"no path found that a packet takes{why}"
+        reason = f"no path found that a packet takes{why}"
+        fail(record, Coded(codes.NOTHING_TO_MEASURE, reason))
         return prepared
     subject = objects.Subject(task.file, task.object, task.program.number, None)
     chosen = choose(result["paths"])
@@ -225,6 +237,7 @@ def _prepare_path(
         "omitted": [],
         "live": None,
         "error": None,
+        "code": None,
         "report": None,
     }
     program.record["paths"].append(row)
@@ -233,10 +246,11 @@ def _prepare_path(
             station, subject, json.dumps(path["witness"]), instructions_of(path), maps
         )
     except DisagreementError as problem:
-        row["error"], row["report"] = problem.reason, problem.report
+        row["report"] = problem.report
+        fail(row, problem.coded)
         return
     except InputError as problem:
-        row["error"] = problem.reason
+        fail(row, problem.coded)
         return
     row["action"] = action_name(case.action)
     prediction = predict(case)
@@ -261,10 +275,10 @@ class JointOutcome(NamedTuple):
     subjects: list[list[Measured | None]]  # of each program, for each path in its record
     extra: list[Measured | None]  # for each extra case
 
-    def why(self, extra: int) -> str:
+    def why(self, extra: int) -> Coded:
         """Return the reason why the extra case with index `extra` has no measured time."""
         if self.outcome is None:
-            return "interrupted before it was measured"
+            return UNMEASURED
         return self.outcome.why(len(self.outcome.subjects) - len(self.extra) + extra)
 
 
@@ -301,7 +315,7 @@ def measure_together(
         for number in program.numbers:
             subject, rows[number] = next(left)
             if rows[number] is None:
-                program.record["paths"][number]["error"] = outcome.why(subject)
+                fail(program.record["paths"][number], outcome.why(subject))
         _fill(program.record, outcome, rows)
         subjects.append(rows)
         if not program.cases:
@@ -337,8 +351,11 @@ def mark_unmeasured(program: PreparedProgram) -> None:
     """Store in the record the reason why no path of a program was measured."""
     record = program.record
     if record["error"] is None:
-        errors = [path["error"] for path in record["paths"] if path["error"] is not None]
-        record["error"] = errors[0] if errors else "interrupted before it was measured"
+        failed = next((path for path in record["paths"] if path["error"] is not None), None)
+        if failed is None:
+            fail(record, UNMEASURED)
+        else:
+            record["error"], record["code"] = failed["error"], failed["code"]
 
 
 def _fill(record: MeasuredProgram, outcome: Outcome, rows: Sequence[Measured | None]) -> None:
@@ -357,5 +374,5 @@ def _fill(record: MeasuredProgram, outcome: Outcome, rows: Sequence[Measured | N
         path["program_ns"] = measured.net.value
         path["packetrate_pps"] = None if path["omitted"] else 1e9 / run.value
         path["runs"] = measured.runs
-    record["warnings"] = warnings_of(record, outcome)
+    set_warnings(record, warnings_of(record, outcome))
     record["conclusion"] = conclude(record)

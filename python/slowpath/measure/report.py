@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from slowpath.core.errors import with_code
 from slowpath.core.printable import csv_line, one_line
+from slowpath.core.result_warnings import coded
 from slowpath.core.terminal import Line, grid
 from slowpath.measure.conclusions import largest, where
 from slowpath.measure.documents import (
@@ -315,8 +317,8 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
     yield from later_lines(measured)
     yield from stretches_report(record["breakdown"], verbose=verbose)
     yield from errors_of(record)
-    for warning in record["warnings"]:
-        yield Line(f"  warning: {warning}", "yellow")
+    for warning in coded(record["warnings"], record["warning_codes"]):
+        yield Line(with_code(f"  warning: {warning}", warning.code), "yellow")
     if COLD in columns or verbose:
         yield from cold_lines(measured)
     if verbose:

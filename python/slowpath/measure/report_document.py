@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from slowpath.core.errors import with_code
 from slowpath.core.printable import csv_line
 from slowpath.core.programs.sources import provenance_lines
+from slowpath.core.result_warnings import coded
 from slowpath.core.terminal import Line, grid
 from slowpath.measure.conclusions import initial_maps, untimed_packets
 from slowpath.measure.documents import (
@@ -80,8 +82,8 @@ def _live_program(record: MeasuredProgram, *, verbose: bool) -> Iterator[Line | 
     if record["conclusion"] is not None:
         yield Line(f"  {record['conclusion']}", "bold")
     yield from errors_of(record)
-    for warning in record["warnings"]:
-        yield Line(f"  warning: {warning}", "yellow")
+    for warning in coded(record["warnings"], record["warning_codes"]):
+        yield Line(with_code(f"  warning: {warning}", warning.code), "yellow")
     for path, live in known:
         for note in live["notes"] if verbose else ():
             yield f"  path {path['rank']}: {note}"
@@ -170,9 +172,10 @@ def _trace(record: MeasuredProgram, trace: MeasuredTrace) -> Iterator[Line | str
     for path in paths:
         if path["error"] is not None:
             yield f"  path {path['number']} was not timed: {path['error']}"
-    for warning in (*trace["warnings"], untimed_packets(trace)):
+    warnings = coded(trace["warnings"], trace["warning_codes"])
+    for warning in (*warnings, untimed_packets(trace)):
         if warning is not None:
-            yield Line(f"  warning: {warning}", "yellow")
+            yield Line(with_code(f"  warning: {warning}", warning.code), "yellow")
 
 
 def shown_paths(trace: MeasuredTrace) -> list[TracePath]:

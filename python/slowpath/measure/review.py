@@ -102,7 +102,8 @@ class _Measured:
             )
             reason = next(filter(None, paths), "nothing was measured")
         if reason is not None:
-            return Finding("not-analysed", "error", reason, Place(self._key[0]), self._key)
+            place = Place(self._key[0])
+            return Finding("not-analysed", "error", reason, place, self._key, cause=record["code"])
         return self._finding("guarantee", record["conclusion"] or "")
 
     def compared(self, pair: ComparedVersions, settings: Settings) -> Case:
@@ -117,7 +118,8 @@ class _Measured:
         text = pair["conclusion"] or f"not compared: {row['error']}"
         slower = row["ratio"] is not None and row["ratio"] > 1 and row["significant"]
         if pair["conclusion"] is None and not findings:
-            findings.append(Finding("not-analysed", "error", text, Place(self._key[0]), self._key))
+            place, cause = Place(self._key[0]), row["code"]
+            findings.append(Finding("not-analysed", "error", text, place, self._key, cause=cause))
         elif not findings:
             findings.append(self._finding("regression" if slower else "guarantee", text))
         return self.case(findings)

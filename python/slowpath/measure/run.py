@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from slowpath.bounds.analyst import RunContext, Session
 from slowpath.bounds.outcomes import Analysed, Complaints, Unmatched, note_remarks
 from slowpath.bounds.plan import Request
-from slowpath.core import engine, terminal
+from slowpath.core import codes, engine, terminal
 from slowpath.core.engine import kernel
 from slowpath.core.engine.kernel import open_kernel, open_station
 from slowpath.core.errors import ExitCode, InputError, worst
@@ -23,7 +23,7 @@ from slowpath.measure.comparison import (
     same_packet,
     until_decided,
 )
-from slowpath.measure.documents import ComparedVersions, MeasureDocument, MeasuredProgram
+from slowpath.measure.documents import ComparedVersions, MeasureDocument, MeasuredProgram, fail
 from slowpath.measure.environment import Environment
 from slowpath.measure.live import measure_program_live
 from slowpath.measure.machine_files import Files
@@ -141,7 +141,7 @@ class Measuring:
             return  # already reported
         trace = record["trace"]
         if record["error"] is not None:
-            error(record["file"], f"{record['program']}: {record['error']}")
+            error(record["code"], record["file"], f"{record['program']}: {record['error']}")
             self.codes.append(ExitCode.UNDECIDED if self.stopping.asked else ExitCode.INPUT)
         if trace is not None:
             self.codes.append(complain_of_trace(record, trace, stopped=self.stopping.asked))
@@ -156,7 +156,7 @@ class Measuring:
 
     def disagree(self, file: str, what: str) -> None:
         """Report on standard error that kernel and interpreter disagree on a path of a file."""
-        error(file, what)
+        error(codes.MODEL_AND_KERNEL_DIFFER, file, what)
         complain(f"note: {file}: --format json has all data for a report of this defect")
         self.codes.append(ExitCode.INPUT)
 
@@ -197,7 +197,7 @@ class VersionsRun:
 
     def _miss(self, file: str, what: str) -> None:
         gates = self._measuring.settings.gates
-        error(file, f"{what}, and --fail-on {gates[0].text!r} needs it")
+        error(codes.FAILED_GATE, file, f"{what}, and --fail-on {gates[0].text!r} needs it")
         self._measuring.codes.append(ExitCode.FAILED)
 
     def _both(self, old: Analysed, new: Analysed) -> None:
@@ -216,7 +216,8 @@ class VersionsRun:
                 self.comparison.append(compared)
                 self._check(compared)
             except InputError as problem:
-                programs[0].record["error"] = programs[1].record["error"] = problem.reason
+                fail(programs[0].record, problem.coded)
+                fail(programs[1].record, problem.coded)
         for analysed, program in zip((old, new), programs, strict=True):
             measuring.complain(analysed, program)
             self.records.append(program.record)
@@ -232,7 +233,9 @@ class VersionsRun:
             stopped = self._measuring.stopping.asked and compared["paths"][0]["ratio"] is None
             self._measuring.codes.append(ExitCode.UNDECIDED if stopped else decision.code)
             if decision.reason is not None:
-                error(compared["new"], decision.reason)
+                failed = decision.code is ExitCode.FAILED
+                code = codes.FAILED_GATE if failed else codes.UNDECIDED_GATE
+                error(code, compared["new"], decision.reason)
 
 
 _STRETCHES = 2.5
@@ -313,7 +316,7 @@ class _Run:
                 with self._measuring.watch.resumed():
                     self._measure(program, trace, line)
             except InputError as problem:
-                program.record["error"] = problem.reason
+                fail(program.record, problem.coded)
         self._measuring.complain(analysed, program)
         return program.record
 

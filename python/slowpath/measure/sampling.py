@@ -18,7 +18,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from slowpath.core.errors import StoppedError
+from slowpath.core import codes
+from slowpath.core.errors import Coded, StoppedError
 from slowpath.measure.statistics import Estimate, estimate, quantile
 
 DISTURBED = (1.02, 1.05, 1.1, 1.25, math.inf)
@@ -50,10 +51,17 @@ class Reference:
     BUSY = -3  # the busy loop: many independent additions
 
 
+UNMEASURED = Coded(codes.MEASUREMENT_INTERRUPTED, "interrupted before it was measured")
+"""Error of a path that was not measured before the end of the run."""
+_SLOWED = Coded(
+    codes.MEASUREMENT_INTERRUPTED, "the CPU was slowed down too much during all its samples"
+)
+
+
 class SubjectError(Exception):
     """An error of a timed program, such as an unexpected return value; `reason` is its text."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: Coded) -> None:
         super().__init__(reason)
         self.reason = reason
 
@@ -136,7 +144,7 @@ class Outcome(NamedTuple):
     """The result of a measurement of all subjects."""
 
     subjects: list[Measured | None]  # None: no undisturbed sample, or failed
-    failed: dict[int, str]  # reason for each failed subject
+    failed: dict[int, Coded]  # reason for each failed subject
     baseline: Estimate | None  # ns of an empty program
     loads: int
     samples: int
@@ -146,9 +154,9 @@ class Outcome(NamedTuple):
     precise: bool  # true if all intervals reached the requested precision
     seconds: float
 
-    def why(self, subject: int) -> str:
+    def why(self, subject: int) -> Coded:
         """Return the reason why the subject with this number has no measured time."""
-        return self.failed.get(subject, "the CPU was slowed down too much during all its samples")
+        return self.failed.get(subject, _SLOWED)
 
 
 class _Timed(NamedTuple):
@@ -220,7 +228,7 @@ class Sampler:
         self._rounds: dict[int, int] = {}  # maximum number of rounds of each subject
         self._busy: list[float] = []
         self._runs = [0] * len(bench.wrapped)
-        self._failed: dict[int, str] = {}
+        self._failed: dict[int, Coded] = {}
 
     @property
     def loads(self) -> int:

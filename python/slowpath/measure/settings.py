@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from slowpath.bounds.options import check_page_file
 from slowpath.bounds.plan import Request
+from slowpath.core import codes
 from slowpath.core.engine import kernel
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import Reporter, ReportFile
@@ -27,13 +28,19 @@ def check_trace_options(
     """
     if plot is not None:
         if pcap is None:
-            raise OptionError("--plot", "plots the packets of a trace; name a trace with --pcap")
+            raise OptionError(
+                codes.OPTION_NEEDS_OPTION,
+                "--plot",
+                "plots the packets of a trace; name a trace with --pcap",
+            )
         check_picture(plot)
     if pcap is not None:
         if live:
-            raise OptionError("--pcap", "conflicts with --mode live")
+            raise OptionError(codes.CONFLICTING_OPTIONS, "--pcap", "conflicts with --mode live")
         if len(request.files) == 2:  # noqa: PLR2004
-            raise OptionError("--pcap", "a trace runs through one file; name only one")
+            raise OptionError(
+                codes.CONFLICTING_OPTIONS, "--pcap", "a trace runs through one file; name only one"
+            )
 
 
 def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped: bool) -> ExitCode:
@@ -41,10 +48,11 @@ def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped:
     code = ExitCode.FINE
     if trace["error"] is not None and record["error"] is None:
         rest = "" if trace["count"] == 0 else f"; {trace['count']:,} packets before it were read"
-        error(trace["file"], f"{trace['error']}{rest}")
+        error(trace["code"], trace["file"], f"{trace['error']}{rest}")
         code = ExitCode.UNDECIDED if stopped else ExitCode.INPUT
     if trace["disagreements"]:
         error(
+            codes.MODEL_AND_KERNEL_DIFFER,
             record["file"],
             f"{record['program']}: kernel and interpreter disagree on {trace['disagreements']:,} "
             "packets of the trace; this is a defect of slowpath, please report it",
@@ -65,12 +73,16 @@ def draw_traces(file: str, records: Sequence[MeasuredProgram]) -> ExitCode:
         if trace is not None and trace["mix"] is not None
     ]
     if not curves:
-        error(file, "cannot be plotted: no packet of the trace was measured")
+        error(
+            codes.TRACE_WITHOUT_PACKETS,
+            file,
+            "cannot be plotted: no packet of the trace was measured",
+        )
         return ExitCode.INPUT
     try:
         draw(file, curves)
     except OSError as problem:
-        error(file, f"cannot be written: {problem.strerror}")
+        error(codes.CANNOT_WRITE, file, f"cannot be written: {problem.strerror}")
         return ExitCode.INPUT
     return ExitCode.FINE
 
@@ -158,15 +170,20 @@ def check(settings: Settings, request: Request) -> None:
         OptionError: if an option is invalid for the files, or contradicts another one.
     """
     if settings.gates and len(request.files) != len(VERSIONS):
-        raise OptionError("--fail-on", "needs two files to compare, old and new")
+        raise OptionError(
+            codes.OPTION_NEEDS_OPTION, "--fail-on", "needs two files to compare, old and new"
+        )
     if settings.gates and settings.live is not None:
-        raise OptionError("--fail-on", "conflicts with --mode live")
+        raise OptionError(codes.CONFLICTING_OPTIONS, "--fail-on", "conflicts with --mode live")
     if settings.cache == "cold" and settings.live is not None:
         raise OptionError(
-            "--cache", "live packets are measured only with hot caches; omit this option"
+            codes.CONFLICTING_OPTIONS,
+            "--cache",
+            "live packets are measured only with hot caches; omit this option",
         )
     if settings.cache == "cold" and len(request.files) == len(VERSIONS):
         raise OptionError(
+            codes.CONFLICTING_OPTIONS,
             "--cache",
             "two versions are compared only with hot caches; omit this option, or name one file",
         )

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from slowpath.core.engine import kernel
 from slowpath.core.errors import InputError
 from slowpath.measure.bench import KernelBench
-from slowpath.measure.documents import Breakdown, MeasuredStretch
+from slowpath.measure.documents import Breakdown, MeasuredStretch, fail
 from slowpath.measure.sampling import Measured, Outcome, Progress, StopCriteria, measure
 from slowpath.measure.statistics import Estimate, estimate
 
@@ -82,19 +82,20 @@ def break_down(
         "stretches": [],
         "uncut": [],
         "error": None,
+        "code": None,
     }
     try:
         stretches, breakdown["uncut"] = kernel.cut_case(station, case)
         cases = [case, *(stretch.case for stretch in stretches)]
         outcome = measure(KernelBench(station, cases), quota, go_on)
     except InputError as problem:
-        breakdown["error"] = problem.reason
+        fail(breakdown, problem.coded)
         return breakdown
     questions = [stretch.questions for stretch in stretches]
     parts = stretch_times(_loads(outcome), questions)
     breakdown["loads"] = outcome.loads
     if parts.whole is None:
-        breakdown["error"] = outcome.why(0)
+        fail(breakdown, outcome.why(0))
         return breakdown
     breakdown["program_ns"] = parts.whole.value
     breakdown["asking_ns"] = None if parts.asking is None else parts.asking.value

@@ -5,8 +5,9 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from slowpath.bounds.outcomes import Analysed
+from slowpath.core import codes
 from slowpath.core.engine import kernel, objects, report_types
-from slowpath.core.errors import InputError
+from slowpath.core.errors import Coded, InputError
 from slowpath.core.pictures import picture
 from slowpath.core.schema.derived import is_found
 from slowpath.core.schema.results import PathResult
@@ -17,6 +18,8 @@ from slowpath.measure.documents import (
     TraceMix,
     TracePath,
     action_name,
+    fail,
+    set_warnings,
 )
 from slowpath.measure.programs import JointOutcome, PreparedProgram
 from slowpath.measure.sampling import Measured
@@ -63,7 +66,7 @@ def prepare_trace(
     prepared = PreparedTrace(_empty(asked.file), [], [], known)
     record, task = prepared.record, analysed.task
     if analysed.result["error"] is not None or task.object is None or task.program is None:
-        record["error"] = "the program cannot be run"
+        fail(record, Coded(codes.NOTHING_TO_MEASURE, "the program cannot be run"))
         return prepared
     subject = objects.Subject(task.file, task.object, task.program.number, None)
     try:
@@ -73,15 +76,18 @@ def prepare_trace(
             left = kernel.advance_trace(station, trace, _TURN)
         report = kernel.report_trace(trace)
     except InputError as problem:
-        record["error"] = problem.reason
+        fail(record, problem.coded)
         return prepared
     order = _fill(record, report, analysed.result["paths"])
     _name_ranks(record, program)
     if left:
-        record["error"] = f"stopped after packet {record['count']:,}"
+        fail(
+            record,
+            Coded(codes.MEASUREMENT_INTERRUPTED, f"stopped after packet {record['count']:,}"),
+        )
         return prepared
     if not record["count"] and record["error"] is None:
-        record["error"] = "the trace has no packets"
+        fail(record, Coded(codes.TRACE_WITHOUT_PACKETS, "the trace has no packets"))
         return prepared
     chosen = _chosen(record)
     for done, place in enumerate(chosen):
@@ -109,7 +115,9 @@ def _empty(file: str) -> MeasuredTrace:
         "packets": [],
         "conclusion": None,
         "warnings": [],
+        "warning_codes": [],
         "error": None,
+        "code": None,
         "report": None,
     }
 
@@ -123,6 +131,7 @@ def _fill(
     """
     record["format"], record["count"] = report["format"], report["packets"]
     record["complete"], record["error"] = report["complete"], report["ended"]
+    record["code"] = report["code"]
     record["truncated"], record["uncertain"] = report["truncated"], report["uncertain"]
     record["refused"] = report["refused"]["packets"]
     record["undecided"] = report["undecided"]["packets"]
@@ -161,10 +170,11 @@ def _fill(
                 "arrangement": None,
                 "drained": False,
                 "error": None,
+                "code": None,
             }
         )
     record["slowest"] = _slowest(record["paths"], found)
-    record["warnings"] = notes_of(record, report)
+    set_warnings(record, notes_of(record, report))
     return order
 
 
@@ -217,7 +227,8 @@ def _prepare_path(
     try:
         case = kernel.prepare_case(station, subject, witness, row["instructions"])
     except InputError as problem:
-        row["error"], row["measured_packet"] = problem.reason, None
+        row["measured_packet"] = None
+        fail(row, problem.coded)
         return
     row["arrangement"] = "restored" if case.arrangement == "restored" else "repeated"
     row["drained"] = case.drained
@@ -235,7 +246,7 @@ def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: Joint
     for number, (place, measured) in enumerate(zip(trace.numbers, together.extra, strict=True)):
         row = record["paths"][place]
         if measured is None:
-            row["error"] = together.why(number)
+            fail(row, together.why(number))
             continue
         run = measured.run
         row["measured_ns"], row["spread_ns"] = run.value, run.spread
@@ -250,7 +261,7 @@ def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: Joint
         slowest["bound_ns"] = next(times, None)
     record["conclusion"] = conclude_trace(record, known=trace.known)
     if record["mix"] is not None:
-        program.record["error"] = None
+        program.record["error"] = program.record["code"] = None
 
 
 def mean_cost(shares: Sequence[tuple[float, Measured]]) -> TraceMix | None:

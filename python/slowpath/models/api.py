@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.html.elements import preformatted
 from slowpath.core.printable import json_line
@@ -93,7 +94,9 @@ class Model(Table):
                 rows = np.atleast_1d(np.asarray(x, dtype=float))
             found = evaluate(self.document, rows)
         except (KeyError, TypeError, ValueError) as problem:
-            raise InputError("x", f"the values of x cannot be used: {problem}") from None
+            raise InputError(
+                codes.POINTS_UNSUITABLE, "x", f"the values of x cannot be used: {problem}"
+            ) from None
         if error_known(self.document):
             return found
         unknown = np.full_like(found.y, np.nan)
@@ -114,6 +117,7 @@ class Model(Table):
         check_picture(os.fspath(file))
         if self._points is None:
             raise InputError(
+                codes.MODEL_WITHOUT_MEASUREMENTS,
                 "model",
                 "the model was read from JSON without its measurements, so it cannot "
                 "be plotted; fit it again",
@@ -238,6 +242,7 @@ def _check(x: Sequence[str], y: str, options: Options) -> None:
 
     if not x or len(set(x)) < len(x) or y in x:
         raise OptionError(
+            codes.REPEATED_OPTION,
             "--x",
             f"the names of the x columns must differ from each other and from the y column {y!r}",
         )
@@ -249,7 +254,7 @@ def _check(x: Sequence[str], y: str, options: Options) -> None:
     ):
         if value not in known:
             words = ", ".join(str(one) for one in known if one is not None)
-            raise OptionError(option, f"{value!r} is not one of {words}")
+            raise OptionError(codes.INVALID_VALUE, option, f"{value!r} is not one of {words}")
     segments = 1 if options.segments is None else options.segments
     for option, number, kind, least, most in (
         ("--segments", segments, Integral, 1, MOST_SEGMENTS),
@@ -260,9 +265,11 @@ def _check(x: Sequence[str], y: str, options: Options) -> None:
     ):
         if not isinstance(number, kind):
             what = "whole number" if kind is Integral else "number"
-            raise OptionError(option, f"{number!r} is not a {what}")
+            raise OptionError(codes.INVALID_VALUE, option, f"{number!r} is not a {what}")
         if not least <= number <= most:
-            raise OptionError(option, f"{number:g} is not in the range {least}<=x<={most}")
+            raise OptionError(
+                codes.INVALID_VALUE, option, f"{number:g} is not in the range {least}<=x<={most}"
+            )
 
 
 def _derived(
@@ -284,7 +291,9 @@ def _derived(
         points = points_of(columns, x, y, weight=weight, spread=spread)
         return Model(derive(points, options), file=file, points=points)
     except PointsError as problem:
-        raise InputError(DATA if file is None else file, str(problem)) from None
+        raise InputError(
+            codes.POINTS_UNSUITABLE, DATA if file is None else file, str(problem)
+        ) from None
 
 
 def _numbers(data: Any, names: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401 - as above
@@ -300,11 +309,17 @@ def _numbers(data: Any, names: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401
         try:
             column = data[name]
         except (KeyError, IndexError, TypeError):
-            raise InputError(DATA, f"the data lack the column {name!r}") from None
+            raise InputError(
+                codes.MISSING_COLUMN, DATA, f"the data lack the column {name!r}"
+            ) from None
         try:
             found[name] = np.asarray(column, dtype=float)
         except (OverflowError, TypeError, ValueError):
-            raise InputError(DATA, f"the column {name} has a value that is not a number") from None
+            raise InputError(
+                codes.INVALID_CELL, DATA, f"the column {name} has a value that is not a number"
+            ) from None
         if found[name].shape != (len(found[names[0]]),):
-            raise InputError(DATA, f"the columns {name} and {names[0]} differ in length")
+            raise InputError(
+                codes.TABLE_SYNTAX, DATA, f"the columns {name} and {names[0]} differ in length"
+            )
     return found

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from slowpath.core import engine
+from slowpath.core import codes, engine
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
@@ -43,7 +43,9 @@ def read_table(file: str, names: Sequence[str]) -> Table:
     comment, head = _first_lines(text)
     if head is None:
         raise InputError(
-            file, "the file is empty; write the names of the columns into the first line"
+            codes.FILE_EMPTY,
+            file,
+            "the file is empty; write the names of the columns into the first line",
         )
     separator = max(_SEPARATORS, key=head.count)
     lines: Iterator[tuple[int, list[str]]] = (
@@ -57,6 +59,7 @@ def read_table(file: str, names: Sequence[str]) -> Table:
         names_in_comment = next(csv.reader([comment], delimiter=separator), [])
         if len(names_in_comment) != len(header) or any(map(_is_number, names_in_comment)):
             raise InputError(
+                codes.TABLE_SYNTAX,
                 file,
                 "the first line has numbers instead of names; write the names of the columns there",
             )
@@ -71,7 +74,7 @@ def read_table(file: str, names: Sequence[str]) -> Table:
                 "write decimal points instead of commas (0.5), and name all columns in the "
                 "first line"
             )
-            raise InputError(file, f"line {number}: {reason}; {hint}")
+            raise InputError(codes.TABLE_SYNTAX, file, f"line {number}: {reason}; {hint}")
         for name, place in places.items():
             columns[name].append(_number(file, number, name, cells, place))
     return Table(file, columns)
@@ -99,10 +102,16 @@ def _is_number(cell: str) -> bool:
 def _place(file: str, header: Sequence[str], name: str) -> int:
     if name not in header:
         have = ", ".join(one for one in header if one) or "no names"
-        raise InputError(file, f"the file lacks the column {name!r}; its first line has {have}")
+        raise InputError(
+            codes.MISSING_COLUMN,
+            file,
+            f"the file lacks the column {name!r}; its first line has {have}",
+        )
     if header.count(name) > 1:
         raise InputError(
-            file, f"the file has {header.count(name)} columns named {name!r}; rename all but one"
+            codes.DUPLICATE_ROW_OR_COLUMN,
+            file,
+            f"the file has {header.count(name)} columns named {name!r}; rename all but one",
         )
     return header.index(name)
 
@@ -110,16 +119,18 @@ def _place(file: str, header: Sequence[str], name: str) -> int:
 def _number(file: str, line: int, name: str, cells: Sequence[str], place: int) -> float:
     where = f"line {line}, column {name}"
     if place >= len(cells) or not cells[place].strip():
-        raise InputError(file, f"{where}: the cell is empty; fill it in or remove the line")
+        raise InputError(
+            codes.INVALID_CELL, file, f"{where}: the cell is empty; fill it in or remove the line"
+        )
     text = cells[place].strip()
     try:
         value = float(text)
     except ValueError:
         reason = f"{text[:40]!r} is not a number; correct it or remove the line"
-        raise InputError(file, f"{where}: {reason}") from None
+        raise InputError(codes.INVALID_CELL, file, f"{where}: {reason}") from None
     if not math.isfinite(value):
         reason = f"{text[:40]!r} is not a finite number; remove the line"
-        raise InputError(file, f"{where}: {reason}")
+        raise InputError(codes.INVALID_CELL, file, f"{where}: {reason}")
     return value
 
 
@@ -144,16 +155,20 @@ def read(file: str, text: str) -> tuple[str | None, FittedModel]:
     try:
         document = parse_json(text)
     except ValueError as problem:
-        raise InputError(file, f"the file is not JSON: {problem}") from None
+        raise InputError(codes.NOT_JSON, file, f"the file is not JSON: {problem}") from None
     shape = schema("fit")
     try:
         check_shape(document, shape, shape["$defs"], "document")
     except ShapeError as problem:
-        raise InputError(file, f"the file is not a model of slowpath fit: {problem}") from None
+        raise InputError(
+            codes.NOT_A_FIT_MODEL, file, f"the file is not a model of slowpath fit: {problem}"
+        ) from None
     model: FittedModel = document["model"]
     reason = _inconsistency(model)
     if reason is not None:
-        raise InputError(file, f"the file is not a model of slowpath fit: {reason}")
+        raise InputError(
+            codes.NOT_A_FIT_MODEL, file, f"the file is not a model of slowpath fit: {reason}"
+        )
     return document["file"], model
 
 

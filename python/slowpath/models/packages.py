@@ -3,6 +3,7 @@
 import importlib.util
 from collections.abc import Sequence
 
+from slowpath.core import codes
 from slowpath.core.errors import UnavailableError
 from slowpath.core.extras import not_installed
 
@@ -15,4 +16,4 @@ def need(names: Sequence[str]) -> None:
     """
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing:
-        raise UnavailableError(not_installed(missing, "models"))
+        raise UnavailableError(codes.MISSING_PACKAGE, not_installed(missing, "models"))

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from slowpath.bounds.progress import ProgressLines
-from slowpath.core.errors import ExitCode, InputError, OptionError
+from slowpath.core import codes
+from slowpath.core.errors import Coded, ExitCode, InputError, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import write_error
 from slowpath.core.pictures import check_picture
@@ -41,9 +42,17 @@ def fit(given: Namespace, reporter: Reporter) -> ExitCode:
 def _columns(given: Namespace) -> list[str]:
     columns = [name.strip() for name in given.x.split(",")]
     if "" in columns or len(set(columns)) < len(columns):
-        raise OptionError("--x", "the names of the x columns must differ; separate them by commas")
+        raise OptionError(
+            codes.REPEATED_OPTION,
+            "--x",
+            "the names of the x columns must differ; separate them by commas",
+        )
     if given.y in columns:
-        raise OptionError("--y", f"the column {given.y!r} is already an x column; name another one")
+        raise OptionError(
+            codes.REPEATED_OPTION,
+            "--y",
+            f"the column {given.y!r} is already an x column; name another one",
+        )
     return columns
 
 
@@ -75,7 +84,7 @@ def _derive(
         )
         model = _watched(given, points, options)
     except PointsError as problem:
-        raise InputError(given.file, str(problem)) from None
+        raise InputError(codes.POINTS_UNSUITABLE, given.file, str(problem)) from None
     if given.plot is not None:
         from slowpath.models.report import draw
 
@@ -127,13 +136,13 @@ def _predicted(model: FittedModel, columns: Sequence[str], query: Table) -> list
     try:
         found = evaluate(model, np.column_stack([query.columns[name] for name in columns]))
     except PointsError as problem:
-        raise InputError(query.file, str(problem)) from None
+        raise InputError(codes.POINTS_UNSUITABLE, query.file, str(problem)) from None
     return list(prediction_rows(model, query.columns, found))
 
 
 def _warnings(
     file: str, columns: Sequence[str], outside: Sequence[Sequence[float]], all_: int
-) -> list[str]:
+) -> list[Coded]:
     """Return a warning about predictions for rows beyond the measured range of x, if any.
 
     The JSON document marks these rows; the other formats are CSV.
@@ -146,7 +155,8 @@ def _warnings(
     )
     more = "; ..." if len(outside) > _SHOWN else ""
     lines = "line is" if all_ == 1 else "lines are"
-    return [
+    text = (
         f"{file}: {len(outside)} of {all_} {lines} beyond the measured range ({shown}{more}), so "
         "their predictions are guesses, and intervals are too narrow there"
-    ]
+    )
+    return [Coded(codes.EXTRAPOLATED, text)]

@@ -9,7 +9,8 @@ from fnmatch import fnmatchcase
 from statistics import median
 from typing import Any, NamedTuple
 
-from slowpath.core.errors import OptionError
+from slowpath.core import codes
+from slowpath.core.errors import Coded, OptionError
 from slowpath.core.jobs.pool import StopRequested
 from slowpath.reproduce.documents import ComparedValue, Deviations
 
@@ -27,7 +28,7 @@ class Plan(NamedTuple):
     rows: Callable[[Sequence[tuple[Any, Any | None]]], list[ComparedValue]]
     """Returns the rows for pairs of an item and its result; None: not computed."""
     conditions: Sequence[str]  # circumstances that the reader of a deviation has to know
-    warnings: Sequence[str] = ()
+    warnings: Sequence[Coded] = ()
     repeat: Callable[[int], "Plan"] | None = None
     """Returns the plan with several repetitions of a cross-validation; None if it has none."""
 
@@ -40,7 +41,9 @@ class Plan(NamedTuple):
         if repetitions == 1:
             return self
         if self.repeat is None:
-            raise OptionError("--repetitions", "this figure has no cross-validation")
+            raise OptionError(
+                codes.OPTION_WITHOUT_EFFECT, "--repetitions", "this figure has no cross-validation"
+            )
         return self.repeat(repetitions)
 
     def only(self, patterns: Sequence[str]) -> "Plan":

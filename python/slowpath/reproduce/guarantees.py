@@ -17,6 +17,8 @@ from slowpath.bounds.analyst import RunContext, Session
 from slowpath.bounds.bulk import StopWatcher
 from slowpath.bounds.default_target import CARD
 from slowpath.bounds.options import WrittenOptions, choose_target, read_request
+from slowpath.core import codes
+from slowpath.core.codes import Code
 from slowpath.core.engine import objects
 from slowpath.core.engine.analyses import Options, compile_messages
 from slowpath.core.errors import InputError
@@ -160,7 +162,9 @@ def recompute(settings: Settings, item: Item, stop_requested: StopRequested) -> 
     if result["error"] is not None:
         if stopping.asked:
             return None
-        raise InputError(item.listing, result["error"])
+        raise InputError(
+            Code(result["code"] or codes.INTERNAL_ERROR), item.listing, result["error"]
+        )
     listing = sha256(read_program(item.listing)).hexdigest()
     return Recomputed(published, result, published.listing not in (None, listing))
 
@@ -459,7 +463,7 @@ def compile_pair(_common: None, pair: Pair, stop_requested: StopRequested) -> Li
     found = objects.read_object(pair.object, read_program(pair.object))
     programs = objects.programs(found)
     if not programs:
-        raise InputError(pair.object, "has no program")
+        raise InputError(codes.OBJECT_WITHOUT_PROGRAMS, pair.object, "has no program")
     subject = objects.Subject(pair.object, found, programs[0].number, None)
     [message] = compile_messages(subject, choose_target(CARD), Options(), Stopping(), verify=False)
     compiled: Compiled = json.loads(message[1])
@@ -473,7 +477,7 @@ def _listing_text(file: str) -> str:
     try:
         return read_program(file).decode()
     except UnicodeDecodeError:
-        raise InputError(file, "is not a listing") from None
+        raise InputError(codes.LISTING_NOT_TEXT, file, "is not a listing") from None
 
 
 def _listing_rows(pairs: Sequence[tuple[Pair, Lines | None]]) -> list[ComparedValue]:

@@ -17,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program, text_of
 
@@ -98,7 +99,9 @@ def read_summary(file: Path) -> Mapping[str, Any]:
         for record in found.values():
             _check(record)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(str(file), "is not a summary of published results") from None
+        raise InputError(
+            codes.ARTEFACT_DAMAGED, str(file), "is not a summary of published results"
+        ) from None
     return found
 
 
@@ -119,7 +122,9 @@ def _records(file: str) -> list[PublishedPath]:
         text = gzip.decompress(read_program(file)).decode()
         return [_path(json.loads(line)) for line in text.splitlines()]
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError):
-        raise InputError(file, "is not a compressed list of paths") from None
+        raise InputError(
+            codes.ARTEFACT_DAMAGED, file, "is not a compressed list of paths"
+        ) from None
 
 
 def _of_report(file: str, log: str | None) -> PublishedProgram:
@@ -145,7 +150,9 @@ def _of_report(file: str, log: str | None) -> PublishedProgram:
             _value(head, "input"),
         )
     except (KeyError, ValueError, IndexError, StopIteration):
-        raise InputError(file, "is not a report of the published tool") from None
+        raise InputError(
+            codes.ARTEFACT_DAMAGED, file, "is not a report of the published tool"
+        ) from None
 
 
 def _text(file: str) -> str:
@@ -153,7 +160,7 @@ def _text(file: str) -> str:
     try:
         return (bz2.decompress(data) if data.startswith(_BZIP2) else data).decode()
     except (OSError, ValueError, EOFError):
-        raise InputError(file, "is not a readable report") from None
+        raise InputError(codes.ARTEFACT_DAMAGED, file, "is not a readable report") from None
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:

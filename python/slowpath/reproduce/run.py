@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from slowpath.bounds.progress import ProgressLines
-from slowpath.core import engine
+from slowpath.core import codes, engine
+from slowpath.core.codes import Code
 from slowpath.core.command import load
-from slowpath.core.errors import ExitCode, InputError, OptionError
+from slowpath.core.errors import ExitCode, InputError, OptionError, stopped_code
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_page, write_text
 from slowpath.core.jobs.local_pool import LocalPool
 from slowpath.core.jobs.pool import PoolObserver, StopRequested, Unfinished
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.result_warnings import codes_of
 from slowpath.core.suggestions import unknown
 from slowpath.core.terminal import about_left, error
 from slowpath.reproduce.comparison import Plan, summary
@@ -45,7 +47,9 @@ def reproduce(args: Namespace, reporter: Reporter) -> ExitCode:
     figure = _figure(paper, args.figure)
     if figure.compute is None:
         raise InputError(
-            f"{paper.name} {figure.name}", f"cannot be reproduced here: {figure.unavailable}"
+            codes.FIGURE_UNAVAILABLE,
+            f"{paper.name} {figure.name}",
+            f"cannot be reproduced here: {figure.unavailable}",
         )
     source = Source(args.path, figure)
     plan: Plan = load(figure.compute)(source)
@@ -58,7 +62,8 @@ def reproduce(args: Namespace, reporter: Reporter) -> ExitCode:
     rows = plan.rows(list(zip(plan.items, results, strict=True)))
     document: Reproduction = {
         **engine.head("reproduce", "reproduction"),
-        "warnings": list(plan.warnings),
+        "warnings": [*plan.warnings],
+        "warning_codes": codes_of(plan.warnings),
         "paper": paper_document(paper, [figure]),
         "paths": [str(path) for path in source.paths],
         "revisions": source.revisions(),
@@ -71,11 +76,15 @@ def reproduce(args: Namespace, reporter: Reporter) -> ExitCode:
         from slowpath.reproduce.page import comparison_page
 
         write_text(args.html, comparison_page(document, figure.axis))
-    reporter.write(document, warnings=document["warnings"])
+    reporter.write(document, warnings=plan.warnings)
     if not complete:
         missing = sum(one is None for one in results)
         why = "interrupted" if stopping.asked else "deadline"
-        error(f"{paper.name} {figure.name}", f"{why}: {missing} of {len(results)} items missing")
+        error(
+            stopped_code(why),
+            f"{paper.name} {figure.name}",
+            f"{why}: {missing} of {len(results)} items missing",
+        )
         return ExitCode.UNDECIDED
     return ExitCode.FINE
 
@@ -84,14 +93,18 @@ def _paper(name: str) -> Paper:
     for one in PAPERS:
         if one.name == name:
             return one
-    raise OptionError("PAPER", unknown("paper", name, [one.name for one in PAPERS]))
+    raise OptionError(
+        codes.UNKNOWN_NAME, "PAPER", unknown("paper", name, [one.name for one in PAPERS])
+    )
 
 
 def _figure(paper: Paper, name: str) -> Figure:
     for one in paper.figures:
         if one.name == name:
             return one
-    raise OptionError("FIGURE", unknown(f"figure of {paper.name}", name, paper.figure_names()))
+    raise OptionError(
+        codes.UNKNOWN_NAME, "FIGURE", unknown(f"figure of {paper.name}", name, paper.figure_names())
+    )
 
 
 def _list(args: Namespace, reporter: Reporter) -> None:
@@ -103,7 +116,9 @@ def _list(args: Namespace, reporter: Reporter) -> None:
     given = {"--html": args.html, "--only": args.only, "--deadline": args.deadline}
     for option, value in given.items():
         if value is not None:
-            raise OptionError(option, "needs a figure; name PAPER, FIGURE and PATH")
+            raise OptionError(
+                codes.OPTION_WITHOUT_EFFECT, option, "needs a figure; name PAPER, FIGURE and PATH"
+            )
     papers = PAPERS if args.paper is None else (_paper(args.paper),)
     document: FigureList = {
         **engine.head("reproduce", "figures"),
@@ -150,13 +165,16 @@ def _selected(plan: Plan, patterns: Sequence[str]) -> Plan:
     """
     selected = plan.only(patterns)
     if not selected.items:
-        raise OptionError("--only", unknown("item", patterns[0], dict.fromkeys(plan.labels)))
+        raise OptionError(
+            codes.UNKNOWN_NAME, "--only", unknown("item", patterns[0], dict.fromkeys(plan.labels))
+        )
     return selected
 
 
 class _Refused(NamedTuple):
     """An error in the input of an item, in the form that a pool can send."""
 
+    code: Code
     file: str
     reason: str
 
@@ -172,7 +190,7 @@ class _Guarded:
         try:
             return self._work(common, item, stop)
         except InputError as problem:
-            return _Refused(problem.file, problem.reason)
+            return _Refused(problem.code, problem.file, problem.reason)
 
 
 def _computed(plan: Plan, args: Namespace, stopping: Stopping, subject: str) -> list[Any | None]:
@@ -208,10 +226,10 @@ def _computed(plan: Plan, args: Namespace, stopping: Stopping, subject: str) -> 
         found = pool.each(_Guarded(plan.work), plan.common, plan.items, PoolObserver(over, look))
         for one in found:
             match one:
-                case _Refused(file, reason):
-                    raise InputError(file, reason)
+                case _Refused(code, file, reason):
+                    raise InputError(code, file, reason)
                 case Unfinished(died=True):
-                    raise InputError(subject, pool.lost)
+                    raise InputError(codes.WORKER_LOST, subject, pool.lost)
                 case Unfinished():
                     results.append(None)
                 case _:

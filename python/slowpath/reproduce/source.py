@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from slowpath.core.errors import InputError, OptionError
+from slowpath.core import codes
+from slowpath.core.errors import Coded, InputError, OptionError
 from slowpath.core.inputs import NO_SUCH_FILE
 from slowpath.reproduce.registry import Figure
 
@@ -21,12 +22,14 @@ class Source:
             InputError: if a path does not exist.
         """
         if not paths:
-            raise OptionError("PATH", f"name the local path of {wanted(figure)}")
+            raise OptionError(
+                codes.MISSING_ARGUMENT, "PATH", f"name the local path of {wanted(figure)}"
+            )
         self.figure = figure
         self.paths = [Path(path) for path in paths]
         for path in self.paths:
             if not path.exists():
-                raise InputError(str(path), NO_SUCH_FILE)
+                raise InputError(codes.NO_SUCH_FILE, str(path), NO_SUCH_FILE)
 
     def files(self, *patterns: str) -> list[Path]:
         """Return the files that match the first glob with a match; the last part is the name.
@@ -71,24 +74,29 @@ class Source:
     def missing(self, what: str) -> InputError:
         """Return the error for missing files."""
         where = ", ".join(map(str, self.paths))
-        return InputError(where, f"has no {what}; name the local path of {wanted(self.figure)}")
+        reason = f"has no {what}; name the local path of {wanted(self.figure)}"
+        return InputError(codes.ARTEFACT_INCOMPLETE, where, reason)
 
     def damaged(self, file: Path, reason: str) -> InputError:
         """Return the error for a file whose content is not that of the artefact."""
-        return InputError(str(file), f"{reason}; get it again from {place(self.figure)}")
+        again = f"{reason}; get it again from {place(self.figure)}"
+        return InputError(codes.ARTEFACT_DAMAGED, str(file), again)
 
     def revisions(self) -> list[str]:
         """Return the commits of the paths that are Git checkouts."""
         return [one for path in self.paths if (one := _commit(path)) is not None]
 
-    def warnings(self) -> list[str]:
+    def warnings(self) -> list[Coded]:
         """Return a warning for each checkout at another commit than that of the registry."""
         artefact = self.figure.artefact
         if artefact is None or artefact.revision is None:
             return []
         return [
-            f"{path}: is at commit {found[:7]}, but slowpath was compared with commit "
-            f"{artefact.revision[:7]}; the data may differ"
+            Coded(
+                codes.ARTEFACT_REVISION,
+                f"{path}: is at commit {found[:7]}, but slowpath was compared with commit "
+                f"{artefact.revision[:7]}; the data may differ",
+            )
             for path in self.paths
             if (found := _commit(path)) is not None and not found.startswith(artefact.revision)
         ]

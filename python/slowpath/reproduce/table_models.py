@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from slowpath.core.jobs.pool import StopRequested
 from slowpath.models.api import fit
-from slowpath.models.fitting import need
+from slowpath.models.packages import need
 from slowpath.reproduce.comparison import NOT_COMPUTED, Plan, Quantity, compared
 from slowpath.reproduce.documents import ComparedValue
 from slowpath.reproduce.source import Source

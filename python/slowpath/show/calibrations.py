@@ -7,7 +7,7 @@ from typing import Any
 from slowpath.bounds.default_target import CALIBRATED, calibration, nearest_target
 from slowpath.bounds.options import check_valid
 from slowpath.bounds.report_path import labelled
-from slowpath.core import engine
+from slowpath.core import codes, engine
 from slowpath.core.engine import targets
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.formats import Lines, Reporter, json_report
@@ -54,7 +54,9 @@ def read_calibration(file: str) -> Calibration:
     timing = described.get("timing")
     if timing is None:
         raise InputError(
-            file, ("describes a target without the table [timing], so it does not estimate times")
+            codes.TARGET_WITHOUT_TIMES,
+            file,
+            ("describes a target without the table [timing], so it does not estimate times"),
         )
     known: dict[str, Any] = timing.get("calibration", {})
     return {

@@ -12,6 +12,7 @@ from slowpath.bounds.flags import (
     cflags,
     selection,
 )
+from slowpath.core import codes
 from slowpath.core.command import Command, Example, argument, within
 from slowpath.core.errors import OptionError
 from slowpath.core.formats import OUTPUT, STABLE, Formats
@@ -31,10 +32,14 @@ def _show(args: Namespace) -> int:
 
         if len(targets) < len(args.file):
             raise OptionError(
-                "FILE", f"{targets[0]} is a target; name targets and objects in separate calls"
+                codes.FILES_DO_NOT_MATCH,
+                "FILE",
+                f"{targets[0]} is a target; name targets and objects in separate calls",
             )
         if args.html is not None:
-            raise OptionError("--html", "describes objects; omit it for target files")
+            raise OptionError(
+                codes.OPTION_WITHOUT_EFFECT, "--html", "describes objects; omit it for target files"
+            )
         return show_calibrations(targets, _TARGET_FORMATS.reporter(args.format))
     from slowpath.bounds.caching import cache_of
     from slowpath.bounds.options import memory_or_share

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from slowpath.bounds.default_target import CARD
+from slowpath.core.errors import with_code
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import refusal_text
 from slowpath.core.schema.shown import BpfObject, Call, Loop, Map, Program
@@ -91,7 +92,8 @@ def _remarks(program: Program) -> Iterator[Line]:
         yield Line(f"    not supported: {one_line(program['unsupported'])}", "yellow")
     for refusal in [] if program["card"] is None else program["card"]["refusals"]:
         if refusal["reason"] != program["unsupported"]:
-            yield Line(f"    not on {CARD}: {one_line(refusal_text(refusal))}", "yellow")
+            text = with_code(refusal_text(refusal), refusal["code"])
+            yield Line(f"    not on {CARD}: {one_line(text)}", "yellow")
     for gap in program["unresolved"]:
         yield Line(f"    unresolved: {gap['instruction']}: {one_line(gap['reason'])}", "yellow")
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from slowpath.bounds.options import check_page_file
 from slowpath.bounds.outcomes import note_on
-from slowpath.core import engine
+from slowpath.core import codes, engine
 from slowpath.core.engine import objects
 from slowpath.core.engine.cache import Cache, digest
 from slowpath.core.engine.errors import as_text
-from slowpath.core.errors import ExitCode, InputError, worst
+from slowpath.core.errors import Coded, ExitCode, InputError, stopped_code, worst
 from slowpath.core.formats import Reporter, json_items, stream_lines
 from slowpath.core.inputs import write_text
 from slowpath.core.jobs import Message
@@ -45,7 +45,7 @@ class _Chosen(NamedTuple):
     object: objects.Object | None
     digest: str  # of the content
     programs: list[objects.ProgramInfo]
-    error: str | None
+    error: Coded | None
 
 
 def show_objects(files: Sequence[str], options: ShowOptions, btf: str | None) -> ExitCode:
@@ -129,12 +129,13 @@ def _choose(
             data = load_program(file, clang)
             found = objects.read_object(file, data)
         except InputError as problem:
-            chosen.append(_Chosen(file, None, "", [], problem.reason))
+            chosen.append(_Chosen(file, None, "", [], problem.coded))
             continue
         programs = objects.programs(found)
         if programs is None:
             reason = "is not an ELF file; pass an object that clang -target bpf -c wrote"
-            chosen.append(_Chosen(file, None, "", [], reason))
+            wrong = Coded(codes.NOT_A_BPF_OBJECT, reason)
+            chosen.append(_Chosen(file, None, "", [], wrong))
             continue
         meant = [p for p in programs if selection.matches(p.section, p.name)]
         if meant:
@@ -150,9 +151,10 @@ def _choose(
 def _shown(choice: _Chosen, options: ShowOptions, btf: KernelBtf, stopping: Stopping) -> BpfObject:
     found = choice.object
     if found is None:
-        return _failed(choice.file, choice.error or "cannot be read")
+        unreadable = Coded(codes.FILE_UNREADABLE, "cannot be read")
+        return _failed(choice.file, choice.error or unreadable)
     if stopping.asked:
-        return _failed(choice.file, "interrupted before it was analysed")
+        return _failed(choice.file, Coded(codes.INTERRUPTED, "interrupted before it was analysed"))
     needed = any(program.needs_kernel for program in choice.programs)
     key = _key(choice, options, btf.digest(needed=needed))
     known = None if options.cache is None else options.cache.find(key, 1)
@@ -180,8 +182,12 @@ def _shown(choice: _Chosen, options: ShowOptions, btf: KernelBtf, stopping: Stop
         with IsolatedJob(options.memory, work) as job:
             stopped = job.run(None, stopping, take)
     except InputError as problem:
-        return _failed(choice.file, problem.reason)
-    return shown[0] if shown else _failed(choice.file, stopped or "no result")
+        return _failed(choice.file, problem.coded)
+    return (
+        shown[0]
+        if shown
+        else _failed(choice.file, Coded(stopped_code(stopped), stopped or "no result"))
+    )
 
 
 def _key(choice: _Chosen, options: ShowOptions, types: str | None) -> str:
@@ -193,19 +199,31 @@ def _key(choice: _Chosen, options: ShowOptions, types: str | None) -> str:
     return options.cache.key("show", parts)
 
 
-def _failed(file: str, error: str) -> BpfObject:
+def _failed(file: str, error: Coded) -> BpfObject:
     """Return the description of a file that cannot be shown."""
-    return {"file": file, "license": None, "programs": [], "maps": [], "error": error}
+    return {
+        "file": file,
+        "license": None,
+        "programs": [],
+        "maps": [],
+        "error": str(error),
+        "code": error.code,
+    }
 
 
-def _problems(shown: BpfObject) -> list[str]:
-    problems = [f"{p['name']}: {p['error']}" for p in shown["programs"] if p["error"] is not None]
-    return problems if shown["error"] is None else [*problems, shown["error"]]
+def _problems(shown: BpfObject) -> list[tuple[str | None, str]]:
+    """Return the errors of an object and its programs, each with its code."""
+    problems = [
+        (p["code"], f"{p['name']}: {p['error']}")
+        for p in shown["programs"]
+        if p["error"] is not None
+    ]
+    return problems if shown["error"] is None else [*problems, (shown["code"], shown["error"])]
 
 
 def _judge(file: str, shown: BpfObject) -> ExitCode:
     """Print the errors of an object to standard error, and return the exit code."""
     problems = _problems(shown)
-    for problem in problems:
-        error(file, problem)
+    for code, problem in problems:
+        error(code, file, problem)
     return ExitCode.INPUT if problems else ExitCode.FINE

@@ -19,6 +19,7 @@ from slowpath.bounds.options import (
     read_request,
 )
 from slowpath.bounds.plan import Request
+from slowpath.core import codes
 from slowpath.core.engine.targets import Target
 from slowpath.core.errors import OptionError
 from slowpath.core.inputs import read_program
@@ -156,7 +157,7 @@ def read_sweep_request(args: Namespace) -> SweepRequest:
     definitions = [read_option("-D", parse_definition, text) for text in args.define]
     read_option("-D", check_definitions, definitions)
     if not is_c(file):
-        raise OptionError("FILE", f"{file} is not a C source (*.c)")
+        raise OptionError(codes.SWEEP_NOT_C_SOURCE, "FILE", f"{file} is not a C source (*.c)")
     names = named_targets(args.target or default_target([file]))
     targets = [read_option("--target", choose_target, name) for name in names]
     for target, name in zip(targets, names, strict=True):
@@ -198,16 +199,20 @@ def _check_metric(metric: str | None, targets: Sequence[Target]) -> None:
     known = list(dict.fromkeys(one for each in targets for one in each.counters or METRICS))
     if metric is not None and metric not in known:
         reason = f"{metric!r} is not a metric of these targets; they have {', '.join(known)}"
-        raise OptionError("--metric", reason)
+        raise OptionError(codes.UNKNOWN_METRIC, "--metric", reason)
 
 
 def _check_entries(entries: int | None, targets: Sequence[Target]) -> None:
     if entries is not None and all(target.machine is None for target in targets):
         named = ", ".join(target.name for target in targets)
-        raise OptionError("--entries", f"{named} does not estimate times; use linux-xdp")
+        raise OptionError(
+            codes.TARGET_WITHOUT_TIMES,
+            "--entries",
+            f"{named} does not estimate times; use linux-xdp",
+        )
 
 
 def _check_cores(cores: int | None, targets: Sequence[Target]) -> None:
     if cores is not None and all(target.counters is not None for target in targets):
         named = ", ".join(target.name for target in targets)
-        raise OptionError("--cores", f"{named} has no cores; omit --cores")
+        raise OptionError(codes.WRONG_CORE_COUNT, "--cores", f"{named} has no cores; omit --cores")

@@ -49,6 +49,8 @@ class SweptResult(TypedDict):
     error: str | None
     """Reason why there is no result: the source does not compile, or the program cannot be
     analysed."""
+    code: str | None
+    """Code of the cause of `error`, which `slowpath explain` describes; null without an error."""
 
 
 class SweptTime(TypedDict):
@@ -66,6 +68,8 @@ class SweptTime(TypedDict):
     """Number of BPF instructions on the path."""
     error: str | None
     """Reason why there is no measurement; the other fields are then null."""
+    code: str | None
+    """Code of the cause of `error`, which `slowpath explain` describes; null without an error."""
 
 
 class SweptProgram(TypedDict):

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from slowpath.bounds.options import check_not_a_program, check_page_file, read_option
-from slowpath.core import engine
-from slowpath.core.errors import ExitCode, InputError, OptionError, UnavailableError, worst
+from slowpath.core import codes, engine
+from slowpath.core.errors import Coded, ExitCode, InputError, OptionError, UnavailableError, worst
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import read_program, write_error, write_text
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
@@ -15,6 +15,7 @@ from slowpath.core.pictures import check_picture
 from slowpath.core.programs.sources import provenance
 from slowpath.core.terminal import error, note
 from slowpath.measure import disturbances
+from slowpath.measure.sampling import UNMEASURED
 from slowpath.sweep.definitions import SweepRequest, points, read_sweep_request
 from slowpath.sweep.documents import Sweep, SweptProgram
 from slowpath.sweep.sweeping import (
@@ -70,7 +71,7 @@ class _Run:
         request: SweepRequest,
         stopping: Stopping,
         measured: Measuring | None,
-        unavailable: str | None,
+        unavailable: Coded | None,
     ) -> None:
         """Prepare the sweep.
 
@@ -122,7 +123,7 @@ class _Run:
         """Measure the prepared programs, and store the times in their records."""
         if self._unavailable is not None:
             for one in found:
-                one.record["measured"] = unmeasured(self._unavailable)
+                one.record["measured"] = unmeasured(self._unavailable, self._unavailable.code)
         if self._measuring is None:
             return
         prepared = [one.prepared for one in found if one.prepared is not None]
@@ -132,13 +133,13 @@ class _Run:
             if environment is not None:
                 self.document["disturbances"] = disturbances.of(environment)
         except InputError as problem:
-            error(problem.file, problem.reason)
+            error(problem.code, problem.file, problem.reason)
             self._codes.append(ExitCode.INPUT)
         for one in found:
             if one.prepared is not None:
                 one.record["measured"] = time_of(one.prepared)
             elif one.record["measured"] is None:
-                one.record["measured"] = unmeasured("interrupted before it was measured")
+                one.record["measured"] = unmeasured(UNMEASURED, UNMEASURED.code)
         if any(one.record["measured"] and one.record["measured"]["error"] for one in found):
             stopped = self._stopping.asked
             self._codes.append(ExitCode.UNDECIDED if stopped else ExitCode.INPUT)
@@ -154,7 +155,7 @@ class _Run:
             if failed:
                 target = request.target.name
                 what = f"{len(failed)} of {len(programs)} programs not analysed on {target}"
-                error(self._request.file, what)
+                error(codes.NOT_ANALYSED, self._request.file, what)
         for name in _without_effect(self.document):
             if not re.search(rf"\b{name}\b".encode(), read_program(self._request.file)):
                 note(
@@ -177,12 +178,12 @@ def _without_effect(document: Sweep) -> Iterator[str]:
 
 
 @contextmanager
-def _opened(args: Namespace, stopping: Stopping) -> Iterator[tuple[Measuring | None, str | None]]:
+def _opened(args: Namespace, stopping: Stopping) -> Iterator[tuple[Measuring | None, Coded | None]]:
     """Open the measurement if it is requested; yield it, or the reason why it is unavailable."""
     if not args.measure:
         for name, value in (("--cpu", args.cpu), ("--total-seconds", args.total_seconds)):
             if value is not None:
-                raise OptionError(name, "needs --measure")
+                raise OptionError(codes.OPTION_NEEDS_OPTION, name, "needs --measure")
         yield None, None
         return
     opened, unavailable = None, None
@@ -190,8 +191,8 @@ def _opened(args: Namespace, stopping: Stopping) -> Iterator[tuple[Measuring | N
         try:
             opened = stack.enter_context(measuring(args.cpu, stopping))
         except UnavailableError as problem:
-            error(problem.file, problem.reason)
-            unavailable = problem.reason
+            error(problem.code, problem.file, problem.reason)
+            unavailable = problem.coded
         yield opened, unavailable
 
 

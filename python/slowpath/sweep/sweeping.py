@@ -16,7 +16,7 @@ from slowpath.bounds.plan import Plan, Request
 from slowpath.bounds.progress import Watch
 from slowpath.core import terminal
 from slowpath.core.engine import kernel
-from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.errors import Coded, ExitCode, OptionError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.schema.derived import estimate_notes, is_count, reservation
 from slowpath.core.schema.results import Result
@@ -25,7 +25,7 @@ from slowpath.measure.bench import PaceMeter
 from slowpath.measure.environment import Environment
 from slowpath.measure.processor import chosen_cpu
 from slowpath.measure.programs import PreparedProgram, measure_together, prepare_program, slowest
-from slowpath.measure.sampling import Progress, StopCriteria
+from slowpath.measure.sampling import UNMEASURED, Progress, StopCriteria
 from slowpath.sweep.definitions import Point, SweepRequest, flags, words
 from slowpath.sweep.documents import SweptProgram, SweptResult, SweptTime
 
@@ -90,10 +90,10 @@ def measuring(cpu: int | None, stopping: Stopping) -> Iterator[Measuring]:
         yield Measuring(station, chosen, stopping)
 
 
-def unmeasured(reason: str) -> SweptTime:
-    """Return the record of a program that was not measured; `reason` says why."""
+def unmeasured(reason: str, code: str | None) -> SweptTime:
+    """Return the record of a program that was not measured, with the reason and its code."""
     nothing = dict.fromkeys(("ns", "low_ns", "high_ns", "program_ns", "instructions"))
-    return {**nothing, "error": reason}  # type: ignore[typeddict-item]
+    return {**nothing, "error": str(reason), "code": code}  # type: ignore[typeddict-item]
 
 
 def time_of(program: PreparedProgram) -> SweptTime:
@@ -101,8 +101,10 @@ def time_of(program: PreparedProgram) -> SweptTime:
     record = program.record
     path = record["paths"][0] if record["paths"] else None
     if path is None or path["measured_ns"] is None:
-        error = record["error"] if path is None else path["error"] or record["error"]
-        return unmeasured(error or "interrupted before it was measured")
+        failed = record if path is None or path["error"] is None else path
+        if failed["error"] is None:
+            return unmeasured(UNMEASURED, UNMEASURED.code)
+        return unmeasured(failed["error"], failed["code"])
     return {
         "ns": path["measured_ns"],
         "low_ns": path["low_ns"],
@@ -110,6 +112,7 @@ def time_of(program: PreparedProgram) -> SweptTime:
         "program_ns": path["program_ns"],
         "instructions": path["instructions"],
         "error": None,
+        "code": None,
     }
 
 
@@ -178,7 +181,7 @@ class SweepRun:
                 raise
             self.refusal = refusal
             self.codes.append(ExitCode.INPUT)
-            yield Swept(self._unknown_program(point, refusal.reason), None)
+            yield Swept(self._unknown_program(point, refusal.coded), None)
             return
         prepared = list(self._prepared(point, plan))
         for number, task in enumerate(plan.tasks):
@@ -242,11 +245,11 @@ class SweepRun:
         self._remarks.update(new)
         note_remarks(plan._replace(remarks=new))
 
-    def _unknown_program(self, point: Point, reason: str) -> SweptProgram:
+    def _unknown_program(self, point: Point, reason: Coded) -> SweptProgram:
         """Return the record for macro values that yield no program, with the reason."""
         requests = self._request.requests
-        known = [unknown(one.target.name, one.metric, reason) for one in requests]
-        timed = None if self._measuring is None else unmeasured(reason)
+        known = [unknown(one.target.name, one.metric, reason, reason.code) for one in requests]
+        timed = None if self._measuring is None else unmeasured(reason, reason.code)
         head = {"values": dict(point), "section": None, "program": None}
         return {**head, "results": known, "measured": timed}  # type: ignore[typeddict-item]
 
@@ -254,7 +257,7 @@ class SweepRun:
 def swept_result(result: Result) -> SweptResult:
     """Convert the result of an analysis into the record of a sweep."""
     guarantee = result["guarantee"]
-    known = unknown(result["target"], result["metric"], _reasons(result))
+    known = unknown(result["target"], result["metric"], _reasons(result), result["code"])
     if guarantee is None:
         return known
     rates = not is_count(result)
@@ -276,7 +279,7 @@ def swept_result(result: Result) -> SweptResult:
     return known
 
 
-def unknown(target: str, metric: str, reason: str | None) -> SweptResult:
+def unknown(target: str, metric: str, reason: str | None, code: str | None) -> SweptResult:
     """Return the record of a program without a result, with the reason."""
     return {
         "target": target,
@@ -293,6 +296,7 @@ def unknown(target: str, metric: str, reason: str | None) -> SweptResult:
         "cold_low_ns": None,
         "cold_high_ns": None,
         "error": reason,
+        "code": code,
     }
 
 

@@ -16,6 +16,7 @@ from slowpath.bounds.default_target import (
     nearest_target,
 )
 from slowpath.bounds.options import check_valid, choose_target, find_target, read_option
+from slowpath.core import codes
 from slowpath.core.engine import targets
 from slowpath.core.errors import ExitCode, InputError, OptionError, worst
 from slowpath.core.inputs import read_text
@@ -81,7 +82,7 @@ def _nearest() -> Nearest:
     try:
         return nearest_target()
     except ValueError as problem:
-        raise OptionError(CPU_VARIABLE, str(problem)) from None
+        raise OptionError(codes.INVALID_VALUE, CPU_VARIABLE, str(problem)) from None
 
 
 def _resolved() -> str:
@@ -115,7 +116,7 @@ def target_description(name: str) -> str:
 
         names = targets.target_names()
         hint = did_you_mean(name, names) or f"; known are {', '.join(names)}"
-        raise OptionError("NAME", f"{name!r} is not a target{hint}")
+        raise OptionError(codes.UNKNOWN_TARGET, "NAME", f"{name!r} is not a target{hint}")
     if name == CALIBRATED:
         text = read_option("NAME", find_target, name).text or text
         text = f"# On this machine, {CALIBRATED} is {_resolved()}.\n{text}"
@@ -171,20 +172,21 @@ def _model_row(model: targets.Model) -> tuple[str, ...]:
 
 def check_targets(files: Sequence[str]) -> ExitCode:
     """Check target descriptions; print `fine` for each valid file, and the problems of others."""
-    codes = []
+    results = []
     for file in files:
-        problems = target_problems(file)
+        code, problems = target_problems(file)
         for problem_text in problems:
-            error(file, problem_text)
+            error(code, file, problem_text)
         if not problems:
             out(f"{file}: fine")
-        codes.append(ExitCode.INPUT if problems else ExitCode.FINE)
-    return worst(codes)
+        results.append(ExitCode.INPUT if problems else ExitCode.FINE)
+    return worst(results)
 
 
-def target_problems(file: str) -> Sequence[str]:
-    """Return the problems of a target description; none if it is valid."""
+def target_problems(file: str) -> tuple[str, Sequence[str]]:
+    """Return the problems of a target description, none if it is valid, and their code."""
     try:
-        return targets.described_target(file, read_text(file)).problems()
+        problems = targets.described_target(file, read_text(file)).problems()
     except InputError as problem:
-        return [problem.reason]
+        return problem.code, [problem.reason]
+    return codes.TARGET_FILE_INVALID, problems

@@ -15,6 +15,7 @@ from slowpath.bounds.plan import Plan, Request, make_plan
 from slowpath.bounds.progress import Watch, Watcher
 from slowpath.bounds.requests import requests_of
 from slowpath.bounds.run import check_requirement
+from slowpath.core import codes
 from slowpath.core.command import Option
 from slowpath.core.engine.analyses import Run
 from slowpath.core.errors import ExitCode, InputError, OptionError
@@ -43,9 +44,13 @@ def watch(args: Namespace, options: Sequence[Option]) -> ExitCode:
     """
     for file in args.file:
         if file == STANDARD_INPUT:
-            raise OptionError("FILE", "standard input cannot be watched; name a file")
+            raise OptionError(
+                codes.STANDARD_INPUT_REFUSED,
+                "FILE",
+                "standard input cannot be watched; name a file",
+            )
         if not Path(file).exists():
-            raise InputError(file, NO_SUCH_FILE)
+            raise InputError(codes.NO_SUCH_FILE, file, NO_SUCH_FILE)
     with ExitStack() as stack:
         stopping = stack.enter_context(heeding_signals())
         folder = stack.enter_context(TemporaryDirectory(prefix="slowpath-"))
@@ -263,6 +268,6 @@ def _heading(files: Sequence[str], *, first: bool) -> Iterator[Line]:
 
 def _complain(problem: OptionError | InputError) -> None:
     if isinstance(problem, OptionError):
-        error(problem.option, problem.reason)
+        error(problem.code, problem.option, problem.reason)
     else:
-        error(problem.file, problem.reason)
+        error(problem.code, problem.file, problem.reason)

@@ -5,6 +5,7 @@
 //! [`Exits`] contain the points that follow. A block may be lifted again for a less precise state;
 //! only the last result counts.
 
+use slowpath_codes as codes;
 use slowpath_ir::{BlockId, InsnIdx, Reg};
 
 use crate::insn::{Call, Insn, POISON};
@@ -102,13 +103,17 @@ impl Lifter<'_> {
         self.ir.enter(self.frames.get(at.frame).depth);
         let program = self.code.program(self.unit(at));
         let Some(&insn) = program.insns.get(at.slot) else {
-            return Err(Cause::new("control flow runs past the end of the program", VERIFIER));
+            return Err(Cause::new(
+                codes::REJECTED_BY_VERIFIER,
+                "control flow runs past the end of the program",
+                VERIFIER,
+            ));
         };
         match (insn, at.phase) {
             (Insn::Call(Call::Helper(POISON)), _) => {
                 let text = program.unresolved(at.slot).unwrap_or("not resolved");
                 let hint = "pass the types of its kernel with --btf";
-                Err(Cause::new(text, hint))
+                Err(Cause::new(codes::UNRESOLVED_TYPE, text, hint))
             }
             (Insn::Call(Call::Helper(number)), Phase::Start) => self.helper(at, number),
             (Insn::Call(Call::Helper(number)), Phase::SelectMap(map)) => {
@@ -163,7 +168,9 @@ impl Lifter<'_> {
 
     fn jump_target(&self, at: ProgramPoint, insn: Insn) -> Result<ProgramPoint, Cause> {
         let slot = insn.jump_target(at.slot);
-        let slot = slot.ok_or_else(|| Cause::new("a jump before the program", VERIFIER))?;
+        let slot = slot.ok_or_else(|| {
+            Cause::new(codes::REJECTED_BY_VERIFIER, "a jump before the program", VERIFIER)
+        })?;
         Ok(ProgramPoint { slot, phase: Phase::Start, ..at })
     }
 }

@@ -1,6 +1,7 @@
 //! The errors that occur when programs are lifted. Each message is one line with the place, the
 //! cause and a remedy.
 
+use slowpath_codes as codes;
 use slowpath_stop::Reason;
 use thiserror::Error;
 
@@ -21,38 +22,55 @@ pub struct LiftError {
     pub is_about_content: bool,
     /// Reason why lifting stopped early, such as an exhausted budget; `None` for other errors.
     pub stopped: Option<Reason>,
+    code: codes::Code,
     what: String,
     hint: String,
 }
 
 impl LiftError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        self.code
+    }
+
     /// Returns the error for an exhausted budget.
     pub(super) fn stop(reason: Reason) -> Self {
         let text = format!("{reason} before the program was understood");
-        LiftError { stopped: Some(reason), ..LiftError::program(text, "raise the limit") }
+        let error = LiftError::program(reason.code(), text, "raise the limit");
+        LiftError { stopped: Some(reason), ..error }
     }
 
     /// Returns an error that concerns no single instruction.
-    pub(super) fn program(what: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(super) fn program(
+        code: codes::Code,
+        what: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
         LiftError {
             place: String::new(),
             insn: None,
             is_about_content: false,
             stopped: None,
+            code,
             what: what.into(),
             hint: hint.into(),
         }
     }
 
     /// Returns an error about map content that the user's options give.
-    pub(super) fn content(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        LiftError { is_about_content: true, ..LiftError::program(what, hint) }
+    pub(super) fn content(
+        code: codes::Code,
+        what: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        LiftError { is_about_content: true, ..LiftError::program(code, what, hint) }
     }
 
     /// Returns an error about the instruction at a slot of a program.
     pub(super) fn at(program: &BpfProgram, slot: usize, cause: Cause) -> Self {
         let place = format!("{}: ", program.place_text(slot));
-        LiftError { place, insn: Some(slot), ..LiftError::program(cause.what, cause.hint) }
+        let error = LiftError::program(cause.code, cause.what, cause.hint);
+        LiftError { place, insn: Some(slot), ..error }
     }
 }
 
@@ -60,13 +78,14 @@ impl LiftError {
 /// later.
 #[derive(Clone, Debug)]
 pub(super) struct Cause {
+    code: codes::Code,
     what: String,
     hint: String,
 }
 
 impl Cause {
-    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Cause { what: what.into(), hint: hint.into() }
+    pub fn new(code: codes::Code, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Cause { code, what: what.into(), hint: hint.into() }
     }
 }
 

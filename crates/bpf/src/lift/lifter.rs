@@ -6,6 +6,7 @@
 //! [`super::calls`] and [`super::helpers`] for calls. [`super::block`] combines them.
 //! [`super::walk`] selects the blocks and computes the abstract state at their start.
 
+use slowpath_codes as codes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_ir::{Block, BlockId, CostEvent, Emit, InsnIdx, Op, Operand, OriginOp, RelianceId};
@@ -296,6 +297,7 @@ impl<'a> Lifter<'a> {
         let found = self.object.maps.get(map as usize);
         found.ok_or_else(|| {
             Cause::new(
+                codes::DAMAGED_OBJECT,
                 format!("there is no map number {map}"),
                 "the object may be \
              damaged",

@@ -2,6 +2,7 @@
 //! run after it. These are targets of tail calls, and next programs by the rules of
 //! [`super::Handover`].
 
+use slowpath_codes as codes;
 use std::collections::{BTreeSet, HashMap};
 
 use slowpath_ir::InsnIdx;
@@ -60,9 +61,13 @@ impl LinkedCode {
         if let Some(&unit) = self.unit_of.get(&program) {
             return Ok(unit);
         }
-        let linked = object
-            .link(program, options.kernel_types.as_deref())
-            .map_err(|error| Cause::new(error.to_string(), "it is the target of a tail call"))?;
+        let linked = object.link(program, options.kernel_types.as_deref()).map_err(|error| {
+            Cause::new(
+                codes::UNRESOLVED_INSTRUCTION,
+                error.to_string(),
+                "it is the target of a tail call",
+            )
+        })?;
         let unit = self.add(linked);
         self.unit_of.insert(program, unit);
         Ok(unit)

@@ -10,6 +10,7 @@ use crate::error::printable;
 use crate::insn::Insn;
 use crate::maps::{MapDef, MapTable, Variable};
 use crate::{Btf, ObjectError};
+use slowpath_codes as codes;
 
 /// A parsed BPF object file.
 #[derive(Clone, Debug)]
@@ -54,7 +55,11 @@ impl Object {
         if programs.is_empty() {
             let hint =
                 "functions of programs are global and in sections of their own, as SEC(\"xdp\")";
-            return Err(ObjectError::file("the object has no program", hint));
+            return Err(ObjectError::file(
+                codes::OBJECT_WITHOUT_PROGRAMS,
+                "the object has no program",
+                hint,
+            ));
         }
         let mut maps = MapTable::read(&elf, btf.as_ref())?;
         let at = |section: usize, offset: u64| {

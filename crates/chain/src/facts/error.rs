@@ -1,6 +1,7 @@
 //! Errors in the search for facts about packets that leave a program.
 
 use slowpath_bpf::lift::LiftError;
+use slowpath_codes as codes;
 use slowpath_exec::ExecError;
 use slowpath_search::SearchError;
 use slowpath_smt::SolverError;
@@ -30,4 +31,19 @@ pub enum FactsError {
     /// The solver could not decide whether any packet leaves the program. The text is the reason.
     #[error("the solver cannot tell whether any packet leaves: {0}")]
     Undecided(String),
+}
+
+impl FactsError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            FactsError::Lift(error) => error.code(),
+            FactsError::Search(error) => error.code(),
+            FactsError::Exec(error) => error.code(),
+            FactsError::Solver(error) => error.code(),
+            FactsError::Unseen(_) | FactsError::NotExpressible(_) | FactsError::Undecided(_) => {
+                codes::FACTS_NOT_FOUND
+            }
+        }
+    }
 }

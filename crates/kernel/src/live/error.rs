@@ -1,5 +1,6 @@
 //! Errors of running programs on live packets.
 
+use slowpath_codes as codes;
 use std::io;
 
 use thiserror::Error;
@@ -72,6 +73,25 @@ pub enum LiveError {
         /// Advice to the user.
         hint: &'static str,
     },
+}
+
+impl LiveError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            LiveError::Namespace(error) => error.code(),
+            LiveError::Link(error) => error.code(),
+            LiveError::Generated(error) => error.code(),
+            LiveError::Held { .. } => codes::SYSTEM_RESOURCES,
+            LiveError::Unsupported { .. } => codes::LIVE_NOT_SUPPORTED,
+            LiveError::Batch { .. } => codes::INVALID_VALUE,
+            LiveError::TooShort { .. }
+            | LiveError::TooLong { .. }
+            | LiveError::Device { .. }
+            | LiveError::Kernel { .. } => codes::PACKET_NOT_RUNNABLE,
+            LiveError::Interrupted => codes::INTERRUPTED,
+        }
+    }
 }
 
 impl Interruptible for LiveError {

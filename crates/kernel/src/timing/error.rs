@@ -1,5 +1,6 @@
 //! Errors of timing programs.
 
+use slowpath_codes as codes;
 use std::io;
 
 use thiserror::Error;
@@ -52,6 +53,24 @@ pub enum TimingError {
     /// The timing thread has ended.
     #[error("the thread of the measurement has ended")]
     Gone,
+}
+
+impl TimingError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            TimingError::Namespace(error) => error.code(),
+            TimingError::Link(error) => error.code(),
+            TimingError::Run(error) => error.code(),
+            TimingError::Generated(error) => error.code(),
+            TimingError::CodeTooLong { .. } | TimingError::NotRestored { .. } => {
+                codes::PATH_NOT_REPEATABLE
+            }
+            TimingError::NoMap | TimingError::Gone => codes::INTERNAL_ERROR,
+            TimingError::Thread { .. } => codes::SYSTEM_RESOURCES,
+            TimingError::Cancelled => codes::INTERRUPTED,
+        }
+    }
 }
 
 impl Interruptible for TimingError {

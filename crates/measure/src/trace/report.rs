@@ -33,6 +33,8 @@ pub struct TraceReport {
     pub complete: bool,
     /// Reason why the rest of the file was not read; null if all of it was read or reading goes on.
     pub ended: Option<String>,
+    /// Code of the cause of `ended`; null without it.
+    pub code: Option<String>,
     /// Maps of the program, with the number of elements that they had before the first packet.
     pub maps: Vec<TraceMap>,
     /// Paths that the packets took, in the order of their first packets.

@@ -139,6 +139,7 @@ impl Tally {
             disagreements: self.disagreements.clone(),
             complete: false,
             ended: None,
+            code: None,
             maps: Vec::new(),
             paths: self.paths.iter().enumerate().map(path).collect(),
             taken: self.taken.clone(),

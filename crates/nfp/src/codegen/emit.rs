@@ -19,6 +19,7 @@ mod stack;
 
 use slowpath_bpf::insn::{Call, Imm64, Insn as BpfInsn, Register, Size, SwapKind, Width};
 use slowpath_bpf::lift::RegisterValue;
+use slowpath_codes as codes;
 
 pub(super) use multiply::is_narrow;
 
@@ -168,7 +169,11 @@ impl Emission<'_> {
             BpfInsn::Exit => self.exit(function),
             _ => {
                 let hint = "--target ebpf counts instructions instead";
-                return Err(Cause::new("an instruction that the card does not have", hint));
+                return Err(Cause::new(
+                    codes::CARD_INSTRUCTION,
+                    "an instruction that the card does not have",
+                    hint,
+                ));
             }
         }
         Ok(())
@@ -238,7 +243,11 @@ impl Emission<'_> {
                 packet::store(&mut self.asm, size, base, offset, src);
                 Ok(())
             }
-            (_, Source::Imm(_)) => Err(Cause::new("a store of a constant", "store a register")),
+            (_, Source::Imm(_)) => Err(Cause::new(
+                codes::CARD_INSTRUCTION,
+                "a store of a constant",
+                "store a register",
+            )),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::refusal::{Refusal, Refusals};
 use slowpath_bpf::lift::LiftError;
+use slowpath_codes as codes;
 use slowpath_stop::Reason;
 use thiserror::Error;
 
@@ -17,6 +18,17 @@ pub enum CompileError {
     /// The program needs features that the SmartNIC does not have.
     #[error("{0}")]
     Refused(Refusals),
+}
+
+impl CompileError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            CompileError::Lift(error) => error.code(),
+            CompileError::Stopped(reason) => reason.code(),
+            CompileError::Refused(refusals) => refusals.code(),
+        }
+    }
 }
 
 impl From<LiftError> for CompileError {
@@ -35,7 +47,11 @@ impl From<Reason> for CompileError {
 }
 
 impl CompileError {
-    pub(super) fn program(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        CompileError::Refused(Refusals::one(Refusal::of_program(what, hint)))
+    pub(super) fn program(
+        code: codes::Code,
+        what: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        CompileError::Refused(Refusals::one(Refusal::of_program(code, what, hint)))
     }
 }

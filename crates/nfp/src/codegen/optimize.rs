@@ -8,6 +8,7 @@ mod cache;
 mod gather;
 mod negate;
 
+use slowpath_codes as codes;
 use std::collections::BTreeSet;
 
 use slowpath_bpf::insn::{AluOp, Insn, Source, Width};
@@ -50,7 +51,11 @@ pub(super) fn skip_and_check_jumps(program: &mut AnnotatedProgram<'_>) -> Vec<Re
     });
     let refused = jumps.map(|(slot, _)| {
         let what = "a jump back to the program's first instruction";
-        Refusal::at(program.linked, slot, Cause::new(what, "begin the loop behind it"))
+        Refusal::at(
+            program.linked,
+            slot,
+            Cause::new(codes::CARD_CALLS, what, "begin the loop behind it"),
+        )
     });
     refused.collect()
 }

@@ -1,5 +1,6 @@
 //! The reasons why the SmartNIC cannot run a program, each with the place, the cause and a hint.
 
+use slowpath_codes as codes;
 use std::fmt;
 
 use slowpath_bpf::BpfProgram;
@@ -12,6 +13,8 @@ pub(super) const OTHER_TARGET: &str =
 /// Reason why the SmartNIC cannot run an instruction, without the instruction's location.
 #[derive(Clone, Debug)]
 pub(super) struct Cause {
+    /// Code of the cause.
+    pub code: codes::Code,
     /// The feature that the SmartNIC does not support, in words.
     pub reason: String,
     /// Advice for the user.
@@ -22,14 +25,14 @@ pub(super) struct Cause {
 }
 
 impl Cause {
-    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Cause { reason: what.into(), hint: hint.into(), follows_from_call: false }
+    pub fn new(code: codes::Code, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Cause { code, reason: what.into(), hint: hint.into(), follows_from_call: false }
     }
 
     /// Creates a cause for a feature that the SmartNIC lacks in any form, with [`OTHER_TARGET`] as
     /// hint.
-    pub fn unsupported(what: impl Into<String>) -> Self {
-        Cause::new(what, OTHER_TARGET)
+    pub fn unsupported(code: codes::Code, what: impl Into<String>) -> Self {
+        Cause::new(code, what, OTHER_TARGET)
     }
 
     /// Returns the cause, marked as one that an unsupported helper call may have caused.
@@ -41,6 +44,8 @@ impl Cause {
 /// A reason why the SmartNIC cannot run a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
+    /// Code of the cause.
+    pub code: codes::Code,
     /// Slots in the linked program of all instructions with this cause; empty if the cause concerns
     /// the program as a whole.
     pub slots: Vec<usize>,
@@ -60,8 +65,13 @@ impl Refusal {
         self.slots.len().max(1)
     }
 
-    pub(super) fn of_program(what: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(super) fn of_program(
+        code: codes::Code,
+        what: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
         Refusal {
+            code,
             slots: Vec::new(),
             location: String::new(),
             reason: what.into(),
@@ -70,8 +80,8 @@ impl Refusal {
     }
 
     pub(super) fn at(program: &BpfProgram, slot: usize, cause: Cause) -> Self {
-        let Cause { reason: what, hint, .. } = cause;
-        Refusal { slots: vec![slot], location: program.place_text(slot), reason: what, hint }
+        let Cause { code, reason: what, hint, .. } = cause;
+        Refusal { code, slots: vec![slot], location: program.place_text(slot), reason: what, hint }
     }
 }
 
@@ -123,6 +133,11 @@ impl Refusals {
             }
         }
         Some(refusals)
+    }
+
+    /// Returns the code of the first refusal.
+    pub fn code(&self) -> codes::Code {
+        self.first.code
     }
 
     /// Iterates over all refusals.

@@ -1,6 +1,7 @@
 //! Computes a lower bound of a program's length on the SmartNIC. Programs that exceed the limit by
 //! far are rejected without compiling them.
 
+use slowpath_codes as codes;
 use std::collections::BTreeSet;
 
 use slowpath_bpf::BpfProgram;
@@ -35,7 +36,7 @@ pub(super) fn check(
 /// `length` is the number of instructions as text, such as `at least 20000`.
 pub(super) fn too_large(length: &str, room: usize) -> CompileError {
     let what = format!("{length} instructions for the card; its firmware has room for {room}");
-    CompileError::program(what, "make the program smaller")
+    CompileError::program(codes::CARD_TOO_LARGE, what, "make the program smaller")
 }
 
 /// Returns a lower bound of the number of instructions that the compiler emits, whatever the values

@@ -5,6 +5,7 @@
 mod calls;
 mod maps;
 
+use slowpath_codes as codes;
 use std::collections::BTreeSet;
 
 use slowpath_bpf::insn::{
@@ -43,7 +44,7 @@ pub(super) fn unsupported(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Vec<Re
 
 fn global_data() -> Cause {
     let hint = "make it a constant or an element of an array map";
-    Cause::new("a global variable: the card has no global data", hint)
+    Cause::new(codes::CARD_GLOBAL_DATA, "a global variable: the card has no global data", hint)
 }
 
 fn instruction(
@@ -55,24 +56,31 @@ fn instruction(
     match program.insns[slot].insn {
         Insn::Alu { width, op, dst, src } => alu(program, slot, (width, op, dst, src)),
         Insn::Neg { .. } | Insn::SecondSlot | Insn::Exit | Insn::Jump { long: false, .. } => Ok(()),
-        Insn::Jump { long: true, .. } => Err(Cause::unsupported("a jump with a 32-bit offset")),
-        Insn::MayGoto { .. } => Err(Cause::unsupported("may_goto")),
-        Insn::MoveSigned { .. } => Err(Cause::unsupported("a move with sign extension (cpu=v4)")),
+        Insn::Jump { long: true, .. } => {
+            Err(Cause::unsupported(codes::CARD_INSTRUCTION, "a jump with a 32-bit offset"))
+        }
+        Insn::MayGoto { .. } => Err(Cause::unsupported(codes::CARD_INSTRUCTION, "may_goto")),
+        Insn::MoveSigned { .. } => {
+            Err(Cause::unsupported(codes::CARD_INSTRUCTION, "a move with sign extension (cpu=v4)"))
+        }
         Insn::Swap { kind: SwapKind::Be, .. } => Ok(()),
         Insn::Swap { kind: SwapKind::Le, .. } => {
-            Err(Cause::unsupported("a conversion to little-endian"))
+            Err(Cause::unsupported(codes::CARD_INSTRUCTION, "a conversion to little-endian"))
         }
         Insn::Swap { kind: SwapKind::Always, .. } => {
-            Err(Cause::unsupported("an unconditional byte swap (cpu=v4)"))
+            Err(Cause::unsupported(codes::CARD_INSTRUCTION, "an unconditional byte swap (cpu=v4)"))
         }
         Insn::LoadImm64 { value, .. } => match value {
             Imm64::Value(_) => Ok(()),
             Imm64::Map(map) => map_supported(program, map, abi, uses),
             Imm64::MapValue { .. } => Err(global_data()),
-            _ => Err(Cause::unsupported("the address of something other than a map")),
+            _ => Err(Cause::unsupported(
+                codes::CARD_POINTER,
+                "the address of something other than a map",
+            )),
         },
         Insn::Load { signed: true, .. } => {
-            Err(Cause::unsupported("a load with sign extension (cpu=v4)"))
+            Err(Cause::unsupported(codes::CARD_INSTRUCTION, "a load with sign extension (cpu=v4)"))
         }
         Insn::Load { size, base, offset, .. } => load(program, slot, size, base, offset, uses),
         Insn::Store { size, base, offset, src } => store(program, slot, (size, base, offset, src)),
@@ -80,13 +88,17 @@ fn instruction(
             atomic(program, slot, (op, width, base, offset, src), uses)
         }
         Insn::LoadAcquire { .. } | Insn::StoreRelease { .. } => {
-            Err(Cause::unsupported("a load or store with memory order"))
+            Err(Cause::unsupported(codes::CARD_INSTRUCTION, "a load or store with memory order"))
         }
-        Insn::LoadPacket { .. } => Err(Cause::unsupported("packet access of classic BPF")),
+        Insn::LoadPacket { .. } => {
+            Err(Cause::unsupported(codes::CARD_INSTRUCTION, "packet access of classic BPF"))
+        }
         Insn::Branch { .. } => Ok(()),
         Insn::Call(Call::Subprogram { .. }) => Ok(()),
         Insn::Call(Call::Helper(number)) => calls::check(program, slot, number, abi),
-        Insn::Call(Call::Kfunc { .. }) => Err(Cause::unsupported("a call of a kernel function")),
+        Insn::Call(Call::Kfunc { .. }) => {
+            Err(Cause::unsupported(codes::CARD_HELPER, "a call of a kernel function"))
+        }
     }
 }
 
@@ -100,51 +112,73 @@ fn alu(
     let (least, most) = bounds.src();
     let hint = "mask or compare it first, so that its range is known";
     match op {
-        AluOp::Mod | AluOp::Smod => {
-            Err(Cause::unsupported("a remainder: the card has no instruction for it"))
-        }
-        AluOp::Sdiv => Err(Cause::unsupported("a signed division")),
+        AluOp::Mod | AluOp::Smod => Err(Cause::unsupported(
+            codes::CARD_ARITHMETIC,
+            "a remainder: the card has no instruction for it",
+        )),
+        AluOp::Sdiv => Err(Cause::unsupported(codes::CARD_ARITHMETIC, "a signed division")),
         AluOp::Lsh | AluOp::Rsh | AluOp::Arsh => match src {
             Source::Reg(_) if least == most && least as u8 >= width.bits() => {
-                Err(Cause::unsupported("a shift by a constant number of bits that is too large"))
+                Err(Cause::unsupported(
+                    codes::CARD_ARITHMETIC,
+                    "a shift by a constant number of bits that is too large",
+                ))
             }
             _ => Ok(()),
         },
-        AluOp::Mul if bounds.dst_max() > LARGEST => {
-            Err(Cause::new("a factor that may need more than 32 bits", hint))
-        }
+        AluOp::Mul if bounds.dst_max() > LARGEST => Err(Cause::new(
+            codes::CARD_ARITHMETIC,
+            "a factor that may need more than 32 bits",
+            hint,
+        )),
         AluOp::Mul => match src {
-            Source::Reg(_) if most > LARGEST => {
-                Err(Cause::new("a factor that may need more than 32 bits", hint))
-            }
-            Source::Imm(value) if width == Width::W64 && value < 0 => {
-                Err(Cause::unsupported("a multiplication by a negative constant"))
-            }
+            Source::Reg(_) if most > LARGEST => Err(Cause::new(
+                codes::CARD_ARITHMETIC,
+                "a factor that may need more than 32 bits",
+                hint,
+            )),
+            Source::Imm(value) if width == Width::W64 && value < 0 => Err(Cause::unsupported(
+                codes::CARD_ARITHMETIC,
+                "a multiplication by a negative constant",
+            )),
             _ => Ok(()),
         },
-        AluOp::Div if bounds.dst_max() > LARGEST => {
-            Err(Cause::new("a dividend that may need more than 32 bits", hint))
-        }
+        AluOp::Div if bounds.dst_max() > LARGEST => Err(Cause::new(
+            codes::CARD_ARITHMETIC,
+            "a dividend that may need more than 32 bits",
+            hint,
+        )),
         AluOp::Div => {
             let divisor = match src {
                 Source::Reg(_) if least != most => {
-                    return Err(Cause::unsupported("a division by a value that is not a constant"));
+                    return Err(Cause::unsupported(
+                        codes::CARD_ARITHMETIC,
+                        "a division by a value that is not a constant",
+                    ));
                 }
                 Source::Reg(_) => least,
                 Source::Imm(value) if value < 0 => {
-                    return Err(Cause::unsupported("a division by a negative constant"));
+                    return Err(Cause::unsupported(
+                        codes::CARD_ARITHMETIC,
+                        "a division by a negative constant",
+                    ));
                 }
                 Source::Imm(value) => u64::from(value.unsigned_abs()),
             };
             match divisor {
-                0 => Err(Cause::unsupported("a division by zero")),
-                1.. if divisor > LARGEST => {
-                    Err(Cause::unsupported("a divisor of more than 32 bits"))
-                }
+                0 => Err(Cause::unsupported(codes::CARD_ARITHMETIC, "a division by zero")),
+                1.. if divisor > LARGEST => Err(Cause::unsupported(
+                    codes::CARD_ARITHMETIC,
+                    "a divisor of more than 32 bits",
+                )),
                 _ if reciprocal::is_wrong(divisor as u32) => {
                     let what =
                         format!("a division by {divisor}, which the driver compiles wrongly");
-                    Err(Cause::new(what, "it shifts by an undefined number of bits then"))
+                    Err(Cause::new(
+                        codes::CARD_ARITHMETIC,
+                        what,
+                        "it shifts by an undefined number of bits then",
+                    ))
                 }
                 _ => Ok(()),
             }
@@ -166,6 +200,7 @@ fn load(
             match u64::try_from(from.saturating_add(offset.into())) {
                 Ok(DATA | DATA_END) if size == Size::W => Ok(()),
                 _ => Err(Cause::new(
+                    codes::CARD_CONTEXT_FIELD,
                     "a field of struct xdp_md that the card does not have",
                     "the card has only the fields data and data_end",
                 )),
@@ -190,11 +225,16 @@ fn pointer(
         RegisterValue::Packet => Ok(()),
         RegisterValue::Stack { .. } => stack_access(program, slot, base),
         RegisterValue::Data { .. } => Err(global_data()),
-        RegisterValue::Other => {
-            Err(Cause::new(POINTER_OF_SEVERAL_KINDS, "give each kind of pointer its own access")
-                .follows_from_call())
-        }
-        _ => Err(Cause::unsupported("a kind of pointer that the card does not know")),
+        RegisterValue::Other => Err(Cause::new(
+            codes::CARD_POINTER,
+            POINTER_OF_SEVERAL_KINDS,
+            "give each kind of pointer its own access",
+        )
+        .follows_from_call()),
+        _ => Err(Cause::unsupported(
+            codes::CARD_POINTER,
+            "a kind of pointer that the card does not know",
+        )),
     }
 }
 
@@ -205,13 +245,17 @@ fn stack_access(program: &AnnotatedProgram<'_>, slot: usize, base: Register) -> 
     let hint = "stack variables are accessed at constant places";
     if places_before_frame(program, slot, base) {
         let what = "a stack access in a caller's frame, which the driver compiles wrongly";
-        return Err(Cause::new(what, "give the variable a multiple of 4 bytes, or pass its value"));
+        return Err(Cause::new(
+            codes::CARD_STACK,
+            what,
+            "give the variable a multiple of 4 bytes, or pass its value",
+        ));
     }
     match offsets {
-        None => Err(Cause::new("a stack access at a variable place", hint)),
+        None => Err(Cause::new(codes::CARD_STACK, "a stack access at a variable place", hint)),
         Some(offsets) if offsets.len() > 1 => {
             let what = "a stack access at places that differ in their alignment to 4 bytes";
-            Err(Cause::new(what, "give the variables an alignment of 4 bytes"))
+            Err(Cause::new(codes::CARD_STACK, what, "give the variables an alignment of 4 bytes"))
         }
         Some(_) => Ok(()),
     }
@@ -240,7 +284,7 @@ fn store(
     // The driver does not record the pointer kind of such a store, so it cannot emit code for it.
     if let Source::Imm(_) = src {
         let hint = "compilers make it with cpu=v4 only; -mcpu=v3 stores registers";
-        return Err(Cause::new("a store of a constant", hint));
+        return Err(Cause::new(codes::CARD_INSTRUCTION, "a store of a constant", hint));
     }
     match (program.value(slot, base), src) {
         (RegisterValue::Context { offset: from }, Source::Reg(_))
@@ -249,10 +293,12 @@ fn store(
             Ok(())
         }
         (RegisterValue::Context { .. }, _) => Err(Cause::new(
+            codes::CARD_CONTEXT_FIELD,
             "a store to a field of struct xdp_md",
             "only rx_queue_index can be written",
         )),
         (RegisterValue::MapValue { .. }, _) => Err(Cause::new(
+            codes::CARD_MAP_ACCESS,
             "a write to an element of a map",
             "the card only reads elements and adds to them with __sync_fetch_and_add",
         )),
@@ -276,21 +322,32 @@ fn atomic(
             }
             _ => "the card knows __sync_fetch_and_add whose result is not used",
         };
-        return Err(Cause::new("an atomic operation that is not a plain addition", hint));
+        return Err(Cause::new(
+            codes::CARD_MAP_ACCESS,
+            "an atomic operation that is not a plain addition",
+            hint,
+        ));
     }
     let map = match program.value(slot, base) {
         RegisterValue::MapValue { map, .. } => map,
         RegisterValue::Data { .. } => return Err(global_data()),
         value => {
-            let cause =
-                Cause::unsupported("an atomic addition to something other than a map's element");
+            let cause = Cause::unsupported(
+                codes::CARD_MAP_ACCESS,
+                "an atomic addition to something other than a map's element",
+            );
             let unknown = value == RegisterValue::Other;
             return Err(if unknown { cause.follows_from_call() } else { cause });
         }
     };
     match program.value(slot, src) {
         RegisterValue::Other | RegisterValue::Constant(_) => {}
-        _ => return Err(Cause::unsupported("an atomic addition of a pointer")),
+        _ => {
+            return Err(Cause::unsupported(
+                codes::CARD_MAP_ACCESS,
+                "an atomic addition of a pointer",
+            ));
+        }
     }
     let offsets = program.registers.element_offsets(slot, base.number());
     record_use(program, map, (offsets, offset, width.bits() / 8), Use::Atomic, uses)
@@ -305,7 +362,11 @@ fn stack(program: &AnnotatedProgram<'_>) -> Option<Refusal> {
     }
     let what =
         format!("{used} bytes of stack with the functions it calls; the firmware has {MAX_STACK}");
-    Some(Refusal::of_program(what, "use fewer or smaller variables, or fewer nested calls"))
+    Some(Refusal::of_program(
+        codes::CARD_STACK,
+        what,
+        "use fewer or smaller variables, or fewer nested calls",
+    ))
 }
 
 /// Returns the maximum number of stack bytes that a function and the functions that it calls need

@@ -1,5 +1,6 @@
 //! Errors that occur when a listing is lifted, with their position and a hint.
 
+use slowpath_codes as codes;
 use thiserror::Error;
 
 use crate::Listing;
@@ -31,6 +32,17 @@ pub enum LiftError {
         /// Length of the longest packet in bytes.
         max: u16,
     },
+}
+
+impl LiftError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            LiftError::Instruction { cause, .. } => cause.code(),
+            LiftError::Empty => codes::LISTING_EMPTY,
+            LiftError::PacketLengths { .. } => codes::PACKET_LENGTHS,
+        }
+    }
 }
 
 fn hint_text(cause: &LiftCause) -> String {
@@ -173,6 +185,38 @@ pub enum LiftCause {
         /// Description of the undefined value.
         what: &'static str,
     },
+}
+
+impl LiftCause {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            LiftCause::TargetBeyondEnd { .. }
+            | LiftCause::TargetInDelaySlot { .. }
+            | LiftCause::BranchInDelaySlot { .. }
+            | LiftCause::DelaySlotsBeyondEnd { .. }
+            | LiftCause::MemoryInDelaySlot { .. }
+            | LiftCause::FallsOffEnd => codes::LISTING_CONTROL_FLOW,
+            LiftCause::LocalBasePending { .. }
+            | LiftCause::UnknownLength { .. }
+            | LiftCause::CsrValueUnused
+            | LiftCause::Undefined { .. } => codes::LISTING_UNDEFINED_VALUE,
+            LiftCause::DirectAddImm
+            | LiftCause::TooManyXfers { .. }
+            | LiftCause::MulUnsupported { .. }
+            | LiftCause::ConditionalCall { .. }
+            | LiftCause::ControlRegister { .. }
+            | LiftCause::PartOfWord { .. }
+            | LiftCause::AddForm => codes::LISTING_UNSUPPORTED,
+            LiftCause::MulOrder { .. } | LiftCause::MulFactors { .. } => {
+                codes::LISTING_MULTIPLICATION
+            }
+            LiftCause::ReturnWithoutCall
+            | LiftCause::Recursion { .. }
+            | LiftCause::TooManyCallStrings
+            | LiftCause::NoReturnAddress => codes::LISTING_CALLS,
+        }
+    }
 }
 
 impl LiftCause {

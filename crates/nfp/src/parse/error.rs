@@ -1,5 +1,6 @@
 //! Errors in the text of a listing, with their position and a hint.
 
+use slowpath_codes as codes;
 use thiserror::Error;
 
 /// A listing that cannot be parsed.
@@ -15,6 +16,13 @@ pub struct ParseError {
     pub cause: ParseCause,
     /// Advice for the user, if there is any.
     pub hint: Option<String>,
+}
+
+impl ParseError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        self.cause.code()
+    }
 }
 
 fn column_text(column: Option<u32>) -> String {
@@ -133,6 +141,31 @@ pub enum ParseCause {
     /// An attribute is given twice.
     #[error("attribute `{0}` is given twice")]
     RepeatedAttribute(String),
+}
+
+impl ParseCause {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            ParseCause::Empty | ParseCause::NoInstructions => codes::LISTING_EMPTY,
+            ParseCause::Binary { .. } => codes::LISTING_NOT_TEXT,
+            ParseCause::TooLarge { .. }
+            | ParseCause::LongLine { .. }
+            | ParseCause::TooManyInstructions => codes::LISTING_TOO_LARGE,
+            ParseCause::WrongAddress { .. }
+            | ParseCause::NoNumber { .. }
+            | ParseCause::WrongNumber { .. } => codes::LISTING_NUMBERING,
+            ParseCause::NoAddress
+            | ParseCause::NoMnemonic
+            | ParseCause::Expected { .. }
+            | ParseCause::Misplaced { .. }
+            | ParseCause::RepeatedAttribute(_) => codes::LISTING_SYNTAX,
+            ParseCause::UnknownMnemonic(_)
+            | ParseCause::Unknown { .. }
+            | ParseCause::WrongAttribute { .. } => codes::LISTING_UNKNOWN_WORD,
+            ParseCause::OutOfRange { .. } => codes::LISTING_NUMBER_RANGE,
+        }
+    }
 }
 
 impl ParseError {

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 use slowpath_bpf::lift::{EntryKeys, EntryValue, MapContent, MapEntry};
 use slowpath_bpf::{MapDef, MapKind, Object, SlotRef};
+use slowpath_codes as codes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bytes::digits;
@@ -54,6 +55,7 @@ fn initial_entries(
     let mut maps = Map::new();
     for (name, content) in &contents {
         let fail = |what: String| Error::OptionFile {
+            code: codes::MAPS_DO_NOT_FIT,
             option: "--maps",
             line: None,
             what: format!("map {name}: {what}"),

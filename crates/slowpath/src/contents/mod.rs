@@ -15,6 +15,7 @@ use crate::Error;
 use serde_json::{Map, Value};
 use slowpath_bpf::lift::{EntryKeys, EntryValue, InnerContent, MapContent, MapEntry, entry_keys};
 use slowpath_bpf::{MapDef, MapKind, Object};
+use slowpath_codes as codes;
 use std::collections::{BTreeMap, BTreeSet};
 use unique_keys::Unique;
 
@@ -53,11 +54,12 @@ fn read_for(
     object: &Object,
     filler: Filler,
 ) -> Result<BTreeMap<String, MapContent>, Error> {
-    let fail = |line, what| Error::OptionFile { option: "--maps", line, what };
-    let document = parse(text).map_err(|(line, what)| fail(line, what))?;
+    let fail = |code, line, what| Error::OptionFile { code, option: "--maps", line, what };
+    let document =
+        parse(text).map_err(|(line, what)| fail(codes::MAPS_FILE_INVALID, line, what))?;
     let mut contents = BTreeMap::new();
     for (name, entries) in &document {
-        let fail = |what: String| fail(None, format!("map {name}: {what}"));
+        let fail = |what: String| fail(codes::MAPS_DO_NOT_FIT, None, format!("map {name}: {what}"));
         if let Some(inner) = inner_map(object, name) {
             contents
                 .insert(name.clone(), content(entries, inner, object, filler, true).map_err(fail)?);

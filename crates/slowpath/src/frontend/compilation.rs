@@ -5,6 +5,7 @@ use crate::options::ProgramRequest;
 use crate::refusal::Refusal;
 use crate::{Error, stages};
 use slowpath_bpf::{BpfProgram, Object};
+use slowpath_codes as codes;
 use slowpath_nfp::{CompileError, CompileOptions, Compiled, MapAbi};
 use slowpath_stop::Stop;
 
@@ -34,8 +35,8 @@ fn refused(error: CompileError, stop: &Stop) -> Error {
     if let CompileError::Stopped(reason) = error {
         return Error::stopped(reason, stop);
     }
-    let mut text = error.to_string();
-    let CompileError::Refused(refusals) = error else { return Error::Input(text) };
+    let (code, mut text) = (error.code(), error.to_string());
+    let CompileError::Refused(refusals) = error else { return Error::Input(code, text) };
     if !text.contains("--target ebpf") {
         text += " (the card cannot run this program; --target ebpf counts its instructions)";
     }
@@ -46,8 +47,9 @@ fn map_abi(name: &Option<String>) -> Result<MapAbi, Error> {
     match name.as_deref() {
         None | Some("array-pointer") => Ok(MapAbi::ArrayPointer),
         Some("call") => Ok(MapAbi::Call),
-        Some(other) => {
-            Err(Error::Option(format!("unknown map ABI {other}: it is array-pointer or call")))
-        }
+        Some(other) => Err(Error::Option(
+            codes::INVALID_VALUE,
+            format!("unknown map ABI {other}: it is array-pointer or call"),
+        )),
     }
 }

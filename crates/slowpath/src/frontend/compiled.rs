@@ -13,6 +13,7 @@ use crate::stages;
 use slowpath_bpf::insn::{Imm64, Insn};
 use slowpath_bpf::lift::{Interference, Keying, Layout, MapContent, MapLayout, Receive};
 use slowpath_bpf::{BpfProgram, LineInfo, MapDef, Object};
+use slowpath_codes as codes;
 use slowpath_ir::{PacketFacts, Program, RegionId, RegionKind, SourceLocation};
 use slowpath_nfp::MapAbi;
 use slowpath_stop::Stop;
@@ -112,7 +113,10 @@ fn arrivals(
     let received = PacketFacts::lengths(packets.0, packets.1);
     arrivals.facts = arrivals.facts.and_then(|facts| facts.meet(&received));
     if arrivals.facts.is_none() {
-        return Err(Error::Input("earlier programs pass no packets here".into()));
+        return Err(Error::Input(
+            codes::NO_PACKETS_ARRIVE,
+            "earlier programs pass no packets here".into(),
+        ));
     }
     Ok(arrivals)
 }

@@ -3,6 +3,7 @@
 use super::lifted::{Lifted, Origins, VerifierLimitScope};
 use crate::Error;
 use slowpath_bpf::lift::Interference;
+use slowpath_codes as codes;
 use slowpath_ir::{Op, Program, RegionKind};
 use std::collections::BTreeSet;
 
@@ -49,13 +50,16 @@ fn interference(program: &Program) -> Interference {
 pub(super) fn check(data: &[u8]) -> Result<(), Error> {
     check_not_empty(data)?;
     let Err(problem) = slowpath_nfp::parse_bytes(data) else { return Ok(()) };
-    Err(Error::Input(format!("the file is neither a BPF object nor an NFP listing: {problem}")))
+    Err(Error::Input(
+        codes::UNKNOWN_FILE_TYPE,
+        format!("the file is neither a BPF object nor an NFP listing: {problem}"),
+    ))
 }
 
 fn check_not_empty(data: &[u8]) -> Result<(), Error> {
     if data.is_empty() {
         let what = "the file is empty; pass a BPF object or an NFP listing";
-        return Err(Error::Input(what.into()));
+        return Err(Error::Input(codes::FILE_EMPTY, what.into()));
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ use crate::Error;
 use crate::options::ProgramRequest;
 use crate::stages;
 use slowpath_bpf::lift::Receive;
+use slowpath_codes as codes;
 use slowpath_stop::Stop;
 use slowpath_target::{InstructionSet, Target};
 
@@ -58,7 +59,7 @@ pub(crate) fn lift(
         (true, InstructionSet::Nfp) if request.object.as_chain().is_some() => {
             let what =
                 format!("target {} runs a single program, not a chain of several", target.name);
-            return Err(Error::Input(what));
+            return Err(Error::Input(codes::WRONG_TARGET_FOR_PROGRAM, what));
         }
         (true, InstructionSet::Nfp) => return compiled::lift(request, receive.length, stop),
         (false, InstructionSet::Nfp) => {}
@@ -69,11 +70,12 @@ pub(crate) fn lift(
                  listings are analysed with --target agilio-cx-2x40",
                 target.name
             );
-            return Err(Error::Input(what));
+            return Err(Error::Input(codes::WRONG_TARGET_FOR_PROGRAM, what));
         }
     }
     if request.options.maps.is_some() {
         return Err(Error::Input(
+            codes::OPTION_WITHOUT_EFFECT,
             "a listing does not name its maps; use --maps only for BPF objects".into(),
         ));
     }

@@ -9,6 +9,7 @@ use slowpath_bpf::insn::helper::{FOR_EACH_MAP_ELEM, LOOP, TAIL_CALL};
 use slowpath_bpf::insn::{Call, Insn};
 use slowpath_bpf::lift::{self, LiftOptions, MapContent, PlacedProgram, Receive};
 use slowpath_bpf::{BpfProgram, Object, ProgramEntry, ProgramKind};
+use slowpath_codes as codes;
 use slowpath_estimate::Code;
 use slowpath_ir::{PacketFacts, Program};
 use slowpath_stop::Stop;
@@ -24,7 +25,7 @@ pub(crate) fn link(request: &ProgramRequest, object: &Object) -> Result<BpfProgr
     let kind = object.programs.get(request.program).ok_or_else(|| missing(request.program))?.kind;
     if !matches!(kind, ProgramKind::Xdp | ProgramKind::Unknown) {
         let what = format!("the program is of type {kind}; only XDP programs are analysed");
-        return Err(Error::Input(what));
+        return Err(Error::Input(codes::UNSUPPORTED_PROGRAM_TYPE, what));
     }
     let kernel = request.kernel.as_deref().map(KernelTypes::btf);
     Ok(object.link(request.program, kernel)?)
@@ -140,7 +141,7 @@ fn lengths(facts: &PacketFacts, received: (u16, u16)) -> Result<(u16, u16), Erro
     let both = facts.meet(&PacketFacts::lengths(received.0, received.1)).ok_or_else(|| {
         let (least, greatest) = (facts.min_length, facts.max_length);
         let what = format!("no packet that arrives here has {least} to {greatest} bytes");
-        Error::Input(what)
+        Error::Input(codes::PACKET_LENGTHS, what)
     })?;
     Ok((both.min_length, both.max_length))
 }
@@ -205,5 +206,5 @@ fn options(request: &ProgramRequest, object: &Object) -> Result<LiftOptions, Err
 }
 
 fn missing(program: usize) -> Error {
-    Error::Input(format!("there is no program number {program}"))
+    Error::Input(codes::NO_SUCH_PROGRAM, format!("there is no program number {program}"))
 }

@@ -9,6 +9,7 @@ use super::preconditions;
 use crate::Error;
 use slowpath_bpf::lift::{self, Keying, Layout, MapLayout, Receive};
 use slowpath_bpf::{BpfProgram, Object};
+use slowpath_codes as codes;
 use slowpath_exec::{InitialByte, Start};
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
 use slowpath_nfp::{Listing, firmware};
@@ -25,7 +26,7 @@ const DRAM_WIDTH: u8 = 40;
 
 /// Prepares a program for symbolic execution from the state `start`.
 fn side(program: Program, start: Start) -> Result<Side, Error> {
-    Side::new(program, start).map_err(|error| Error::Input(error.to_string()))
+    Side::new(program, start).map_err(|error| Error::Input(error.code(), error.to_string()))
 }
 
 /// Memory regions of the compiled program for the SmartNIC.
@@ -50,7 +51,9 @@ pub(super) struct Spacing {
 
 impl Spacing {
     fn of(map: &MapLayout) -> Result<Self, Error> {
-        let too_large = || Error::Input(format!("values of map {} are too large", map.name));
+        let too_large = || {
+            Error::Input(codes::NOT_VERIFIABLE, format!("values of map {} are too large", map.name))
+        };
         let size = map.value_size.checked_next_power_of_two().ok_or_else(too_large)?;
         let card = size.trailing_zeros() as u8;
         Ok(Spacing { bpf: map.element_bits.max(card), card })
@@ -122,23 +125,29 @@ impl Product {
         packets: (u16, u16),
         stop: &Stop,
     ) -> Result<Self, Error> {
-        let refused = |error: &dyn std::fmt::Display| Error::Input(error.to_string());
+        let refused = |code, error: &dyn std::fmt::Display| Error::Input(code, error.to_string());
         let options = lift::LiftOptions {
             receive: Receive::PAGE.with_length(packets.0, packets.1),
             ..Default::default()
         };
-        let lifted = lift::lift(object, linked, &options).map_err(|e| refused(&e))?;
+        let lifted = lift::lift(object, linked, &options).map_err(|e| refused(e.code(), &e))?;
         let options = slowpath_nfp::LiftOptions {
             min_packet: packets.0,
             max_packet: packets.1,
             stores_result: true,
         };
-        let card = slowpath_nfp::lift(listing, &linked.name, &options).map_err(|e| refused(&e))?;
+        let card = slowpath_nfp::lift(listing, &linked.name, &options)
+            .map_err(|e| refused(e.code(), &e))?;
         let layout = lifted.layout;
         let map = match &layout.maps[..] {
             [] => None,
             [map] if map.keying == Keying::Index && map.present.is_none() => Some(map),
-            _ => return Err(Error::Input("only programs with one array are verified".into())),
+            _ => {
+                return Err(Error::Input(
+                    codes::NOT_VERIFIABLE,
+                    "only programs with one array are verified".into(),
+                ));
+            }
         };
         let spacing = map.map(Spacing::of).transpose()?;
         let regions = regions(&card)?;

@@ -1,6 +1,7 @@
 //! Defines the errors of fusing several programs into one.
 
 use slowpath_bpf::{BpfProgram, ProgramKind};
+use slowpath_codes as codes;
 use thiserror::Error;
 
 /// The reason why several programs cannot be fused into one.
@@ -56,6 +57,21 @@ pub enum FuseError {
         /// Name of the program.
         program: String,
     },
+}
+
+impl FuseError {
+    /// Returns the code of the error's cause.
+    pub fn code(&self) -> codes::Code {
+        match self {
+            FuseError::Nothing
+            | FuseError::NoProgram { .. }
+            | FuseError::Ambiguous { .. }
+            | FuseError::Circle { .. }
+            | FuseError::Unreached { .. } => codes::NOT_FUSABLE,
+            FuseError::Different { .. } => codes::CHAIN_OBJECTS_UNFIT,
+            FuseError::Damaged { .. } => codes::INTERNAL_ERROR,
+        }
+    }
 }
 
 fn frags(fragments: &bool) -> &'static str {

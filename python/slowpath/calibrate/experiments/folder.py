@@ -19,6 +19,7 @@ from typing import NamedTuple, NotRequired, TypedDict, cast
 from slowpath.calibrate.experiments.documents import Measurement, Sample
 from slowpath.calibrate.experiments.samples import read_samples, samples_csv
 from slowpath.calibrate.experiments.specification import Experiment, load_experiment
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text, write_error, write_text
 from slowpath.core.spanned import yaml_text
@@ -123,7 +124,9 @@ class ExperimentFolder:
             return {}
         found = _read(file)
         if not isinstance(found, dict):
-            raise InputError(str(file), "the content is not a table of paths")
+            raise InputError(
+                codes.EXPERIMENT_FOLDER_UNUSABLE, str(file), "the content is not a table of paths"
+            )
         return {str(name): str(text) for name, text in found.items()}
 
     def environments(self) -> list[object]:
@@ -135,7 +138,11 @@ class ExperimentFolder:
         file = self.path / _ENVIRONMENT
         found = _read(file)
         if not isinstance(found, list):
-            raise InputError(str(file), "the content is not a list of environments")
+            raise InputError(
+                codes.EXPERIMENT_FOLDER_UNUSABLE,
+                str(file),
+                "the content is not a list of environments",
+            )
         return found
 
     def samples(self) -> list[Sample]:
@@ -153,11 +160,11 @@ class ExperimentFolder:
                 "the file changed since the measurement, as its hash differs from that "
                 "in measurement.json"
             )
-            raise InputError(str(file), reason)
+            raise InputError(codes.EXPERIMENT_FOLDER_UNUSABLE, str(file), reason)
         try:
             return read_samples(text)
         except ValueError as problem:
-            raise InputError(str(file), str(problem)) from None
+            raise InputError(codes.EXPERIMENT_FOLDER_UNUSABLE, str(file), str(problem)) from None
 
 
 class RunFolder:
@@ -225,7 +232,7 @@ def _read(file: Path) -> object:
         return json.loads(text)
     except json.JSONDecodeError as problem:
         raise InputError(
-            f"{file}:{problem.lineno}", f"the file is not JSON: {problem.msg}"
+            codes.NOT_JSON, f"{file}:{problem.lineno}", f"the file is not JSON: {problem.msg}"
         ) from None
 
 

@@ -15,7 +15,7 @@ from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits, TestBed
 from slowpath.calibrate.experiments.documents import State
 from slowpath.calibrate.experiments.folder import Block, Record, RunFolder, RunSettings, read_record
 from slowpath.calibrate.experiments.specification import Experiment, Metric, swept_values
-from slowpath.core import engine
+from slowpath.core import codes, engine
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import provenance
@@ -61,18 +61,23 @@ def metric_on(bed: TestBed, experiment: Experiment) -> Metric | None:
     allowed = experiment.get("testbeds")
     if allowed is not None and bed.name not in allowed:
         raise InputError(
-            name, f"the experiment is for the test beds {', '.join(allowed)}, not for {bed.name}"
+            codes.EXPERIMENT_NOT_FOR_BED,
+            name,
+            f"the experiment is for the test beds {', '.join(allowed)}, not for {bed.name}",
         )
     if kind not in bed.kinds():
         known = ", ".join(bed.kinds())
         raise InputError(
-            name, f"the test bed {bed.name} does not have the component {kind}; it has {known}"
+            codes.EXPERIMENT_NOT_FOR_BED,
+            name,
+            f"the test bed {bed.name} does not have the component {kind}; it has {known}",
         )
     bed.check(experiment)
     metrics = [metric for metric in experiment["metrics"] if metric in bed.metrics]
     if bed.metrics and not metrics:
         requested, known = ", ".join(experiment["metrics"]), ", ".join(bed.metrics)
         raise InputError(
+            codes.EXPERIMENT_NOT_FOR_BED,
             name,
             f"the experiment asks for {requested}, but the test bed {bed.name} provides {known}",
         )

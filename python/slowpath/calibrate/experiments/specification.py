@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, NotRequired, TypedDict, cast
 
 from slowpath.calibrate.experiments.components import COMPONENTS, SIZE, Component
+from slowpath.core import codes
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.inputs import read_text
 from slowpath.core.spanned import (
@@ -166,6 +167,7 @@ def with_range(
             if not swept.least <= value <= swept.most or value % swept.step:
                 multiple = f", a multiple of {swept.step}" if swept.step > 1 else ""
                 raise InputError(
+                    codes.EXPERIMENT_RANGE,
                     experiment["name"],
                     f"{sweep['parameter']} cannot be {value:,}; it must be between "
                     f"{swept.least:,} and "
@@ -173,6 +175,7 @@ def with_range(
                 )
     if new["last"] < new["first"]:
         raise InputError(
+            codes.EXPERIMENT_RANGE,
             experiment["name"],
             f"the range {new['first']}..{new['last']} is empty, "
             "because it falls; exchange both ends",
@@ -355,5 +358,5 @@ def shipped_experiment(name: str) -> Experiment:
         from slowpath.core.suggestions import did_you_mean
 
         hint = did_you_mean(name, names) or "; list the names with slowpath calibrate --list"
-        raise OptionError("--component", f"{name!r} is not an experiment{hint}")
+        raise OptionError(codes.UNKNOWN_NAME, "--component", f"{name!r} is not an experiment{hint}")
     return load_experiment(str(_FOLDER / f"{name}.yaml"))

@@ -9,6 +9,7 @@ from slowpath.calibrate.experiments.specification import (
     ParameterValues,
     numeric_value,
 )
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 
 TYPE = 0x1000
@@ -216,4 +217,4 @@ def reject(experiment: Experiment, why: str) -> NoReturn:
     Raises:
         InputError: always.
     """
-    raise InputError(experiment["name"], why)
+    raise InputError(codes.EXPERIMENT_INVALID, experiment["name"], why)

@@ -15,6 +15,7 @@ from slowpath.calibrate.experiments.documents import Sample
 from slowpath.calibrate.experiments.specification import Experiment, swept_values
 from slowpath.calibrate.programs.xdp import ENDING, ENTRY, FOLDER, xdp_program
 from slowpath.calibrate.testbeds.xdp_files import FLAGS, Written, XdpFiles
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.selection import Selection
@@ -118,11 +119,17 @@ class _Station:
         (analysed,) = session.analyse(RunContext(self._stopping))
         result = analysed.result
         if result["error"] is not None:
-            raise InputError(written.file, result["error"])
+            raise InputError(
+                codes.Code(result["code"] or codes.TESTBED_FAILED), written.file, result["error"]
+            )
         guarantee = result["guarantee"]
         if guarantee is None or not guarantee["exact"] or not result["paths"]:
             why = "" if guarantee is None else f" ({guarantee['stopped'] or guarantee['verdict']})"
-            raise InputError(written.file, f"the slowest path of the program is not exact{why}")
+            raise InputError(
+                codes.TESTBED_FAILED,
+                written.file,
+                f"the slowest path of the program is not exact{why}",
+            )
         return result["paths"][0]["cost"][self._bed.component]
 
 

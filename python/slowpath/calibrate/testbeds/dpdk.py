@@ -28,6 +28,7 @@ from slowpath.calibrate.experiments.folder import write
 from slowpath.calibrate.experiments.samples import summarise
 from slowpath.calibrate.experiments.specification import Experiment, swept_values
 from slowpath.calibrate.programs import dpdk, swx
+from slowpath.core import codes
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure import environment
@@ -71,7 +72,7 @@ def _compiler() -> list[str]:
 def _flags(bed: str) -> _Flags:
     lacking = missing(bed)
     if lacking is not None:
-        raise UnavailableError(lacking)
+        raise UnavailableError(codes.MACHINE_UNSUITABLE, lacking)
 
     compiling, linking = (shlex.split(_pkg_config(one).stdout) for one in ("--cflags", "--libs"))
     return _Flags(_compiler(), compiling, linking)
@@ -115,7 +116,11 @@ class Runner:
                 with suppress(ProcessLookupError):
                     process.kill()
         if not run.samples and not run.errors and not self._stopping.asked:
-            raise InputError(name, f"the program on DPDK failed: {failure or 'without a message'}")
+            raise InputError(
+                codes.TESTBED_FAILED,
+                name,
+                f"the program on DPDK failed: {failure or 'without a message'}",
+            )
         return BlockResult(run.samples, run.errors, not self._stopping.asked, record, run.notes())
 
     def _compile(self, source: Path) -> None:
@@ -125,7 +130,7 @@ class Runner:
         made = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
         if made.returncode:
             first = next(iter(made.stderr.splitlines()), "the program failed without a message")
-            raise InputError(str(source), f"{words[0]}: {first}")
+            raise InputError(codes.TESTBED_FAILED, str(source), f"{words[0]}: {first}")
 
     def _command(self, arguments: tuple[str, ...]) -> list[str]:
         own = [f"{self._limits.seconds:g}", str(_FEWEST), "1", *arguments]

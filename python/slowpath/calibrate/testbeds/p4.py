@@ -13,6 +13,7 @@ from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits, TestBed
 from slowpath.calibrate.experiments.folder import write
 from slowpath.calibrate.experiments.specification import Experiment, swept_values
 from slowpath.calibrate.programs.p4 import FOLDER, p4_program
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 
@@ -84,4 +85,4 @@ def _checked(compiler: str, source: Path) -> None:
     made = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
     if made.returncode:
         first = next(iter(made.stderr.splitlines()), "the compiler failed without a message")
-        raise InputError(str(source), f"{_COMPILER}: {first}")
+        raise InputError(codes.TESTBED_FAILED, str(source), f"{_COMPILER}: {first}")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from slowpath.calibrate.experiments.folder import write
 from slowpath.calibrate.experiments.specification import Experiment
 from slowpath.calibrate.programs.xdp import ENTRY, XdpProgram, empty_program, xdp_program
+from slowpath.core import codes
 from slowpath.core.engine import objects
 from slowpath.core.errors import InputError
 from slowpath.core.programs.clang import compile_c
@@ -116,7 +117,9 @@ class Compiler:
         try:
             find_compiler()
         except CompilerError as problem:
-            raise InputError(bed, f"the experiment needs a compiler: {problem}") from None
+            raise InputError(
+                codes.NO_COMPILER, bed, f"the experiment needs a compiler: {problem}"
+            ) from None
         self._known = dict[str, Future[Compiled]]()
         self._threads = ThreadPoolExecutor(len(os.sched_getaffinity(0)), "clang")
 
@@ -136,5 +139,5 @@ def _compiled(file: str) -> Compiled:
     found = objects.read_object(file, compile_c(file, Clang(FLAGS)))
     numbers = [one.number for one in objects.programs(found) or [] if one.name == ENTRY]
     if not numbers:
-        raise InputError(file, f"the object lacks the program {ENTRY!r}")
+        raise InputError(codes.NO_SUCH_PROGRAM, file, f"the object lacks the program {ENTRY!r}")
     return Compiled(found, numbers[0])

@@ -27,6 +27,7 @@ from slowpath.contention.memory.selection import (
     no_progress,
     select,
 )
+from slowpath.core import codes
 from slowpath.core.arrays import Floats, Mask
 from slowpath.core.errors import UnavailableError
 from slowpath.core.jobs.local_pool import LocalPool
@@ -92,7 +93,7 @@ def evaluate_all(
     results = list[_Part]()
     for one in pool.each(_evaluate_part, common, parts, observer):
         if isinstance(one, Unfinished):
-            raise UnavailableError(pool.lost)
+            raise UnavailableError(codes.WORKER_LOST, pool.lost)
         results.append(one)
     ends, by_fold = results[0].ends, [one.predicted for one in results[1:]]
     return [

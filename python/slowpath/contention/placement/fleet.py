@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.contention.mixes import Kind
+from slowpath.core import codes
 from slowpath.core.arrays import Floats, Indices
 from slowpath.core.errors import InputError
 
@@ -105,7 +106,9 @@ def possible_mixes(fleet: Fleet, counts: Indices | None = None) -> list[Mix]:
             found.append(mix)
         if len(found) > MOST_MIXES:
             reason = f"more than {MOST_MIXES:,} mixes of functions fit on a NIC"
-            raise InputError(fleet.file, f"{reason}; use fewer functions or cores")
+            raise InputError(
+                codes.TOO_MANY_MIXES, fleet.file, f"{reason}; use fewer functions or cores"
+            )
     return found
 
 

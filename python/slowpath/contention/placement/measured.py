@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.contention.placement.fleet import Mix, counts_of
+from slowpath.core import codes
 from slowpath.core.arrays import Floats, Indices
 from slowpath.core.errors import InputError
 
@@ -85,7 +86,9 @@ class Measured(NamedTuple):
         """
         if self.noise is None:
             reason = "the noise of measurements is unknown, because none of them is repeated"
-            raise InputError(self.file, f"{reason}; repeat some of them, or set --noise")
+            raise InputError(
+                codes.MIX_NOT_MEASURED, self.file, f"{reason}; repeat some of them, or set --noise"
+            )
         return float(np.sqrt(self.variance(mix, function)))
 
     def _quantile(self, sure: float) -> float:

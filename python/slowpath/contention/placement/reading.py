@@ -21,6 +21,7 @@ from slowpath.contention.model import FunctionModel
 from slowpath.contention.placement.fleet import Arrivals, Fleet, Function, GroundTruth, Mix
 from slowpath.contention.placement.measured import Measured, measured
 from slowpath.contention.prediction import check_compatible, contention_of
+from slowpath.core import codes
 from slowpath.core.arrays import Floats
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text
@@ -133,7 +134,9 @@ def _share(found: Spanned) -> float:
     try:
         return decimal(found, SLA.least, SLA.most)
     except InputError as wrong:
-        raise InputError(wrong.file, f"{wrong.reason}; write 0.9 or 90%") from None
+        raise InputError(
+            codes.INVALID_CELL, wrong.file, f"{wrong.reason}; write 0.9 or 90%"
+        ) from None
 
 
 def _whole(found: Spanned, most: int) -> int:
@@ -170,7 +173,7 @@ def read_arrivals(file: str, fleet: Fleet) -> Arrivals:
     """
     found = read_cells(file)
     if not found.rows:
-        raise InputError(file, "the table of arrivals has no rows")
+        raise InputError(codes.TOO_FEW_ROWS, file, "the table of arrivals has no rows")
     check_device(found, fleet)
     function = np.array([function_of(found, at, fleet) for at in range(len(found.rows))])
     if has(found, SLA):
@@ -181,7 +184,9 @@ def read_arrivals(file: str, fleet: Fleet) -> Arrivals:
         reason = (
             f"{fleet.file} has several promised shares for {name}, so each arrival must name one"
         )
-        raise InputError(file, f"the table lacks the column {SLA.name!r}: {reason}")
+        raise InputError(
+            codes.MISSING_COLUMN, file, f"the table lacks the column {SLA.name!r}: {reason}"
+        )
     return Arrivals(
         function, np.array([fleet.functions[at].sla[0] for at in function]), found.names()
     )
@@ -213,7 +218,11 @@ def function_of(found: Table, at: int, fleet: Fleet) -> int:
     """
     if FUNCTION not in found.header:
         have = ", ".join(name for name in found.header if name) or "no names"
-        raise InputError(found.file, f"the table lacks the column {FUNCTION!r}; it has {have}")
+        raise InputError(
+            codes.MISSING_COLUMN,
+            found.file,
+            f"the table lacks the column {FUNCTION!r}; it has {have}",
+        )
     return known_function(found, at, FUNCTION, found.text(at, FUNCTION), fleet)
 
 
@@ -280,7 +289,7 @@ def read_measured(file: str, fleet: Fleet, noise: float | None = None) -> Measur
     found = read_cells(file)
     rows = _rows(found, fleet, repeated=True)
     if not rows:
-        raise InputError(file, "the table of measured mixes has no rows")
+        raise InputError(codes.TOO_FEW_ROWS, file, "the table of measured mixes has no rows")
     _check_alone(file, rows, sorted({at for mix in rows for at in mix}), fleet)
     return measured(file, rows, noise)
 
@@ -291,7 +300,7 @@ def _rows(found: Table, fleet: Fleet, *, repeated: bool) -> _Rows:
         reason = (
             f"the table lacks the column {MIX!r}, which has the functions of a NIC: nat{BETWEEN}acl"
         )
-        raise InputError(found.file, reason)
+        raise InputError(codes.MISSING_COLUMN, found.file, reason)
     _check_remarks(found, fleet)
     known: _Rows = {}
     for at in range(len(found.rows)):
@@ -317,7 +326,9 @@ def _rows(found: Table, fleet: Fleet, *, repeated: bool) -> _Rows:
         missing = next((one for one in mix if one not in values), None)
         if missing is not None:
             reason = f"the table lacks a row for the function {fleet.names[missing]!r}"
-            raise InputError(found.file, f"mix {mix_text(mix, fleet)}: {reason}")
+            raise InputError(
+                codes.MIX_NOT_MEASURED, found.file, f"mix {mix_text(mix, fleet)}: {reason}"
+            )
     return known
 
 
@@ -327,6 +338,7 @@ def _check_alone(file: str, rows: _Rows, functions: Iterable[int], fleet: Fleet)
         if (at,) not in rows:
             name = fleet.names[at]
             raise InputError(
+                codes.MIX_NOT_MEASURED,
                 file,
                 f"the table lacks a row for {name!r} alone, to which promises refer; measure it",
             )

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 from slowpath.contention.options import LENGTH, POLICY, check_noise, quiet_libraries
 from slowpath.contention.packages import need
-from slowpath.core import engine
-from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core import codes, engine
+from slowpath.core.errors import Coded, ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.pool import check_place
+from slowpath.core.result_warnings import coded, codes_of
 from slowpath.core.terminal import first_few
 
 if TYPE_CHECKING:
@@ -40,19 +41,25 @@ def run_place(given: Namespace, reporter: Reporter) -> ExitCode:
     policies = tuple(dict.fromkeys(given.policy or (POLICY,)))
     with quiet_libraries():
         report = _placed(given, policies)
-    reporter.write(report, warnings=report["warnings"])
+    reporter.write(report, warnings=coded(report["warnings"], report["warning_codes"]))
     return ExitCode.FINE
 
 
 def _check(given: Namespace) -> None:
     """Check that the options of the command `place` do not contradict each other."""
     if (given.arrivals is None) == (given.sequences is None):
-        raise OptionError("--arrivals", "name one of --arrivals and --sequences")
+        raise OptionError(
+            codes.MISSING_ARGUMENT if given.arrivals is None else codes.CONFLICTING_OPTIONS,
+            "--arrivals",
+            "name one of --arrivals and --sequences",
+        )
     random = {"--length": given.length, "--seed": given.seed}
     for name in (one for one, value in random.items() if value is not None):
         if given.sequences is None:
             raise OptionError(
-                name, "the option is for random sequences (--sequences), not for --arrivals"
+                codes.OPTION_WITHOUT_EFFECT,
+                name,
+                "the option is for random sequences (--sequences), not for --arrivals",
             )
     check_noise(given)
     check_place(given.scheduler, given.jobs)
@@ -81,7 +88,8 @@ def _placed(given: Namespace, policies: tuple[str, ...]) -> "PlacementReport":
     shares = fleets.predicted.shares
     return {
         **engine.head("contention place", "placement"),
-        "warnings": _warnings(fleet, shares.guesses, shares.guessed),
+        "warnings": [*(warnings := _warnings(fleet, shares.guesses, shares.guessed))],
+        "warning_codes": codes_of(warnings),
         "fleet": given.fleet,
         "device": fleet.device,
         "measured": given.measured,
@@ -94,7 +102,7 @@ def _placed(given: Namespace, policies: tuple[str, ...]) -> "PlacementReport":
     }
 
 
-def _warnings(fleet: "Fleet", guesses: int, guessed: "Mapping[int, set[str]]") -> list[str]:
+def _warnings(fleet: "Fleet", guesses: int, guessed: "Mapping[int, set[str]]") -> list[Coded]:
     """Return the warning about predictions outside the range of the training rows, if any.
 
     `guessed` has the columns outside this range, by the index of a function.
@@ -106,10 +114,11 @@ def _warnings(fleet: "Fleet", guesses: int, guessed: "Mapping[int, set[str]]") -
         f"{fleet.names[at]} ({first_few(sorted(columns), _FEW)})"
         for at, columns in sorted(guessed.items())
     ]
-    return [
+    text = (
         f"{fleet.file}: {subject}, because these inputs of functions on shared NICs are outside "
         f"the measured range: {first_few(names, _FEW)}"
-    ]
+    )
+    return [Coded(codes.EXTRAPOLATED, text)]
 
 
 def _drawn(given: Namespace, fleets: "SequenceInputs") -> "list[SequenceOutcome]":
@@ -134,7 +143,7 @@ def run_suggest(given: Namespace, reporter: Reporter) -> ExitCode:
     need()
     with quiet_libraries():
         report = _suggested(given)
-    reporter.write(report, warnings=report["warnings"])
+    reporter.write(report, warnings=coded(report["warnings"], report["warning_codes"]))
     return ExitCode.FINE
 
 
@@ -150,7 +159,8 @@ def _suggested(given: Namespace) -> "SuggestionReport":
     found = suggest(fleet, given.mixes, sure, measured)
     return {
         **engine.head("contention suggest", "suggestion"),
-        "warnings": _warnings(fleet, found.guesses, found.guessed),
+        "warnings": [*(warnings := _warnings(fleet, found.guesses, found.guessed))],
+        "warning_codes": codes_of(warnings),
         "fleet": given.fleet,
         "device": fleet.device,
         "measured": given.measured,

@@ -45,6 +45,7 @@ from slowpath.contention.placement.fleet import (
 )
 from slowpath.contention.placement.policies import TURNED_AWAY, Placement, place
 from slowpath.contention.placement.shares import PredictedShares, Shares, measured_shares
+from slowpath.core import codes
 from slowpath.core.arrays import Floats, Indices, Mask
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.pool import Pool
@@ -354,7 +355,9 @@ def run(inputs: SequenceInputs, arrivals: Arrivals, *, each: bool = True) -> Seq
         if policy != OPTIMAL:
             placement = place(inputs.fleet, arrivals, policy, inputs.predicted, inputs.expected)
         elif planned is None:
-            raise InputError(inputs.fleet.file, "no plan found that keeps all promises")
+            raise InputError(
+                codes.PLAN_NOT_FOUND, inputs.fleet.file, "no plan found that keeps all promises"
+            )
         else:
             placement = assign(planned, inputs.predicted.shares, arrivals)
         found = judge(placement, arrivals, source)

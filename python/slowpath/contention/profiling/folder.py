@@ -11,6 +11,7 @@ from slowpath.contention.profiling.machine import Machine
 from slowpath.contention.profiling.mixes import Client, Measured
 from slowpath.contention.profiling.profiler import Found, request_time
 from slowpath.contention.profiling.setup import Pattern, ProfileRecord, Setup
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text, replace_file, write_error
 from slowpath.core.printable import csv_line
@@ -88,7 +89,11 @@ def check_folder(folder: str) -> None:
         InputError: if a file of that name exists.
     """
     if Path(folder).exists() and not Path(folder).is_dir():
-        raise InputError(folder, "the path is a file; name a folder for the tables of the profile")
+        raise InputError(
+            codes.FOLDER_EXPECTED,
+            folder,
+            "the path is a file; name a folder for the tables of the profile",
+        )
 
 
 def _memory(setup: Setup, machine: Machine, found: Found) -> str | None:
@@ -219,6 +224,7 @@ def declared_by(names: Sequence[str]) -> Declared | None:
             continue
         if found is not None and found.pattern != pattern:
             raise InputError(
+                codes.PROFILES_CONTRADICT,
                 file,
                 f"the table declares the pattern {pattern}, but "
                 f"{found.file} declares {found.pattern}; correct one of "
@@ -233,12 +239,18 @@ def _declared(file: str) -> Pattern | None:
     try:
         record: Any = json.loads(read_text(file))
     except (ValueError, RecursionError) as problem:
-        raise InputError(file, f"the file is not JSON: {problem}") from None
+        raise InputError(codes.NOT_JSON, file, f"the file is not JSON: {problem}") from None
     if not isinstance(record, dict):
-        raise InputError(file, "the file is not the record of a profile, which must be an object")
+        raise InputError(
+            codes.WRONG_DOCUMENT,
+            file,
+            "the file is not the record of a profile, which must be an object",
+        )
     pattern = record.get("pattern")
     if pattern is not None and pattern not in _PATTERNS:
         raise InputError(
-            file, f"the pattern {str(pattern)[:40]!r} is not one of {', '.join(_PATTERNS)}"
+            codes.WRONG_DOCUMENT,
+            file,
+            f"the pattern {str(pattern)[:40]!r} is not one of {', '.join(_PATTERNS)}",
         )
     return cast("Pattern | None", pattern)

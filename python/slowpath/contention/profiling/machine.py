@@ -17,6 +17,7 @@ from typing import NamedTuple
 from slowpath.contention.profiling.bubble_score import probe_bytes
 from slowpath.contention.profiling.mixes import CpuAssignment
 from slowpath.contention.profiling.setup import Setup
+from slowpath.core import codes
 from slowpath.core.engine import neighbours
 from slowpath.core.engine.kernel import Kernel, open_kernel
 from slowpath.core.engine.report_types import Surroundings
@@ -54,7 +55,7 @@ def this_machine(setup: Setup) -> Machine:
     cache = max((size for size in sizes if size[1]), default=None)
     if cache is None:
         reason = "the kernel does not report the size of the last-level cache (/sys/devices/system)"
-        raise UnavailableError(reason)
+        raise UnavailableError(codes.MACHINE_UNSUITABLE, reason)
     least, most = _PROBES
     private = max((size for level, size in sizes if level < cache[0]), default=0)
     probe = min(max(probe_bytes(cache[1], private), least), most)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from slowpath.contention.profiling.setup import Function
+from slowpath.core import codes
 from slowpath.core.engine.neighbours import ProgramWithTraffic
 from slowpath.core.engine.report_types import Block, Reading
 from slowpath.core.errors import UnavailableError
@@ -383,7 +384,9 @@ def _rate(blocks: Sequence[_TimedBlock], wanted: int) -> Rate:
             "other programs occupy the CPUs, so a thread did not run in any block of time; "
             "make blocks "
         )
-        raise UnavailableError(f"{reason}longer (block_ms), or wait until the machine is quiet")
+        raise UnavailableError(
+            codes.RATE_UNSTEADY, f"{reason}longer (block_ms), or wait until the machine is quiet"
+        )
     return median(done, bad)
 
 

@@ -19,6 +19,7 @@ from slowpath.contention.profiling.mixes import (
 )
 from slowpath.contention.profiling.plans import MachineProperties, Planner, between, middle
 from slowpath.contention.profiling.setup import PlanRecord, Setup, Span
+from slowpath.core import codes
 from slowpath.core.engine.neighbours import Mix
 from slowpath.core.errors import StoppedError
 from slowpath.core.jobs.stopping import Stopping
@@ -176,6 +177,7 @@ class Profiling:
         until = self._audience.until
         if self._audience.stopping.asked or (until is not None and time.monotonic() > until):
             raise StoppedError(
+                codes.STOPPED_AT_DEADLINE,
                 "this machine",
                 "the profile stopped before anything was measured; allow more time with --deadline",
             )

@@ -24,6 +24,7 @@ from slowpath.contention.profiling.setup import (
     Stage,
     TrafficRange,
 )
+from slowpath.core import codes
 from slowpath.core.engine import objects
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text
@@ -121,7 +122,9 @@ def read_setup(file: str, content: str) -> Setup:
     """
     if not content.strip():
         raise InputError(
-            f"{file}:1", "the description is empty; docs/reference/contention-files.md has its keys"
+            codes.FILE_EMPTY,
+            f"{file}:1",
+            "the description is empty; docs/reference/contention-files.md has its keys",
         )
     content_table = table(
         read_spanned(file, content),

@@ -20,12 +20,13 @@ from slowpath.contention.profiling.setup import (
     ProfileRecord,
     Setup,
 )
-from slowpath.core import engine
+from slowpath.core import codes, engine
 from slowpath.core.engine import neighbours
-from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.errors import Coded, ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.printable import one_line
+from slowpath.core.result_warnings import codes_of
 from slowpath.core.terminal import Line, LiveLine, grid
 from slowpath.measure import disturbances, environment
 
@@ -122,7 +123,10 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
         audience = Audience(stopping, line.draw, until)
         found = Profiling(setup, machine, audience).run(partial(planner, setup, kinds))
     where = watch.end()
-    warnings = [f"{given.file}: some mixes were not measured: {reason}" for reason in left_out]
+    warnings = [
+        Coded(codes.MIXES_LEFT_OUT, f"{given.file}: some mixes were not measured: {reason}")
+        for reason in left_out
+    ]
     warnings += disturbances.warnings(disturbances.of(where))
     record = _record(setup, machine, found, left_out, warnings)
     files = write_profile(given.output, setup, machine, found, (record, where))
@@ -139,17 +143,20 @@ def _setup(given: Namespace) -> Setup:
     if given.plan is not None:
         effort = effort._replace(plan=given.plan)
         if given.plan in ASKING and setup.memory is None:
-            raise OptionError("--plan", f"{given.plan} {NOTHING_TO_CHOOSE}")
+            raise OptionError(
+                codes.OPTION_WITHOUT_EFFECT, "--plan", f"{given.plan} {NOTHING_TO_CHOOSE}"
+            )
     return setup._replace(effort=effort)
 
 
 def _record(
-    setup: Setup, machine: Machine, found: Found, left_out: list[str], warnings: list[str]
+    setup: Setup, machine: Machine, found: Found, left_out: list[str], warnings: list[Coded]
 ) -> ProfileRecord:
     probed, noise = found.probed, found.noise
     return {
         **engine.head("contention profile", "profile"),
-        "warnings": warnings,
+        "warnings": [*warnings],
+        "warning_codes": codes_of(warnings),
         "function": setup.function.name,
         "pattern": setup.function.pattern,
         "device": machine.name,

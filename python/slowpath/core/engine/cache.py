@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from slowpath import _core
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 
 FOLDER_VARIABLE = "SLOWPATH_CACHE_DIR"
@@ -137,7 +138,9 @@ def clear(folder: str) -> tuple[int, int]:
         return _core.clear_cache(folder)
     except OSError as problem:
         file = os.fsdecode(problem.filename or folder)
-        raise InputError(file, f"cannot be deleted: {_reason(problem).lower()}") from None
+        raise InputError(
+            codes.CACHE_NOT_CLEARED, file, f"cannot be deleted: {_reason(problem).lower()}"
+        ) from None
 
 
 SIZE_LIMIT = _core.cache_limit()

@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from slowpath import _core
-from slowpath.core.errors import InputError, StoppedError
+from slowpath.core.codes import Code
+from slowpath.core.errors import InputError, StoppedError, with_code
 from slowpath.core.schema.derived import refusal_text
 
 
@@ -28,9 +29,9 @@ def errors_as_file_errors(file: str) -> Iterator[None]:
         yield
     except _core.Error as problem:
         if problem.kind == "stopped":
-            raise StoppedError(file, str(problem)) from None
-        others = [refusal_text(each) for each in problem.refusals[1:]]
-        raise InputError(file, str(problem), others) from None
+            raise StoppedError(Code(problem.code), file, str(problem)) from None
+        others = [with_code(refusal_text(each), each["code"]) for each in problem.refusals[1:]]
+        raise InputError(Code(problem.code), file, str(problem), others) from None
 
 
 @contextmanager
@@ -47,7 +48,7 @@ def errors_as_maps_errors(file: str, maps: MapsFile | None) -> Iterator[None]:
             if maps is None or problem.option != "--maps":
                 raise
             line = "" if problem.line is None else f"line {problem.line}: "
-            raise InputError(maps.name, f"{line}{problem.what}") from None
+            raise InputError(Code(problem.code), maps.name, f"{line}{problem.what}") from None
 
 
 def as_text(file: str) -> str:

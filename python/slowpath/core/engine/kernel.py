@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from slowpath import _core
+from slowpath.core.codes import Code
 from slowpath.core.engine.errors import as_text, errors_as_file_errors
 from slowpath.core.engine.objects import Subject
 from slowpath.core.engine.report_types import TraceReport
@@ -44,7 +45,7 @@ def open_kernel() -> Kernel:
     try:
         return _core.Kernel.open()
     except _core.Error as problem:
-        raise UnavailableError(str(problem)) from None
+        raise UnavailableError(Code(problem.code), str(problem)) from None
 
 
 Station = _core.Station
@@ -66,7 +67,7 @@ def open_station(kernel: Kernel, cpu: int | None) -> Station:
     try:
         return _core.Station(kernel, cpu)
     except _core.Error as problem:
-        raise UnavailableError(str(problem)) from None
+        raise UnavailableError(Code(problem.code), str(problem)) from None
 
 
 def prepare_case(
@@ -95,7 +96,7 @@ def prepare_case(
         report = getattr(problem, "report", None)
         if report is not None:
             raise DisagreementError(as_text(subject.file), str(problem), report) from None
-        raise InputError(as_text(subject.file), str(problem)) from None
+        raise InputError(Code(problem.code), as_text(subject.file), str(problem)) from None
 
 
 def cut_case(station: Station, case: Case) -> tuple[list[Stretch], list[int]]:
@@ -169,7 +170,7 @@ def prepare_live_case(station: Station, file: str, case: Case, batch: int) -> Li
     try:
         return _core.LiveCase(station, case, batch)
     except _core.Error as problem:
-        raise InputError(as_text(file), str(problem)) from None
+        raise InputError(Code(problem.code), as_text(file), str(problem)) from None
 
 
 def load_live_cases(station: Station, cases: Sequence[LiveCase]) -> LiveLoad:
@@ -245,7 +246,7 @@ def open_trace(station: Station, subject: Subject, file: str, maps: str | None) 
     try:
         return _core.Trace(station, subject.object, subject.program, file, maps)
     except _core.Error as problem:
-        raise InputError(as_text(subject.file), str(problem)) from None
+        raise InputError(Code(problem.code), as_text(subject.file), str(problem)) from None
 
 
 def advance_trace(station: Station, trace: Trace, milliseconds: int) -> bool:

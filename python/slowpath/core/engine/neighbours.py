@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from slowpath import _core
+from slowpath.core import codes
 from slowpath.core.engine.errors import errors_as_file_errors
 from slowpath.core.engine.report_types import Block, Surroundings
 from slowpath.core.errors import StoppedError, UnavailableError
@@ -54,7 +55,7 @@ class Mix:
                 self._mix = _core.Mix(spec, stop, kernel, fed)
             except _core.Error:
                 if stopping.asked:
-                    raise StoppedError(_HERE, "stopped") from None
+                    raise StoppedError(codes.INTERRUPTED, _HERE, "stopped") from None
                 raise
 
     def block(self, warm: float, seconds: float, *, beside: bool) -> Block:
@@ -70,7 +71,7 @@ class Mix:
         with errors_as_file_errors(_HERE), self._stopping.calling(stop.set):
             text = self._mix.block(beside, warm, seconds, stop)
         if text is None:
-            raise StoppedError(_HERE, "stopped")
+            raise StoppedError(codes.INTERRUPTED, _HERE, "stopped")
         found: Block = json.loads(text)
         return found
 
@@ -87,13 +88,13 @@ def cpus(requested: Sequence[int] | None, least: int, purpose: str) -> list[int]
         reason = (
             f"CPU {missing[0]} is not among the CPUs that this process may use: {_listed(allowed)}"
         )
-        raise UnavailableError(reason)
+        raise UnavailableError(codes.CPU_NOT_ALLOWED, reason)
     found = list(requested) if requested else allowed
     if len(found) < least:
         reason = (
             f"{purpose} needs {least} CPUs; this process may use {len(found)}: {_listed(found)}"
         )
-        raise UnavailableError(reason)
+        raise UnavailableError(codes.MACHINE_UNSUITABLE, reason)
     return found
 
 

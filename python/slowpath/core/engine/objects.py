@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from slowpath import _core
+from slowpath.core.codes import Code
 from slowpath.core.engine.errors import (
     MapsFile,
     as_text,
@@ -195,7 +196,7 @@ def captured(file: str) -> Iterator[Captured]:
             for packet in packets:
                 yield Captured(*packet)
     except _core.Error as problem:
-        raise InputError(file, str(problem)) from None
+        raise InputError(Code(problem.code), file, str(problem)) from None
 
 
 def read_functions(file: str, data: bytes) -> Functions:

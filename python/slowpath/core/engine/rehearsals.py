@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from slowpath import _core
+from slowpath.core import codes
 from slowpath.core.engine.current_stage import POLL_SECONDS, BackgroundWork, StageProgress
 from slowpath.core.engine.kernel import Kernel, RewrittenRefusedError, errors_as_kernel_errors
 from slowpath.core.engine.objects import Object
@@ -82,5 +83,5 @@ def rehearse(
         text = running.result()
     report: RehearsalReport = json.loads(text)
     if refused := report.get("refused"):
-        raise RewrittenRefusedError("the running kernel", refused)
+        raise RewrittenRefusedError(codes.REWRITING_REJECTED, "the running kernel", refused)
     return report

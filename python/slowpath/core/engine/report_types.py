@@ -81,6 +81,8 @@ class TraceReport(TypedDict):
     ended: str | None
     """Reason why the rest of the file was not read; null if all of it was read or reading goes
     on."""
+    code: str | None
+    """Code of the cause of `ended`; null without it."""
     maps: list[TraceMap]
     """Maps of the program, with the number of elements that they had before the first packet."""
     paths: list[TracePath]

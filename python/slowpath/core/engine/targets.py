@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from slowpath import _core
+from slowpath.core import codes
 from slowpath.core.engine.errors import as_text
 from slowpath.core.errors import InputError
 
@@ -82,4 +83,4 @@ def nanoseconds(
     try:
         return _core.nanoseconds(list(flows), target, entries, bytes_)
     except _core.Error as problem:
-        raise InputError(target.name, str(problem)) from None
+        raise InputError(codes.TARGET_WITHOUT_TIMES, target.name, str(problem)) from None

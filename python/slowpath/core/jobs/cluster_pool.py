@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from slowpath.core import codes
 from slowpath.core.errors import OptionError, UnavailableError
 from slowpath.core.extras import not_installed
 from slowpath.core.jobs.pool import (
@@ -124,11 +125,13 @@ class _Workers:
             return
         if isinstance(problem, CancelledError):
             raise UnavailableError(
-                "the scheduler of the cluster does not respond any more"
+                codes.WORKER_LOST, "the scheduler of the cluster does not respond any more"
             ) from None
         if isinstance(problem, ModuleNotFoundError):
             reason = f"the cluster's workers lack {problem.name}"
-            raise UnavailableError(f"{reason}; install the same slowpath there") from None
+            raise UnavailableError(
+                codes.WORKER_VERSION, f"{reason}; install the same slowpath there"
+            ) from None
         raise problem
 
     def end(self) -> None:
@@ -177,13 +180,15 @@ def connected(scheduler: str) -> Iterator[ClusterPool]:
     try:
         from distributed import Client
     except ImportError:
-        raise UnavailableError(not_installed(["distributed"], "fleet")) from None
+        raise UnavailableError(
+            codes.MISSING_PACKAGE, not_installed(["distributed"], "fleet")
+        ) from None
     try:
         _await_listener(scheduler)
         client: Any = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as problem:
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise OptionError("--scheduler", f"{scheduler!r}: {reason}") from None
+        raise OptionError(codes.NO_SCHEDULER, "--scheduler", f"{scheduler!r}: {reason}") from None
     try:
         yield ClusterPool(client)
     finally:

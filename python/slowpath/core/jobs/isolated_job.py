@@ -72,8 +72,8 @@ class IsolatedJob:
 
         def taken(message: Message) -> bool:
             match message:
-                case ("input", file, reason, further):
-                    failed.append(InputError(file, reason, further))
+                case ("input", code, file, reason, further):
+                    failed.append(InputError(code, file, reason, further))
                 case ("ended", reason):
                     stopped.append(reason)
                 case _:
@@ -100,6 +100,6 @@ def _job(work: Work) -> Callable[..., None]:
         except StoppedError as problem:
             send(("ended", problem.reason))
         except InputError as problem:
-            send(("input", problem.file, problem.reason, list(problem.further)))
+            send(("input", problem.code, problem.file, problem.reason, list(problem.further)))
 
     return job

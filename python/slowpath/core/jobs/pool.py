@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from slowpath.core import codes
 from slowpath.core.errors import OptionError, UnavailableError
 
 Common = TypeVar("Common")
@@ -83,7 +84,7 @@ class Pool(ABC):
         results = []
         for one in self.each(_IgnoringStop(work), common, items):
             if isinstance(one, Unfinished):
-                raise UnavailableError(self.lost)
+                raise UnavailableError(codes.WORKER_LOST, self.lost)
             results.append(one)
         return results
 
@@ -249,7 +250,7 @@ class _Work:
             self._crew.judge(problem)
             self._deaths[at] += 1
             if not self._done and self._deaths.total() >= _HOPELESS:
-                raise UnavailableError("all worker processes die") from None
+                raise UnavailableError(codes.WORKER_LOST, "all worker processes die") from None
             if self._stopped_at is None and self._deaths[at] < self._attempts:
                 self._retries.append(at)
                 return
@@ -268,4 +269,8 @@ def check_place(scheduler: str | None, jobs: int | None) -> None:
         OptionError: if both options are given.
     """
     if scheduler is not None and jobs is not None:
-        raise OptionError("--jobs", "applies only to this machine; the cluster has its own workers")
+        raise OptionError(
+            codes.OPTION_WITHOUT_EFFECT,
+            "--jobs",
+            "applies only to this machine; the cluster has its own workers",
+        )

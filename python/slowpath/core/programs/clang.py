@@ -17,6 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
+from slowpath.core import codes
+from slowpath.core.codes import Code
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.inputs import STANDARD_INPUT, read_program
 from slowpath.core.jobs.memory import default_limit
@@ -60,8 +62,8 @@ class SourceError(NamedTuple):
 class CompilationError(InputError):
     """Clang rejects a source; `errors` has the place of each error, if clang names places."""
 
-    def __init__(self, file: str, reason: str, errors: Sequence[SourceError]) -> None:
-        super().__init__(file, reason)
+    def __init__(self, code: Code, file: str, reason: str, errors: Sequence[SourceError]) -> None:
+        super().__init__(code, file, reason)
         self.errors = errors
 
 
@@ -107,7 +109,9 @@ def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
 
     def fault(problem: str) -> InputError:
         # The search for the compiler takes milliseconds, so only errors show the command.
-        return InputError(file, f"{problem}: {shown_command(file, clang, form=form)}")
+        return InputError(
+            codes.COMPILATION_FAILED, file, f"{problem}: {shown_command(file, clang, form=form)}"
+        )
 
     # An interrupt unwinds, so that clang is killed and its files are removed.
     with handling_signals(_interrupt), tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
@@ -122,19 +126,25 @@ def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
         left = math.inf if clang.until is None else clang.until - time.monotonic()
         seconds = clang.seconds or _SECONDS
         if left <= 0:
-            raise StoppedError(file, "total deadline before it was compiled")
+            raise StoppedError(
+                codes.STOPPED_AT_DEADLINE, file, "total deadline before it was compiled"
+            )
         try:
             code, errors = _run(words, min(seconds, left), clang.memory_bytes or default_limit())
         except OSError as problem:
             reason = (problem.strerror or str(problem)).lower()
-            raise InputError(file, f"{program[0]} cannot be started: {reason}") from None
+            raise InputError(
+                codes.NO_COMPILER, file, f"{program[0]} cannot be started: {reason}"
+            ) from None
         except subprocess.TimeoutExpired:
             if left < seconds:
-                raise StoppedError(file, "total deadline while clang compiles it") from None
+                raise StoppedError(
+                    codes.STOPPED_AT_DEADLINE, file, "total deadline while clang compiles it"
+                ) from None
             raise fault(f"clang did not finish within {seconds:g} s") from None
         if code:
             reason = fault(f"clang: {_summary(errors, code)}; the command").reason
-            raise CompilationError(file, reason, _places(errors))
+            raise CompilationError(codes.COMPILATION_FAILED, file, reason, _places(errors))
         if not made.exists():
             raise fault(f"clang did not write the {form.name}; the command")
         return read_program(str(made))
@@ -158,9 +168,9 @@ def _need_clang(file: str, clang: Clang, form: Form = OBJECT) -> Compiler:
         return find_compiler()
     except MissingCompilerError as problem:
         command = shown_command(file, clang, form=form)
-        raise InputError(file, f"is a C source, but {problem}: {command}") from None
+        raise InputError(problem.code, file, f"is a C source, but {problem}: {command}") from None
     except CompilerError as problem:
-        raise InputError(file, str(problem)) from None
+        raise InputError(problem.code, file, str(problem)) from None
 
 
 def shown_command(file: str, clang: Clang, *, search: bool = True, form: Form = OBJECT) -> str:

@@ -17,6 +17,8 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from slowpath.core import codes
+
 OLDEST, NEWEST = 16, 40
 """The oldest accepted version, and the highest N for which `clang-N` is searched."""
 _ANCIENT = 3
@@ -30,9 +32,17 @@ _REMEDY = f"version {OLDEST} or newer is needed; apt install clang-{OLDEST}, or 
 class CompilerError(Exception):
     """Error: no clang can be used; the message has the reason and a remedy."""
 
+    code = codes.NO_COMPILER
+
 
 class MissingCompilerError(CompilerError):
     """Error: neither $CLANG nor PATH has a clang."""
+
+
+class OldCompilerError(CompilerError):
+    """Error: the clang is older than `OLDEST`."""
+
+    code = codes.COMPILER_TOO_OLD
 
 
 class Compiler(NamedTuple):
@@ -77,7 +87,7 @@ def _installed() -> Iterator[tuple[str, int | None]]:
 def _accepted(compiler: Compiler) -> Compiler:
     """Check that a compiler is not older than `OLDEST`, and return it."""
     if compiler.version < OLDEST:
-        raise CompilerError(
+        raise OldCompilerError(
             f"{shlex.join(compiler.command)} is too old ({compiler.banner}): {_REMEDY}"
         )
     return compiler

@@ -3,6 +3,7 @@
 import os.path
 from typing import NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.engine import objects
 from slowpath.core.engine.cache import digest
 from slowpath.core.errors import InputError
@@ -19,11 +20,11 @@ def load_program(file: str, clang: Clang) -> bytes:
         StoppedError: if no time is left to compile it.
     """
     if os.path.isdir(file):
-        raise InputError(file, _advice_for_folder(file))
+        raise _error_for_folder(file)
     data = read_program(file)
     advice = advice_for(file, data)
     if advice is not None:
-        raise InputError(file, advice)
+        raise InputError(codes.NOT_EBPF_SOURCE, file, advice)
     kind = kind_of(file, data)
     if kind is None:
         return data
@@ -34,18 +35,22 @@ def load_program(file: str, clang: Clang) -> bytes:
     what, language = KINDS[kind]
     settings = () if file.endswith(f".{kind}") else language
     command = shown_command(file, Clang((*clang.flags, *settings)), search=kind == "c")
-    raise InputError(file, f"is {what}, not an object; compile it: {command}")
+    raise InputError(
+        codes.NOT_EBPF_SOURCE, file, f"is {what}, not an object; compile it: {command}"
+    )
 
 
-def _advice_for_folder(folder: str) -> str:
+def _error_for_folder(folder: str) -> InputError:
     """Return the error for a folder in place of a file: it names files in it."""
     from slowpath.core.folders import program_files
     from slowpath.core.terminal import first_few
 
     names = [os.path.relpath(file, folder) for file in program_files(folder)]
     if not names:
-        return "is a directory without programs (*.bpf.o, *.o for BPF, *.bpf.c, *.asm)"
-    return f"is a directory; name one of its files: {first_few(names, 3)}"
+        what = "is a directory without programs (*.bpf.o, *.o for BPF, *.bpf.c, *.asm)"
+        return InputError(codes.FOLDER_WITHOUT_FILES, folder, what)
+    what = f"is a directory; name one of its files: {first_few(names, 3)}"
+    return InputError(codes.IS_A_DIRECTORY, folder, what)
 
 
 _RUNNING = "/sys/kernel/btf/vmlinux"

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.engine.objects import ProgramInfo
-from slowpath.core.errors import OptionError
+from slowpath.core.errors import Coded, OptionError
 
 UNKNOWN = "unknown"
 """Kind of a program whose section names no program type of the kernel."""
@@ -63,23 +64,26 @@ def choose(
 
 def find_program(
     path: str, programs: Sequence[ProgramInfo] | None, name: str | None
-) -> ProgramInfo | str:
+) -> ProgramInfo | Coded:
     """Return the program `name` of the file `path`, or the text of an error.
 
     `programs` are those of the BPF object; None if the file is not a BPF object. If `name` is
     None, return the only XDP program of the object.
     """
     if programs is None:
-        return f"{path} is not a BPF object"
+        return Coded(codes.NOT_A_BPF_OBJECT, f"{path} is not a BPF object")
     if name is not None:
         there_are = f"it has {list_programs(programs)}"
         found = (one for one in programs if one.name == name)
-        return next(found, f"{path} does not have a program {name}; {there_are}")
+        missing = f"{path} does not have a program {name}; {there_are}"
+        return next(found, Coded(codes.NO_SUCH_PROGRAM, missing))
     chosen, others = choose(programs, Selection())
     if not chosen:
-        return f"{path}: {nothing_to_choose(others)}"
+        none = nothing_to_choose(others)
+        return Coded(none.code, f"{path}: {none}")
     if len(chosen) > 1:
-        return f"{path} has several programs; name one with `program:`: {list_programs(chosen)}"
+        several = f"{path} has several programs; name one with `program:`: {list_programs(chosen)}"
+        return Coded(codes.PROGRAM_NOT_CHOSEN, several)
     return chosen[0]
 
 
@@ -93,14 +97,15 @@ def remark_on(program: ProgramInfo) -> str | None:
     )
 
 
-def nothing_to_choose(others: Sequence[ProgramInfo]) -> str:
+def nothing_to_choose(others: Sequence[ProgramInfo]) -> Coded:
     """Return the error text for an object without XDP programs; `others` are its programs."""
     if not others:
-        return "the object has no programs"
+        return Coded(codes.OBJECT_WITHOUT_PROGRAMS, "the object has no programs")
     reason = f"no XDP program in the object; it has {list_programs(others, kinds=True)}"
     if any(program.kind == UNKNOWN for program in others):
-        return f"{reason}; select programs of unknown type with --section or --prog-name"
-    return f"{reason}; only XDP programs are analysed"
+        reason = f"{reason}; select programs of unknown type with --section or --prog-name"
+        return Coded(codes.PROGRAM_NOT_CHOSEN, reason)
+    return Coded(codes.UNSUPPORTED_PROGRAM_TYPE, f"{reason}; only XDP programs are analysed")
 
 
 def no_match(selection: Selection, programs: Sequence[ProgramInfo] = ()) -> OptionError:
@@ -117,7 +122,9 @@ def no_match(selection: Selection, programs: Sequence[ProgramInfo] = ()) -> Opti
     hint = next(filter(None, (did_you_mean(*one) for one in wrong)), "")
     if not hint and programs:
         hint = f"; there are {list_programs(programs)}"
-    return OptionError(selection.option, f"no program matches {selection}{hint}")
+    return OptionError(
+        codes.NO_MATCHING_PROGRAM, selection.option, f"no program matches {selection}{hint}"
+    )
 
 
 def list_programs(programs: Sequence[ProgramInfo], *, kinds: bool = False) -> str:

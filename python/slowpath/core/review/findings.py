@@ -4,17 +4,20 @@ A command makes a `Review`; the modules beside this one format it. They are pure
 """
 
 import hashlib
-import os
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
+
+from slowpath.core.code_texts import BY_CODE, ENTRIES, Entry
+from slowpath.core.links import address_of
 
 Level = Literal["error", "warning", "note"]
 """Severity: `error` fails a gate, `warning` is a change for the worse, `note` tells a result."""
 
 
 class Rule(NamedTuple):
-    """A kind of finding, with its documentation."""
+    """A kind of finding, or the cause of a failed analysis, with its documentation."""
 
+    code: str  # `SP1302`
     id: str
     title: str  # in a few words
     level: Level  # usual level of the findings
@@ -27,90 +30,13 @@ class Rule(NamedTuple):
         return "".join(word.capitalize() for word in self.id.split("-"))
 
 
-RULES = (
-    Rule(
-        "guarantee",
-        "Guarantee of a program",
-        "note",
-        "No packet makes the program slower than this. The marked line costs most on the slowest "
-        "path, which the code flow follows.",
-        "Nothing fails. `slowpath annotate FILE` shows the cost of each line.",
-    ),
-    Rule(
-        "missed-requirement",
-        "Requirement not met",
-        "error",
-        "The program does not guarantee what --require asks for. The marked line costs most on the "
-        "slowest path.",
-        "Make the slowest path cheaper, beginning with the marked line. The message has the "
-        "command that reproduces the failure.",
-    ),
-    Rule(
-        "undecided-requirement",
-        "Requirement not decided",
-        "error",
-        "The analysis stopped before it knew whether the program meets --require.",
-        "Raise --deadline or --memory, or simplify the program.",
-    ),
-    Rule(
-        "failed-gate",
-        "Condition of --fail-on holds",
-        "error",
-        "A condition of --fail-on holds for the program, or depends on a value that is not "
-        "available. The marked line is the one whose cost rose most.",
-        "Make the marked line cheaper, or change the condition. The message has the command that "
-        "reproduces the failure.",
-    ),
-    Rule(
-        "undecided-gate",
-        "Condition of --fail-on not decided",
-        "error",
-        "The measurement is not precise enough to decide a condition of --fail-on.",
-        "Measure for longer (--seconds), or on a quieter machine.",
-    ),
-    Rule(
-        "regression",
-        "Program became slower",
-        "warning",
-        "The guarantee of the program is worse than before. The marked line is the one whose cost "
-        "rose most on the slowest path.",
-        "Make the marked line cheaper. `slowpath diff OLD NEW` shows all lines that changed.",
-    ),
-    Rule(
-        "costlier-line",
-        "Line became costlier",
-        "warning",
-        "The line costs more on the slowest path than before, in a program that became slower.",
-        "Make the line cheaper, or execute it less often.",
-    ),
-    Rule(
-        "new-program",
-        "Program without counterpart",
-        "note",
-        "Only the new side has the program, so nothing was compared.",
-        "Save new results as baseline when the change is merged.",
-    ),
-    Rule(
-        "gone-program",
-        "Program removed",
-        "note",
-        "Only the old side has the program, so nothing was compared.",
-        "Save new results as baseline when the change is merged.",
-    ),
-    Rule(
-        "not-analysed",
-        "Program not analysed",
-        "error",
-        "The program could not be analysed or measured, so nothing is known about its speed.",
-        "The message has the reason. `slowpath show FILE` tells which programs can be analysed.",
-    ),
-)
+def _rule(one: Entry) -> Rule:
+    return Rule(one.code, one.name, one.title, one.level, one.cause, one.mend)
+
+
+RULES = tuple(_rule(one) for one in ENTRIES if one.kind == "finding")
 """All kinds of findings, in a fixed order."""
 _BY_ID = {rule.id: rule for rule in RULES}
-RULES_PAGE = "docs/reference/rules.md"
-"""Page with a section for each rule."""
-DOCS_VARIABLE = "SLOWPATH_DOCS"
-"""Environment variable with the address of the repository's files, for links to `RULES_PAGE`."""
 
 
 def rule_of(name: str) -> Rule:
@@ -118,10 +44,14 @@ def rule_of(name: str) -> Rule:
     return _BY_ID[name]
 
 
+def rule_with(code: str) -> Rule:
+    """Return the rule with a code: a kind of finding, or the cause of a failed analysis."""
+    return _rule(BY_CODE[code])
+
+
 def help_address(rule: Rule) -> str | None:
     """Return the address of the documentation of a rule; None if the environment names none."""
-    base = os.environ.get(DOCS_VARIABLE, "")
-    return f"{base.rstrip('/')}/{RULES_PAGE}#{rule.id}" if "://" in base else None
+    return address_of(rule.code, rule.id)
 
 
 class Place(NamedTuple):
@@ -148,6 +78,15 @@ class Finding(NamedTuple):
     place: Place
     identity: tuple[str, ...]  # tells findings of one rule apart, without numbers of lines
     path: Sequence[Step] = ()  # the slowest path, in order of execution
+    cause: str | None = None  # code of the error that prevented the analysis
+
+    @property
+    def code(self) -> str:
+        """Code of the cause of a failed analysis, else of the rule.
+
+        Saved results can have the code of another version.
+        """
+        return self.cause if self.cause in BY_CODE else rule_of(self.rule).code
 
     @property
     def summary(self) -> str:

@@ -6,7 +6,7 @@ The syntax and its escapes are those of `command.ts` in GitHub's package `@actio
 from collections.abc import Iterator
 
 from slowpath.core.printable import one_line
-from slowpath.core.review.findings import Case, Finding, Review, rule_of
+from slowpath.core.review.findings import Case, Finding, Review, rule_with
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 _ORDER = tuple(_COMMANDS)
@@ -26,7 +26,7 @@ def _command(case: Case, finding: Finding) -> str:
     properties = {"file": place.file}
     if place.line is not None:
         properties["line"] = str(place.line)
-    properties["title"] = f"slowpath: {rule_of(finding.rule).title}: {case.label}"
+    properties["title"] = f"slowpath {finding.code}: {rule_with(finding.code).title}: {case.label}"
     written = ",".join(f"{name}={_property(text)}" for name, text in properties.items())
     message = "\n".join(map(one_line, finding.message.split("\n")))
     return f"::{_COMMANDS[finding.level]} {written}::{escape_data(message)}"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from slowpath.core.printable import one_line
-from slowpath.core.review.findings import Case, Finding, Review
+from slowpath.core.review.findings import Case, Finding, Review, rule_with
 
 _ERROR = "not-analysed"
 """Rule whose findings are errors of a test; other findings at level `error` are failures."""
@@ -49,7 +49,7 @@ def _case(case: Case, verdict: str) -> Iterator[str]:
     if bad:
         kind = next((finding.rule for finding in bad if finding.rule == _ERROR), bad[0].rule)
         first = next(finding for finding in bad if finding.rule == kind)
-        about = {"type": kind, "message": first.summary}
+        about = {"type": f"{first.code} {rule_with(first.code).id}", "message": first.summary}
         yield f"{_start(verdict, about)}{_text(bad)}</{verdict}>"
     rest = [finding for finding in case.findings if finding.level != "error"]
     if rest:

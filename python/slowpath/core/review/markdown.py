@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from slowpath.core.printable import one_line
-from slowpath.core.review.findings import Review, rule_of
+from slowpath.core.review.findings import Review, rule_with
 
 _SIGNS = str.maketrans({sign: f"\\{sign}" for sign in "\\`*[]~#"})
 _MOST = 200
@@ -42,7 +42,7 @@ def markdown_lines(review: Review) -> Iterator[str]:
         rest = finding.message.split("\n")[1:]
         if rest and finding.level == "error":
             yield ""
-            yield f"- {markdown_code(case.label)}: {rule_of(finding.rule).title}"
+            yield f"- {markdown_code(case.label)}: {rule_with(finding.code).title} ({finding.code})"
             for line in rest:
                 yield f"  <br>{markdown_text(line)}"
 

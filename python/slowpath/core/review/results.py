@@ -142,7 +142,8 @@ def failed(result: Result, names: Names, line: int | None = None) -> Finding:
     """Return the finding about a program that could not be analysed."""
     reason = result["error"] or "no guarantee"
     place = file_place(result, names, line)
-    return Finding("not-analysed", "error", reason, place, identity(result, names))
+    key = identity(result, names)
+    return Finding("not-analysed", "error", reason, place, key, cause=result["code"])
 
 
 def guaranteed(result: Result, names: Names) -> Finding:

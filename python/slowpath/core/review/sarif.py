@@ -18,7 +18,7 @@ from slowpath.core.review.findings import (
     Rule,
     Step,
     help_address,
-    rule_of,
+    rule_with,
 )
 from slowpath.core.review.places import is_relative
 
@@ -35,17 +35,21 @@ _Object = dict[str, object]
 def sarif_lines(review: Review) -> Iterator[str]:
     """Yield the lines of the SARIF log, one for each result."""
     found = list(review.findings())
-    run = json_line(_run(review, found))
+    rules = list(RULES)
+    known = {rule.code for rule in rules}
+    causes = sorted({finding.code for _, finding in found} - known)
+    rules += [rule_with(code) for code in causes]
+    run = json_line(_run(review, found, rules))
     yield f'{{"$schema": {json_line(SCHEMA)}, "version": "2.1.0", "runs": [{run[:-1]}, "results": ['
     seen = dict[tuple[str, str], int]()
     for number, (case, finding) in enumerate(found):
         key = (finding.rule, finding.fingerprint)
         seen[key] = seen.get(key, 0) + 1
-        yield ("," if number else "") + json_line(_result(case, finding, seen[key]))
+        yield ("," if number else "") + json_line(_result(case, finding, seen[key], rules))
     yield "]}]}"
 
 
-def _run(review: Review, found: Sequence[tuple[Case, Finding]]) -> _Object:
+def _run(review: Review, found: Sequence[tuple[Case, Finding]], rules: Sequence[Rule]) -> _Object:
     """Return the run without its results (3.14)."""
     complete = all(finding.rule != _FAILED for _, finding in found)
     return {
@@ -53,7 +57,7 @@ def _run(review: Review, found: Sequence[tuple[Case, Finding]]) -> _Object:
             "driver": {
                 "name": "slowpath",
                 "semanticVersion": review.version,
-                "rules": [_rule(rule) for rule in RULES],
+                "rules": [_rule(rule) for rule in rules],
             }
         },
         # Hosts keep the results of runs with different identifiers apart.
@@ -67,7 +71,7 @@ def _run(review: Review, found: Sequence[tuple[Case, Finding]]) -> _Object:
 def _rule(rule: Rule) -> _Object:
     """Return the documentation of a rule (3.49)."""
     found: _Object = {
-        "id": rule.id,
+        "id": rule.code,
         "name": rule.name,
         "shortDescription": {"text": f"{rule.title}."},
         "fullDescription": {"text": rule.text},
@@ -84,11 +88,11 @@ def _rule(rule: Rule) -> _Object:
     return found
 
 
-def _result(case: Case, finding: Finding, occurrence: int) -> _Object:
+def _result(case: Case, finding: Finding, occurrence: int, rules: Sequence[Rule]) -> _Object:
     """Return a result (3.27); `occurrence` counts results with the same fingerprint."""
     result: _Object = {
-        "ruleId": finding.rule,
-        "ruleIndex": RULES.index(rule_of(finding.rule)),
+        "ruleId": finding.code,
+        "ruleIndex": next(at for at, rule in enumerate(rules) if rule.code == finding.code),
         "level": finding.level,
         "message": _message(f"{case.label}: {finding.message}"),
         "locations": [_location(finding.place)],

@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 
+from slowpath.core import codes
 from slowpath.core.command import Command, Example, argument
 from slowpath.core.errors import ExitCode, OptionError
 
@@ -30,8 +31,8 @@ SCHEMA = Command(
             None,
             "accelerators, advice, annotate, blocks, bound, calibrate, calibration, catalogue, "
             "chain, coalescing, compile, config, contention, counts, diagnosis, diff, experiment, "
-            "figures, fit, measure, placement, plan, profile, reproduction, show, state_placement, "
-            "suggestion, sweep or verify.",
+            "explain, figures, fit, measure, placement, plan, profile, reproduction, show, "
+            "state_placement, suggestion, sweep or verify.",
         ),
     ),
     _schema,
@@ -60,6 +61,6 @@ def print_schema(command: str) -> ExitCode:
         from slowpath.core.suggestions import did_you_mean
 
         known = did_you_mean(command, names) or f"; there are schemas of {', '.join(names)}"
-        raise OptionError("COMMAND", f"{command!r} writes no JSON{known}")
+        raise OptionError(codes.NO_JSON_OUTPUT, "COMMAND", f"{command!r} writes no JSON{known}")
     out_lines(schema_text(command).splitlines())
     return ExitCode.FINE

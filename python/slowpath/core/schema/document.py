@@ -26,6 +26,10 @@ class Warned(Document):
         "Warnings about the result: a file or option, a colon, and a sentence. Standard error has "
         "them too.",
     ]
+    warning_codes: Annotated[
+        list[str],
+        "Codes of the causes of `warnings`, in the same order. `slowpath explain` describes them.",
+    ]
 
 
 def schema_id(name: str) -> str:

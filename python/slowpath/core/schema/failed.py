@@ -1,8 +1,11 @@
 """Builds the results of programs that could not be analysed."""
 
+from slowpath.core import codes
+from slowpath.core.errors import Coded
 from slowpath.core.schema.results import Detail, Failure, Result
 
 NO_FAILURE: Failure = {
+    "code": codes.INTERNAL_ERROR,
     "kind": "input",
     "what": "",
     "option": None,
@@ -22,7 +25,7 @@ NO_DETAIL: Detail = {
 """Detail of a result without paths and code."""
 
 
-def failed_result(file: str, target: str, metric: str, error: str) -> Result:
+def failed_result(file: str, target: str, metric: str, error: Coded) -> Result:
     """Return the result of a file that could not be analysed."""
     return {
         "file": file,
@@ -50,5 +53,6 @@ def failed_result(file: str, target: str, metric: str, error: str) -> Result:
             "solver_seconds": 0.0,
         },
         "refusals": [],
-        "error": error,
+        "error": str(error),
+        "code": error.code,
     }

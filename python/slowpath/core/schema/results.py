@@ -434,6 +434,8 @@ class Stats(TypedDict):
 class Refusal(TypedDict):
     """A reason why the device cannot run the program, such as a missing feature."""
 
+    code: str | None
+    """Code of the cause, such as `SP0602`, which `slowpath explain` describes."""
     instruction: int | None
     """Number of the first instruction that is refused for this reason, as in `slowpath show`. Null
     if the reason concerns the whole program."""
@@ -521,6 +523,9 @@ class Result(TypedDict):
     there is no bound yet` (also `total deadline`, `interrupted`, `memory limit`, `out of stack`) if
     the analysis ended too early. `interrupted before it was analysed` or `total deadline before it
     was analysed` if it did not begin. The exit code of both is 4."""
+    code: str | None
+    """Code of the cause of `error`, such as `SP0501`, which `slowpath explain` describes; null if
+    there is a guarantee."""
 
 
 class Stretch(TypedDict):
@@ -621,6 +626,8 @@ has a defect."""
 class Failure(TypedDict):
     """An error as data, for callers that react to it. Unknown fields are null."""
 
+    code: str
+    """Code of the error's cause, such as `SP0301`, which `slowpath explain` describes."""
     kind: Kind
     """Kind of the error, which says who has to act on it."""
     what: str

@@ -148,6 +148,8 @@ class Program(TypedDict):
     error: str | None
     """Reason why the program cannot be linked, in one line; null if it can. With a reason, all
     counts are 0 and all lists are empty."""
+    code: str | None
+    """Code of the cause of `error`, which `slowpath explain` describes; null without an error."""
     listing: list[Instruction] | None
     """All instructions of the program; null without `--listing`."""
 
@@ -180,3 +182,5 @@ class BpfObject(TypedDict):
     """All maps, including the sections of global data."""
     error: str | None
     """Reason why the object cannot be shown, in one line; null if it can."""
+    code: str | None
+    """Code of the cause of `error`, which `slowpath explain` describes; null without an error."""

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text
 from slowpath.core.settings.keys import KEYS, REQUIRE
@@ -82,7 +83,7 @@ def read_settings(file: str) -> SettingsFile:
     if problems:
         first, *further = problems
         others = [f"{one.place}: {one.reason}" for one in further]
-        raise InputError(first.place, first.reason, others)
+        raise InputError(codes.INVALID_SETTING, first.place, first.reason, others)
     return found
 
 
@@ -124,14 +125,18 @@ def _table(file: str, text: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as problem:
         line = re.search(r" \(at line (\d+), column \d+\)$", str(problem))
         if line is None:  # at the end of the file
-            raise InputError(file, f"is not TOML: {problem}") from None
+            raise InputError(codes.SETTINGS_UNREADABLE, file, f"is not TOML: {problem}") from None
         reason = str(problem)[: line.start()]
-        raise InputError(f"{file}:{line[1]}", f"is not TOML: {reason}") from None
+        raise InputError(
+            codes.SETTINGS_UNREADABLE, f"{file}:{line[1]}", f"is not TOML: {reason}"
+        ) from None
     if os.path.basename(file) == SHARED:
         for name in _TABLE:
             table = table.get(name, {})
             if not isinstance(table, dict):
-                raise InputError(file, f"{'.'.join(_TABLE)} is not a table")
+                raise InputError(
+                    codes.SETTINGS_UNREADABLE, file, f"{'.'.join(_TABLE)} is not a table"
+                )
     return table  # type: ignore[no-any-return]
 
 

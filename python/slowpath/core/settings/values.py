@@ -6,6 +6,7 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.command import Option, not_read
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.settings.files import Setting, SettingsFile, find_settings, read_settings
@@ -24,8 +25,8 @@ class Origin(NamedTuple):
     def refuse(self, key: str, reason: str) -> Exception:
         """Return the error for an invalid value."""
         if self.is_file:
-            return InputError(self.name, f"{key}: {reason}")
-        return OptionError(self.name, reason)
+            return InputError(codes.INVALID_SETTING, self.name, f"{key}: {reason}")
+        return OptionError(codes.INVALID_SETTING, self.name, reason)
 
 
 def complete(

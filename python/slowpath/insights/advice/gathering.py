@@ -11,6 +11,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.jobs import Message
 from slowpath.core.jobs.isolated_job import Work
@@ -147,7 +148,7 @@ def _read(
     """
     symbol = unit.find_entry(entry)
     if not source_functions(unit.functions):
-        raise InputError(unit.file, "does not define a function")
+        raise InputError(codes.ENTRY_NOT_CHOSEN, unit.file, "does not define a function")
     facts = statics_of(unit, symbol)
     # Messages must consist of plain tuples.
     plain = facts._asdict() | {"uses": [tuple(one) for one in facts.uses]}
@@ -174,7 +175,9 @@ def _statics(
 
     stopped = worker.run(read, seconds, receive)
     if not found:
-        raise StoppedError(file, f"{stopped or 'stopped'} before the source was read")
+        raise StoppedError(
+            codes.STOPPED_AT_DEADLINE, file, f"{stopped or 'stopped'} before the source was read"
+        )
     return found[0]
 
 

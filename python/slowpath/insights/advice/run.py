@@ -2,7 +2,8 @@
 
 from argparse import Namespace
 
-from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core import codes
+from slowpath.core.errors import Coded, ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_text
 from slowpath.core.jobs.stopping import heeding_signals
@@ -49,7 +50,8 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
     reporter.write(report)
     # All formats except CSV have these notes as a part of the report.
     notes = [] if report["traffic"] is None else report["traffic"]["notes"]
-    warn([f"{given.file}: {note}" for note in notes], in_table=reporter.for_people)
+    warnings = [Coded(codes.TRACE_REMARK, f"{given.file}: {note}") for note in notes]
+    warn(warnings, in_table=reporter.for_people)
     return ExitCode.FINE
 
 
@@ -66,10 +68,13 @@ def _check(given: Namespace) -> None:
     require_trace(given)
     if given.pcap is None and given.placement is not None:
         raise OptionError(
+            codes.OPTION_NEEDS_OPTION,
             "--placement",
             "the option changes the memory of counted structures; give a trace with --pcap",
         )
     if given.pcap is None and beside:
         raise OptionError(
-            "--beside", "the option needs the counts of a function; give a trace with --pcap"
+            codes.OPTION_NEEDS_OPTION,
+            "--beside",
+            "the option needs the counts of a function; give a trace with --pcap",
         )

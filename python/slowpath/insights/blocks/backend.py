@@ -9,6 +9,7 @@ import time
 from functools import partial
 from typing import NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.errors import StoppedError
 from slowpath.core.jobs import Send, WorkerLostError
 from slowpath.core.jobs.stopping import Stopping
@@ -112,7 +113,11 @@ def _attempt(text: str, file: str, until: float | None) -> tuple[_Output | None,
     """
     left = _SECONDS if until is None else min(_SECONDS, until - time.monotonic())
     if left <= 0:
-        raise StoppedError(file, "total deadline before the function was compiled for BPF")
+        raise StoppedError(
+            codes.STOPPED_AT_DEADLINE,
+            file,
+            "total deadline before the function was compiled for BPF",
+        )
     worker = ProcessWorker([partial(_emit, text)], lambda: None)
     worker.start(0, None)
     try:
@@ -125,7 +130,11 @@ def _attempt(text: str, file: str, until: float | None) -> tuple[_Output | None,
         made, error = result
         return made, error
     if until is not None and time.monotonic() >= until:
-        raise StoppedError(file, "total deadline while the function was compiled for BPF")
+        raise StoppedError(
+            codes.STOPPED_AT_DEADLINE,
+            file,
+            "total deadline while the function was compiled for BPF",
+        )
     return None, "error: LLVM's BPF back end takes too long"
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
+from slowpath.core import codes
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.jobs.stopping import Stopping
@@ -131,7 +132,11 @@ def load(question: Question, text: str) -> Module:
         )
         missing = "an XDP program" if question.entry is None else f"a program {question.entry!r}"
         more = "--model learnt also predicts other functions"
-        raise InputError(question.file, f"the file does not contain {missing}; {has}; {more}")
+        raise InputError(
+            codes.NO_SUCH_FUNCTION,
+            question.file,
+            f"the file does not contain {missing}; {has}; {more}",
+        )
     placed = layout(made.assembler)
     check(question.file, placed, compiled)
     language = IrModule(made.llvm, functions)
@@ -149,6 +154,7 @@ def check(file: str, placed: Mapping[str, list[BpfInstruction]], compiled: objec
         expected = sum(each.slots for each in placed[one])
         if slots.get(one, expected) != expected:  # unknown if the object's code is not valid
             raise InputError(
+                codes.SOURCE_NOT_SUPPORTED,
                 file,
                 f"the function {one} has inline assembly, which slowpath cannot assign "
                 "to a block; use C",

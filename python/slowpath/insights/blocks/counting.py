@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from slowpath.core import codes
 from slowpath.core.engine.analyses import CardProgram, StandIn
 from slowpath.core.errors import InputError
 from slowpath.insights.blocks.block_map import BpfInstruction, slots_of
@@ -51,7 +52,9 @@ def counted(
     found = dict[str, dict[str, Counted]]()
     for name, first in program.functions:
         if name not in layout:
-            raise InputError(file, f"the assembly does not have the function {name}")
+            raise InputError(
+                codes.NO_SUCH_FUNCTION, file, f"the assembly does not have the function {name}"
+            )
         blocks = found.setdefault(name, {})
         for _, at, one in slots_of({name: layout[name]}):
             block = blocks.setdefault(one.block, Counted())

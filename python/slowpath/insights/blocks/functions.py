@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
+from slowpath.core import codes
 from slowpath.core.engine import objects
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.jobs.stopping import Stopping
@@ -137,7 +138,9 @@ def _check_called(file: str, entry: Entry) -> None:
             "a program"
         )
         raise InputError(
-            file, f"{function.place}: {reason}. Name the function for one packet with --entry"
+            codes.SIGNATURE_NOT_SUPPORTED,
+            file,
+            f"{function.place}: {reason}. Name the function for one packet with --entry",
         )
 
 
@@ -156,6 +159,7 @@ def _check_bytes(file: str, entry: Entry) -> None:
             continue
         reason = f"parameter {number} ({to.name}) of {function.shown} points to {to.pointee}"
         raise InputError(
+            codes.SIGNATURE_NOT_SUPPORTED,
             file,
             f"{function.place}: {reason}, which may not be a packet; name a function with --entry",
         )

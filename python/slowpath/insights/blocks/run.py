@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 
-from slowpath.core import engine
+from slowpath.core import codes, engine
 from slowpath.core.errors import ExitCode, InputError, StoppedError
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs import Message
@@ -70,7 +70,7 @@ def predictions(question: Question, stopping: Stopping) -> Iterator[PredictedPro
             reasons.append(f"{one['entry']}: {one['reason']}")
         yield one
     if not predicted:
-        raise InputError(question.file, reasons[0], reasons[1:])
+        raise InputError(codes.NOT_PREDICTABLE, question.file, reasons[0], reasons[1:])
 
 
 def _attempts(question: Question, stopping: Stopping) -> Iterator[PredictedProgram | Uncounted]:
@@ -270,6 +270,7 @@ def examine(
         stopped = worker.run(work, seconds, take)
     if stopped is not None and not report["programs"] and not report["uncounted"]:
         raise StoppedError(
+            codes.STOPPED_AT_DEADLINE,
             question.file,
             f"{stopped} before a function was predicted; allow more time with --deadline",
         )

@@ -10,6 +10,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.jobs import Message
 from slowpath.core.jobs.stopping import Stopping
@@ -164,7 +165,9 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
     seconds, memory = trace.allowed
     programs = bool(source.support)
     if not source.compiled and not programs:
-        raise InputError(source.file, "clang cannot compile this file for BPF")
+        raise InputError(
+            codes.NOT_PREDICTABLE, source.file, "clang cannot compile this file for BPF"
+        )
     until = None if seconds is None else monotonic() + seconds
     if programs:
         ran = frozenset(one["symbol"] for one in trace.counts["functions"])
@@ -176,7 +179,11 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
     with UnitWorker(source.file, memory, stopping, count, run) as worker:
         stopped = worker.run(count, seconds, found.append)
         if stopped is not None or not found:
-            raise InputError(source.file, f"{stopped or 'stopped'} before the function was counted")
+            raise InputError(
+                codes.STOPPED_AT_DEADLINE,
+                source.file,
+                f"{stopped or 'stopped'} before the function was counted",
+            )
         _, symbol, text, costs_by_symbol, refused = found[0]
         if programs:  # `counts` already has the blocks of the counted module
             return Executed(_rows(trace.counts, costs_by_symbol), True, "", refused)
@@ -184,7 +191,9 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
         report = counted(source.file, worker, run, left, symbol, text).report
     if report["traffic"] == trace.counts["traffic"] and report["fate"] != trace.counts["fate"]:
         reason = "the function compiled for BPF treats these packets differently"
-        raise InputError(source.file, f"{reason}, so it relies on undefined behaviour of C")
+        raise InputError(
+            codes.RUN_FAILED, source.file, f"{reason}, so it relies on undefined behaviour of C"
+        )
     return Executed(_rows(report, costs_by_symbol), True, "", refused)
 
 
@@ -258,7 +267,7 @@ def _count_programs(
         costs.update(costs_by_symbol)
         lacks.update(dict.fromkeys(refused))
     if not costs:
-        raise InputError(question.file, "no XDP program ran")
+        raise InputError(codes.OBJECT_WITHOUT_PROGRAMS, question.file, "no XDP program ran")
     yield "counted", "", "", costs, list(lacks)
 
 
@@ -275,7 +284,9 @@ def _count(question: Question, _seconds: float | None, stopping: Stopping) -> It
     if len(plain.entries) != 1:
         reasons = [one["reason"] for _, one in plain.others]
         raise InputError(
-            question.file, reasons[0] if reasons else "the file has several entry functions"
+            codes.NOT_PREDICTABLE,
+            question.file,
+            reasons[0] if reasons else "the file has several entry functions",
         )
     [entry] = plain.entries
     costed = count_entry(question, plain, entry, stopping)

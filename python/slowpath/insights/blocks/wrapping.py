@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.insights.source.entry import Entry, Role
 from slowpath.insights.source.framework_calls import FETCHED, RECEIVE, framework, rewrite_line
@@ -354,6 +355,7 @@ class _Wrapping:
         ]
         if len(names) != len(self._entry.roles):
             raise InputError(
+                codes.INTERNAL_ERROR,
                 self._file,
                 "internal error: the parameters of the function are "
                 "not understood; please report it",

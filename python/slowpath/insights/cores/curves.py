@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.insights.cores.functions import (
     Functions,
@@ -58,9 +59,10 @@ def read_curves(file: str) -> Curves:
         name, cores = _name(file, row), _cores(file, row)
         if cores not in CORES:
             reason = f"{cores} is not one of {', '.join(map(str, CORES))}"
-            raise InputError(file, f"{row.place}, column {_CORES}: {reason}")
+            raise InputError(codes.INVALID_CELL, file, f"{row.place}, column {_CORES}: {reason}")
         if (name, cores) in measured:
             raise InputError(
+                codes.DUPLICATE_ROW_OR_COLUMN,
                 file,
                 f"{row.place}: the function {name} already has a row with "
                 f"{cores} cores; remove one of both",
@@ -72,10 +74,12 @@ def read_curves(file: str) -> Curves:
     for name, (row, _) in named.items():
         if missing := [cores for cores in CORES if (name, cores) not in measured]:
             reason = f"the function {name} lacks rows with {', '.join(map(str, missing))} cores"
-            raise InputError(file, f"{row.place}: {reason}")
+            raise InputError(codes.TOO_FEW_ROWS, file, f"{row.place}: {reason}")
     if len(named) < _FEWEST:
         raise InputError(
-            file, f"the table has {len(named)} functions; a model needs at least {_FEWEST}"
+            codes.TOO_FEW_ROWS,
+            file,
+            f"the table has {len(named)} functions; a model needs at least {_FEWEST}",
         )
     table = np.array([[measured[name, cores] for cores in CORES] for name in named])
     functions = functions_of([values for _, values in named.values()])
@@ -105,7 +109,9 @@ def read_query(file: str) -> Query:
 
 def _check(file: str, header: Sequence[str], measured: Sequence[str]) -> None:
     if missing := [name for name in (_NAME, _CORES, *measured) if name not in header]:
-        raise InputError(file, f"the table lacks the columns {', '.join(missing)}")
+        raise InputError(
+            codes.MISSING_COLUMN, file, f"the table lacks the columns {', '.join(missing)}"
+        )
     check_columns(file, "", header, (_NAME, _CORES, *_MEASURED))
 
 
@@ -122,7 +128,7 @@ def _functions(file: str, rows: Sequence[Row]) -> dict[str, tuple[Row, dict[str,
         if known != values:
             other = _different(known, values)
             reason = f"the function {name} differs from its description in {first.place}"
-            raise InputError(file, f"{row.place}, column {other}: {reason}")
+            raise InputError(codes.INVALID_ROW, file, f"{row.place}, column {other}: {reason}")
     return found
 
 
@@ -133,7 +139,9 @@ def _different(one: Mapping[str, int], other: Mapping[str, int]) -> str:
 def _name(file: str, row: Row) -> str:
     name = str(row.values[_NAME]).strip()
     if not name:
-        raise InputError(file, f"{row.place}, column {_NAME}: the cell is empty")
+        raise InputError(
+            codes.INVALID_CELL, file, f"{row.place}, column {_NAME}: the cell is empty"
+        )
     return name
 
 
@@ -141,5 +149,5 @@ def _cores(file: str, row: Row) -> int:
     cores = positive(file, row.place, _CORES, row.values[_CORES])
     if cores != int(cores) or cores > _MOST_CORES:
         reason = f"{cores:g} is not a whole number from 1 to {_MOST_CORES}"
-        raise InputError(file, f"{row.place}, column {_CORES}: {reason}")
+        raise InputError(codes.INVALID_CELL, file, f"{row.place}, column {_CORES}: {reason}")
     return int(cores)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 
 ELEMENTS: Mapping[str, tuple[str, ...]] = {
@@ -133,13 +134,15 @@ def check_columns(file: str, place: str, names: Collection[str], others: Collect
     if missing:
         more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
         raise InputError(
-            file, f"{place}the table lacks the columns {', '.join(missing[:_SHOWN])}{more}"
+            codes.MISSING_COLUMN,
+            file,
+            f"{place}the table lacks the columns {', '.join(missing[:_SHOWN])}{more}",
         )
     known = {*NEEDED, *OPTIONAL, *others}
     for name in names:
         if name not in known:
             reason = f"the column {name[:40]!r} is not a known flag or parameter"
-            raise InputError(file, f"{place}{reason}; remove or rename it")
+            raise InputError(codes.UNKNOWN_COLUMN, file, f"{place}{reason}; remove or rename it")
 
 
 def read_function(file: str, place: str, values: Mapping[str, object]) -> dict[str, int]:
@@ -154,10 +157,10 @@ def read_function(file: str, place: str, values: Mapping[str, object]) -> dict[s
         if name.startswith("has_"):
             if value not in (0, 1):
                 reason = f"the value {str(values[name])[:40]!r} is not 0 (absent) or 1 (present)"
-                raise InputError(file, f"{place}, column {name}: {reason}")
+                raise InputError(codes.INVALID_CELL, file, f"{place}, column {name}: {reason}")
         elif value is None or not 0 <= value <= MAX_PARAMETER:
             reason = f"{str(values[name])[:40]!r} is not a whole number from 0 to {MAX_PARAMETER}"
-            raise InputError(file, f"{place}, column {name}: {reason}")
+            raise InputError(codes.INVALID_CELL, file, f"{place}, column {name}: {reason}")
         found[name] = value
     return found
 
@@ -185,7 +188,7 @@ def positive(file: str, place: str, name: str, value: object) -> float:
         number = math.nan
     if isinstance(value, bool) or not math.isfinite(number) or number <= 0:
         reason = f"{str(value)[:40]!r} is not a number above zero"
-        raise InputError(file, f"{place}, column {name}: {reason}")
+        raise InputError(codes.INVALID_CELL, file, f"{place}, column {name}: {reason}")
     return number
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.insights.cores.functions import (
     Functions,
@@ -78,11 +79,17 @@ def read_measured(file: str) -> tuple[Groups, Paired]:
     missing = np.isnan(found.alone.throughput).any(1)
     for at in np.flatnonzero(missing):
         raise InputError(
-            file, f"{rows[at].place}: the functions lack the key {_SOLO}, which training needs"
+            codes.INVALID_ROW,
+            file,
+            f"{rows[at].place}: the functions lack the key {_SOLO}, which training needs",
         )
     pairs = np.array([_pairs(file, row) for row in rows])
     if len(rows) < _FEWEST:
-        raise InputError(file, f"the file has {len(rows)} groups; a model needs at least {_FEWEST}")
+        raise InputError(
+            codes.TOO_FEW_ROWS,
+            file,
+            f"the file has {len(rows)} groups; a model needs at least {_FEWEST}",
+        )
     return found, Paired(pairs[..., 0], pairs[..., 1])
 
 
@@ -98,7 +105,7 @@ def groups_of(file: str, rows: Sequence[Row]) -> Groups:
         names.append(_name(file, row))
         if names[-1] in seen:
             reason = f"the group {names[-1]} is already in {seen[names[-1]]}; rename one of both"
-            raise InputError(file, f"{row.place}: {reason}")
+            raise InputError(codes.INVALID_ROW, file, f"{row.place}: {reason}")
         seen[names[-1]] = row.place
         functions, measured = _members(file, row)
         described += functions
@@ -120,10 +127,12 @@ def _name(file: str, row: Row) -> str:
                 f"the object has an unknown key {key[:40]!r}; the known keys are "
                 f"{', '.join(_KNOWN)}"
             )
-            raise InputError(file, f"{row.place}: {reason}")
+            raise InputError(codes.INVALID_ROW, file, f"{row.place}: {reason}")
     value = row.values.get("group")
     if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
-        raise InputError(file, f"{row.place}, group: the value is neither a number nor a name")
+        raise InputError(
+            codes.INVALID_ROW, file, f"{row.place}, group: the value is neither a number nor a name"
+        )
     return str(value).strip()
 
 
@@ -131,16 +140,22 @@ def _members(file: str, row: Row) -> tuple[list[dict[str, int]], list[Sequence[f
     members = row.values.get("functions")
     if not isinstance(members, list):
         raise InputError(
-            file, f"{row.place}, functions: the value is not a list of {FUNCTIONS} functions"
+            codes.INVALID_ROW,
+            file,
+            f"{row.place}, functions: the value is not a list of {FUNCTIONS} functions",
         )
     if len(members) != FUNCTIONS:
         reason = f"the list has {len(members)} functions; a group has {FUNCTIONS}"
-        raise InputError(file, f"{row.place}, functions: {reason}")
+        raise InputError(codes.INVALID_ROW, file, f"{row.place}, functions: {reason}")
     functions, measured = list[dict[str, int]](), list[Sequence[float]]()
     for at, member in enumerate(members, 1):
         place = f"{row.place}, function {at}"
         if not isinstance(member, dict):
-            raise InputError(file, f"{place}: the value is not an object with flags and parameters")
+            raise InputError(
+                codes.INVALID_ROW,
+                file,
+                f"{place}: the value is not an object with flags and parameters",
+            )
         check_columns(file, f"{place}: ", member, (_SOLO,))
         functions.append(read_function(file, place, member))
         measured.append(_alone(file, place, member.get(_SOLO)))
@@ -151,7 +166,7 @@ def _members(file: str, row: Row) -> tuple[list[dict[str, int]], list[Sequence[f
             f"the function lacks the key {_SOLO}, unlike other functions of its group; "
             "measure all of them or none"
         )
-        raise InputError(file, f"{row.place}, function {missing}: {reason}")
+        raise InputError(codes.INVALID_ROW, file, f"{row.place}, function {missing}: {reason}")
     return functions, measured
 
 
@@ -160,7 +175,9 @@ def _alone(file: str, place: str, solo: object) -> Sequence[float]:
         return (np.nan, np.nan)
     if not isinstance(solo, dict):
         raise InputError(
-            file, f"{place}, {_SOLO}: the value is not an object with {' and '.join(_MEASURED)}"
+            codes.INVALID_ROW,
+            file,
+            f"{place}, {_SOLO}: the value is not an object with {' and '.join(_MEASURED)}",
         )
     return [_value(file, f"{place}, {_SOLO}", solo, name) for name in _MEASURED]
 
@@ -168,9 +185,11 @@ def _alone(file: str, place: str, solo: object) -> Sequence[float]:
 def _value(file: str, place: str, found: Mapping[str, object], name: str) -> float:
     for key in found:
         if key not in (*_MEASURED, _EXTRA, "members"):
-            raise InputError(file, f"{place}: the object has an unknown key {key[:40]!r}")
+            raise InputError(
+                codes.INVALID_ROW, file, f"{place}: the object has an unknown key {key[:40]!r}"
+            )
     if name not in found:
-        raise InputError(file, f"{place}: lacks {name}")
+        raise InputError(codes.INVALID_ROW, file, f"{place}: lacks {name}")
     return positive(file, place, name, found[name])
 
 
@@ -182,16 +201,20 @@ def _pairs(file: str, row: Row) -> list[list[list[float]]]:
     pairs = row.values.get("pairs")
     if not isinstance(pairs, list) or len(pairs) != len(PAIRS):
         raise InputError(
-            file, f"{row.place}, pairs: the value is not a list of {len(PAIRS)} measured pairs"
+            codes.INVALID_ROW,
+            file,
+            f"{row.place}, pairs: the value is not a list of {len(PAIRS)} measured pairs",
         )
     found = list[list[list[float]]]()
     for at, (pair, members) in enumerate(zip(pairs, PAIRS, strict=True), 1):
         place = f"{row.place}, pair {at}"
         if not isinstance(pair, dict):
-            raise InputError(file, f"{place}: the value is not an object")
+            raise InputError(codes.INVALID_ROW, file, f"{place}: the value is not an object")
         expected = [member + 1 for member in members]
         if pair.get("members") != expected:
-            raise InputError(file, f"{place}, members: the values are not {expected}")
+            raise InputError(
+                codes.INVALID_ROW, file, f"{place}, members: the values are not {expected}"
+            )
         found.append([_pair(file, place, pair, one) for one in (0, 1)])
     return found
 
@@ -201,6 +224,8 @@ def _pair(file: str, place: str, pair: Mapping[str, object], member: int) -> lis
     for name in _MEASURED:
         values = pair.get(name)
         if not isinstance(values, list) or len(values) != len(PAIRS[0]):
-            raise InputError(file, f"{place}, {name}: the value is not a list of two numbers")
+            raise InputError(
+                codes.INVALID_ROW, file, f"{place}, {name}: the value is not a list of two numbers"
+            )
         found.append(positive(file, place, name, values[member]))
     return found

@@ -3,11 +3,12 @@
 from argparse import Namespace
 from collections.abc import Iterator
 
-from slowpath.core import engine
-from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core import codes, engine
+from slowpath.core.errors import Coded, ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.quantities import significant
+from slowpath.core.result_warnings import codes_of
 from slowpath.core.terminal import Line, first_few, grid
 from slowpath.insights.cores import model as curve_model
 from slowpath.insights.cores import pairs
@@ -42,7 +43,9 @@ def run_cores(given: Namespace, reporter: Reporter) -> ExitCode:
     """
     if given.train is not None and given.emem_cache is not None:
         raise OptionError(
-            "--emem-cache", "the option is for the default model; omit --train or this option"
+            codes.CONFLICTING_OPTIONS,
+            "--emem-cache",
+            "the option is for the default model; omit --train or this option",
         )
     check_output(given.output, [given.query, *([given.train] if given.train else [])])
     require_numpy()
@@ -57,6 +60,7 @@ def run_cores(given: Namespace, reporter: Reporter) -> ExitCode:
     report: CoresReport = {
         **engine.head("insights cores", "cores"),
         "warnings": [],
+        "warning_codes": [],
         "query": given.query,
         "train": given.train,
         "traffic": traffic,
@@ -65,19 +69,21 @@ def run_cores(given: Namespace, reporter: Reporter) -> ExitCode:
         "functions": functions_of(model, query, confidence),
         "points": points_of(model, query),
     }
-    report["warnings"] = [*_warnings(query, report)]
-    reporter.write_to(given.output, report, warnings=report["warnings"])
+    warnings = [*_warnings(query, report)]
+    report["warnings"], report["warning_codes"] = [*warnings], codes_of(warnings)
+    reporter.write_to(given.output, report, warnings=warnings)
     return ExitCode.FINE
 
 
-def _warnings(query: Query, report: CoresReport) -> Iterator[str]:
+def _warnings(query: Query, report: CoresReport) -> Iterator[Coded]:
     """Yield warnings about core counts and functions outside of the published measurements."""
     extrapolated = sorted({one["cores"] for one in report["points"] if one["outside"]})
     if extrapolated:
         cores = first_few([str(one) for one in extrapolated], SHOWN)
-        yield (
+        yield Coded(
+            codes.EXTRAPOLATED,
             f"{query.file}: predictions for {cores} cores are guesses, because only 24 to 60 cores "
-            "were measured"
+            "were measured",
         )
     unusual = [(one["function"], one["unusual"]) for one in report["functions"]]
     yield from extrapolation_warnings(query.file, "functions are", unusual)
@@ -150,7 +156,8 @@ def run_colocation(given: Namespace, reporter: Reporter) -> ExitCode:
     warnings = [*extrapolation_warnings(given.query, "groups have functions", unusual)]
     report: ColocationReport = {
         **engine.head("insights colocation", "colocation"),
-        "warnings": warnings,
+        "warnings": [*warnings],
+        "warning_codes": codes_of(warnings),
         "query": given.query,
         "train": given.train,
         "learnt_from": model.groups,

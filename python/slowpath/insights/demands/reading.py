@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.insights.cores.curves import read_query
 from slowpath.insights.cores.functions import Functions
@@ -45,7 +46,7 @@ def read_neighbours(known: Card, file: str) -> list[Neighbour]:
             reason = (
                 "the row is not a report, unlike other rows; put descriptions into another file"
             )
-            raise InputError(file, f"{row.place}: {reason}")
+            raise InputError(codes.INVALID_ROW, file, f"{row.place}: {reason}")
         work = _work(file, row.place, row.values["card"])
         name = str(row.values.get("file", row.place))
         traffic = row.values.get("traffic")
@@ -69,7 +70,7 @@ def numbered(neighbours: Sequence[Neighbour]) -> list[Neighbour]:
 def _check(file: str, count: int) -> None:
     if count > _MOST:
         reason = f"the files have {count} functions; at most {_MOST} can be compared"
-        raise InputError(file, reason)
+        raise InputError(codes.INVALID_ROW, file, reason)
 
 
 def _described(
@@ -89,11 +90,11 @@ def _work(file: str, place: str, card: object) -> CardWork:
     if card is None:
         reason = "the report lacks data about the card: the function uses floating-point numbers, "
         reason += "or the report was made without a trace (repeat it with --pcap)"
-        raise InputError(file, f"{place}, card: {reason}")
+        raise InputError(codes.INVALID_ROW, file, f"{place}, card: {reason}")
     work = card.get("work") if isinstance(card, dict) else None
     if not isinstance(work, dict) or not isinstance(work.get("parts"), list):
         reason = "the file is not output of slowpath insights FILE --pcap TRACE --format json"
-        raise InputError(file, f"{place}, card: {reason}")
+        raise InputError(codes.INVALID_ROW, file, f"{place}, card: {reason}")
     parts = [_part(file, f"{place}, part {at}", one) for at, one in enumerate(work["parts"], 1)]
     return {
         "instructions": _amount(file, f"{place}, instructions", work.get("instructions")),
@@ -103,11 +104,15 @@ def _work(file: str, place: str, card: object) -> CardWork:
 
 def _part(file: str, place: str, one: object) -> CardPart:
     if not isinstance(one, dict) or one.get("memory") not in ("imem", "emem"):
-        raise InputError(file, f"{place}: the value is not a structure in imem or emem")
+        raise InputError(
+            codes.INVALID_ROW, file, f"{place}: the value is not a structure in imem or emem"
+        )
     fewest, most = (_amount(file, f"{place}, {end}", one.get(end)) for end in ("fewest", "most"))
     if fewest > most:
         raise InputError(
-            file, f"{place}: the smallest value, {fewest:g}, is above the largest value, {most:g}"
+            codes.INVALID_ROW,
+            file,
+            f"{place}: the smallest value, {fewest:g}, is above the largest value, {most:g}",
         )
     memory = one["memory"]
     return {
@@ -120,5 +125,7 @@ def _part(file: str, place: str, one: object) -> CardPart:
 
 def _amount(file: str, place: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST:
-        raise InputError(file, f"{place}: the value is not a number from 0 to {_LARGEST:g}")
+        raise InputError(
+            codes.INVALID_ROW, file, f"{place}: the value is not a number from 0 to {_LARGEST:g}"
+        )
     return float(value)

@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from slowpath.core import engine
+from slowpath.core import codes, engine
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.formats import Reporter
 from slowpath.insights.placement.costs import (
@@ -260,6 +260,7 @@ def advise(file: str, described: Described, rules: Rules) -> PlacementCase:
     objective = rules.objective or (COST if case.rates is None else THROUGHPUT)
     if objective == THROUGHPUT and case.rates is None:
         raise InputError(
+            codes.INVALID_ROW,
             file,
             f"case {case.name}: the case lacks the key cores, which --objective throughput needs",
         )
@@ -267,9 +268,11 @@ def advise(file: str, described: Described, rules: Rules) -> PlacementCase:
         found = place(case, objective, free=rules.free, seconds=rules.seconds)
     except OutOfTime:
         reason = f"no placement was found in {rules.seconds:g} s; allow more time with --deadline"
-        raise InputError(file, f"case {case.name}: {reason}") from None
+        raise InputError(codes.STOPPED_AT_DEADLINE, file, f"case {case.name}: {reason}") from None
     if found is None:
-        raise InputError(file, f"case {case.name}: {reason_for_none(case)}")
+        raise InputError(
+            codes.PLACEMENT_NOT_POSSIBLE, file, f"case {case.name}: {reason_for_none(case)}"
+        )
     each = costs(case, found.spread, free=rules.free)
     total = math.fsum(each)
     through = None if case.rates is None else throughput(case, case.rates, found.spread, total)

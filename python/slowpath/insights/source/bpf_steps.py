@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.inputs import read_program
 from slowpath.core.programs.clang import OBJECT, Form, compile_c
@@ -147,7 +148,9 @@ def from_llvm(file: str, llvm: str, clang: Clang, form: Form) -> bytes:
             reason = problem.reason.partition("; the command: ")[0]
             for location in (f"{path}:", "<unknown>:0:0: "):
                 reason = reason.replace(location, "")
-            raise InputError(file, f"clang cannot compile the source for BPF: {reason}") from None
+            raise InputError(
+                codes.NOT_PREDICTABLE, file, f"clang cannot compile the source for BPF: {reason}"
+            ) from None
 
 
 _READ = Form(

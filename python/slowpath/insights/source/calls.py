@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.terminal import first_few
 from slowpath.insights.source.functions import Function
@@ -145,7 +146,11 @@ def roots(file: str, functions: Mapping[str, Function]) -> list[str]:
     called = {one for name in own for one in functions[name].calls if one != name}
     found = [name for name in own if name not in called]
     if not found:
-        raise InputError(file, "all functions are called by other functions; name one with --entry")
+        raise InputError(
+            codes.ENTRY_NOT_CHOSEN,
+            file,
+            "all functions are called by other functions; name one with --entry",
+        )
     return found
 
 
@@ -167,9 +172,12 @@ def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
         has = f"it has {first_few(known, 8)}" if known else "it does not define a function"
         if "::" in entry:
             has += "; clang does not compile methods inside a class that nothing calls"
-        raise InputError(file, f"the source does not have a function {entry!r}; {has}")
+        raise InputError(
+            codes.NO_SUCH_FUNCTION, file, f"the source does not have a function {entry!r}; {has}"
+        )
     if len(named) > 1:
         raise InputError(
+            codes.NO_SUCH_FUNCTION,
             file,
             f"the name {entry!r} matches {len(named)} functions; name one by its symbol: "
             f"{', '.join(named)}",
@@ -181,12 +189,15 @@ def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
             line = function.assembly if not isinstance(function.assembly, bool) else None
             where = f"{line.file}:{line.line}: " if line else ""
             raise InputError(
-                file, f"{where}{function.shown} has inline assembly, which is not supported"
+                codes.SOURCE_NOT_SUPPORTED,
+                file,
+                f"{where}{function.shown} has inline assembly, which is not supported",
             )
     cycles = recursive({name: functions[name] for name in inside})
     if cycles:
         first = functions[min(cycles)]
         raise InputError(
+            codes.SOURCE_NOT_SUPPORTED,
             file,
             f"{first.place}: the function {first.shown} is recursive, which the card does not "
             "support; use a loop",

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.terminal import first_few
 from slowpath.insights.source.calls import (
@@ -131,7 +132,9 @@ def choose_entry(
             "move the loop of main into another function, and the set-up into a function "
             "of RTE_INIT"
         )
-        raise InputError(file, f"{function.place}: {reason}; {remedy}")
+        raise InputError(
+            codes.SIGNATURE_NOT_SUPPORTED, file, f"{function.place}: {reason}; {remedy}"
+        )
     if _HELPERS in functions and _takes_context(function):
         roles: tuple[Role, ...] = ("context",)
     elif receives:
@@ -140,6 +143,7 @@ def choose_entry(
         roles = tuple(_role(file, function, one) for one in function.parameters)
     if function.variadic or function.result not in ("void", "pointer", *_NUMBERS):
         raise InputError(
+            codes.SIGNATURE_NOT_SUPPORTED,
             file,
             f"{function.place}: the function {function.shown} cannot be called; "
             f"{ACCEPTED_SIGNATURES}",
@@ -155,13 +159,18 @@ def choose_entry(
         and function.shown.rpartition("::")[2] != "pull"
     ):
         raise InputError(
+            codes.SIGNATURE_NOT_SUPPORTED,
             file,
             f"{function.place}: the function {function.shown} does not take a packet; "
             f"{ACCEPTED_SIGNATURES}",
         )
     if {"mbuf", "burst"} & set(roles) and _ARRIVE not in functions:
         reason = f"{function.shown} takes packets of DPDK, for which slowpath has its own headers"
-        raise InputError(file, f"{function.place}: {reason}; remove other headers from --cflags")
+        raise InputError(
+            codes.SOURCE_NOT_SUPPORTED,
+            file,
+            f"{function.place}: {reason}; remove other headers from --cflags",
+        )
     packets = element is not None or "packet" in roles
     pointer = packets and function.result == "pointer"
     number = function.result in _NUMBERS
@@ -314,13 +323,14 @@ def _program(file: str, functions: Mapping[str, Function], tail_called: Collecti
         return first[0].name
     if not found:
         raise InputError(
+            codes.OBJECT_WITHOUT_PROGRAMS,
             file,
             "the source does not have an XDP program: a function of struct xdp_md * with a section",
         )
     names = ", ".join(one.shown for one in first)
     called = " outside program arrays" if len(first) < len(found) else ""
     reason = f"the source has {len(first)} XDP programs{called}; name one with --entry: {names}"
-    raise InputError(file, reason)
+    raise InputError(codes.ENTRY_NOT_CHOSEN, file, reason)
 
 
 def programs_of(functions: Mapping[str, Function]) -> list[Function]:
@@ -354,6 +364,7 @@ def _default_name(
         if inherited is not None:
             return inherited
         raise InputError(
+            codes.ENTRY_NOT_CHOSEN,
             file,
             f"the element {alone} lacks push, simple_action and pull; name a function with --entry",
         )
@@ -363,7 +374,7 @@ def _default_name(
         return takes[0]
     if not own:
         missing = "; perhaps EXPORT_ELEMENT is missing" if Path(file).suffix in CPLUSPLUS else ""
-        raise InputError(file, f"does not define a function{missing}")
+        raise InputError(codes.ENTRY_NOT_CHOSEN, file, f"does not define a function{missing}")
     reason = "the source exports several elements"
     if not elements:
         own = takes or roots(file, functions)
@@ -381,7 +392,9 @@ def _default_name(
     several = sorted({functions[name].shown for name in own})
     names = first_few(several, 8)
     raise InputError(
-        file, f"{reason}; name the function that receives packets with --entry: {names}"
+        codes.ENTRY_NOT_CHOSEN,
+        file,
+        f"{reason}; name the function that receives packets with --entry: {names}",
     )
 
 
@@ -510,7 +523,9 @@ def _only(file: str, function: Function, owner: str, elements: list[str]) -> str
         return elements[0]
     has = f"the source exports {', '.join(elements)}" if elements else "the source exports nothing"
     reason = f"{function.place}: the function {function.shown} is a method, and {has}"
-    raise InputError(file, f"{reason}; add EXPORT_ELEMENT({owner or '...'})")
+    raise InputError(
+        codes.SIGNATURE_NOT_SUPPORTED, file, f"{reason}; add EXPORT_ELEMENT({owner or '...'})"
+    )
 
 
 def _role(file: str, function: Function, one: Parameter) -> Role:
@@ -525,7 +540,9 @@ def _role(file: str, function: Function, one: Parameter) -> Role:
     named = f" ({described.name})" if described is not None and described.name else ""
     number = _index(function, one) + 1
     reason = f"parameter {number}{named} of {function.shown} is neither a packet nor a length"
-    raise InputError(file, f"{function.place}: {reason}; {ACCEPTED_SIGNATURES}")
+    raise InputError(
+        codes.SIGNATURE_NOT_SUPPORTED, file, f"{function.place}: {reason}; {ACCEPTED_SIGNATURES}"
+    )
 
 
 def _pointer_role(function: Function, one: Parameter) -> Role | None:

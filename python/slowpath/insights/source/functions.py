@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.insights.source.framework import is_engine, is_support
 from slowpath.insights.source.metadata import DeclaredParameter, Line, Metadata
@@ -161,9 +162,15 @@ def _unreadable(function: Module, text: str, metadata: Metadata) -> InputError:
     node = None if head is None else metadata.node(int(head[1]))
     file = function.module.source_file
     if head is None or node is None:
-        return InputError(file, f"function names must be ASCII: {function.name}")
+        return InputError(
+            codes.SOURCE_NOT_SUPPORTED, file, f"function names must be ASCII: {function.name}"
+        )
     place = f"{metadata.file(int(head[1]))}:{node.number('line')}"
-    return InputError(file, f"{place}: function names must be ASCII: {node.text('name')}")
+    return InputError(
+        codes.SOURCE_NOT_SUPPORTED,
+        file,
+        f"{place}: function names must be ASCII: {node.text('name')}",
+    )
 
 
 def _parameter(argument: Module, described: DeclaredParameter | None) -> Parameter:

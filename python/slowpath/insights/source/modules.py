@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import llvmlite.binding as llvm
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.insights.source.sources import Source
 
@@ -64,14 +65,16 @@ def read_module(source: Source) -> Module:
         module.verify()
     except UnicodeDecodeError as problem:
         raise InputError(
-            source.file, f"the file is not UTF-8 text (byte {problem.start})"
+            codes.NOT_UTF8, source.file, f"the file is not UTF-8 text (byte {problem.start})"
         ) from None
     except RuntimeError as problem:
-        raise InputError(source.file, _in_one_line(source, str(problem))) from None
+        raise InputError(
+            codes.LLVM_CANNOT_READ, source.file, _in_one_line(source, str(problem))
+        ) from None
     host, found = here.triple.partition("-")[0], module.triple.partition("-")[0]
     if found not in (host, ""):
         reason = f"the module is for {found}, but this machine is {host}; compile it for {host}"
-        raise InputError(source.file, reason)
+        raise InputError(codes.LLVM_CANNOT_READ, source.file, reason)
     module.triple = here.triple
     module.data_layout = str(here.target_data)
     if source.support:
@@ -109,7 +112,9 @@ def _link(source: Source, module: Module) -> None:
         module.link_in(support)
     except RuntimeError as problem:
         raise InputError(
-            source.file, f"the source conflicts with the helper functions of slowpath: {problem}"
+            codes.LLVM_CANNOT_READ,
+            source.file,
+            f"the source conflicts with the helper functions of slowpath: {problem}",
         ) from None
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.insights.source.framework import is_support
 from slowpath.insights.source.functions import Function
@@ -91,7 +92,11 @@ class TargetFinder:
 
         def problem(reason: str) -> InputError:
             which = f"parameter {place + 1}{f' ({name})' if name else ''} of {function.shown}"
-            return InputError(self._file, f"{function.place}: {which}: {reason}, {_REMEDY}")
+            return InputError(
+                codes.PARAMETER_NOT_UNDERSTOOD,
+                self._file,
+                f"{function.place}: {which}: {reason}, {_REMEDY}",
+            )
 
         if number is None:
             used, number = self._converted(function, place)

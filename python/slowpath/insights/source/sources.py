@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program
 from slowpath.core.programs.clang import BITCODE, Form, compile_c
@@ -94,7 +95,7 @@ def _with_setup(file: str, clang: Clang, form: Form) -> bytes:
     try:
         return compile_c(str(HEADERS / "nic" / "setup.c"), clang._replace(flags=flags), form)
     except InputError as problem:
-        raise InputError(file, problem.reason) from None
+        raise InputError(problem.code, file, problem.reason) from None
 
 
 def load_source(file: str, clang: Clang) -> Source:
@@ -107,7 +108,7 @@ def load_source(file: str, clang: Clang) -> Source:
     data = read_program(file)
     known = advice_for(file, data)
     if known is not None:
-        raise InputError(file, known)
+        raise InputError(codes.NOT_INSIGHTS_SOURCE, file, known)
     if data.startswith(_BITCODE):
         return Source(file, data, "bitcode", compiled=False)
     if is_source(file):
@@ -120,16 +121,18 @@ def load_source(file: str, clang: Clang) -> Source:
             more = missing_header(problem.reason)
             if not more:
                 raise
-            raise InputError(file, problem.reason + more) from None
+            raise InputError(problem.code, file, problem.reason + more) from None
         others = tuple(_others(needed, clang))
         return Source(file, made, "bitcode", compiled=True, others=others)
     if Path(file).suffix == ".ll" or kind_of(file, data) == "ll":
         return Source(file, data, "text", compiled=False)
     if not data:
-        raise InputError(file, "the file is empty")
+        raise InputError(codes.FILE_EMPTY, file, "the file is empty")
     known = ", ".join(_COMPILED)
     raise InputError(
-        file, f"the file is neither a source in C or C++ ({known}) nor LLVM IR (.ll, .bc)"
+        codes.NOT_INSIGHTS_SOURCE,
+        file,
+        f"the file is neither a source in C or C++ ({known}) nor LLVM IR (.ll, .bc)",
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.extras import not_installed
 from slowpath.core.jobs import Message
@@ -166,7 +167,7 @@ class UnitWorker:
         """Wait for the end of the started work, as `run` does."""
         stopped = self._job.wait(seconds, self._stopping, take)
         if stopped is not None and stopped.startswith("internal error"):
-            raise InputError(self._file, stopped)
+            raise InputError(codes.ENGINE_ENDED, self._file, stopped)
         return stopped
 
 
@@ -191,4 +192,4 @@ def require_llvmlite() -> None:
 def _require(*packages: str) -> None:
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
-        raise UnavailableError(not_installed(missing, "insights"))
+        raise UnavailableError(codes.MISSING_PACKAGE, not_installed(missing, "insights"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.terminal import first_few
 from slowpath.insights.sandbox.native import protect_page
@@ -225,7 +226,11 @@ class ParameterMemory:
         reason = f"no {kind} exists when packets arrive"
         remedy = f"let a function of RTE_INIT call {one.maker} and store the result"
         what = f"{self._name(one)} of {function.shown}"
-        return InputError(self._file, f"{function.place}: {what}: {reason}; {remedy}")
+        return InputError(
+            codes.PARAMETER_NOT_UNDERSTOOD,
+            self._file,
+            f"{function.place}: {what}: {reason}; {remedy}",
+        )
 
     def _is_made(self, symbol: str, one: PointerTarget) -> bool:
         size = 0 if one.type is None else one.type.size

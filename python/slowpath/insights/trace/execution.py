@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
+from slowpath.core import codes
 from slowpath.core.engine.objects import Captured
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.insights.sandbox.externals import is_allowed
@@ -130,7 +131,7 @@ class Execution:
         file, functions, text, layouts = unit.file, unit.functions, unit.text, unit.layouts
         if found := _THREADS.search(text):
             reason = f"the variable {found[1]} is thread-local, which the card does not support"
-            raise InputError(file, f"{reason}; declare it static")
+            raise InputError(codes.SOURCE_NOT_SUPPORTED, file, f"{reason}; declare it static")
         self._metadata = unit.metadata
         self._shared = mmap.mmap(-1, _HEAD + _ROOM * RECORD)
         begin = ctypes.addressof(ctypes.c_char.from_buffer(self._shared))
@@ -151,7 +152,9 @@ class Execution:
             instrumented.verify()
         except RuntimeError as problem:
             lines = str(problem).splitlines()
-            raise InputError(file, f"internal error: {lines[0]}; please report it") from None
+            raise InputError(
+                codes.INTERNAL_ERROR, file, f"internal error: {lines[0]}; please report it"
+            ) from None
         variables = variables_of(instrumented)
         # Recording takes most of the time, so better code would not pay off.
         self._code = CompiledModule(instrumented, hasty=True, instead=self._heap.functions())
@@ -245,12 +248,14 @@ class Execution:
         found = series.first()
         if found is None and time.monotonic() < until:
             raise InputError(
-                self._file, self._ending.why(series.ended, self._last(), setting.receive_fuel)
+                codes.RUN_FAILED,
+                self._file,
+                self._ending.why(series.ended, self._last(), setting.receive_fuel),
             )
         if found is not None and "refused" in found:
-            raise InputError(self._file, found["refused"])
+            raise InputError(codes.RUN_FAILED, self._file, found["refused"])
         if found is None or not found["packets"]:
-            raise StoppedError(self._file, "deadline")
+            raise StoppedError(codes.STOPPED_AT_DEADLINE, self._file, "deadline")
         numbers = {name: Counter(dict(found[name])) for name in ("outputs", "results")}
         return Outcome(
             tally_of(found["tally"]),
@@ -285,12 +290,14 @@ class Execution:
             reason = (
                 f"the configuration (--config) has {length:,} bytes, but an element takes at most"
             )
-            raise InputError(self._file, f"{reason} {MAX_CONFIG_BYTES:,}")
+            raise InputError(codes.INVALID_VALUE, self._file, f"{reason} {MAX_CONFIG_BYTES:,}")
         room = _MAX_PACKET if self._entry.click or self._entry.dpdk else SIZE
         for number, packet in enumerate(packets, 1):
             if packet.length > room:
                 reason = f"packet {number} of the trace has {packet.length:,} bytes, but at most"
-                raise InputError(self._file, f"{reason} {room:,} are supported")
+                raise InputError(
+                    codes.PACKET_NOT_RUNNABLE, self._file, f"{reason} {room:,} are supported"
+                )
 
     # --- in the confined process, which may crash ------------------------------------------------
 
@@ -389,7 +396,7 @@ class Execution:
         receiving = Receiving(self._file, self._ready(setting), targets)
         passed = receiving.run(packets, turns)
         if passed.returned and not passed.packets:
-            raise InputError(self._file, self._ending.unreceived())
+            raise InputError(codes.RUN_FAILED, self._file, self._ending.unreceived())
         return passed
 
     def _missing(self, tally: Tally) -> list[str]:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.engine.objects import Captured
 from slowpath.core.errors import InputError
 from slowpath.insights.sandbox.native import SIZE, Region
@@ -231,6 +232,7 @@ class Receiving:
                 f"the function {function.shown} receives packets and has {len(function.parameters)}"
             )
             raise InputError(
+                codes.SIGNATURE_NOT_SUPPORTED,
                 file,
                 f"{function.place}: {reason} parameters; at most {_MAX_PARAMETERS} are supported",
             )
@@ -280,7 +282,7 @@ class Receiving:
         if self._idle > _IDLE:
             function = self._ready.entry.function
             reason = f"the function {function.shown} repeatedly asks rte_eth_rx_burst for 0 packets"
-            raise InputError(self._file, f"{function.place}: {reason}")
+            raise InputError(codes.RUN_FAILED, self._file, f"{function.place}: {reason}")
         if count:
             self._turns.begin(self._ran, count)
         for at in range(count):

@@ -4,7 +4,8 @@ import json
 from argparse import Namespace
 from collections.abc import Iterator
 
-from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core import codes
+from slowpath.core.errors import Coded, ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, write_text
 from slowpath.core.jobs.stopping import heeding_signals
@@ -54,7 +55,8 @@ def run(options: Namespace, reporter: Reporter) -> ExitCode:
             _write(options.coalescing_out, found.coalescing)
     report = found.report
     texts = (*unwritten, *report["notes"])
-    reporter.write(report, warnings=[f"{options.file}: {text}" for text in texts])
+    warnings = [Coded(codes.TRACE_REMARK, f"{options.file}: {text}") for text in texts]
+    reporter.write(report, warnings=warnings)
     return ExitCode.FINE
 
 
@@ -70,6 +72,7 @@ def _check(options: Namespace) -> None:
         check_output(name, file, [one for one in inputs if one is not None])
     if options.placement_out is not None and options.placement_out == options.coalescing_out:
         raise OptionError(
+            codes.OUTPUT_IS_INPUT,
             "--coalescing-out",
             f"the file {options.coalescing_out} is also that of --placement-out; name another one",
         )

@@ -13,6 +13,7 @@ from itertools import islice
 from time import monotonic
 from typing import NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.engine.objects import Captured, captured
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.jobs import Message
@@ -93,7 +94,9 @@ def counted(
     stopped = worker.run(work, seconds, take, *arguments)
     if stopped is not None:
         raise StoppedError(
-            file, f"{stopped} before any packet was counted; allow more time with --deadline"
+            codes.STOPPED_AT_DEADLINE,
+            file,
+            f"{stopped} before any packet was counted; allow more time with --deadline",
         )
     return found[0]
 
@@ -158,7 +161,7 @@ def _packets(traffic: str, limit: int) -> tuple[list[Captured], bool]:
             reason = (
                 f"the trace has more than {_BYTES >> 20} MiB of packets; run fewer with --packets"
             )
-            raise InputError(traffic, reason)
+            raise InputError(codes.TRACE_WITHOUT_PACKETS, traffic, reason)
     if not found:
-        raise InputError(traffic, "the trace contains no packets")
+        raise InputError(codes.TRACE_WITHOUT_PACKETS, traffic, "the trace contains no packets")
     return found, next(packets, None) is not None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import count, cycle, islice
 from typing import NamedTuple, NoReturn
 
+from slowpath.core import codes
 from slowpath.core.engine import objects
 from slowpath.core.engine.errors import MapsFile
 from slowpath.core.errors import InputError
@@ -92,7 +93,7 @@ def contents_of(file: str, start: InitialContent, tables: Sequence[Table]) -> Co
             "clang cannot compile the source for BPF, so that the possible content of "
             "its maps is unknown"
         )
-        raise InputError(file, f"{reason}: {start.lacking}")
+        raise InputError(codes.MAP_CONTENT_UNUSABLE, file, f"{reason}: {start.lacking}")
     found = objects.run_maps(file, objects.read_object(file, start.object), start.maps)
     kinds = {one.map.name: one.kind for one in tables}
     entries = dict[str, Entries]()
@@ -111,7 +112,9 @@ def contents_of(file: str, start: InitialContent, tables: Sequence[Table]) -> Co
             if name in kinds:
                 why = "slowpath cannot fill maps of this type"
             raise InputError(
-                maps_file or file, f"map {name}: {why}; leave this map out of the file"
+                codes.MAP_CONTENT_UNUSABLE,
+                maps_file or file,
+                f"map {name}: {why}; leave this map out of the file",
             )
     return Contents(entries, maps_file)
 
@@ -134,7 +137,9 @@ def inner_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list
             inner = table.map.inner
             if inner is None:
                 why = f"the source lacks the definition of {name}; add __array(values, ...)"
-                raise InputError(contents.file or file, f"map {outer}: {why}")
+                raise InputError(
+                    codes.MAP_CONTENT_UNUSABLE, contents.file or file, f"map {outer}: {why}"
+                )
             sizes = [
                 int(each["max_entries"])
                 for each in contents.entries.get(name, ())
@@ -273,7 +278,9 @@ class Filling:
         where = table.map.line
         place = f"{where.file}:{where.line}: " if where and self._contents.file is None else ""
         named = self._contents.file or self._file
-        raise InputError(named, f"{place}map {table.map.name}: {reason}")
+        raise InputError(
+            codes.MAP_CONTENT_UNUSABLE, named, f"{place}map {table.map.name}: {reason}"
+        )
 
     def _helper(self, name: str, pointers: int) -> Callable[..., int]:
         """Return a helper as a callable: it takes a map, `pointers` byte strings, and flags."""
@@ -291,7 +298,9 @@ class Filling:
                     why = f"is in slot {index}, beyond max_entries ({table.map.entries})"
                 reason = f"map {table.map.name}: {program.function.shown} {why}"
                 raise InputError(
-                    self._contents.file or self._file, f"{reason}; leave it out of the file"
+                    codes.MAP_CONTENT_UNUSABLE,
+                    self._contents.file or self._file,
+                    f"{reason}; leave it out of the file",
                 )
             address = struct.pack("<Q", self._address(program.function.name))
             self._store.write(table, index * table.stride, address)

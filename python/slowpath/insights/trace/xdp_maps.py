@@ -9,6 +9,7 @@ array of pointers to the inner maps of a map of maps.
 import re
 from typing import NamedTuple
 
+from slowpath.core import codes
 from slowpath.core.engine.objects import MAP_KINDS
 from slowpath.core.errors import InputError
 from slowpath.insights.source.layouts import Field, Layouts, Type, Variable
@@ -184,7 +185,7 @@ def table_of(file: str, one: Map) -> Table:
     if table.size > _LARGEST:
         where = f"{one.line.file}:{one.line.line}: " if one.line else ""
         reason = f"{where}map {one.name} has {table.size:,} bytes"
-        raise InputError(file, f"{reason}; at most 4 GiB are supported")
+        raise InputError(codes.MAP_CONTENT_UNUSABLE, file, f"{reason}; at most 4 GiB are supported")
     return table
 
 

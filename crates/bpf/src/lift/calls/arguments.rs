@@ -6,6 +6,7 @@ use crate::lift::frame::ProgramPoint;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
+use slowpath_codes as codes;
 
 impl Lifter<'_> {
     /// Records the memory that a call may read or write through its arguments.
@@ -54,11 +55,19 @@ impl Lifter<'_> {
             AbstractValue::Const(size) if size <= LARGEST => Ok(size as u32),
             AbstractValue::Const(size) => {
                 let text = format!("a size of {size} bytes in r{register}");
-                Err(Cause::new(text, format!("slowpath supports sizes up to {LARGEST}")))
+                Err(Cause::new(
+                    codes::UNSUPPORTED_ARGUMENT_SIZE,
+                    text,
+                    format!("slowpath supports sizes up to {LARGEST}"),
+                ))
             }
             _ => {
                 let text = format!("the size in r{register} is not a constant");
-                Err(Cause::new(text, "sizes that depend on the packet are not supported yet"))
+                Err(Cause::new(
+                    codes::UNSUPPORTED_ARGUMENT_SIZE,
+                    text,
+                    "sizes that depend on the packet are not supported yet",
+                ))
             }
         }
     }

@@ -4,6 +4,7 @@ use crate::lift::error::{Cause, VERIFIER};
 use crate::lift::frame::{Frame, Phase, ProgramPoint};
 use crate::lift::lifter::{Lifter, Next};
 use crate::lift::state::value::AbstractValue;
+use slowpath_codes as codes;
 
 /// Maximum nesting of calls (`MAX_CALL_FRAMES` of the kernel).
 const MAX_FRAMES: u8 = 8;
@@ -20,11 +21,15 @@ impl Lifter<'_> {
         let frame = self.frames.get(at.frame);
         let (unit, run, depth) = (frame.unit, frame.run, frame.depth + 1);
         if self.frames.running(at.frame, unit, function) {
-            return Err(Cause::new("a function calls itself", VERIFIER));
+            return Err(Cause::new(
+                codes::REJECTED_BY_VERIFIER,
+                "a function calls itself",
+                VERIFIER,
+            ));
         }
         if depth >= MAX_FRAMES {
             let text = format!("calls are nested more than {MAX_FRAMES} deep");
-            return Err(Cause::new(text, VERIFIER));
+            return Err(Cause::new(codes::REJECTED_BY_VERIFIER, text, VERIFIER));
         }
         let frame = self.frames.id(Frame { unit, run, function, depth, ret: Some(ret) });
         self.state.call(depth);

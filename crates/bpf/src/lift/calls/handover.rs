@@ -1,6 +1,7 @@
 //! Lifts the end of a program: depending on the return code, the run ends, or a handover passes the
 //! packet to another program.
 
+use slowpath_codes as codes;
 use slowpath_ir::{Emit, Operand};
 
 use crate::lift::error::{Cause, INTERNAL};
@@ -36,7 +37,7 @@ impl Lifter<'_> {
     /// Enters the program that receives the packet by handover `number`, possibly on another
     /// device.
     pub fn run_next(&mut self, at: ProgramPoint, number: u32) -> Result<Next, Cause> {
-        let lost = || Cause::new("a handover is lost", INTERNAL);
+        let lost = || Cause::new(codes::INTERNAL_ERROR, "a handover is lost", INTERNAL);
         let Handover { to, network, .. } = self.handover(at, number).ok_or_else(lost)?.clone();
         if let Some(network) = network {
             self.transmit(at, &network);

@@ -2,6 +2,7 @@
 //! and `bpf_for_each_map_elem` (`kernel/bpf/arraymap.c`, `hashtab.c`). The callback is inlined into
 //! a loop.
 
+use slowpath_codes as codes;
 use slowpath_ir::{Emit, Operand, Reg, RegionKind};
 
 use crate::errno::{E2BIG, EINVAL};
@@ -168,7 +169,7 @@ impl Lifter<'_> {
                     "bpf_for_each_map_elem does not support map {} of type {}",
                     map.def.name, map.def.kind
                 );
-                Err(Cause::new(text, VERIFIER))
+                Err(Cause::new(codes::UNSUPPORTED_MAP_USE, text, VERIFIER))
             }
         }
     }
@@ -225,7 +226,7 @@ impl Lifter<'_> {
                 _ => {
                     let text = "the callback of the helper is unknown";
                     let hint = "pass one of at most 128 functions by its constant address";
-                    Err(Cause::new(text, hint))
+                    Err(Cause::new(codes::MAP_DIFFERS_BETWEEN_PATHS, text, hint))
                 }
             },
             Phase::SelectCallback(callback) => self.which_callback(at, callback),
@@ -253,7 +254,11 @@ impl Lifter<'_> {
         let (AbstractValue::OneOfFunctions(functions), Some(slot)) =
             (known, self.code.callback(unit, callback))
         else {
-            return Err(Cause::new("the callbacks of a call are lost", INTERNAL));
+            return Err(Cause::new(
+                codes::INTERNAL_ERROR,
+                "the callbacks of a call are lost",
+                INTERNAL,
+            ));
         };
         let current = at.with(Phase::Callback(callback));
         let later = functions >> callback >> 1;
@@ -271,7 +276,8 @@ impl Lifter<'_> {
         let LoopRegisters { count, context, map, .. } = self.loop_registers(at);
         let call = at.with(Phase::Start);
         let function = self.code.callback(self.unit(at), callback);
-        let function = function.ok_or_else(|| Cause::new("a callback is lost", INTERNAL))?;
+        let function = function
+            .ok_or_else(|| Cause::new(codes::INTERNAL_ERROR, "a callback is lost", INTERNAL))?;
         let emit = &mut self.ir.emit;
         let iteration = emit.capture(count.into());
         let next = emit.add(iteration, word(1));

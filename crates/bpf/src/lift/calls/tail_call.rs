@@ -1,6 +1,7 @@
 //! Lifts `bpf_tail_call`, which jumps to the program in a slot of a program array, or continues if
 //! the slot is empty (`bpf_tail_call` of `kernel/bpf/core.c`).
 
+use slowpath_codes as codes;
 use slowpath_ir::{Emit, Operand};
 
 use crate::lift::content::{EntryValue, MapEntry};
@@ -19,11 +20,19 @@ impl Lifter<'_> {
         self.call_cost(at, None);
         let AbstractValue::Map(map) = self.state.regs[2] else {
             let text = "the program array of the call differs between paths";
-            return Err(Cause::new(text, "call the helper in each branch"));
+            return Err(Cause::new(
+                codes::MAP_DIFFERS_BETWEEN_PATHS,
+                text,
+                "call the helper in each branch",
+            ));
         };
         let def = self.map_def(map)?;
         if def.kind != MapKind::PROG_ARRAY {
-            return Err(Cause::new(format!("map {} is not a program array", def.name), VERIFIER));
+            return Err(Cause::new(
+                codes::REJECTED_BY_VERIFIER,
+                format!("map {} is not a program array", def.name),
+                VERIFIER,
+            ));
         }
         if self.slots(map)?.is_empty() && !self.options.contents.contains_key(&def.name) {
             let sentence = format!(
@@ -64,16 +73,24 @@ impl Lifter<'_> {
         let slot = |entry: &MapEntry| {
             let EntryValue::Program(name) = &entry.value else {
                 let text = format!("an element of map {} is not a program", def.name);
-                return Err(Cause::new(text, "write `program = \"NAME\"` in the file of --maps"));
+                return Err(Cause::new(
+                    codes::MAPS_DO_NOT_FIT,
+                    text,
+                    "write `program = \"NAME\"` in the file of --maps",
+                ));
             };
             let key: [u8; 4] = entry.key.as_slice().try_into().map_err(|_| {
                 let text = format!("a key of map {} does not have 4 bytes", def.name);
-                Cause::new(text, "keys of program arrays are indices")
+                Cause::new(codes::MAPS_DO_NOT_FIT, text, "keys of program arrays are indices")
             })?;
             let found = self.object.programs.iter().position(|program| program.name == *name);
             let program = found.ok_or_else(|| {
                 let text = format!("map {} holds {name}, which is not in the object", def.name);
-                Cause::new(text, "`slowpath show` lists the object's programs")
+                Cause::new(
+                    codes::MAPS_DO_NOT_FIT,
+                    text,
+                    "`slowpath show` lists the object's programs",
+                )
             })?;
             Ok((u32::from_le_bytes(key), program))
         };
@@ -106,7 +123,8 @@ impl Lifter<'_> {
             Phase::Enter { map, number } => {
                 let slots = self.slots(map)?;
                 let program = slots.get(number as usize).map(|&(_, program)| program);
-                let program = program.ok_or_else(|| Cause::new("a slot is lost", INTERNAL))?;
+                let program = program
+                    .ok_or_else(|| Cause::new(codes::INTERNAL_ERROR, "a slot is lost", INTERNAL))?;
                 let count = self.ir.start_zero("tail calls", 64);
                 let next = self.ir.emit.add(count, word(1));
                 self.ir.emit.copy(count, next);
@@ -117,7 +135,7 @@ impl Lifter<'_> {
                 self.draw_uninit(unit, 0, depth);
                 Ok(Next::To(ProgramPoint { frame, slot: 0, phase: Phase::Start }))
             }
-            _ => Err(Cause::new("a tail call is no loop", INTERNAL)),
+            _ => Err(Cause::new(codes::INTERNAL_ERROR, "a tail call is no loop", INTERNAL)),
         }
     }
 

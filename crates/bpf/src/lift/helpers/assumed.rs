@@ -4,6 +4,7 @@ use crate::btf::Kind;
 use crate::lift::error::Cause;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
+use slowpath_codes as codes;
 
 /// Functions that run a callback before they return, although the types of their parameters do not
 /// show it.
@@ -31,6 +32,7 @@ impl Lifter<'_> {
         if let Some(objection) = self.never_harmless(name) {
             let text = format!("--assume cannot treat {name} as harmless: {objection}");
             return Err(Cause::new(
+                codes::HARMFUL_ASSUMPTION,
                 text,
                 "remove it from the file; docs/reference/support.md lists supported helpers",
             ));

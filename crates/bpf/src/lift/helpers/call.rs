@@ -12,6 +12,7 @@ use crate::lift::lifter::{Lifter, Next};
 use crate::lift::linked_code;
 use crate::lift::maps::class::{MapClass, class_of};
 use crate::lift::state::value::{AbstractValue, INNER};
+use slowpath_codes as codes;
 
 impl Lifter<'_> {
     /// Lifts the call of the helper with this number. A call that may use several maps first
@@ -69,7 +70,7 @@ impl Lifter<'_> {
     ) -> Result<Next, Cause> {
         let register = helper::map_register(number);
         let Some(maps) = self.maps_of_call(at, number) else {
-            return Err(Cause::new("the maps of a call are lost", INTERNAL));
+            return Err(Cause::new(codes::INTERNAL_ERROR, "the maps of a call are lost", INTERNAL));
         };
         let later = maps >> map >> 1;
         let current = at.with(Phase::CallOnMap(map));
@@ -78,7 +79,11 @@ impl Lifter<'_> {
         }
         if map >= INNER {
             let text = "the map of the call comes from different maps of maps";
-            return Err(Cause::new(text, "call the helper in each branch"));
+            return Err(Cause::new(
+                codes::MAP_DIFFERS_BETWEEN_PATHS,
+                text,
+                "call the helper in each branch",
+            ));
         }
         let handle = self.ir.value(register as u8);
         let same = self.ir.emit.eq(handle, word(map_handle(map)));
@@ -105,7 +110,7 @@ impl Lifter<'_> {
         let lift = match (find(number).map(|helper| helper.lift), self.options.assumed(&name)) {
             (Some(Lift::Refused(reason)), None) => {
                 let text = format!("{name} is not supported: {reason}");
-                return Err(Cause::new(text, self.assume_hint(&name)));
+                return Err(Cause::new(codes::UNKNOWN_HELPER, text, self.assume_hint(&name)));
             }
             (None, None) => {
                 let text = if helper_name(number).is_some() {
@@ -113,7 +118,7 @@ impl Lifter<'_> {
                 } else {
                     format!("there is no helper with number {number}")
                 };
-                return Err(Cause::new(text, self.assume_hint(&name)));
+                return Err(Cause::new(codes::UNKNOWN_HELPER, text, self.assume_hint(&name)));
             }
             (Some(Lift::Refused(_)) | None, Some(reason)) => {
                 self.assume_harmless(&name, reason)?;
@@ -133,7 +138,7 @@ impl Lifter<'_> {
             }
             Lift::Loop => self.loop_start(at, number),
             Lift::TailCall => self.tail_call_start(at),
-            Lift::Refused(reason) => Err(Cause::new(reason, INTERNAL)),
+            Lift::Refused(reason) => Err(Cause::new(codes::INTERNAL_ERROR, reason, INTERNAL)),
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
 use crate::lift::lifter::{Lifter, Next};
 use crate::lift::state::value::AbstractValue;
+use slowpath_codes as codes;
 
 /// A supported kernel function: its name, the function that lifts its calls, and a note for the
 /// documentation.
@@ -63,7 +64,11 @@ impl Lifter<'_> {
             }
             (None, None) => {
                 let text = format!("the kernel function {name} is not supported");
-                return Err(Cause::new(text, self.assume_hint(&name)));
+                return Err(Cause::new(
+                    codes::UNKNOWN_KERNEL_FUNCTION,
+                    text,
+                    self.assume_hint(&name),
+                ));
             }
         }
         self.state.regs[1..6].fill(AbstractValue::NotStack);

@@ -1,6 +1,7 @@
 //! Lifts the helpers that access maps (`kernel/bpf/helpers.c`, `arraymap.c`, `hashtab.c`,
 //! `lpm_trie.c`).
 
+use slowpath_codes as codes;
 use slowpath_ir::{Emit, Operand};
 
 use crate::errno::{E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM};
@@ -33,12 +34,20 @@ pub(super) fn copied(map: &MapOperand) -> Result<(), Cause> {
         return Ok(());
     }
     let text = format!("values of map {} have {size} bytes", map.def.name);
-    Err(Cause::new(text, "slowpath copies values of at most 65536 bytes"))
+    Err(Cause::new(
+        codes::UNSUPPORTED_MAP_TYPE,
+        text,
+        "slowpath copies values of at most 65536 bytes",
+    ))
 }
 
 pub(super) fn cannot(map: &MapOperand, what: &str) -> Cause {
     let hint = "docs/reference/support.md lists the supported maps of each helper";
-    Cause::new(format!("{what} map {} of type {}", map.def.name, map.def.kind), hint)
+    Cause::new(
+        codes::UNSUPPORTED_MAP_USE,
+        format!("{what} map {} of type {}", map.def.name, map.def.kind),
+        hint,
+    )
 }
 
 /// Lifts `bpf_map_lookup_elem(map, key)`, which returns the address of the value, or null.
@@ -123,6 +132,7 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
                 map.def.name
             );
             return Err(Cause::new(
+                codes::LOOP_UPDATES_ITS_MAP,
                 text,
                 "store the keys in the callback, and update the map after \
                  the call",

@@ -2,6 +2,7 @@
 //! (`kernel/trace/bpf_trace.c`, `kernel/bpf/helpers.c`, `net/core/filter.c`,
 //! `kernel/events/ring_buffer.c` of Linux 6.18).
 
+use slowpath_codes as codes;
 use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 
 use crate::errno::{E2BIG, EBUSY, EFAULT, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM, ERANGE};
@@ -28,7 +29,7 @@ pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let map = lifter.map_in(2)?;
     if map.def.kind != MapKind::PERF_EVENT_ARRAY {
         let text = format!("{} is not a perf event array", map.def.name);
-        return Err(Cause::new(text, VERIFIER));
+        return Err(Cause::new(codes::REJECTED_BY_VERIFIER, text, VERIFIER));
     }
     lifter.call_cost(at, None);
     lifter.assume_unfragmented(at);

@@ -1,6 +1,7 @@
 //! Lifts the helpers for ring buffers (`kernel/bpf/ringbuf.c`). The fill level is unknown, because
 //! it depends on the reader in user space. Records larger than the ring never fit.
 
+use slowpath_codes as codes;
 use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, ValueFormat};
 
 use crate::errno::{EAGAIN, EINVAL};
@@ -19,7 +20,11 @@ impl Lifter<'_> {
         if map.def.kind == MapKind::RINGBUF {
             return Ok(map);
         }
-        Err(Cause::new(format!("{} is not a ring buffer", map.def.name), VERIFIER))
+        Err(Cause::new(
+            codes::REJECTED_BY_VERIFIER,
+            format!("{} is not a ring buffer", map.def.name),
+            VERIFIER,
+        ))
     }
 
     /// Returns the size of a ring in bytes. It is a power of two and at least one page; the page

@@ -1,6 +1,7 @@
 //! Lifts arithmetic, moves and byte swaps, as defined by RFC 9669 section 4.1 and the kernel's
 //! `kernel/bpf/core.c`.
 
+use slowpath_codes as codes;
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
 use crate::insn::{AluOp, Insn, Register, Size, Source, SwapKind, Width};
@@ -58,7 +59,11 @@ impl Lifter<'_> {
             return Ok("alu");
         }
         if let (AluOp::Div | AluOp::Sdiv | AluOp::Mod | AluOp::Smod, Source::Imm(0)) = (op, src) {
-            return Err(Cause::new("division by the constant zero", VERIFIER));
+            return Err(Cause::new(
+                codes::REJECTED_BY_VERIFIER,
+                "division by the constant zero",
+                VERIFIER,
+            ));
         }
         let zero = Operand::constant(bits, 0);
         let b = match op {
@@ -87,7 +92,9 @@ impl Lifter<'_> {
             AluOp::Lsh => (BinaryOp::Shl, false, "alu"),
             AluOp::Rsh => (BinaryOp::Lshr, false, "alu"),
             AluOp::Arsh => (BinaryOp::Ashr, false, "alu"),
-            AluOp::Mov => return Err(Cause::new("a move is no operation", INTERNAL)),
+            AluOp::Mov => {
+                return Err(Cause::new(codes::INTERNAL_ERROR, "a move is no operation", INTERNAL));
+            }
         };
         let mut value = emit.binary(op, a, b);
         if divides && let Operand::Reg(_) = b {
@@ -183,7 +190,11 @@ impl Lifter<'_> {
         known: AbstractValue,
     ) -> Result<(), Cause> {
         if dst == Register::FRAME {
-            return Err(Cause::new("a write to the frame pointer r10", VERIFIER));
+            return Err(Cause::new(
+                codes::REJECTED_BY_VERIFIER,
+                "a write to the frame pointer r10",
+                VERIFIER,
+            ));
         }
         self.state.regs[usize::from(dst.number())] = known;
         // A constant that is written as a constant needs no data flow analysis later.

@@ -1,5 +1,6 @@
 //! Lifts loads, stores, atomic operations and 64-bit immediates (RFC 9669, sections 5.1 to 5.4).
 
+use slowpath_codes as codes;
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
 use crate::insn::{AtomicOp, Imm64, Insn, Register, Width};
@@ -70,10 +71,18 @@ impl Lifter<'_> {
             }
             Insn::LoadPacket { .. } => {
                 let hint = "XDP programs read packets through `data` and `data_end`";
-                return Err(Cause::new("packet access of classic BPF", hint));
+                return Err(Cause::new(
+                    codes::UNSUPPORTED_INSTRUCTION,
+                    "packet access of classic BPF",
+                    hint,
+                ));
             }
             _ => {
-                return Err(Cause::new("control runs into the middle of an instruction", VERIFIER));
+                return Err(Cause::new(
+                    codes::REJECTED_BY_VERIFIER,
+                    "control runs into the middle of an instruction",
+                    VERIFIER,
+                ));
             }
         };
         self.cost(at, class);
@@ -101,7 +110,11 @@ impl Lifter<'_> {
         // (`check_stack_access_within_bounds`). Constant offsets can be checked here.
         let constant = |known| matches!(known, AbstractValue::Frame { offset: Some(_), .. });
         if constant(self.known(base)) && !constant(known) {
-            return Err(Cause::new("an address far outside of the stack frame", VERIFIER));
+            return Err(Cause::new(
+                codes::REJECTED_BY_VERIFIER,
+                "an address far outside of the stack frame",
+                VERIFIER,
+            ));
         }
         if let AbstractValue::Frame { offset: Some(start), .. } = known
             && (start < -(STACK_BYTES as i64) || start > -i64::from(bytes))
@@ -109,7 +122,7 @@ impl Lifter<'_> {
             let text = format!(
                 "{bytes} bytes at r10{start:+} are not in the stack frame of {STACK_BYTES} bytes"
             );
-            return Err(Cause::new(text, VERIFIER));
+            return Err(Cause::new(codes::REJECTED_BY_VERIFIER, text, VERIFIER));
         }
         self.note_pointer(known);
         let base = self.ir.value(base.number());
@@ -191,8 +204,13 @@ impl Lifter<'_> {
             }
             Imm64::Function { .. } => {
                 let slot = insn.function_target(at.slot);
-                let slot =
-                    slot.ok_or_else(|| Cause::new("a function before the program", VERIFIER))?;
+                let slot = slot.ok_or_else(|| {
+                    Cause::new(
+                        codes::REJECTED_BY_VERIFIER,
+                        "a function before the program",
+                        VERIFIER,
+                    )
+                })?;
                 let number = self.code.callback_number(self.unit(at), slot);
                 Ok((
                     word(slot as u64),
@@ -200,11 +218,15 @@ impl Lifter<'_> {
                 ))
             }
             Imm64::MapFd(_) | Imm64::MapFdValue { .. } => {
-                Err(Cause::new("a map by file descriptor", loader))
+                Err(Cause::new(codes::UNSUPPORTED_INSTRUCTION, "a map by file descriptor", loader))
             }
             Imm64::Variable { .. } => {
                 let hint = "kernel variables are not supported yet";
-                Err(Cause::new("the address of a kernel variable", hint))
+                Err(Cause::new(
+                    codes::UNSUPPORTED_INSTRUCTION,
+                    "the address of a kernel variable",
+                    hint,
+                ))
             }
         }
     }

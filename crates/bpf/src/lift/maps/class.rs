@@ -2,6 +2,7 @@
 
 use crate::lift::error::Cause;
 use crate::maps::{MapDef, MapKind};
+use slowpath_codes as codes;
 
 /// Class of map types on which programs can use the same operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,20 +167,29 @@ pub fn entry_keys(kind: MapKind) -> EntryKeys {
 pub(in crate::lift) fn class_of(def: &MapDef) -> Result<MapClass, Cause> {
     let known = known(def.kind).ok_or_else(|| {
         let hint = "docs/reference/support.md lists the types of maps that are";
-        Cause::new(format!("map {} of type {} is not supported", def.name, def.kind), hint)
+        Cause::new(
+            codes::UNSUPPORTED_MAP_TYPE,
+            format!("map {} of type {} is not supported", def.name, def.kind),
+            hint,
+        )
     })?;
     if let Some(limit) = largest_value(known)
         && def.value_size > limit
     {
         let text = format!("values of map {} have {} bytes", def.name, def.value_size);
         return Err(Cause::new(
+            codes::UNSUPPORTED_MAP_TYPE,
             text,
             format!("the kernel takes at most {limit} bytes in a {}", def.kind),
         ));
     }
     if def.key_size > MAX_KEY_BYTES {
         let text = format!("keys of map {} have {} bytes", def.name, def.key_size);
-        return Err(Cause::new(text, "the kernel takes at most 512 bytes"));
+        return Err(Cause::new(
+            codes::UNSUPPORTED_MAP_TYPE,
+            text,
+            "the kernel takes at most 512 bytes",
+        ));
     }
     Ok(known.class)
 }

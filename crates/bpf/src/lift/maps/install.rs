@@ -2,6 +2,7 @@
 //! initial content of their regions. Operations before the first instruction store the elements of
 //! other maps.
 
+use slowpath_codes as codes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
@@ -70,14 +71,22 @@ fn check(def: &MapDef, entry: &MapEntry) -> Result<(), LiftError> {
     let name = &def.name;
     if entry.key.len() != def.key_size as usize {
         let text = format!("map {name}: a key has {} bytes, not {}", entry.key.len(), def.key_size);
-        return Err(LiftError::content(text, "write keys of the size that the object states"));
+        return Err(LiftError::content(
+            codes::MAPS_DO_NOT_FIT,
+            text,
+            "write keys of the size that the object states",
+        ));
     }
     if let Some(value) = entry.value.bytes()
         && value.len() > def.value_size as usize
     {
         let (given, size) = (value.len(), def.value_size);
         let text = format!("map {name}: a value has {given} bytes, more than {size}");
-        return Err(LiftError::content(text, "write values of the size that the object states"));
+        return Err(LiftError::content(
+            codes::MAPS_DO_NOT_FIT,
+            text,
+            "write values of the size that the object states",
+        ));
     }
     Ok(())
 }
@@ -101,7 +110,7 @@ pub fn array_content(
         if beyond || start.saturating_add(value.len() as u64) > MAX_CONTENT_BYTES {
             let text = format!("map {}: index {index} is out of range", def.name);
             let hint = "write an index below `max_entries`, within the first 64 MiB";
-            return Err(LiftError::content(text, hint));
+            return Err(LiftError::content(codes::MAPS_DO_NOT_FIT, text, hint));
         }
         let start = start as usize;
         if bytes.len() < start + value.len() {
@@ -114,7 +123,7 @@ pub fn array_content(
 
 fn too_large(layout: &MapLayout) -> LiftError {
     let text = format!("map {}: too many large values", layout.name);
-    LiftError::content(text, "slowpath keeps at most 64 MiB of a map")
+    LiftError::content(codes::MAPS_DO_NOT_FIT, text, "slowpath keeps at most 64 MiB of a map")
 }
 
 /// Stores the values of entries in the order of the list, each at the position of its index. Used

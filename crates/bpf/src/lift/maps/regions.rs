@@ -1,6 +1,7 @@
 //! Creates the memory of a map when the map is first used, with the layout that [`MapLayout`]
 //! describes.
 
+use slowpath_codes as codes;
 use std::collections::BTreeMap;
 
 use slowpath_ir::{Operand, RegionKind};
@@ -33,7 +34,7 @@ impl Lifter<'_> {
                 let Some(def) = outer_def.inner.as_deref().cloned() else {
                     let text = format!("the inner maps of {} are not defined", outer_def.name);
                     let hint = "define the inner map's type in the object (`__array(values, ...)`)";
-                    return Err(Cause::new(text, hint));
+                    return Err(Cause::new(codes::INNER_MAP_UNDEFINED, text, hint));
                 };
                 let name = format!("{}.inner", outer_def.name);
                 let class = class_of(&def)?;
@@ -45,7 +46,7 @@ impl Lifter<'_> {
             _ => {
                 let text = format!("the map of the call (r{register}) differs between paths");
                 let hint = "call the helper in each branch, with the map written out";
-                Err(Cause::new(text, hint))
+                Err(Cause::new(codes::MAP_DIFFERS_BETWEEN_PATHS, text, hint))
             }
         }
     }

@@ -2,6 +2,7 @@
 //! abstract state, and lifts each block when it reaches it. A block whose state becomes less
 //! precise is lifted again, until no state changes.
 
+use slowpath_codes as codes;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -42,7 +43,11 @@ pub(in crate::lift) fn blocks(lifter: &mut Lifter<'_>) -> Result<Blocks, LiftErr
     }
     for program in lifter.code.programs() {
         if let Some(slot) = unreachable(program) {
-            let cause = Cause::new("this instruction is unreachable", VERIFIER);
+            let cause = Cause::new(
+                codes::REJECTED_BY_VERIFIER,
+                "this instruction is unreachable",
+                VERIFIER,
+            );
             return Err(LiftError::at(program, slot, cause));
         }
     }
@@ -108,7 +113,7 @@ impl Fixpoint {
         if self.blocks.len() > MAX_BLOCKS {
             let text = format!("the program has more than {MAX_BLOCKS} blocks after inlining");
             let hint = "use fewer or smaller functions, or call them from fewer places";
-            return Err(LiftError::program(text, hint));
+            return Err(LiftError::program(codes::TOO_MANY_STATES, text, hint));
         }
         Ok(id)
     }

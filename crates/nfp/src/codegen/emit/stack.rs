@@ -7,6 +7,7 @@ use super::pair::zero_extend;
 use crate::codegen::annotated::AnnotatedInsn;
 use crate::codegen::refusal::Cause;
 use crate::{AluOp, Operand, Shift, ShiftAmount, ShiftKind};
+use slowpath_codes as codes;
 
 /// Largest word offset that instructions other than `alu` can encode.
 const RESTRICTED_WORD: u8 = 7;
@@ -131,7 +132,7 @@ fn word(piece: &Piece) -> Result<u8, Cause> {
     let word = u8::try_from(piece.place / 4).ok().filter(|word| *word <= 15);
     word.ok_or_else(|| {
         let what = "a stack access that the driver cannot compile: its place in the caller's frame";
-        Cause::new(what, "pass the value instead of its address")
+        Cause::new(codes::CARD_STACK, what, "pass the value instead of its address")
     })
 }
 

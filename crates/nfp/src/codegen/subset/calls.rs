@@ -7,6 +7,7 @@ use slowpath_bpf::insn::helper::{
 };
 use slowpath_bpf::insn::helper_name;
 use slowpath_bpf::lift::RegisterValue;
+use slowpath_codes as codes;
 
 use crate::codegen::access::constant_offset;
 use crate::codegen::annotated::AnnotatedProgram;
@@ -31,18 +32,21 @@ pub(super) fn check(
             match argument(1) {
                 RegisterValue::Map(_) => Ok(()),
                 _ => Err(Cause::new(
+                    codes::CARD_HELPER,
                     format!("{name} with different maps on different paths to it"),
                     "call the helper in each branch",
                 )),
             }
         }
         (MAP_UPDATE_ELEM | MAP_DELETE_ELEM, MapAbi::ArrayPointer) => Err(Cause::new(
+            codes::CARD_HELPER,
             format!("{name}: the firmware has one array, whose elements programs cannot set"),
             "--map-abi call compiles it for the stock firmware, whose map costs are not published",
         )),
         (GET_PRANDOM_U32 | XDP_ADJUST_TAIL | XDP_ADJUST_HEAD, _) => Ok(()),
         (PERF_EVENT_OUTPUT, MapAbi::Call) => perf_output(argument(3), argument(4)),
         _ => Err(Cause::new(
+            codes::CARD_HELPER,
             format!("{name}, which the card does not have"),
             "--target ebpf counts instructions instead",
         )),
@@ -57,7 +61,7 @@ fn perf_output(flags: RegisterValue, data: RegisterValue) -> Result<(), Cause> {
         RegisterValue::Constant(flags) if flags & CURRENT == CURRENT => {}
         _ => {
             let what = "bpf_perf_event_output to a CPU other than the current one";
-            return Err(Cause::new(what, "pass BPF_F_CURRENT_CPU"));
+            return Err(Cause::new(codes::CARD_HELPER, what, "pass BPF_F_CURRENT_CPU"));
         }
     }
     match data {
@@ -65,6 +69,7 @@ fn perf_output(flags: RegisterValue, data: RegisterValue) -> Result<(), Cause> {
         RegisterValue::Packet | RegisterValue::MapValue { .. } => Ok(()),
         RegisterValue::Other | RegisterValue::Constant(_) => Ok(()),
         _ => Err(Cause::new(
+            codes::CARD_HELPER,
             "bpf_perf_event_output of this kind of data",
             "copy the data to the \
              stack",
@@ -76,14 +81,26 @@ fn perf_output(flags: RegisterValue, data: RegisterValue) -> Result<(), Cause> {
 fn stack_argument(name: &str, value: RegisterValue) -> Result<(), Cause> {
     let hint = "the card's helpers take addresses of variables on the stack";
     let RegisterValue::Stack { offset, .. } = value else {
-        return Err(Cause::new(format!("{name} with a pointer that is not into the stack"), hint));
+        return Err(Cause::new(
+            codes::CARD_HELPER,
+            format!("{name} with a pointer that is not into the stack"),
+            hint,
+        ));
     };
     let Some(offset) = constant_offset(offset) else {
-        return Err(Cause::new(format!("{name} with a variable place in the stack"), hint));
+        return Err(Cause::new(
+            codes::CARD_HELPER,
+            format!("{name} with a variable place in the stack"),
+            hint,
+        ));
     };
     if offset % 4 != 0 {
         let what = format!("{name} with a stack variable at {offset}, not a multiple of 4");
-        return Err(Cause::new(what, "give the variable an alignment of 4 bytes"));
+        return Err(Cause::new(
+            codes::CARD_HELPER,
+            what,
+            "give the variable an alignment of 4 bytes",
+        ));
     }
     Ok(())
 }

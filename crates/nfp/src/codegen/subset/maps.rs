@@ -1,6 +1,7 @@
 //! Checks that the SmartNIC supports the maps of a program and the accesses to their elements
 //! (`nfp_bpf_map_alloc`, `nfp_bpf_map_mark_used` of the Linux NFP driver).
 
+use slowpath_codes as codes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_bpf::insn::{Imm64, Insn};
@@ -51,7 +52,11 @@ pub(super) fn record_use(
 ) -> Result<(), Cause> {
     let Some(offsets) = offsets else {
         let hint = "elements are accessed at constant offsets";
-        return Err(Cause::new("an access to a map's element at a variable offset", hint));
+        return Err(Cause::new(
+            codes::CARD_MAP_ACCESS,
+            "an access to a map's element at a variable offset",
+            hint,
+        ));
     };
     let size = program.map(map).map_or(0, |def| i64::from(def.value_size));
     for from in offsets {
@@ -59,7 +64,11 @@ pub(super) fn record_use(
         let end = first.saturating_add(bytes.into());
         if first < 0 || end > size {
             let what = format!("an access behind the {size} bytes of a map's element");
-            return Err(Cause::new(what, "the kernel's verifier refuses such a program"));
+            return Err(Cause::new(
+                codes::CARD_MAP_ACCESS,
+                what,
+                "the kernel's verifier refuses such a program",
+            ));
         }
         for word in first / 4..=(end - 1) / 4 {
             if *uses.words.entry((map, word)).or_insert(use_) != use_ {
@@ -67,7 +76,7 @@ pub(super) fn record_use(
                 let what =
                     format!("the word at offset {offset} of a map's element is read and added to");
                 let hint = "the card keeps counters in another byte order than other values";
-                return Err(Cause::new(what, hint));
+                return Err(Cause::new(codes::CARD_MAP_ACCESS, what, hint));
             }
         }
     }
@@ -100,7 +109,7 @@ fn array(program: &AnnotatedProgram<'_>, map: &MapDef, uses: &Uses) -> Result<()
     };
     if *kind != MapKind::ARRAY {
         let what = format!("map {name} is of type {kind}; the firmware has one array");
-        return Err(Cause::new(what, stock));
+        return Err(Cause::new(codes::CARD_MAP, what, stock));
     }
     if let Some((last, first)) = uses.maps.split_last().filter(|(_, first)| !first.is_empty()) {
         let names = |numbers: &[u32]| {
@@ -109,10 +118,10 @@ fn array(program: &AnnotatedProgram<'_>, map: &MapDef, uses: &Uses) -> Result<()
         };
         let what =
             format!("maps {} and {}; the firmware has one array", names(first), names(&[*last]));
-        return Err(Cause::new(what, stock));
+        return Err(Cause::new(codes::CARD_MAP, what, stock));
     }
     let rounded = u64::from(*value_size).next_power_of_two();
-    let limit = |what: String, hint: &str| Err(Cause::new(what, hint.to_owned()));
+    let limit = |what: String, hint: &str| Err(Cause::new(codes::CARD_MAP, what, hint.to_owned()));
     if *flags != 0 {
         limit(format!("map {name} has flags {flags:#x}"), "the card's maps have none")
     } else if *key_size != 4 {
@@ -135,11 +144,15 @@ fn call_map(map: &MapDef) -> Result<(), Cause> {
     let known = [MapKind::HASH, MapKind::ARRAY, MapKind::PERF_EVENT_ARRAY];
     if !known.contains(&map.kind) {
         let what = format!("map {} is of type {}", map.name, map.kind);
-        return Err(Cause::new(what, "the card has hash maps, arrays and perf event arrays"));
+        return Err(Cause::new(
+            codes::CARD_MAP,
+            what,
+            "the card has hash maps, arrays and perf event arrays",
+        ));
     }
     if map.flags != 0 && map.kind != MapKind::PERF_EVENT_ARRAY {
         let what = format!("map {} has flags {:#x}", map.name, map.flags);
-        return Err(Cause::new(what, "the card's maps have none"));
+        return Err(Cause::new(codes::CARD_MAP, what, "the card's maps have none"));
     }
     Ok(())
 }

@@ -1,0 +1,1 @@
+"""The command `slowpath explain`: the cause and the remedy of a code."""

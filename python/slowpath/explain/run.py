@@ -1,0 +1,122 @@
+"""Runs `slowpath explain`: finds codes by number or name, and prints their texts."""
+
+import re
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from slowpath.core import codes
+from slowpath.core.code_texts import ENTRIES, Entry
+from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.formats import Reporter
+from slowpath.core.terminal import Line, grid
+
+if TYPE_CHECKING:
+    from slowpath.explain.documents import ExplainDocument
+
+_NUMBER = re.compile(r"\[?(?:sp)?([0-9]{1,4})\]?", re.IGNORECASE | re.ASCII)
+"""A code in any spelling: `SP0201`, `[SP0201]`, `sp201`, `201`."""
+_WIDTH = 78
+
+
+def explain(args: Namespace, reporter: Reporter) -> ExitCode:
+    """Print the texts of the named codes, or a list of codes.
+
+    Raises:
+        OptionError: if a code is unknown, or none is named.
+    """
+    found = [entry(text) for text in args.code]
+    if not found and not args.list:
+        raise OptionError(codes.MISSING_ARGUMENT, "CODE", "name a code, or list all with --list")
+    reporter.write(_document(found or ENTRIES), "list" if args.list else "texts")
+    return ExitCode.FINE
+
+
+def entry(text: str) -> Entry:
+    """Return the entry of a code, given by its number or its name.
+
+    Raises:
+        OptionError: if the code is unknown; the error suggests a similar one.
+    """
+    number = _NUMBER.fullmatch(text)
+    if number is not None:
+        wanted = f"SP{int(number[1]):04}"
+        found = next((one for one in ENTRIES if one.code == wanted), None)
+        near = f"; the nearest is {_nearest(int(number[1]))}"
+    else:
+        name = text.lower().replace("_", "-")
+        found = next((one for one in ENTRIES if one.name == name), None)
+        near = _similar(name)
+    if found is None:
+        what = f"no code {text!r}{near}; --list prints all codes"
+        raise OptionError(codes.UNKNOWN_CODE, "CODE", what)
+    return found
+
+
+def _nearest(number: int) -> str:
+    """Return the code whose number is nearest, with its name."""
+    one = min(ENTRIES, key=lambda one: abs(int(one.code[2:]) - number))
+    return f"{one.code} ({one.name})"
+
+
+def _similar(name: str) -> str:
+    """Return a hint to a code with a similar name, or with a common word; empty without one."""
+    from slowpath.core.suggestions import did_you_mean
+
+    names = [one.name for one in ENTRIES]
+    words = {word for word in name.split("-") if len(word) > 3}  # noqa: PLR2004 - no `the`, `not`
+    alike = [one for one in names if words & {*one.split("-")}]
+    return did_you_mean(name, names) or (f"; similar: {', '.join(alike[:5])}" if alike else "")
+
+
+def _document(entries: Sequence[Entry]) -> "ExplainDocument":
+    from slowpath.core import engine
+
+    return {
+        **engine.head("explain", "explain"),
+        "results": [
+            {
+                "code": one.code,
+                "name": one.name,
+                "kind": one.kind,
+                "title": one.title,
+                "cause": one.cause,
+                "mend": one.mend,
+                "example": one.example,
+                "retired": one.retired,
+            }
+            for one in entries
+        ],
+    }
+
+
+def codes_text(document: "ExplainDocument", form: Literal["list", "texts"]) -> Iterator[Line]:
+    """Yield the texts of codes, or one line for each."""
+    if form == "list":
+        columns = ("code", "kind", "name", "title")
+        rows = [
+            [one["code"], one["kind"], one["name"], one["title"]] for one in document["results"]
+        ]
+        yield from grid(columns, rows, margin="")
+        return
+    for number, one in enumerate(document["results"]):
+        if number:
+            yield Line("")
+        yield Line(f"{one['code']} {one['name']} ({one['kind']})", "bold")
+        yield Line(f"{one['title']}.")
+        if one["retired"] is not None:
+            yield Line(f"Versions from {one['retired']} on do not report this code.", "yellow")
+        yield from _paragraph("Cause:", one["cause"])
+        yield from _paragraph("What to do:", one["mend"])
+        yield Line("")
+        yield Line("Example:")
+        for line in one["example"].splitlines():
+            yield Line(f"  {line}")
+
+
+def _paragraph(head: str, text: str) -> Iterator[Line]:
+    from textwrap import wrap
+
+    yield Line("")
+    for line in wrap(f"{head} {text}", _WIDTH, break_on_hyphens=False, break_long_words=False):
+        yield Line(line)
