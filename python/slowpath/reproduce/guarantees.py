@@ -159,9 +159,10 @@ def recompute(settings: Settings, item: Item, stop_requested: StopRequested) -> 
     context = RunContext(stopping, lambda *_: StopWatcher(stop_requested, stopping))
     [analysed] = Session(request).analyse(context)
     result = analysed.result
+    guarantee = result["guarantee"]
+    if stopping.asked and (guarantee is None or guarantee["stopped"] is not None):
+        return None
     if result["error"] is not None:
-        if stopping.asked:
-            return None
         raise InputError(
             Code(result["code"] or codes.INTERNAL_ERROR), item.listing, result["error"]
         )

@@ -73,7 +73,7 @@ def _sections(document: Reproduction, axis: str | None) -> Iterator[Html]:
             element("h2", name),
             element("p", summary_text(summaries[quantity])),
             element("div", _figure(name, rows, axis), class_="figures one"),
-            table(_COLUMNS, map(cells, rows), stack=True),
+            table(_COLUMNS, map(cells, rows)),
         )
 
 

@@ -155,7 +155,7 @@ PAPERS = (
             Figure(
                 "figure-2",
                 "cost of a packet by the entries of an exact-match table",
-                "table-exact-entries/points.csv of slowpath calibrate on this machine",
+                "measured on this machine: table-exact-entries/points.csv of slowpath calibrate",
                 "explanation/experiments.md#the-table-of-the-paper",
                 "slowpath.reproduce.table_models:table_entries",
             ),
@@ -179,7 +179,7 @@ PAPERS = (
             Figure(
                 "example",
                 "size of a load balancer after a firewall (slide Removing Redundancies)",
-                "chain.yaml of examples/chain",
+                "included data: chain.yaml in examples/chain of a checkout",
                 "explanation/chains-accuracy.md#the-example",
                 "slowpath.reproduce.chains:example",
             ),
@@ -267,7 +267,7 @@ PAPERS = (
             Figure(
                 "figure-15",
                 "throughput gained by spreading state over two memories",
-                "udp_counter.json of examples/insights",
+                "included data: udp_counter.json in examples/insights of a checkout",
                 f"{_INSIGHTS_PAGE}#placement-and-order",
                 f"{_INSIGHTS}:spreading",
             ),

@@ -135,9 +135,11 @@ def summary_text(one: Deviations) -> str:
     """Describe the deviations of a quantity in a line."""
     if one["median_percent"] is None or one["largest_percent"] is None:
         return "no deviation in percent"
+    visible = 0.005  # a smaller deviation is shown as 0.00
+    where = f" ({one['largest_item']})" if one["largest_percent"] >= visible else ""
     return (
         f"{one['compared']} compared: median deviation {one['median_percent']:.2f} %, largest "
-        f"{one['largest_percent']:.2f} % ({one['largest_item']}); {one['within']} within "
+        f"{one['largest_percent']:.2f} %{where}; {one['within']} within "
         f"{one['within_percent']:g} %"
     )
 
