@@ -15,6 +15,8 @@ REPRODUCE = Command(
         "the artefact.",
         "A copy can be a clone, a folder with the needed files, or single files. A clone at "
         "another commit causes a warning. After Ctrl-C, the report has the items computed so far.",
+        "The papers contention and insights need the extras `contention` and `insights`, and "
+        "performance-models needs the extra `models` (docs/how-to/install.md).",
         "Exit codes: 0 success, 2 wrong usage, 3 data are missing or damaged, or the figure cannot "
         "be reproduced, 4 stopped before all items were computed.",
     ),
