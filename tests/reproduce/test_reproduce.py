@@ -254,6 +254,29 @@ def test_another_listing_than_that_of_the_report_is_noted(tmp_path: Path) -> Non
     assert {*notes.values()} == {None}
 
 
+def test_a_report_without_a_satisfiable_path_has_only_a_naive_bound(tmp_path: Path) -> None:
+    write_clone(tmp_path)
+    report = tmp_path / "data-paper/predictions/size_classes.k.ereport"
+    text = bz2.decompress(report.read_bytes()).decode()
+    report.write_text(text.partition("#### ->")[0])
+    found = document(*GUARANTEES, "table-2", tmp_path, "--only", "size_classes")
+    values = {row["quantity"]: row for row in found["results"]}
+    assert values["naive bound"]["deviation_percent"] == pytest.approx(0, abs=1e-6)
+    assert values[SLOWEST]["published"] is None
+    assert values[SLOWEST]["ours"] > 0
+    assert values[SLOWEST]["note"] == "the published tool found no satisfiable path"
+    assert ON_CARD not in values
+
+
+def test_measurements_at_the_limit_of_the_ports_are_left_out(tmp_path: Path) -> None:
+    write_clone(tmp_path)
+    logs = tmp_path / "data-paper/measured-throughput"
+    name = "measure-xdp-ereport-workaround-size_classes.k-00:15-1-54400000.log.bz2"
+    (logs / name).write_bytes(bz2.compress(b""))
+    measured = percents(document(*GUARANTEES, "table-2", tmp_path), ON_CARD)
+    assert {*measured} == {*LISTINGS} - {"size_classes"}
+
+
 def test_another_commit_causes_a_warning(tmp_path: Path) -> None:
     write_clone(tmp_path)
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
