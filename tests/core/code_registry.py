@@ -153,6 +153,7 @@ _AREAS = {
     11: "Insights",
     12: "Output, cache and environment",
     13: "Findings",
+    14: "Published figures",
     99: "Internal errors",
 }
 """Heading of each block of numbers; the block is the number without its last two digits."""

@@ -1,8 +1,8 @@
 """Recomputes errors of predictions for published rows of FlowMonitor (Wu et al., Tomur).
 
-The paper states errors on test rows; only the authors have measured those. So models are judged by
-nested cross-validation on the published training rows, which neither training nor the choice of a
-model sees. Besides our models, it judges our versions of the two methods of the paper.
+The paper states errors for other rows. Ours are by nested cross-validation on the published
+training rows: neither training nor the choice of a model sees the rows that are predicted. Besides
+our models, our versions of the two methods of the paper are judged.
 """
 
 import math
@@ -67,7 +67,7 @@ def flow_monitor(source: Source) -> Plan:
     rows = rows_of(read_memory([str(file)])) if file.suffix else _plain(source, file)
     names = list(_MODELS)
     conditions = [
-        "The paper's errors are for test rows that only its authors have; ours are for the "
+        "The paper's errors are for its test rows; ours are for the "
         f"{len(rows.throughput)} published training rows, by nested cross-validation in ten folds.",
         "A difference smaller than the standard error in the last column means little.",
     ]

@@ -217,20 +217,20 @@ PAPERS = (
             Figure(
                 "figure-8",
                 "error of predicted instructions by block",
-                "programs of the paper compiled with the vendor's compiler",
+                "programs compiled with the vendor's compiler",
                 f"{_INSIGHTS_PAGE}#instructions-of-blocks",
                 None,
-                unavailable="the compiled programs were not published; bench/insights_blocks.py "
-                "in a checkout judges other programs",
+                unavailable="it needs programs that the vendor's compiler compiled; "
+                "bench/insights_blocks.py in a checkout judges other programs",
             ),
             Figure(
                 "figure-9",
                 "precision and recall of accelerated algorithms",
-                "the labelled functions of the paper",
+                "the labelled LLVM programs of the artefact",
                 f"{_INSIGHTS_PAGE}#accelerators",
                 None,
-                unavailable="the labelled test functions were not published; bench/accelerators.py "
-                "in a checkout judges functions of 54 public projects",
+                unavailable="slowpath does not read the labelled programs of the authors; "
+                "bench/accelerators.py in a checkout judges functions of 54 public projects",
             ),
             Figure(
                 "figure-11",
@@ -253,7 +253,7 @@ PAPERS = (
                 "cost of placements of structures (optimisation problems of the artefact)",
                 "placement.json, as in docs/reference/insights-files.md#structures-and-memories",
                 f"{_INSIGHTS_PAGE}#placement-and-order",
-                f"{_INSIGHTS}:placement",
+                f"{_INSIGHTS}_memory:placement",
                 _CLARA,
             ),
             Figure(
@@ -261,7 +261,7 @@ PAPERS = (
                 "memory accesses by the order of variables (orders of the artefact)",
                 "coalescing.json, as in docs/reference/insights-files.md#variables-and-blocks",
                 f"{_INSIGHTS_PAGE}#placement-and-order",
-                f"{_INSIGHTS}:coalescing",
+                f"{_INSIGHTS}_memory:coalescing",
                 _CLARA,
             ),
             Figure(
@@ -269,7 +269,7 @@ PAPERS = (
                 "throughput gained by spreading state over two memories",
                 "included data: udp_counter.json in examples/insights of a checkout",
                 f"{_INSIGHTS_PAGE}#placement-and-order",
-                f"{_INSIGHTS}:spreading",
+                f"{_INSIGHTS}_memory:spreading",
             ),
         ),
     ),

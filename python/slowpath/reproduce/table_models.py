@@ -1,8 +1,8 @@
 """Compares models of an exact-match table with those of Scholz et al., ANCS 2021, Figure 2.
 
-The figure shows cycles per packet for t4p4s on DPDK; the measured points were not published. The
-text of section 3 states the ends of the segments, the error of the model, and the numbers of
-entries that fill the caches by equation 5. Ours come from points of `slowpath calibrate`.
+The figure shows cycles per packet for t4p4s on DPDK. The text of section 3 states the ends of the
+segments, the error of the model, and the numbers of entries that fill the caches by equation 5.
+Ours come from points of `slowpath calibrate`.
 """
 
 from collections.abc import Sequence
