@@ -20,6 +20,7 @@ from running_kernel import needs_kernel
 from slowpath import InputError, OptionError, api
 from slowpath.annotate.documents import AnnotatedLine
 from slowpath.api import options as option_types
+from slowpath.core import codes
 from slowpath.core.calls import default_of, is_for_terminals, parameters
 from slowpath.core.command import ARGUMENTS, Command
 from slowpath.core.errors import ExitCode, StoppedError, UnavailableError
@@ -417,8 +418,9 @@ def test_figures_are_listed() -> None:
 
 
 def test_work_without_a_result_is_an_error() -> None:
-    with pytest.raises(StoppedError, match=rf"{OBJECT}: deadline"):
+    with pytest.raises(StoppedError, match=rf"{OBJECT}: deadline.* yet$") as stopped:
         api.compile(OBJECT, deadline=0.001, no_cache_dir=True)
+    assert stopped.value.code == codes.STOPPED_AT_DEADLINE
 
 
 def test_failed_gates_are_in_the_result() -> None:

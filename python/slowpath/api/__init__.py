@@ -22,6 +22,7 @@ from slowpath.api.options import (
     CalibrateOptions,
     CompileOptions,
     DiffOptions,
+    ExplainOptions,
     File,
     MeasureOptions,
     ReproduceOptions,
@@ -45,6 +46,8 @@ from slowpath.core.schema.document import Document
 from slowpath.core.schema.shown import BpfObject
 from slowpath.diff.cli import DIFF
 from slowpath.diff.documents import ComparedProgram, DiffDocument, StoppedProgram
+from slowpath.explain.cli import EXPLAIN
+from slowpath.explain.documents import ExplainDocument, ExplainedCode
 from slowpath.measure.cli import MEASURE
 from slowpath.measure.documents import ComparedVersions, MeasureDocument, MeasuredProgram
 from slowpath.models.api import Model as Model
@@ -382,3 +385,24 @@ def list_figures() -> FigureCatalogue:
         InputError: if the list cannot be written.
     """
     return FigureCatalogue(run(REPRODUCE, "reproduce", {"list": True}))
+
+
+class Explanations(Result[ExplainDocument]):
+    """The causes of errors, refusals, warnings and findings, by code."""
+
+    _shows_text = True
+
+    @property
+    def codes(self) -> list[ExplainedCode]:
+        """The codes with their texts."""
+        return self.document["results"]
+
+
+@interface(EXPLAIN, "explain")
+def explain(*codes: str, **options: Unpack[ExplainOptions]) -> Explanations:
+    """Explain codes, such as `SP0201`, of errors, refusals, warnings and findings.
+
+    Raises:
+        OptionError: if a code is unknown.
+    """
+    return Explanations(run(EXPLAIN, "explain", {"code": codes, **options}))

@@ -764,3 +764,10 @@ class ConfigShowOptions(TypedDict, total=False):
     """Exit with 1 unless this is guaranteed."""
     jobs: int
     """Run N analyses in parallel; they share the free memory [default: 1]."""
+
+
+class ExplainOptions(TypedDict, total=False):
+    """Options of `slowpath explain`."""
+
+    list: bool
+    """Print one line for each code; with CODE, for each named one."""
