@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from pages import of_class
 from support import ROOT, slowpath
 from test_html import HOSTILE, parsed, texts
 
@@ -22,8 +23,13 @@ def test_the_page_has_the_values_and_lines_of_the_report(tmp_path: Path) -> None
     assert {one.attrib["href"] for one in root.iter("a")} == {f"#{one}" for one in ids}
     dearest = max(result["lines"], key=lambda one: one["cost_diff"])
     assert dearest["text"].strip() in visible
-    (cell,) = [one for one in root.iter("span") if one.attrib.get("class") == "worse"]
-    assert texts(cell) == "worse"
+    marked = [texts(one) for one in root.iter("span") if one.attrib.get("class") == "worse"]
+    percent = f"{result['values']['instructions_pct']:+.2f} %"
+    assert marked == [percent, "worse"]
+    (hero,) = of_class(root, "hero")
+    values = [result["values"][f"instructions_{side}"] for side in ("a", "b")]
+    assert f"{values[0]} \u2192 {values[1]}" in texts(hero)
+    assert dearest["text"].strip() in texts(hero)
 
 
 def test_failures_come_with_a_command_and_names_are_escaped(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from slowpath.core.html.elements import Column, Content, Html, element, join, table
+from slowpath.core.html.explorer import card, hero, pairs, style, value
 from slowpath.core.html.page import page
-from slowpath.diff.columns import Row, change_of
+from slowpath.core.schema.derived import cost_words, is_count, verdict_of
+from slowpath.diff.columns import Row, cell, change_of
 from slowpath.diff.lines import Changes
 from slowpath.diff.report import (
     LINE_COLUMNS,
@@ -29,8 +31,10 @@ def diff_page(report: Report, version: str) -> str:
     """Return the text of the page; `version` is that of slowpath."""
     title = f"{report.old} \u2192 {report.new}"
     about = f"Written by slowpath {version}. The page needs no network."
-    parts = (element("h1", title), diff_view(report), element("footer", about))
-    return page(title, *parts, broad=True, style=_STYLE)
+    largest = _largest(report.rows)
+    first = None if largest is None else hero(*_cards(report, largest))
+    parts = (element("h1", title), first, diff_view(report), element("footer", about))
+    return page(title, *parts, broad=True, style=_STYLE + style())
 
 
 def diff_view(report: Report) -> Html:
@@ -50,6 +54,50 @@ def diff_view(report: Report) -> Html:
     for at, (row, changes) in enumerate(zip(report.rows, report.changes, strict=True)):
         parts += _changed(at, row, changes, report.limit)
     return join(*parts)
+
+
+def _share(row: Row) -> float:
+    """Return the absolute change of a program's bound, in per cent; -1 if it is not known."""
+    change = row.number(f"{row.metric}_pct")
+    return -1.0 if change is None else abs(change)
+
+
+def _largest(rows: Sequence[Row]) -> int | None:
+    """Return the index of the program whose bound changed most; None without a known change."""
+    known = [at for at, row in enumerate(rows) if _share(row) >= 0]
+    return max(known, key=lambda at: _share(rows[at]), default=None)
+
+
+def _cards(report: Report, at: int) -> Iterator[Html]:
+    """Yield the first screen: the largest change of a bound, its values, and its line."""
+    row, metric = report.rows[at], report.rows[at].metric
+    words = metric.replace("_", " ")
+    change = element("span", cell(row, f"{metric}_pct"), class_=change_of(row))
+    title = "Change" if len(report.rows) == 1 else "Largest change"
+    known: list[tuple[str, Content]] = [
+        ("program", row.pair.name),
+        ("target", row.pair.measured["target"]),
+        ("quantity", f"{words} per packet" if is_count(row.pair.measured) else words),
+    ]
+    yield card(title, value(change), pairs(known))
+    before, after = (cell(row, f"{metric}_{side}") for side in ("a", "b"))
+    verdicts = [None if side is None else verdict_of(side) for side in row.pair]
+    yield card(
+        "Bound before and after",
+        value(f"{before} \u2192 {after}"),
+        pairs([("verdict before", verdicts[0]), ("verdict after", verdicts[1])]),
+    )
+    changes = report.changes[at]
+    for _, lines in titled_lines(row, changes, 1):
+        cost_a, cost_b, difference, *_, line_a, line_b, code = line_cells(lines[0])
+        place = element("a", line_b if line_b != "-" else line_a, href=f"#lines-{at}")
+        unit = "" if changes is None else cost_words(changes.component, row.pair.measured["metric"])
+        costs: list[tuple[str, Content]] = [
+            (unit, f"{cost_a} \u2192 {cost_b} ({difference})"),
+        ]
+        text = element("p", element("code", code))
+        yield card("Line with the largest change", value(place), pairs(costs), text)
+        return
 
 
 def _programs(
