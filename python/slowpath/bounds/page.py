@@ -27,7 +27,9 @@ from slowpath.core.html.page import facts, page
 from slowpath.core.programs.packet import witness_bytes
 from slowpath.core.quantities import significant
 from slowpath.core.schema.derived import (
+    COLD_NS,
     TIMES,
+    WARM_NS,
     cost_words,
     counted,
     is_count,
@@ -190,11 +192,14 @@ def _texts(detail: Detail) -> dict[Place | int, str]:
     return texts
 
 
+_TIMED = {WARM_NS: "the time with warm caches", COLD_NS: "the time with cold caches"}
+
+
 def _hottest(
     result: Result, way: Way, anchors: Anchors, texts: Mapping[Place | int, str]
 ) -> Iterator[Html]:
     rows: list[tuple[float, str, str, str]] = []
-    unit = cost_words(way.component, result["metric"])
+    unit = _TIMED.get(way.component) or cost_words(way.component, result["metric"])
     if anchors.by_line:
         for place, cost in way.lines().items():
             name = f"{PurePath(place[0]).name}:{place[1]}"

@@ -92,7 +92,7 @@ def _card(definition: Definition, growth: _Growth) -> Html:
     if growth.largest is not None and growth.largest[2]:
         before, after, change = growth.largest
         known.append(("largest step", f"{change:+.4g} from {before} to {after}"))
-    unit = _axis(growth.unit)
+    unit = _axis(growth.unit).replace("nanoseconds", "ns")
     words = f"{_amount(low)} \u2192 {_amount(high)} {unit}"
     if low == high:
         words = f"always {_amount(low)} {unit}"

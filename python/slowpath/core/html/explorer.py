@@ -44,6 +44,7 @@ fieldset.switch label:has(:checked) { background: var(--paper); font-weight: 600
 fieldset.switch label:focus-within { outline: 2px solid var(--accent); }
 .halves { display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 4fr); gap: 0 1.25rem;
   align-items: start; }
+.halves > div > section:first-child { margin-top: .25rem; }
 .pane.graph { max-height: 75vh; }
 svg.flow .lit { fill: none; stroke: var(--c1); stroke-width: 2.2; }
 svg.flow rect.box { fill: var(--faint); }
@@ -69,6 +70,8 @@ span.hot { display: inline-block; min-width: 3.2rem; padding: 0 .3rem; border-ra
 .scroll:focus-visible, .pane:focus-visible { outline: 2px solid var(--accent); }
 tr { scroll-margin-top: 5rem; }
 @media screen and (max-width: 960px) { .halves, .hero { grid-template-columns: minmax(0, 1fr); }
+  /* One line, which hides little of the page while it stays at the top. */
+  fieldset.switch { flex-wrap: nowrap; overflow-x: auto; } .switch label { white-space: nowrap; }
   .hero { gap: .5rem; } .hero > section { padding: .6rem .8rem; }
   .hero .value { font-size: 1.1rem; } }
 @media print { body { font-size: 9.5pt; } main { padding: 0; }
