@@ -1,6 +1,7 @@
 """Tests the HTML pages of all commands in a browser: layout, accessibility, and printing."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,15 @@ def test_every_command_with_a_page_is_tested() -> None:
         if any("--html" in option.names for option in command.options)
     }
     assert {name.partition(",")[0] for name in PAGES} == declared
+
+
+@pytest.mark.parametrize("picture", sorted((ROOT / "docs/figures/pages").iterdir()))
+def test_pictures_of_pages_are_small_and_described(picture: Path) -> None:
+    assert picture.stat().st_size <= 120_000
+    texts = [file.read_text() for file in (ROOT / "docs").rglob("*.md")]
+    assert any(
+        re.search(rf"!\[[^\]]+\]\([./]*figures/pages/{picture.name}\)", one) for one in texts
+    )
 
 
 @pytest.fixture(scope="module", params=PAGES)
