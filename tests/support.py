@@ -134,7 +134,7 @@ def refuses_pictures(*words: str | Path) -> bool:
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
     )
-    error = f"error: this machine: {not_installed(['matplotlib'], 'plots')}\n"
+    error = f"error: this machine: {not_installed(['matplotlib'], 'plots')} [SP1204]\n"
     return (run.returncode, run.stdout, run.stderr) == (3, "", error)
 
 

@@ -184,7 +184,7 @@ def test_a_missed_requirement_is_annotated(repository: Path) -> None:
     assert run.code == 1
     (error,) = [one for one in run.annotations() if one["level"] == "error"]
     assert error["file"].startswith("xdp/")
-    assert error["title"].startswith("slowpath: Requirement not met: count_min")
+    assert error["title"].startswith("slowpath SP1302: Requirement not met: count_min")
     assert not (run.results / "diff.sarif").exists()
 
 

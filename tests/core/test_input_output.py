@@ -212,7 +212,9 @@ def test_the_old_file_stays_if_the_disk_is_full(case: str, tmp_path: Path) -> No
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50)),
     )
     assert run.returncode == 3
-    assert run.stderr.splitlines()[-1] == f"error: {file}: cannot be written: file too large"
+    assert (
+        run.stderr.splitlines()[-1] == f"error: {file}: cannot be written: file too large [SP1203]"
+    )
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]
 

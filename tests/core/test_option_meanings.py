@@ -102,7 +102,8 @@ def test_an_old_name_works_with_one_warning(capsys: pytest.CaptureFixture[str]) 
     args = _parsed("bound", "a.asm", "--pcap", "a.pcap", "--pcap=b.pcap", "--", "--pcap")
     assert (args.pcap_out, args.file) == ("b.pcap", ["a.asm", "./--pcap"])
     assert capsys.readouterr().err == (
-        "warning: --pcap is deprecated; write --pcap-out (version 0.3 removes the old spelling)\n"
+        "warning: --pcap is deprecated; write --pcap-out (version 0.3 removes the old spelling) "
+        "[SP0122]\n"
     )
     assert _parsed("measure", "a.bpf.o", "--pcap", "a.pcap").pcap == "a.pcap"
     assert not capsys.readouterr().err

@@ -91,7 +91,7 @@ def test_output_that_cannot_be_written_is_an_error(words: tuple[str, ...], tmp_p
     run = run_on([str(tmp_path / word) if word == FRESH else word for word in words], full(1))
     assert run.returncode == 3
     *progress, error = without_progress(run.stderr).splitlines()
-    assert error == "error: standard output: cannot be written: no space left on device"
+    assert error == "error: standard output: cannot be written: no space left on device [SP1203]"
     assert not progress or words[0] == "calibrate"  # which reports progress, as it takes minutes
 
 
@@ -99,7 +99,10 @@ def test_closed_output() -> None:
     for words in (["bound", LISTING], ["show", OBJECT, "--format", "json"], ["--version"]):
         run = run_on(words, closed(1))
         assert run.returncode == 3
-        assert run.stderr == "error: standard output: cannot be written: bad file descriptor\n"
+        assert (
+            run.stderr
+            == "error: standard output: cannot be written: bad file descriptor [SP1203]\n"
+        )
 
 
 def test_output_and_errors_that_cannot_be_written() -> None:
@@ -139,7 +142,9 @@ def test_files_that_cannot_be_written() -> None:
         run = run_on([*words, "/dev/full"], lambda: None)
         # Results are printed nevertheless.
         assert (run.returncode, bool(run.stdout)) == (3, words[0] == "bound")
-        assert run.stderr == "error: /dev/full: cannot be written: no space left on device\n"
+        assert (
+            run.stderr == "error: /dev/full: cannot be written: no space left on device [SP1203]\n"
+        )
         assert run_on([*words, "/dev/full"], closed(2)).returncode == 3
 
 

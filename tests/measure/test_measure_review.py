@@ -30,6 +30,7 @@ def program(file: str, name: str = "lb", **changes: Any) -> Any:
 
 def pair(ratio: float | None, low: float = 0, high: float = 0, name: str = "lb") -> Any:
     row = {"path": "slowest", "ratio": ratio, "low": low, "high": high, "error": "too few loads"}
+    row["code"] = None
     row["significant"] = not low <= 1 <= high
     conclusion = None if ratio is None else f"{ratio} times as long."
     return {

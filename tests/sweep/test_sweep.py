@@ -354,7 +354,7 @@ def test_a_sweep_without_a_usable_kernel_continues(
     words = ["sweep", COUNT_MIN, "-D", "HASHES=1,2", "--target", "ebpf", "--measure"]
     assert cli.app(words) == 3
     output, errors = capfd.readouterr()
-    assert errors == "error: this machine: the kernel runs no programs for us\n"
+    assert errors == "error: this machine: the kernel runs no programs for us [SP0801]\n"
     rows = output.partition("\n\ncompiled by ")[0].splitlines()[1:]
     assert [row.split()[:3] for row in rows] == [["1", "51", "yes"], ["2", "85", "yes"]]
     assert all("not measured: the kernel runs no programs for us" in row for row in rows)

@@ -159,7 +159,7 @@ def test_settings_are_read_again(tmp_path: Path, started: list[Watch]) -> None:
     save(settings, 'target = "ebpf"\n[require]\nalaw2ulaw = "<=5 instructions"\n')
     watch.next(
         "error: alaw2ulaw.bpf.o:alaw2ulaw: at most ",
-        "instructions guaranteed, at most 5 instructions required\n",
+        "instructions guaranteed, at most 5 instructions required [SP1302]\n",
         "reproduce: ",
     )
     save(settings, 'target = "ebp"\n')

@@ -80,6 +80,6 @@ fn proofs_cover_the_same_lengths() {
     let request = ProgramRequest::of("count_min.1.bpf.o", read.expect("an object"));
     let proof =
         |mtu| verify(&ProgramRequest { options: options(mtu), ..request.clone() }, &Stop::never());
-    assert!(matches!(proof(None), Err(Error::Option(text)) if text.contains("60 to 16383")));
+    assert!(matches!(proof(None), Err(Error::Option(_, text)) if text.contains("60 to 16383")));
     assert!(proof(Some(9000)).is_ok_and(|found| found.proved));
 }
