@@ -204,6 +204,30 @@ def test_output_to_a_file_has_no_links() -> None:
     assert LINK not in run.stdout
 
 
+def test_codes_are_links_if_the_environment_names_the_documentation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "error: a: b [SP0201]"
+    assert with_links(text) == text
+    monkeypatch.setenv("SLOWPATH_DOCS", "https://example.org/slowpath/")
+    page = "https://example.org/slowpath/docs/reference/codes.md#sp0201-no-such-file"
+    assert with_links(text) == f"error: a: b [\x1b]8;;{page}\x1b\\SP0201\x1b]8;;\x1b\\]"
+    assert with_links("a [SP0000]") == "a [SP0000]"
+
+
+def test_the_first_error_on_a_terminal_names_the_command_that_explains_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(terminal._Settings, "explained", False)
+    monkeypatch.setenv("TERM", "xterm")
+    screen = replace_errors(monkeypatch)
+    terminal.error("SP0201", "a", "b")
+    terminal.error("SP0202", "c", "d")
+    assert screen.getvalue() == (
+        "error: a: b [SP0201]\nfor more: slowpath explain SP0201\nerror: c: d [SP0202]\n"
+    )
+
+
 def test_only_existing_files_become_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a b.c").touch()

@@ -225,6 +225,7 @@ def test_refusals_stand_at_the_line_that_the_engine_names(project: Path, target:
         (problem,) = problems(editor, file)
         assert problem["range"]["start"] == {"line": RETURN - 1, "character": 1}
         assert "bpf_get_current_pid_tgid" in problem["message"]
+        assert problem["code"] == "SP0301"
         assert editor.lenses(file) == {}
         editor.close(file)
         editor.open(file, SOURCE)

@@ -112,6 +112,11 @@ class Program:
         return self.result["error"]
 
     @property
+    def code(self) -> str | None:
+        """Code of the cause of `error`, which `slowpath explain` describes; None without an error."""
+        return self.result["code"]
+
+    @property
     def guarantee(self) -> Bound | None:
         """The guaranteed rates or counts; None if the analysis failed."""
         return self.result["guarantee"]
