@@ -234,7 +234,7 @@ def test_what_the_extra_lacks_is_said_in_one_line(tmp_path: Path, module: str, n
     )
     words = [sys.executable, "-c", program]
     run = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    message = f"error: this machine: {not_installed([name], 'models')}\n"
+    message = f"error: this machine: {not_installed([name], 'models')} [SP1204]\n"
     assert (run.returncode, run.stdout, run.stderr) == (3, "", message)
 
 

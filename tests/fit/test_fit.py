@@ -198,7 +198,7 @@ def test_without_the_packages_one_line_says_what_to_install() -> None:
     command = [sys.executable, "-c", hide]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 3
-    assert run.stderr == f"error: this machine: {not_installed(['scipy'], 'models')}\n"
+    assert run.stderr == f"error: this machine: {not_installed(['scipy'], 'models')} [SP1204]\n"
 
 
 def test_cells_may_have_what_ends_lines_elsewhere(tmp_path: Path) -> None:

@@ -278,5 +278,5 @@ def test_packages_that_are_missing_are_named(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
     )
-    wanted = f"error: this machine: {not_installed(['numpy'], 'insights')}\n"
+    wanted = f"error: this machine: {not_installed(['numpy'], 'insights')} [SP1204]\n"
     assert (run.returncode, run.stdout, run.stderr) == (3, "", wanted)

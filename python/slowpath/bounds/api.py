@@ -113,7 +113,7 @@ class Program:
 
     @property
     def code(self) -> str | None:
-        """Code of the cause of `error`, which `slowpath explain` describes; None without an error."""
+        """Code of the cause of `error`, for `slowpath explain`; None without an error."""
         return self.result["code"]
 
     @property
