@@ -27,7 +27,7 @@ class Entry(NamedTuple):
     kind: str
     title: str
     cause: str
-    mend: str
+    remedy: str
     example: str
     level: str | None = None  # of a finding
     retired: str | None = None  # version that dropped the code
@@ -78,7 +78,7 @@ class Entry(NamedTuple):
     kind: Kind
     title: str  # one line
     cause: str  # in sentences
-    mend: str  # advice, in sentences
+    remedy: str  # advice, in sentences
     example: str  # terminal session in the folder `examples`, or the message alone
     level: Literal["error", "warning", "note"]  # usual severity
     retired: str | None  # version that dropped the code; None for codes in use
@@ -109,7 +109,7 @@ def texts() -> str:
                 one.kind,
                 one.title,
                 one.cause,
-                one.mend,
+                one.remedy,
                 one.example,
                 one.level or usual[one.kind],
                 one.retired,
@@ -190,7 +190,7 @@ def page() -> str:
         parts.append(
             f"\n### {one.code} {one.name}\n\n"
             f"**{one.title}** ({one.kind}{level}).{retired} {one.cause}\n\n"
-            f"What to do: {one.mend}\n\n"
+            f"Remedy: {one.remedy}\n\n"
             f"```\n{one.example.strip()}\n```\n"
         )
     return "".join(parts)

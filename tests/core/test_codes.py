@@ -40,7 +40,7 @@ def test_texts_are_complete(entry: Entry) -> None:
     assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", entry.name)
     assert entry.title == entry.title.strip(". ")
     assert 0 < len(entry.title) <= _LONGEST_TITLE
-    for text in (entry.cause, entry.mend):
+    for text in (entry.cause, entry.remedy):
         assert text.endswith(".")
         for sentence in _SENTENCE.split(text):
             assert len(sentence.split()) <= _MOST_WORDS, sentence

@@ -46,7 +46,7 @@ def test_the_text_has_cause_remedy_and_example() -> None:
         assert (f"{one.code} {one.name} ({one.kind})" in shown) == wanted
         if wanted:
             assert f"Cause: {one.cause}" in shown
-            assert f"What to do: {one.mend}" in shown
+            assert f"Remedy: {one.remedy}" in shown
             assert " ".join(one.example.split()) in shown
     wrapped = [line for line in run.stdout.splitlines() if not line.startswith("  ")]
     assert max(map(len, wrapped)) <= 80
@@ -63,8 +63,8 @@ def test_the_list_has_a_line_for_each_code() -> None:
 
 def test_json_has_all_texts() -> None:
     document = json.loads(slowpath("explain", "--list", "--format", "json").stdout)
-    assert [(one["code"], one["cause"], one["mend"]) for one in document["results"]] == [
-        (one.code, one.cause, one.mend) for one in entries()
+    assert [(one["code"], one["cause"], one["remedy"]) for one in document["results"]] == [
+        (one.code, one.cause, one.remedy) for one in entries()
     ]
 
 

@@ -16,7 +16,7 @@ class Entry(NamedTuple):
     kind: Kind
     title: str  # one line
     cause: str  # in sentences
-    mend: str  # advice, in sentences
+    remedy: str  # advice, in sentences
     example: str  # terminal session in the folder `examples`, or the message alone
     level: Literal["error", "warning", "note"]  # usual severity
     retired: str | None  # version that dropped the code; None for codes in use
@@ -799,8 +799,8 @@ ENTRIES = (
         "error",
         "Helper with unknown effects",
         "The program calls a helper whose effects slowpath does not know. It never guesses the cost of a call.",
-        "Give the helper a cost and no effects in a file for --assume, if this is true. docs/reference/support.md lists supported helpers.",
-        "error: probe.bpf.o: section xdp, instruction 12: bpf_ktime_get_coarse_ns is not supported [SP0301]",
+        "If the helper changes nothing that the program sees, name it in a file for --assume. docs/reference/support.md lists the supported helpers.",
+        "error: probe.bpf.o: section xdp, instruction 12: bpf_get_current_task is not supported [SP0301]",
         "error",
         None,
     ),

@@ -19,8 +19,8 @@ class ExplainedCode(TypedDict):
     """The cause in a few words."""
     cause: str
     """The cause, in sentences."""
-    mend: str
-    """What to do, in sentences."""
+    remedy: str
+    """Advice, in sentences."""
     example: str
     """A terminal session in the folder `examples` of slowpath's repository whose output has the
     code; lines with commands begin with `$ `. Otherwise the message alone."""

@@ -81,7 +81,7 @@ def _document(entries: Sequence[Entry]) -> "ExplainDocument":
                 "kind": one.kind,
                 "title": one.title,
                 "cause": one.cause,
-                "mend": one.mend,
+                "remedy": one.remedy,
                 "example": one.example,
                 "retired": one.retired,
             }
@@ -107,7 +107,7 @@ def codes_text(document: "ExplainDocument", form: Literal["list", "texts"]) -> I
         if one["retired"] is not None:
             yield Line(f"Versions from {one['retired']} on do not report this code.", "yellow")
         yield from _paragraph("Cause:", one["cause"])
-        yield from _paragraph("What to do:", one["mend"])
+        yield from _paragraph("Remedy:", one["remedy"])
         yield Line("")
         yield Line("Example:")
         for line in one["example"].splitlines():

@@ -61,7 +61,7 @@ class ComparedValue(TypedDict):
     """A published value and the recomputed one."""
 
     item: str
-    """What the value is about, such as a program or a number of hash functions."""
+    """Subject of the value, such as a program or a number of hash functions."""
     quantity: str
     """Compared quantity."""
     unit: str

@@ -31,7 +31,7 @@ class Rule(NamedTuple):
 
 
 def _rule(one: Entry) -> Rule:
-    return Rule(one.code, one.name, one.title, one.level, one.cause, one.mend)
+    return Rule(one.code, one.name, one.title, one.level, one.cause, one.remedy)
 
 
 RULES = tuple(_rule(one) for one in ENTRIES if one.kind == "finding")
