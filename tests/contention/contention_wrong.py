@@ -9,6 +9,7 @@ import numpy as np
 
 from contention_tables import MEMORY, profile, write, write_memory
 from slowpath.app import app
+from support import without_codes
 
 FAST = "--recipe ridge-pressure"
 TRAINED = "train memory.csv regex.csv own.csv"
@@ -35,14 +36,17 @@ TRUTH = (
 
 
 def run_command(words: str) -> tuple[int, str, str]:
-    """Run `slowpath contention` in this process. Return its exit code, output and error output."""
+    """Run `slowpath contention` in this process. Return its exit code, output and error output.
+
+    The error output lacks the codes of errors and warnings.
+    """
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = app(["contention", *words.split()])
         except SystemExit as exiting:
             code = int(exiting.code or 0)
-    return code, out.getvalue(), err.getvalue()
+    return code, out.getvalue(), without_codes(err.getvalue())
 
 
 def error_of(words: str, code: int) -> str:

@@ -546,7 +546,7 @@ def test_a_program_that_cannot_be_fed_is_an_error(tmp_path: Path, profiled: Run)
     described.write_text(text)
     code, _, errors = profiled(described, "-o", tmp_path / "draws.profile")
     assert code == 3, errors
-    assert "depends on more than the packet's flow" in errors
+    assert "does not depend on the packet's flow alone" in errors
 
 
 def test_a_profile_is_what_training_takes(tmp_path: Path, profiled: Run) -> None:

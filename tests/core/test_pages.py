@@ -62,6 +62,12 @@ PAGES: dict[str, Callable[[Path], Words]] = {
     "show": lambda _: ("show", FIREWALL),
     "diff": lambda _: ("diff", EXAMPLES / "count_min.4.bpf.o", EXAMPLES / "count_min.8.bpf.o"),
     "sweep": _sweep,
+    "reproduce": lambda _: (
+        "reproduce",
+        "insights",
+        "figure-15",
+        EXAMPLES / "insights/udp_counter.json",
+    ),
     "measure": _measure,
     "chain facts": lambda _: ("chain", "facts", EXAMPLES / "chain/chain.yaml"),
     "chain optimize": lambda _: (

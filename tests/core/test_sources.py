@@ -303,7 +303,8 @@ def test_an_unfit_clang_is_refused_by_name(
         assert f"error: {source}: {named} --first {reason}" in run.stderr
         assert "apt install clang-16, or set CLANG" in run.stderr
     script = str(ROOT / "python/slowpath/core/programs/compilers.py")
-    run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    words = [sys.executable, "-I", "-S", script]  # without packages
+    run = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout) == (1, "")
     assert f"error: {named} --first {reason}" in run.stderr
 

@@ -401,12 +401,14 @@ impl Resolver {
                 }
                 // The load depends on the arcs over which memory states arrived, and on the
                 // addresses and values seen. If these are equal, the walk passes the same stores.
-                Some(PathVariable::Deferred { .. }) => {
-                    if let Some(origin) = self.loads.get(&term) {
+                Some(PathVariable::Deferred { .. }) => match self.loads.get(&term) {
+                    Some(origin) => {
                         arcs.extend(origin.positions.iter().map(|&position| arc(position)));
                         work.extend(&origin.terms);
                     }
-                }
+                    // A load that was not resolved may depend on the whole path.
+                    None => arcs.extend(self.path.iter().map(|&(arc, _)| arc)),
+                },
                 None => {}
             }
         }

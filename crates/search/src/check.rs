@@ -166,8 +166,11 @@ impl<S: Solver> PathChecker<S> {
         Ok(found)
     }
 
-    /// Moves the resolver, which computes the values of terms along one path, to another path.
+    /// Moves the resolver, which computes the values of terms along one path, to another path. The
+    /// trail moves as well: the reasons of its conditions are known only while the resolver is on
+    /// their path.
     fn follow(&mut self, unrolled: &Unrolled, path: &[ArcId]) {
+        self.trail.follow(path);
         let step = |&arc: &ArcId| match unrolled.dag[arc].head {
             Head::Node(node) => Some((arc, node)),
             Head::Exit(_) => None,
@@ -187,7 +190,6 @@ impl<S: Solver> PathChecker<S> {
         max_length: u32,
     ) -> Result<PathCheck, SearchError> {
         self.follow(unrolled, path);
-        self.trail.follow(path);
         let (mut conditions, mut facts) = self.trail.state();
         let mut seen: BTreeSet<TermId> = conditions.terms.iter().copied().collect();
         let mut conflicts = Vec::new();
@@ -238,8 +240,9 @@ impl<S: Solver> PathChecker<S> {
         }
         let (pool, least) = (&unrolled.executor.pool, least as u32);
         let guess = |start| with_length(pool, &facts, start, &conditions.terms, (length, least));
-        let starts = [&Model::new(), &self.last_model];
-        let guessed = starts.into_iter().filter(|_| self.options.guess).find_map(guess);
+        let (empty, last) = (Model::new(), &self.last_model);
+        let starts = [&empty, last].into_iter().take(if *last == empty { 1 } else { 2 });
+        let guessed = starts.filter(|_| self.options.guess).find_map(guess);
         if let Some(model) = guessed {
             let length = least.max(self.min_packet);
             self.last_model = model.clone();
@@ -344,6 +347,8 @@ impl<S: Solver> PathChecker<S> {
         steps: &[(ArcId, NodeId)],
         term: TermId,
     ) -> Result<TermId, ExecError> {
+        let arcs: Vec<ArcId> = steps.iter().map(|&(arc, _)| arc).collect();
+        self.trail.follow(&arcs);
         self.resolver.follow(steps);
         self.resolver.resolve(executor, term)
     }

@@ -219,49 +219,49 @@ impl CostGraph {
         Some((total.saturating_add(self.overhead[component]), path))
     }
 
-    /// Returns, for each arc, the highest cost on `component` of any path that takes the arc and
-    /// uses only allowed arcs, in ticks. The cost includes the fixed cost per packet; `None` stands
-    /// for arcs without such a path. Takes time linear in the number of states and transitions.
-    pub(crate) fn longest_through(
+    /// Returns, for each arc of a path, the highest cost on `component` of the paths that leave it
+    /// instead of taking the arc, in ticks. These paths use only allowed arcs after the common part.
+    /// `None`: no path leaves there. Costs include the fixed cost per packet. Takes time linear in
+    /// the number of states and transitions.
+    pub(crate) fn longest_leaving(
         &self,
         component: usize,
         allowed: &[bool],
+        path: &[ArcId],
         scratch: &mut Scratch,
     ) -> Vec<Option<u64>> {
-        let mut through = vec![None; allowed.len()];
-        if self.longest(component, allowed, scratch).is_none() {
-            return through;
-        }
+        self.longest(component, allowed, scratch);
         let costs = &self.costs[component];
-        let mut reached = vec![UNREACHABLE; self.states()];
-        reached[0] = self.overhead[component].min(UNREACHABLE - 1);
-        for state in 0..self.states() {
-            let until = reached[state];
-            if until == UNREACHABLE {
-                continue;
-            }
+        let (mut state, mut spent) = (0, self.overhead[component]);
+        let mut leaving = Vec::with_capacity(path.len());
+        for &arc in path {
+            let (mut most, mut onward) = (None, None);
             for transition in self.transitions(state) {
-                let arc = self.arcs[transition].index();
-                if !allowed[arc] {
-                    continue;
-                }
-                let after = until.saturating_add(costs[transition]).min(UNREACHABLE - 1);
-                let rest = match self.next[transition] {
-                    EXIT => 0,
-                    next => {
-                        let known = &mut reached[next as usize];
-                        if *known == UNREACHABLE || after > *known {
-                            *known = after;
-                        }
-                        scratch.best[next as usize]
+                let own = self.arcs[transition];
+                if own == arc {
+                    onward = Some(transition);
+                } else if allowed[own.index()] {
+                    let rest = match self.next[transition] {
+                        EXIT => 0,
+                        next => scratch.best[next as usize],
+                    };
+                    if rest != UNREACHABLE {
+                        let total = spent.saturating_add(costs[transition]).saturating_add(rest);
+                        most = most.max(Some(total));
                     }
-                };
-                if rest != UNREACHABLE {
-                    through[arc] = through[arc].max(Some(after.saturating_add(rest)));
                 }
+            }
+            leaving.push(most);
+            let Some(transition) = onward else { break };
+            spent = spent.saturating_add(costs[transition]);
+            match self.next[transition] {
+                EXIT => break,
+                next => state = next as usize,
             }
         }
-        through
+        // The graph lacks the rest of the path, so nothing is known about it.
+        leaving.resize(path.len(), Some(u64::MAX));
+        leaving
     }
 
     /// Returns, for each arc, the highest cost on `component` of any path from this arc to an exit,

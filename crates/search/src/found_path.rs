@@ -5,7 +5,7 @@ use slowpath_smt::{Model, TermId};
 use slowpath_target::CostVector;
 
 /// A path that some packet takes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FoundPath {
     /// Arcs of the path through the unrolled program, in order.
     pub path: Vec<ArcId>,

@@ -67,7 +67,7 @@ impl Nogoods {
         self.all.is_empty()
     }
 
-    /// Returns the learnt nogoods, for a graph whose paths contain all of them.
+    /// Returns the learnt nogoods, marked as not folded, for a new search graph.
     pub fn into_unfolded(self) -> Vec<Nogood> {
         let unfolded = |nogood| Nogood { folded: false, ..nogood };
         self.all.into_iter().map(unfolded).collect()

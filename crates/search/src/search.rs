@@ -39,6 +39,10 @@ use slowpath_target::{CostModel, CostVector, Slowness, Target};
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::ops::Range;
 
+/// Number of nogoods that a search takes from another one at a time. A group that makes the graph
+/// too large is folded only in part.
+const LEARNT_TOGETHER: usize = 64;
+
 /// The metric whose worst case the search bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
@@ -194,7 +198,8 @@ impl<S: Solver> Search<S> {
 
     /// Creates a search of the same program with other costs or another metric. It keeps terms,
     /// nogoods and the solver with its learnt clauses, because none of them depends on costs. It
-    /// does not check the paths in `known` again; they come from this search.
+    /// does not check the paths in `known` again; they come from this search, and their models meet
+    /// their conditions.
     pub fn repriced(
         self,
         model: &CostModel,
@@ -205,7 +210,12 @@ impl<S: Solver> Search<S> {
         let Search { unrolled, mut checker, nogoods, max_packet, .. } = self;
         checker.set_brief(false);
         let mut search = Search::with_checker(unrolled, model, target, metric, max_packet, checker);
-        search.learn(nogoods.into_unfolded());
+        let mut nogoods = nogoods.into_unfolded();
+        while !nogoods.is_empty() {
+            let rest = nogoods.split_off(nogoods.len().min(LEARNT_TOGETHER));
+            search.learn(std::mem::replace(&mut nogoods, rest));
+        }
+        search.bound_front();
         search.satisfiable = known.into_iter().map(|found| (found.path.clone(), found)).collect();
         search
     }
@@ -440,7 +450,7 @@ impl<S: Solver> Search<S> {
         if let Some(found) = self.satisfiable.remove(&subproblem.path)
             && found.length <= subproblem.length
         {
-            return Ok(self.found(subproblem, found.length, found.model, found.conditions));
+            return Ok(self.report_path(subproblem, found.length, found.model, found.conditions));
         }
         if self.turns.is_unplanned() {
             self.plan();
@@ -454,7 +464,7 @@ impl<S: Solver> Search<S> {
         self.turns.checked(self.checker.solver().statistics().checks - questions);
         match checked {
             PathCheck::Satisfiable { length, model, conditions } => {
-                Ok(self.found(subproblem, length, model, conditions))
+                Ok(self.report_path(subproblem, length, model, conditions))
             }
             PathCheck::Conflict(found) => {
                 self.statistics.unsatisfiable += 1;
@@ -480,7 +490,7 @@ impl<S: Solver> Search<S> {
     }
 
     /// Reports the longest path of a subproblem, which some packet takes.
-    fn found(
+    fn report_path(
         &mut self,
         subproblem: Subproblem,
         length: u32,

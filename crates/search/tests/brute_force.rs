@@ -5,6 +5,7 @@ use crate::common;
 
 use common::{PACKETS, TARGET, program, specs};
 use proptest::prelude::*;
+use slowpath_exec::ArcId;
 use slowpath_exec::concrete::{self, Environment, Taken};
 use slowpath_ir::{InputId, Program, RegionId};
 use slowpath_oracle::{Oracle, random_cases};
@@ -15,7 +16,7 @@ use slowpath_search::{
 };
 use slowpath_smt::{BitSolver, Node, Proof, Z3Solver};
 use slowpath_stop::Stop;
-use slowpath_target::{CostModel, Slowness, Target};
+use slowpath_target::{CostModel, CostVector, Slowness, Target};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -102,13 +103,13 @@ fn compare(program: &Program, metric: Metric, order: Order, inputs: InputEnumera
     compared(&proof);
 }
 
-/// Stops a search after some steps, continues it with other prices, and compares its paths with the
-/// enumeration.
+/// Stops a search after some steps, continues it with other prices, and compares its paths with
+/// those of brute force. With `enumerate`, the steps enumerate paths after the first one.
 fn compare_repriced(
     program: &Program,
     metric: Metric,
     inputs: InputEnumeration,
-    steps: usize,
+    (steps, enumerate): (usize, bool),
     prices: &[u64],
 ) {
     let model = test_target().cost_model(&program.cost_classes).expect("all classes have prices");
@@ -117,7 +118,12 @@ fn compare_repriced(
     let mut known = Vec::new();
     for _ in 0..steps {
         match search.step().expect("searches") {
-            Event::Path(path) => known.push(*path),
+            Event::Path(path) => {
+                known.push(*path);
+                if enumerate {
+                    search.enumerate_all();
+                }
+            }
             Event::Complete => break,
             _ => {}
         }
@@ -133,7 +139,7 @@ fn compare_repriced(
 
 /// Runs a search to its end. It must find the paths in `all`, and no others.
 fn finds_all(mut search: Search<BitSolver>, model: &CostModel, all: Vec<BrutePath>, order: Order) {
-    let mut found = BTreeSet::new();
+    let mut found = BTreeSet::<(Vec<ArcId>, CostVector, u32)>::new();
     let mut last: Option<Slowness> = None;
     let worst = all.iter().map(|path| search.slowness(&path.cost, path.length).1).max();
     loop {
@@ -142,6 +148,7 @@ fn finds_all(mut search: Search<BitSolver>, model: &CostModel, all: Vec<BrutePat
             Event::EarlyPath(path) => {
                 let reference = all.iter().find(|other| other.path == path.path);
                 let reference = reference.expect("a packet takes the path");
+                search.branch_conditions(&path.path).expect("executes");
                 assert_eq!(path.cost, reference.cost, "the cost of a path that is reached");
                 replay(search.unrolled(), model, &path);
             }
@@ -161,6 +168,12 @@ fn finds_all(mut search: Search<BitSolver>, model: &CostModel, all: Vec<BrutePat
                 }
                 last = Some(slowness);
                 replay(search.unrolled(), model, &path);
+                // Reports ask for conditions of this path, and of earlier ones, between two steps.
+                search.branch_conditions(&path.path).expect("executes");
+                if let Some((earlier, ..)) = found.first() {
+                    let earlier: Vec<ArcId> = Vec::clone(earlier);
+                    search.branch_conditions(&earlier).expect("executes");
+                }
                 assert!(found.insert((path.path.clone(), path.cost, path.length)), "found twice");
                 if order == Order::Any {
                     search.enumerate_all();
@@ -214,9 +227,10 @@ proptest! {
         specs in specs(2..9),
         trying in input_enumeration(),
         steps in 0..60usize,
+        enumerate in any::<bool>(),
         prices in proptest::collection::vec(0..50u64, 1..9),
     ) {
         let metric = if steps % 2 == 0 { Metric::BitRate } else { Metric::PacketRate };
-        compare_repriced(&program(&specs), metric, trying, steps, &prices);
+        compare_repriced(&program(&specs), metric, trying, (steps, enumerate), &prices);
     }
 }

@@ -25,7 +25,7 @@ use slowpath_target::{CostModel, CostVector, Target};
 use std::collections::BTreeSet;
 
 /// Minimum number of paths that are estimated, if the program has so many.
-const CANDIDATES: u64 = 50;
+const CANDIDATES: usize = 50;
 
 /// A path that is kept for the result, with its witness.
 struct Candidate {
@@ -44,7 +44,7 @@ pub(crate) struct Estimation<'a> {
 
 /// Paths that a search found.
 struct Candidates {
-    /// Estimates of all paths, slowest first by the sum of their parts.
+    /// Estimates of all paths, in the order in which the search found them.
     estimated: Vec<Estimated>,
     /// Slowest paths by their estimates in cold caches, slowest first.
     slowest: Vec<Candidate>,
@@ -53,13 +53,15 @@ struct Candidates {
     known: Vec<FoundPath>,
     /// Reason why the search ended before enough paths were found, if more may exist.
     stopped: Option<String>,
+    /// True if the program has no further paths.
+    complete: bool,
 }
 
 impl Estimation<'_> {
     /// Replaces the slowest paths in the result. Before, paths are ranked by counts, such as
     /// numbers of instructions; afterwards, by estimated time in cold caches. Another search looks
-    /// for the slowest path in warm caches, if map entries make a difference. Both searches go on
-    /// with the conflicts that `search` has found.
+    /// for the slowest path in warm caches, if map entries make a difference and not all paths are
+    /// known. Both searches continue `search`, with its nogoods.
     ///
     /// # Errors
     /// If a path cannot be replayed, which is a defect.
@@ -75,7 +77,8 @@ impl Estimation<'_> {
         let requested = job.request.options.paths.unwrap_or(u64::MAX);
         let kept = usize::try_from(requested).unwrap_or(usize::MAX).max(1);
         let at_cold = self.candidates(job, search, context, (cold, kept), Vec::new())?;
-        let Candidates { estimated, slowest: mut found, mut search, known, mut stopped } = at_cold;
+        let Candidates { estimated, slowest: mut found, mut search, known, mut stopped, complete } =
+            at_cold;
         let Some(slowest) = found.first().map(|candidate| &estimated[candidate.estimated]) else {
             result.notes.push(no_estimate(&stopped.unwrap_or_default()));
             return Ok(());
@@ -92,7 +95,8 @@ impl Estimation<'_> {
             }
         };
         estimated.iter().for_each(&mut include);
-        if stopped.is_none() && self.prices(lifted, Occupancy::Few) != self.prices(lifted, cold) {
+        let differs = || self.prices(lifted, Occupancy::Few) != self.prices(lifted, cold);
+        if stopped.is_none() && !complete && differs() {
             let warm = self.candidates(job, search, context, (Occupancy::Few, 0), known)?;
             warm.estimated.iter().for_each(&mut include);
             candidates = candidates.max(warm.estimated.len() as u64);
@@ -171,9 +175,10 @@ impl Estimation<'_> {
     }
 
     /// Finds the slowest paths by the sum of the times of their parts. Continues the work of
-    /// `search`, a search of the same program, which has found the paths in `known`. Computes witnesses only for
-    /// the `kept` paths with the largest estimates: a witness takes longer than an estimate. At any
-    /// time, the slowest paths found so far have theirs, so that the search can stop.
+    /// `search`, a search of the same program, which has found the paths in `known`. Computes
+    /// witnesses only for the `kept` paths with the largest estimates: a witness takes longer than an
+    /// estimate. The slowest paths found so far always have a witness, so the search can stop at any
+    /// time.
     fn candidates(
         &self,
         job: &Job<'_>,
@@ -188,9 +193,9 @@ impl Estimation<'_> {
         let all = job.request.options.paths.is_none();
         let requested = job.request.options.paths.unwrap_or(u64::MAX);
         let (mut estimated, mut slowest) = (Vec::<Estimated>::new(), Vec::<Candidate>::new());
-        let mut known = Vec::new();
+        let (mut known, mut complete) = (Vec::new(), false);
         let stopped = loop {
-            if estimated.len() as u64 >= requested.max(CANDIDATES) {
+            if estimated.len() as u64 >= requested.max(CANDIDATES as u64) {
                 break None;
             }
             if let Some(reason) = job.reason_to_stop() {
@@ -202,32 +207,38 @@ impl Estimation<'_> {
                 // The guarantee does not depend on this search.
                 Err(error) => break Some(error.to_string()),
                 Ok(Found::Working | Found::Bound(_) | Found::EarlyPath(_)) => {}
-                Ok(Found::Complete) => break None,
+                Ok(Found::Complete) => {
+                    complete = true;
+                    break None;
+                }
                 Ok(Found::GaveUp(reason)) => {
                     break Some(format!("the solver gave up on a path ({reason})"));
                 }
                 Ok(Found::Path(mut found)) => {
                     let (lifted, arcs) = (context.lifted, &found.path);
                     let own = Estimated::new(lifted, search.unrolled(), &self.estimator, arcs);
-                    // Of equal estimates, the path with the larger sum comes first.
-                    let rank = slowest.partition_point(|candidate| {
-                        estimated[candidate.estimated].cold_picoseconds >= own.cold_picoseconds
-                    });
-                    if rank < kept {
-                        let described = described(&mut search, job, (context, &model), &mut found);
+                    let least = slowest.last().filter(|_| slowest.len() >= kept);
+                    let is_kept = kept > 0
+                        && least.is_none_or(|least| {
+                            estimated[least.estimated].cold_picoseconds < own.cold_picoseconds
+                        });
+                    if known.len() < CANDIDATES {
+                        known.push(FoundPath::clone(&found));
+                    }
+                    if is_kept {
+                        let described = describe(&mut search, job, (context, &model), &mut found);
                         let (result, branches) = match described {
                             Err(error) => break Some(job.ended_by(error)?),
                             Ok(described) => described,
                         };
-                        let estimated = estimated.len();
                         let path = PathResult { estimate: Some(own.estimate.clone()), ..result };
-                        let arcs = found.path.clone();
-                        slowest.insert(rank, Candidate { path, arcs, branches, estimated });
-                        slowest.truncate(kept);
+                        let (arcs, number) = (found.path, estimated.len());
+                        slowest.push(Candidate { path, arcs, branches, estimated: number });
                     }
                     estimated.push(own);
-                    if (known.len() as u64) < CANDIDATES {
-                        known.push(*found);
+                    if slowest.len() >= kept {
+                        sort(&mut slowest, &estimated);
+                        slowest.truncate(kept);
                     }
                     if all {
                         search.enumerate_all();
@@ -235,13 +246,20 @@ impl Estimation<'_> {
                 }
             }
         };
-        Ok(Candidates { estimated, slowest, search, known, stopped })
+        sort(&mut slowest, &estimated);
+        Ok(Candidates { estimated, slowest, search, known, stopped, complete })
     }
+}
+
+/// Sorts paths by their estimates in cold caches, slowest first. Of equal estimates, the path that
+/// was found first comes first.
+fn sort(paths: &mut [Candidate], estimated: &[Estimated]) {
+    paths.sort_by_key(|path| std::cmp::Reverse(estimated[path.estimated].cold_picoseconds));
 }
 
 /// Replays a path that the search has found, and describes it, with the branches that were
 /// requested. `model` has the prices with which the search found the path.
-fn described(
+fn describe(
     search: &mut Search<BitSolver>,
     job: &Job<'_>,
     (context, model): (&SearchContext<'_>, &CostModel),

@@ -27,7 +27,7 @@ _REPLACED = {"--target": _TARGETS, "--metric": _METRIC}
 
 SWEEP = Command(
     (
-        "Show how the cost of programs grows with a definition in a C source",
+        "Show how costs grow with a definition in a C source",
         "The source is compiled and analysed for each value. The table has guaranteed packets per "
         "second for targets with rates, and counts for others.",
         "If a value does not compile or its program cannot be analysed, its row has the reason and "

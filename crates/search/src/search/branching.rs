@@ -8,7 +8,7 @@ use crate::subproblem::{ArcStatus, Decisions, Subproblem, decide, decisions};
 use slowpath_exec::ArcId;
 use slowpath_smt::Solver;
 use slowpath_target::{CostVector, Slowness};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 impl<S: Solver> Search<S> {
     /// Tries to lower the bound of a subproblem by raising Lagrange multipliers, if the schedule
@@ -101,26 +101,24 @@ impl<S: Solver> Search<S> {
 
     /// Splits a subproblem into parts that together contain all its paths except its longest path.
     ///
-    /// Each part has the paths that leave the longest path at one of its nodes. All of them pass
-    /// this node, so that the best other arc from there bounds them. One pass over the graph yields
-    /// these bounds for all parts (Lawler, "A procedure for computing the K best solutions to
-    /// discrete optimization problems", Management Science 1972; here with lazy evaluation).
+    /// Each part has the paths that leave the longest path at one of its nodes. They share the part
+    /// of the path before this node, so the best other way from there bounds them. Two passes over
+    /// the graph yield the bounds of all parts (Lawler, "A procedure for computing the K best
+    /// solutions to discrete optimization problems", Management Science 1972; here with lazy
+    /// evaluation).
     pub(super) fn leave(&mut self, subproblem: &Subproblem) {
         let &Subproblem { length, component, .. } = subproblem;
         if !self.restrict(length, &subproblem.decisions) {
             return;
         }
-        let graph = self.folded.graph();
-        let through = graph.longest_through(component, &self.allowed, &mut self.scratch);
-        let mut arcs = subproblem.path.clone();
+        let (graph, path) = (self.folded.graph(), &subproblem.path);
+        let leaving = graph.longest_leaving(component, &self.allowed, path, &mut self.scratch);
+        let bounds: HashMap<ArcId, Option<u64>> = path.iter().copied().zip(leaving).collect();
+        let mut arcs = path.clone();
         arcs.retain(|&arc| !self.unrolled.dag.is_only_way(arc));
         let size = (self.metric == Metric::BitRate).then_some(length);
         self.split(subproblem, &arcs, |search, arc, decided| {
-            let dag = &search.unrolled.dag;
-            let others = dag[dag[arc].tail].out.iter().filter(|&&other| other != arc);
-            let Some(ticks) = others.filter_map(|other| through[other.index()]).max() else {
-                return;
-            };
+            let Some(ticks) = bounds[&arc] else { return };
             let ticks = ticks.min(subproblem.ticks);
             let slowness = search.target.slowness(component, ticks, size);
             let bound = (slowness.min(subproblem.slowness), ticks);

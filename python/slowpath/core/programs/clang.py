@@ -27,6 +27,7 @@ from slowpath.core.programs.compilers import (
     Compiler,
     CompilerError,
     MissingCompilerError,
+    OldCompilerError,
     find_compiler,
 )
 from slowpath.core.programs.sources import Clang
@@ -168,9 +169,12 @@ def _need_clang(file: str, clang: Clang, form: Form = OBJECT) -> Compiler:
         return find_compiler()
     except MissingCompilerError as problem:
         command = shown_command(file, clang, form=form)
-        raise InputError(problem.code, file, f"is a C source, but {problem}: {command}") from None
+        reason = f"is a C source, but {problem}: {command}"
+        raise InputError(codes.NO_COMPILER, file, reason) from None
     except CompilerError as problem:
-        raise InputError(problem.code, file, str(problem)) from None
+        old = isinstance(problem, OldCompilerError)
+        code = codes.COMPILER_TOO_OLD if old else codes.NO_COMPILER
+        raise InputError(code, file, str(problem)) from None
 
 
 def shown_command(file: str, clang: Clang, *, search: bool = True, form: Form = OBJECT) -> str:

@@ -17,8 +17,6 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from slowpath.core import codes
-
 OLDEST, NEWEST = 16, 40
 """The oldest accepted version, and the highest N for which `clang-N` is searched."""
 _ANCIENT = 3
@@ -32,8 +30,6 @@ _REMEDY = f"version {OLDEST} or newer is needed; apt install clang-{OLDEST}, or 
 class CompilerError(Exception):
     """Error: no clang can be used; the message has the reason and a remedy."""
 
-    code = codes.NO_COMPILER
-
 
 class MissingCompilerError(CompilerError):
     """Error: neither $CLANG nor PATH has a clang."""
@@ -41,8 +37,6 @@ class MissingCompilerError(CompilerError):
 
 class OldCompilerError(CompilerError):
     """Error: the clang is older than `OLDEST`."""
-
-    code = codes.COMPILER_TOO_OLD
 
 
 class Compiler(NamedTuple):
