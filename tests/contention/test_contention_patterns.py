@@ -23,7 +23,7 @@ from slowpath.contention.composition import Detected, Pattern, Reason
 from slowpath.contention.prediction import choose_pattern, detect_pattern
 from slowpath.contention.reading import read_memory, read_mixes
 from slowpath.core.errors import InputError
-from support import GOLDEN, check_golden
+from support import GOLDEN, check_golden, without_codes
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
 
@@ -131,7 +131,7 @@ def test_a_record_that_mixes_contradict_is_a_warning(tmp_path: Path) -> None:
         "set it with --pattern"
     )
     assert notes == f"warning: p/profile.json: {message}\n"
-    assert text.endswith(f"\n\n{notes}")
+    assert without_codes(text).endswith(f"\n\n{notes}")
     _, text, notes = run_command(f"train p {FAST} --format json")
     assert [f"warning: {one}\n" for one in json.loads(text)["warnings"]] == [notes]
     _, text, notes = run_command(f"train p {FAST} --pattern pipeline")
