@@ -91,7 +91,7 @@ pub fn compile(
     let mut refused = subset::unsupported(&program, options.map_abi);
     refused.extend(optimize::skip_and_check_jumps(&mut program));
     if let Some(refusals) = Refusals::of(refused) {
-        return Err(CompileError::Refused(refusals));
+        return Err(CompileError::Refused(Box::new(refusals)));
     }
     optimize::optimize(&mut program);
     let code = emit::emit(&program, options.map_abi)?;

@@ -195,7 +195,7 @@ OPTIMIZE = Command(
             "The packets are those that earlier programs pass on. Compares the results of both "
             "programs, and measures their times. Needs the running kernel. 0 means no packets.",
             common=False,
-            type=int,
+            type=within(int, 0, 1_000_000_000),
             default=100_000,
         ),
         _HTML,

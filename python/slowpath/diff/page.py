@@ -88,8 +88,10 @@ def _cards(report: Report, at: int) -> Iterator[Html]:
         pairs([("verdict before", verdicts[0]), ("verdict after", verdicts[1])]),
     )
     changes = report.changes[at]
-    for _, lines in titled_lines(row, changes, 1):
-        cost_a, cost_b, difference, *_, line_a, line_b, code = line_cells(lines[0])
+    lines = [one for _, found in titled_lines(row, changes, 1) for one in found]
+    if lines:
+        largest = max(lines, key=lambda line: abs(line.diff))
+        cost_a, cost_b, difference, *_, line_a, line_b, code = line_cells(largest)
         place = element("a", line_b if line_b != "-" else line_a, href=f"#lines-{at}")
         unit = "" if changes is None else cost_words(changes.component, row.pair.measured["metric"])
         costs: list[tuple[str, Content]] = [
@@ -97,7 +99,6 @@ def _cards(report: Report, at: int) -> Iterator[Html]:
         ]
         text = element("p", element("code", code))
         yield card("Line with the largest change", value(place), pairs(costs), text)
-        return
 
 
 def _programs(

@@ -2,7 +2,6 @@
 //! run after it. These are targets of tail calls, and next programs by the rules of
 //! [`super::Handover`].
 
-use slowpath_codes as codes;
 use std::collections::{BTreeSet, HashMap};
 
 use slowpath_ir::InsnIdx;
@@ -62,11 +61,7 @@ impl LinkedCode {
             return Ok(unit);
         }
         let linked = object.link(program, options.kernel_types.as_deref()).map_err(|error| {
-            Cause::new(
-                codes::UNRESOLVED_INSTRUCTION,
-                error.to_string(),
-                "it is the target of a tail call",
-            )
+            Cause::new(error.code(), error.to_string(), "it is the target of a tail call")
         })?;
         let unit = self.add(linked);
         self.unit_of.insert(program, unit);

@@ -61,7 +61,7 @@ pub(super) fn emit(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Result<Code, 
         }
     }
     if let Some(refusals) = Refusals::of(refused) {
-        return Err(CompileError::Refused(refusals));
+        return Err(CompileError::Refused(Box::new(refusals)));
     }
     emission.asm.origin = None;
     frame::end(&mut emission.asm);

@@ -17,7 +17,7 @@ pub enum CompileError {
     Stopped(Reason),
     /// The program needs features that the SmartNIC does not have.
     #[error("{0}")]
-    Refused(Refusals),
+    Refused(Box<Refusals>),
 }
 
 impl CompileError {
@@ -52,6 +52,6 @@ impl CompileError {
         what: impl Into<String>,
         hint: impl Into<String>,
     ) -> Self {
-        CompileError::Refused(Refusals::one(Refusal::of_program(code, what, hint)))
+        CompileError::Refused(Box::new(Refusals::one(Refusal::of_program(code, what, hint))))
     }
 }

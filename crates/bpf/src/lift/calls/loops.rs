@@ -169,7 +169,7 @@ impl Lifter<'_> {
                     "bpf_for_each_map_elem does not support map {} of type {}",
                     map.def.name, map.def.kind
                 );
-                Err(Cause::new(codes::UNSUPPORTED_MAP_USE, text, VERIFIER))
+                Err(Cause::new(codes::REJECTED_BY_VERIFIER, text, VERIFIER))
             }
         }
     }
