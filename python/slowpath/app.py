@@ -163,7 +163,9 @@ def _run(path: str, command: Command, words: Sequence[str]) -> int:
     try:
         return run_checked(path, parser.entries, args, run)
     except OptionError as wrong:
-        parser.error(f"invalid value for '{wrong.option}': {wrong.reason}", wrong.code)
+        missing = wrong.code == codes.MISSING_ARGUMENT
+        named = f"'{wrong.option}' is missing" if missing else f"invalid value for '{wrong.option}'"
+        parser.error(f"{named}: {wrong.reason}", wrong.code)
     except InputError as failure:
         error(failure.code, failure.file, failure.reason)
         for reason in failure.further:

@@ -170,6 +170,8 @@ def test_check_of_a_named_file(project: Path) -> None:
     run = slowpath("config", "check", cwd=project)
     assert run.returncode == 3
     assert "neither slowpath.toml nor pyproject.toml" in run.stderr
+    run = slowpath("config", "check", "missing.toml", cwd=project)
+    assert run.stderr == "error: missing.toml: no such file or folder\n"
 
 
 def test_wrong_settings_stop_an_analysis(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

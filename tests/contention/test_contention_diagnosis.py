@@ -286,7 +286,7 @@ def test_guesses_are_named_with_their_inputs_and_values() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "'--traffic': the traffic is required"),
+        ([], "'--traffic' is missing: the traffic is required"),
         (["--traffic", "flows=1,size=64"], ": mtbr is needed"),
         (["--traffic", "flows=1,size=64,mtbr=1", "--html", "page.txt"], "end in .html"),
         (["--traffic", "flows=1,size=64,mtbr=1", "--what-if", "magic"], "'--what-if': 'magic' is"),

@@ -20,6 +20,7 @@ ALLOWED = {
     "bounds/caching.py": "warns of the cache, not of results",
     "core/code_texts.py": "examples",
     "core/result_warnings.py": "writes them",
+    "core/results.py": "the view of a result in notebooks",
     "core/spelling.py": "warns of spellings, not of results",
     "diff/filters.py": "warns of spellings, not of results",
     "measure/report.py": "a part of the table",

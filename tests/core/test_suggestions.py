@@ -62,7 +62,7 @@ TABLE = "examples/contention.csv"
         ),
         (
             ["schema", "mesure"],
-            "invalid value for 'COMMAND': 'mesure' writes no JSON; did you mean 'measure'?",
+            "invalid value for 'COMMAND': no schema is named 'mesure'; did you mean 'measure'?",
         ),
     ],
     ids=lambda one: one[-1] if isinstance(one, list) else "",

@@ -3,6 +3,7 @@
 import os
 from argparse import Namespace
 from collections.abc import Iterator
+from pathlib import Path
 
 from slowpath.bounds.cli import BOUND
 from slowpath.bounds.configured import read_requirements
@@ -75,6 +76,8 @@ def check(file: str | None) -> ExitCode:
     Raises:
         InputError: if there is no settings file, it cannot be read, or it is not TOML.
     """
+    if file is not None and not Path(file).exists():
+        raise InputError(codes.NO_SUCH_FILE, file, "no such file or folder")
     found = _settings_file(file)
     if found is None:
         where = file or os.curdir

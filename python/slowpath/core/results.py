@@ -108,12 +108,14 @@ class Result(Table, Generic[D]):
         return self._text(self._outcome.report.formats[0])
 
     def __repr__(self) -> str:
-        return f"<slowpath.api.{type(self).__name__} of slowpath {self._outcome.command}>"
+        failed = f", {len(self.errors)} errors" if self.errors else ""
+        return f"<slowpath.api.{type(self).__name__} of slowpath {self._outcome.command}{failed}>"
 
     def _repr_html_(self) -> str:
-        """Return the warnings, and a view of the result, for notebooks."""
-        warned = join(*(element("p", f"warning: {text}") for text in self.warnings))
-        return warned + self._view()
+        """Return the warnings and errors, and a view of the result, for notebooks."""
+        told = [f"warning: {text}" for text in self.warnings]
+        told += [f"error: {text}" for text in self.errors]
+        return join(*(element("p", text) for text in told)) + self._view()
 
     def _view(self) -> str:
         """Return the content of the notebook view as HTML."""

@@ -65,7 +65,7 @@ _CLARA = Artefact(
     "eea38c5",
     "none; slowpath contains no file of it",
 )
-_REPORTS = "data-paper/programs/*.asm and data-paper/predictions/*.k.ereport, or summary.json"
+_REPORTS = "data-paper/programs/*.asm and either data-paper/predictions/*.k.ereport or summary.json"
 _MEASURED = f"{_REPORTS}; for measured values also data-paper/measured-throughput, or *.jsonl.gz"
 _SIMULATED = (
     "slowpath repeats the experiment on a simulated NIC, which is not part of the command: "

@@ -87,7 +87,11 @@ def _comparison(document: Reproduction) -> Iterator[Line]:
 def revisions(document: Reproduction) -> str:
     """Return the commits of the data in words."""
     known = [one[:7] for one in document["revisions"]]
-    return f" at commit {', '.join(known)}" if known else ""
+    if known:
+        return f" at commit {', '.join(known)}"
+    artefacts = [figure["artefact"] for figure in document["paper"]["figures"]]
+    published = any(one is not None and one["revision"] is not None for one in artefacts)
+    return ", commit unknown" if published else ""
 
 
 def title(quantity: Quantity) -> str:

@@ -61,6 +61,6 @@ def print_schema(command: str) -> ExitCode:
         from slowpath.core.suggestions import did_you_mean
 
         known = did_you_mean(command, names) or f"; there are schemas of {', '.join(names)}"
-        raise OptionError(codes.NO_JSON_OUTPUT, "COMMAND", f"{command!r} writes no JSON{known}")
+        raise OptionError(codes.NO_JSON_OUTPUT, "COMMAND", f"no schema is named {command!r}{known}")
     out_lines(schema_text(command).splitlines())
     return ExitCode.FINE
