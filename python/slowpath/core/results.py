@@ -1,6 +1,7 @@
 """Results of commands for Python programs: documents, tables, and views in notebooks."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -24,13 +25,13 @@ _GUARD = "'"
 """Character in front of texts that a spreadsheet would evaluate; see `csv_line`."""
 
 
-class Table:
+class Table(ABC):
     """A result with rows; subclasses define `rows`."""
 
     @property
+    @abstractmethod
     def rows(self) -> list[Row]:
         """The rows of the result; a missing value is None."""
-        raise NotImplementedError
 
     def to_dataframe(self) -> "pd.DataFrame":
         """Return the rows as a pandas data frame; names of columns have the units.
