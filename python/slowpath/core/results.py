@@ -109,7 +109,8 @@ class Result(Table, Generic[D]):
         return self._text(self._outcome.report.formats[0])
 
     def __repr__(self) -> str:
-        failed = f", {len(self.errors)} errors" if self.errors else ""
+        count = len(self.errors)
+        failed = f", {count} error{'s'[: count > 1]}" if count else ""
         return f"<slowpath.api.{type(self).__name__} of slowpath {self._outcome.command}{failed}>"
 
     def _repr_html_(self) -> str:
