@@ -1,0 +1,14 @@
+//! P4_16 programs (specification 1.2.4): preprocessor, parser, type checker, and translation to C.
+//!
+//! [`preprocess`] reads a program and its headers as tokens, [`parse`] makes a tree of them, and
+//! [`check`] finds the type of each expression and the meaning of each name.
+
+pub mod ast;
+mod error;
+mod lexer;
+mod parser;
+pub mod preprocess;
+pub mod token;
+
+pub use error::P4Error;
+pub use parser::parse;
