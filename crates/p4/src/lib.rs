@@ -4,11 +4,13 @@
 //! [`check`] finds the type of each expression and the meaning of each name.
 
 pub mod ast;
+pub mod check;
 mod error;
 mod lexer;
 mod parser;
 pub mod preprocess;
 pub mod token;
 
+pub use check::check;
 pub use error::P4Error;
 pub use parser::parse;

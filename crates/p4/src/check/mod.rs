@@ -1,0 +1,324 @@
+//! The type checker: finds the meaning of each name and the type of each expression, and computes
+//! the values that are known when the program is compiled (specification, sections 6 to 18).
+//!
+//! Declarations must stand before their use, so one pass in order is enough.
+
+mod call;
+mod constant;
+mod declaration;
+mod expression;
+mod infer;
+mod resolve;
+mod statement;
+mod table;
+mod types;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::rc::Rc;
+
+use num_bigint::BigInt;
+use slowpath_codes as codes;
+
+pub use constant::{Value, wrap};
+pub use types::{Named, Type};
+
+use crate::ast::*;
+use crate::error::P4Error;
+use crate::token::Span;
+
+/// Largest number of errors that are reported.
+const MOST_ERRORS: usize = 20;
+
+/// The parameter of a signature, with its type.
+#[derive(Clone, Debug)]
+pub struct ParamType {
+    /// Declaration of the parameter.
+    pub id: DeclId,
+    /// Name.
+    pub name: Rc<str>,
+    /// Direction.
+    pub direction: Direction,
+    /// Type.
+    pub ty: Type,
+    /// True if the parameter has a default value, or is `@optional`.
+    pub is_optional: bool,
+}
+
+/// The types of something that can be called.
+#[derive(Clone, Debug)]
+pub struct SignatureType {
+    /// Type parameters.
+    pub type_params: Vec<(DeclId, Rc<str>)>,
+    /// Result; [`Type::Void`] for parsers, controls and actions.
+    pub result: Type,
+    /// Parameters in order.
+    pub params: Vec<ParamType>,
+}
+
+/// The members of an enum.
+#[derive(Clone, Debug)]
+pub struct EnumType {
+    /// Underlying type of a serializable enum.
+    pub underlying: Option<Type>,
+    /// Names in order, with values if the enum is serializable.
+    pub members: Vec<(Rc<str>, Option<BigInt>)>,
+}
+
+/// A called thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callee {
+    /// A function with a body.
+    Function(DeclId),
+    /// An extern function.
+    ExternFunction(DeclId),
+    /// An action.
+    Action(DeclId),
+    /// A method of an extern type.
+    Method {
+        /// The extern type.
+        object: DeclId,
+        /// The method.
+        method: DeclId,
+    },
+    /// `apply` of a table.
+    Table(DeclId),
+    /// `apply` of an instance, or of a new instance, of this parser or control.
+    Apply(DeclId),
+    /// A constructor of this extern type, parser, control or package; for extern types, with the
+    /// constructor.
+    Constructor(DeclId, Option<DeclId>),
+    /// A method of headers, header unions or header stacks, or a size of a type.
+    Builtin(Builtin),
+}
+
+/// A method that the language defines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Builtin {
+    /// `isValid()` of a header or header union.
+    IsValid,
+    /// `setValid()` of a header.
+    SetValid,
+    /// `setInvalid()` of a header.
+    SetInvalid,
+    /// `push_front(count)` of a stack.
+    PushFront,
+    /// `pop_front(count)` of a stack.
+    PopFront,
+    /// `minSizeInBits()`, `maxSizeInBytes()` and so on; a constant.
+    Size,
+}
+
+/// Meaning of a call.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The called thing.
+    pub callee: Callee,
+    /// Type arguments of the callee.
+    pub type_args: Vec<Type>,
+    /// Number of the argument of each parameter; none where the default value is used.
+    pub args: Vec<Option<usize>>,
+}
+
+/// Results of the type checker, by the numbers of the syntax tree.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// Type of each expression.
+    pub types: Vec<Type>,
+    /// Values of expressions that are known.
+    pub constants: HashMap<ExprId, Value>,
+    /// Declarations of names in expressions.
+    pub uses: HashMap<ExprId, DeclId>,
+    /// Meanings of calls.
+    pub calls: HashMap<ExprId, Call>,
+    /// Types of variables, constants, parameters and instances, and types that are declared.
+    pub declared: HashMap<DeclId, Type>,
+    /// Fields of structs, headers and header unions, with type parameters.
+    pub fields: HashMap<DeclId, Rc<[(Rc<str>, Type)]>>,
+    /// Type parameters of declared types.
+    pub type_params: HashMap<DeclId, Vec<(DeclId, Rc<str>)>>,
+    /// Members of enums.
+    pub enums: HashMap<DeclId, EnumType>,
+    /// Signatures of functions, methods, actions, and of `apply` of parsers and controls; of
+    /// packages, the constructor.
+    pub signatures: HashMap<DeclId, Rc<SignatureType>>,
+    /// Constructor parameters of parsers and controls.
+    pub constructors: HashMap<DeclId, Rc<SignatureType>>,
+    /// Members of `error`, in order.
+    pub errors: Vec<Rc<str>>,
+    /// Members of `match_kind`, in order.
+    pub match_kinds: Vec<Rc<str>>,
+}
+
+impl Checked {
+    /// Returns the type of an expression.
+    pub fn type_of(&self, expr: &Expr) -> &Type {
+        self.types.get(expr.id.0 as usize).unwrap_or(&Type::Unknown)
+    }
+
+    /// Returns the fields of a struct, header or header union, with its type arguments.
+    pub fn fields_of(&self, named: &Named) -> Vec<(Rc<str>, Type)> {
+        let params = self.type_params.get(&named.id).map_or(&[][..], |params| params);
+        let by = |id: DeclId| {
+            let at = params.iter().position(|param| param.0 == id)?;
+            named.args.get(at).cloned()
+        };
+        let fields = self.fields.get(&named.id).map_or(&[][..], |fields| fields);
+        fields.iter().map(|(name, ty)| (name.clone(), ty.replace(&by))).collect()
+    }
+}
+
+/// Checks a program.
+///
+/// # Errors
+///
+/// The faults of the program, in order of their places, at most [`MOST_ERRORS`].
+pub fn check(program: &Program) -> Result<Checked, Vec<P4Error>> {
+    let mut checker = Checker {
+        out: Checked { types: vec![Type::Unknown; program.expressions as usize], ..Checked::default() },
+        decls: HashMap::new(),
+        methods: HashMap::new(),
+        scopes: vec![HashMap::new()],
+        errors: Vec::new(),
+        vars: Vec::new(),
+        place: Place::Top,
+        result: None,
+        this: None,
+        table: None,
+        loops: 0,
+    };
+    for decl in &program.declarations {
+        checker.declaration(decl);
+        if checker.errors.len() >= MOST_ERRORS {
+            break;
+        }
+    }
+    let Checker { out, mut errors, .. } = checker;
+    if errors.is_empty() {
+        return Ok(out);
+    }
+    errors.truncate(MOST_ERRORS);
+    Err(errors)
+}
+
+/// A named thing in a scope.
+#[derive(Clone, Copy)]
+enum Entity<'a> {
+    Decl(&'a Decl),
+    Param(&'a Param),
+    TypeParam(&'a TypeParam),
+    State(&'a State),
+}
+
+impl<'a> Entity<'a> {
+    fn id(self) -> DeclId {
+        match self {
+            Entity::Decl(decl) => decl.id,
+            Entity::Param(param) => param.id,
+            Entity::TypeParam(param) => param.id,
+            Entity::State(state) => state.id,
+        }
+    }
+
+    /// Returns true for functions and actions, which can have several declarations of one name.
+    fn can_overload(self) -> bool {
+        matches!(self, Entity::Decl(decl) if matches!(*decl.kind, DeclKind::Function(_) | DeclKind::ExternFunction(_) | DeclKind::Extern(_) | DeclKind::Action { .. }))
+    }
+}
+
+/// The kind of code that is checked, which decides on permitted statements and calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Top,
+    Parser,
+    Control,
+    Action,
+    Function,
+    Table,
+}
+
+/// The state of the type checker.
+struct Checker<'a> {
+    out: Checked,
+    decls: HashMap<DeclId, &'a Decl>,
+    methods: HashMap<DeclId, &'a Method>,
+    scopes: Vec<HashMap<Rc<str>, Vec<Entity<'a>>>>,
+    errors: Vec<P4Error>,
+    /// Values of type variables.
+    vars: Vec<Option<Type>>,
+    place: Place,
+    /// Type of the result of the function that is checked.
+    result: Option<Type>,
+    /// Type of `this`.
+    this: Option<Type>,
+    /// The table whose `switch` is checked.
+    table: Option<DeclId>,
+    /// Number of loops around the statement.
+    loops: u32,
+}
+
+impl<'a> Checker<'a> {
+    fn fault(&mut self, code: codes::Code, span: Span, message: impl fmt::Display) {
+        // Faults in an expression are reported once, the first one.
+        if !self.errors.iter().any(|error| error.span == span) {
+            self.errors.push(P4Error::new(code, span, message));
+        }
+    }
+
+    fn type_fault(&mut self, span: Span, message: impl fmt::Display) -> Type {
+        self.fault(codes::P4_TYPE, span, message);
+        Type::Unknown
+    }
+
+    fn name_fault(&mut self, span: Span, message: impl fmt::Display) -> Type {
+        self.fault(codes::P4_NAME, span, message);
+        Type::Unknown
+    }
+
+    // --- scopes --------------------------------------------------------------------------------
+
+    fn scoped<T>(&mut self, check: impl FnOnce(&mut Self) -> T) -> T {
+        self.scopes.push(HashMap::new());
+        let result = check(self);
+        self.scopes.pop();
+        result
+    }
+
+    /// Runs a check in another kind of code.
+    fn within<T>(&mut self, place: Place, check: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.place, place);
+        let loops = std::mem::replace(&mut self.loops, 0);
+        let result = check(self);
+        self.place = before;
+        self.loops = loops;
+        result
+    }
+
+    /// Adds a name to the innermost scope.
+    fn declare(&mut self, name: &Ident, entity: Entity<'a>) {
+        if let Entity::Decl(decl) = entity {
+            self.decls.insert(decl.id, decl);
+        }
+        let Some(scope) = self.scopes.last_mut() else { return };
+        let known = scope.entry(name.text.clone()).or_default();
+        let clashes = known.iter().any(|one| !(one.can_overload() && entity.can_overload()));
+        known.push(entity);
+        if clashes {
+            self.name_fault(name.span, format!("'{}' is declared twice in this scope; rename one", name.text));
+        }
+    }
+
+    /// Returns the declarations of a name in the innermost scope that has it.
+    fn find(&self, name: &str, absolute: bool) -> &[Entity<'a>] {
+        let scopes = if absolute { &self.scopes[..1] } else { &self.scopes[..] };
+        scopes.iter().rev().find_map(|scope| scope.get(name)).map_or(&[], |found| found)
+    }
+
+    fn find_one(&mut self, name: &Ident, absolute: bool) -> Option<Entity<'a>> {
+        let found = self.find(&name.text, absolute).last().copied();
+        if found.is_none() {
+            self.name_fault(name.span, format!("'{}' is not declared", name.text));
+        }
+        found
+    }
+}

@@ -1,0 +1,218 @@
+//! Types as written: names, type arguments, widths, and permitted nesting (section 7.2).
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use num_traits::{Signed, ToPrimitive};
+
+use super::*;
+
+/// Largest width in bits, as for the sizes of stacks.
+const WIDEST: u32 = 1 << 20;
+
+impl<'a> Checker<'a> {
+    /// Returns the type that a program writes; type arguments may be missing if `partial`.
+    pub(super) fn resolve_type(&mut self, written: &'a TypeRef, partial: bool) -> Type {
+        let span = written.span;
+        match &written.kind {
+            TypeRefKind::Bool => Type::Bool,
+            TypeRefKind::Error => Type::Error,
+            TypeRefKind::MatchKind => Type::MatchKind,
+            TypeRefKind::String => Type::Text,
+            TypeRefKind::Integer => Type::Integer,
+            TypeRefKind::Bit(None) => Type::Bit(1),
+            TypeRefKind::Bit(Some(width)) => self.width(width, 0).map_or(Type::Unknown, Type::Bit),
+            TypeRefKind::Int(width) => self.width(width, 1).map_or(Type::Unknown, Type::Int),
+            TypeRefKind::Varbit(width) => self.width(width, 0).map_or(Type::Unknown, Type::Varbit),
+            TypeRefKind::Void => Type::Void,
+            TypeRefKind::DontCare => {
+                self.vars.push(None);
+                Type::Var(self.vars.len() as u32 - 1)
+            }
+            TypeRefKind::Stack { element, size } => {
+                let element_type = self.resolve_type(element, false);
+                let size = self.width(size, 0);
+                match element_type {
+                    Type::Unknown => Type::Unknown,
+                    Type::Fields(FieldsKind::Header | FieldsKind::HeaderUnion, _) | Type::Param(..) => {
+                        size.map_or(Type::Unknown, |size| Type::Stack(Rc::new(element_type), size))
+                    }
+                    other if can_be_element(&other) => size.map_or(Type::Unknown, |size| Type::Stack(Rc::new(other), size)),
+                    other => self.type_fault(element.span, format!("{other} cannot be the element of a stack")),
+                }
+            }
+            TypeRefKind::Tuple(types) => {
+                let types: Rc<[Type]> = types.iter().map(|ty| self.element_type(ty)).collect();
+                Type::Tuple(types)
+            }
+            TypeRefKind::List(of) => {
+                let of = self.element_type(of);
+                Type::List(Rc::new(of))
+            }
+            TypeRefKind::Named { name, absolute, args } => {
+                let Some(entity) = self.find_one(name, *absolute) else { return Type::Unknown };
+                let args: Vec<Type> = args
+                    .iter()
+                    .map(|arg| {
+                        let ty = self.resolve_type(arg, false);
+                        match ty {
+                            Type::Void => self.type_fault(arg.span, "void cannot be a type argument"),
+                            ty => ty,
+                        }
+                    })
+                    .collect();
+                self.named_type(span, entity, args, partial)
+            }
+        }
+    }
+
+    fn element_type(&mut self, written: &'a TypeRef) -> Type {
+        let ty = self.resolve_type(written, false);
+        if can_be_element(&ty) || matches!(ty, Type::Integer | Type::Text) {
+            return ty;
+        }
+        self.type_fault(written.span, format!("{ty} cannot be an element"))
+    }
+
+    /// Returns the type of a declared name with type arguments.
+    fn named_type(&mut self, span: Span, entity: Entity<'a>, args: Vec<Type>, partial: bool) -> Type {
+        let decl = match entity {
+            Entity::TypeParam(param) if args.is_empty() => {
+                return Type::Param(param.id, param.name.text.clone());
+            }
+            Entity::TypeParam(param) => {
+                return self.type_fault(span, format!("type parameter '{}' has no type parameters", param.name.text));
+            }
+            Entity::Param(Param { name, .. }) | Entity::State(State { name, .. }) => {
+                return self.type_fault(span, format!("'{}' is not a type", name.text));
+            }
+            Entity::Decl(decl) => decl,
+        };
+        let known = self.out.type_params.get(&decl.id).map_or(0, Vec::len);
+        let Some(ty) = self.out.declared.get(&decl.id).cloned().filter(|_| is_type(decl)) else {
+            return self.type_fault(span, format!("'{}' is not a type", decl.name.text));
+        };
+        if args.len() != known && !(partial && args.is_empty()) {
+            return self.type_fault(
+                span,
+                format!("'{}' has {known} type parameters, and {} type arguments are given", decl.name.text, args.len()),
+            );
+        }
+        if args.is_empty() {
+            return ty;
+        }
+        let args: Rc<[Type]> = args.into();
+        let with = |named: Named| Named { args, ..named };
+        match ty {
+            Type::Fields(kind, named) => Type::Fields(kind, with(named)),
+            Type::Extern(named) => Type::Extern(with(named)),
+            Type::Parser(named) => Type::Parser(with(named)),
+            Type::Control(named) => Type::Control(with(named)),
+            Type::Package(named) => Type::Package(with(named)),
+            other => other,
+        }
+    }
+
+    /// Returns a width or size, a number of at least `least`.
+    pub(super) fn width(&mut self, expr: &'a Expr, least: u32) -> Option<u32> {
+        let ty = self.expression(expr);
+        if ty == Type::Unknown && !self.out.constants.contains_key(&expr.id) {
+            return None;
+        }
+        let number = self.out.constants.get(&expr.id).and_then(Value::number).cloned();
+        let Some(number) = number.filter(|_| ty.is_number() || matches!(ty, Type::Enum(_, Some(_)))) else {
+            self.type_fault(expr.span, "a number that is known when the program is compiled is needed here");
+            return None;
+        };
+        match number.to_u32() {
+            Some(width) if width >= least && width <= WIDEST => Some(width),
+            _ if number.is_negative() => {
+                self.type_fault(expr.span, format!("{number} is negative"));
+                None
+            }
+            _ => {
+                self.type_fault(expr.span, format!("{number} is not a number from {least} to {WIDEST}"));
+                None
+            }
+        }
+    }
+
+    /// Checks the fields of a struct, header or header union, and returns them with their types.
+    pub(super) fn field_types(&mut self, fields: &'a Fields, named: &Ident) -> Rc<[(Rc<str>, Type)]> {
+        let mut names = HashSet::new();
+        let mut result = Vec::new();
+        for field in &fields.fields {
+            let ty = self.resolve_type(&field.ty, false);
+            let fits = match fields.kind {
+                FieldsKind::Struct => can_be_element(&ty) || ty == Type::Text,
+                FieldsKind::Header => self.can_be_in_header(&ty),
+                FieldsKind::HeaderUnion => {
+                    matches!(ty, Type::Fields(FieldsKind::Header, _) | Type::Param(..) | Type::Unknown)
+                }
+            };
+            if !fits {
+                let kind = match fields.kind {
+                    FieldsKind::Struct => "struct",
+                    FieldsKind::Header => "header",
+                    FieldsKind::HeaderUnion => "header_union",
+                };
+                self.type_fault(field.name.span, format!("{kind} '{}' cannot have field '{}' of type {ty}", named.text, field.name.text));
+            }
+            if !names.insert(field.name.text.clone()) {
+                self.name_fault(field.name.span, format!("field '{}' is declared twice", field.name.text));
+            }
+            result.push((field.name.text.clone(), ty));
+        }
+        result.into()
+    }
+
+    /// Returns true if a header can have a field of this type.
+    fn can_be_in_header(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Bit(_) | Type::Int(_) | Type::Varbit(_) | Type::Bool | Type::Enum(_, Some(_)) | Type::Param(..) | Type::Unknown => true,
+            Type::New(_, of) => self.can_be_in_header(of),
+            Type::Fields(FieldsKind::Struct, named) => {
+                self.out.fields_of(named).iter().all(|(_, ty)| self.can_be_in_header(ty))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Returns true if the declaration is of a type.
+fn is_type(decl: &Decl) -> bool {
+    matches!(
+        *decl.kind,
+        DeclKind::Fields(_)
+            | DeclKind::Enum { .. }
+            | DeclKind::Typedef(_)
+            | DeclKind::NewType(_)
+            | DeclKind::Extern(_)
+            | DeclKind::Parser(_)
+            | DeclKind::Control(_)
+            | DeclKind::ParserType(_)
+            | DeclKind::ControlType(_)
+            | DeclKind::PackageType(_)
+    )
+}
+
+/// Returns true if values of the type can be in structs, tuples and lists.
+pub(super) fn can_be_element(ty: &Type) -> bool {
+    match ty {
+        Type::Unknown
+        | Type::Bool
+        | Type::Error
+        | Type::Bit(_)
+        | Type::Int(_)
+        | Type::Varbit(_)
+        | Type::Fields(..)
+        | Type::Stack(..)
+        | Type::Tuple(_)
+        | Type::List(_)
+        | Type::Enum(..)
+        | Type::New(..)
+        | Type::Param(..)
+        | Type::Var(_) => true,
+        _ => false,
+    }
+}
