@@ -1,0 +1,432 @@
+//! Splits a source text into lexemes: tokens of P4_16 (specification, section 6.3) before the
+//! preprocessor replaces macros. Faults become lexemes, because text that a condition skips may
+//! have any content.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use crate::token::Span;
+
+/// Symbols of more than one character, the longest first. `>>` is missing: it also ends nested type
+/// arguments, so the parser joins two `>`.
+const SYMBOLS: &[&str] = &[
+    "|+|=", "|-|=", "&&&", "...", "<<=", "|+|", "|-|", "..", "&&", "||", "==", "!=", "<=", ">=",
+    "<<", "++", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "+:", "{#", "##",
+];
+
+/// Symbols of one character.
+const CHARACTERS: &[u8] = b"+-*/%|&^~()[]{}<>!:,?.=;@#";
+
+/// Cause for which text is not a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// A character that P4 does not use.
+    Character,
+    /// A string without its closing quote.
+    Text,
+    /// A comment without `*/`.
+    Comment,
+}
+
+/// Kind of a lexeme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// An identifier or keyword.
+    Word,
+    /// Letters, digits and underscores after a digit; possibly not a number of P4.
+    Number,
+    /// A string, without quotes and with resolved escapes.
+    Text,
+    /// An operator or punctuation character.
+    Symbol,
+    /// Text that is not a token.
+    Flaw(Flaw),
+    /// The end of the line of a directive.
+    LineEnd,
+    /// The end of the text.
+    End,
+}
+
+/// A token before the preprocessor.
+#[derive(Clone, Debug)]
+pub(crate) struct Lexeme {
+    pub kind: Kind,
+    pub text: Rc<str>,
+    pub span: Span,
+    /// True after white space or a comment.
+    pub spaced: bool,
+    /// True for the first token of a line.
+    pub first: bool,
+    /// True if a line ends before the token, even in a comment.
+    pub broken: bool,
+    /// False for the name of a macro in its own replacement.
+    pub expandable: bool,
+}
+
+impl Lexeme {
+    /// Returns true for a symbol or word with this text.
+    pub fn is(&self, text: &str) -> bool {
+        matches!(self.kind, Kind::Symbol | Kind::Word) && &*self.text == text
+    }
+}
+
+/// Texts of tokens, each stored once.
+#[derive(Debug, Default)]
+pub(crate) struct Names(HashSet<Rc<str>>);
+
+impl Names {
+    /// Returns the shared copy of a text.
+    pub fn get(&mut self, text: &str) -> Rc<str> {
+        if let Some(known) = self.0.get(text) {
+            return known.clone();
+        }
+        let new: Rc<str> = text.into();
+        self.0.insert(new.clone());
+        new
+    }
+}
+
+/// A position in a source text.
+#[derive(Debug)]
+pub(crate) struct Lexer {
+    text: Rc<str>,
+    /// Position in bytes.
+    position: usize,
+    /// Number of the file that spans show.
+    pub file: u32,
+    /// Current line, from 1.
+    pub line: u32,
+    /// Current column in characters, from 1.
+    column: u32,
+    /// True if only white space and comments were read since the start of the line.
+    first: bool,
+}
+
+impl Lexer {
+    /// Starts at the beginning of a text.
+    pub fn new(file: u32, text: Rc<str>) -> Lexer {
+        let position = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        Lexer { text, position, file, line: 1, column: 1, first: true }
+    }
+
+    /// Returns the current place, as a span without characters.
+    pub fn place(&self) -> Span {
+        Span {
+            file: self.file,
+            line: self.line,
+            column: self.column,
+            end: (self.line, self.column),
+        }
+    }
+
+    /// Reads a lexeme. In a directive, the end of the line is one, which stays unread.
+    pub fn next(&mut self, names: &mut Names, in_directive: bool) -> Lexeme {
+        let blank = self.blank(in_directive);
+        let mut lexeme = Lexeme {
+            kind: Kind::End,
+            text: names.get(""),
+            span: blank.comment.unwrap_or_else(|| self.place()),
+            spaced: blank.spaced,
+            first: self.first,
+            broken: blank.broken,
+            expandable: true,
+        };
+        if blank.comment.is_some() {
+            lexeme.kind = Kind::Flaw(Flaw::Comment);
+            return lexeme;
+        }
+        let Some(start) = self.peek() else { return lexeme };
+        if start == b'\n' {
+            lexeme.kind = Kind::LineEnd;
+            return lexeme;
+        }
+        self.first = false;
+        let from = self.position;
+        if is_word(start) {
+            let mut to = from;
+            while self.peek().is_some_and(is_word) {
+                self.bump();
+                to = self.position;
+                lexeme.span.end = (self.line, self.column);
+            }
+            lexeme.kind = if start.is_ascii_digit() { Kind::Number } else { Kind::Word };
+            let text = &self.text[from..to];
+            lexeme.text = match text.contains('\\') {
+                true => names.get(&text.replace(['\\', ' ', '\t', '\r', '\n'], "")),
+                false => names.get(text),
+            };
+            return lexeme;
+        }
+        if start == b'"' {
+            let (text, closed) = self.string(in_directive);
+            lexeme.kind = if closed { Kind::Text } else { Kind::Flaw(Flaw::Text) };
+            lexeme.text = names.get(&text);
+            lexeme.span.end = (self.line, self.column);
+            return lexeme;
+        }
+        let rest = &self.text[from..];
+        let (kind, length) = if let Some(symbol) = SYMBOLS.iter().find(|s| rest.starts_with(**s)) {
+            (Kind::Symbol, symbol.len())
+        } else if CHARACTERS.contains(&start) {
+            (Kind::Symbol, 1)
+        } else {
+            (Kind::Flaw(Flaw::Character), rest.chars().next().map_or(1, char::len_utf8))
+        };
+        lexeme.kind = kind;
+        lexeme.text = names.get(&rest[..length]);
+        for _ in 0..length {
+            self.bump();
+        }
+        lexeme.span.end = (self.line, self.column);
+        lexeme
+    }
+
+    /// Reads the rest of the line of a directive. The end of the line stays unread.
+    pub fn line(&mut self, names: &mut Names) -> Vec<Lexeme> {
+        let mut line = Vec::new();
+        loop {
+            let lexeme = self.next(names, true);
+            if matches!(lexeme.kind, Kind::LineEnd | Kind::End) {
+                return line;
+            }
+            line.push(lexeme);
+        }
+    }
+
+    /// Skips a line, with the comments that begin in it.
+    pub fn skip_line(&mut self) {
+        while let Some(byte) = self.peek() {
+            if byte == b'"' {
+                self.string(true);
+            } else if matches!(byte, b'\n' | b'/') {
+                let blank = self.blank(true);
+                if self.peek() == Some(b'\n') {
+                    self.bump();
+                    self.first = true;
+                    return;
+                }
+                if !blank.spaced {
+                    self.bump();
+                }
+            } else {
+                self.bump();
+            }
+        }
+    }
+
+    /// Skips white space and comments, and reads `#` if it begins a line. Returns its place.
+    pub fn hash(&mut self) -> Option<Span> {
+        self.blank(false);
+        let start = self.place();
+        if self.peek() != Some(b'#') || !self.first {
+            return None;
+        }
+        self.bump();
+        self.first = false;
+        Some(start.to(self.place()))
+    }
+
+    /// Returns true at the end of the text.
+    pub fn is_at_end(&self) -> bool {
+        self.position == self.text.len()
+    }
+
+    /// Reads the word if it follows directly.
+    pub fn eat_word(&mut self, word: &str) -> bool {
+        let rest = &self.text.as_bytes()[self.position..];
+        let follows = rest.starts_with(word.as_bytes())
+            && !rest.get(word.len()).copied().is_some_and(is_word);
+        if follows {
+            for _ in 0..word.len() {
+                self.bump();
+            }
+        }
+        follows
+    }
+
+    /// Reads `"name"` or `<name>`. Returns the name, and true for quotes.
+    pub fn header_name(&mut self) -> Option<(String, bool, Span)> {
+        self.blank(true);
+        let mut span = self.place();
+        let open = self.peek()?;
+        let close = match open {
+            b'"' => '"',
+            b'<' => '>',
+            _ => return None,
+        };
+        let rest = &self.text[self.position + 1..];
+        let line = rest.split('\n').next().unwrap_or(rest);
+        let name = line[..line.find(close)?].to_string();
+        for _ in 0..name.len() + 2 {
+            self.bump();
+        }
+        span.end = (self.line, self.column);
+        Some((name, open == b'"', span))
+    }
+
+    /// Returns the text up to the end of the line, without the spaces around it.
+    pub fn rest_of_line(&self) -> &str {
+        let rest = &self.text[self.position..];
+        rest.split('\n').next().unwrap_or(rest).trim()
+    }
+
+    /// Skips white space and comments. In a directive, stops at the end of the line.
+    fn blank(&mut self, in_directive: bool) -> Blank {
+        let mut blank = Blank::default();
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'\n' if in_directive => break,
+                b'\n' => {
+                    self.first = true;
+                    blank.broken = true;
+                    self.bump();
+                }
+                b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c' => self.bump(),
+                b'/' => match self.text.as_bytes().get(self.position + 1) {
+                    Some(b'/') => {
+                        while self.peek().is_some_and(|byte| byte != b'\n') {
+                            self.bump();
+                        }
+                    }
+                    Some(b'*') => {
+                        let span = self.place();
+                        let start = self.line;
+                        self.bump();
+                        self.bump();
+                        let rest = &self.text[self.position..];
+                        let length = rest.find("*/").map_or(rest.len(), |end| end + 2);
+                        let closed = length > 0 && rest[..length].ends_with("*/");
+                        for _ in 0..length {
+                            self.bump();
+                        }
+                        blank.broken |= self.line > start;
+                        if !closed {
+                            blank.comment = Some(span);
+                            break;
+                        }
+                    }
+                    _ => break,
+                },
+                _ => break,
+            }
+            blank.spaced = true;
+        }
+        blank
+    }
+
+    /// Reads a string with its quotes. Returns its text, and false if the closing quote is missing.
+    /// In a directive, the string ends with the line.
+    fn string(&mut self, in_directive: bool) -> (String, bool) {
+        self.bump();
+        let mut text = String::new();
+        let mut from = self.position;
+        loop {
+            let byte = self.text.as_bytes().get(self.position).copied();
+            match byte {
+                Some(b'"') => {
+                    text.push_str(&self.text[from..self.position]);
+                    self.bump();
+                    return (text, true);
+                }
+                Some(b'\n') if !in_directive => self.bump(),
+                None | Some(b'\n') => {
+                    text.push_str(&self.text[from..self.position]);
+                    return (text, false);
+                }
+                Some(b'\\') => {
+                    text.push_str(&self.text[from..self.position]);
+                    let position = self.position;
+                    if self.skip_splices() {
+                        from = self.position;
+                        continue;
+                    }
+                    self.bump();
+                    from = position;
+                    let escaped = self.text.as_bytes().get(self.position).copied();
+                    let Some(escaped @ (b'"' | b'\\' | b'n')) = escaped else { continue };
+                    text.push(if escaped == b'n' { '\n' } else { escaped as char });
+                    self.bump();
+                    from = self.position;
+                }
+                Some(_) => self.bump(),
+            }
+        }
+    }
+
+    /// Returns the next byte, behind backslashes at the ends of lines.
+    fn peek(&mut self) -> Option<u8> {
+        let byte = self.text.as_bytes().get(self.position).copied();
+        if byte == Some(b'\\') && self.skip_splices() {
+            return self.text.as_bytes().get(self.position).copied();
+        }
+        byte
+    }
+
+    /// Skips backslashes at the ends of lines, with those ends.
+    fn skip_splices(&mut self) -> bool {
+        let mut skipped = false;
+        loop {
+            let rest = &self.text.as_bytes()[self.position..];
+            let Some(b'\\') = rest.first() else { return skipped };
+            let spaces = rest[1..].iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\r')).count();
+            if rest.get(1 + spaces) != Some(&b'\n') {
+                return skipped;
+            }
+            for _ in 0..spaces + 2 {
+                self.bump();
+            }
+            skipped = true;
+        }
+    }
+
+    /// Goes one byte further.
+    fn bump(&mut self) {
+        match self.text.as_bytes().get(self.position) {
+            None => return,
+            Some(b'\n') => {
+                self.line = self.line.saturating_add(1);
+                self.column = 1;
+            }
+            Some(byte) if byte & 0xc0 == 0x80 => {}
+            Some(_) => self.column = self.column.saturating_add(1),
+        }
+        self.position += 1;
+    }
+}
+
+/// White space and comments before a token.
+#[derive(Default)]
+struct Blank {
+    spaced: bool,
+    broken: bool,
+    /// Place of a comment that does not end.
+    comment: Option<Span>,
+}
+
+fn is_word(byte: u8) -> bool {
+    byte == b'_' || byte.is_ascii_alphanumeric()
+}
+
+/// Returns true for a number of P4: an optional width with `w` or `s`, an optional base, digits.
+pub(crate) fn is_number(text: &str) -> bool {
+    let digits = match text.find(['w', 's', 'W', 'S']) {
+        Some(at) if text[..at].bytes().all(|b| b.is_ascii_digit()) => {
+            if at == 0 || text.as_bytes()[at].is_ascii_uppercase() {
+                return false;
+            }
+            &text[at + 1..]
+        }
+        _ => text,
+    };
+    let (digits, base) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (&digits[2..], 16),
+        [b'0', b'o' | b'O', ..] => (&digits[2..], 8),
+        [b'0', b'b' | b'B', ..] => (&digits[2..], 2),
+        [b'0', b'd' | b'D', ..] => (&digits[2..], 10),
+        _ => (digits, 10),
+    };
+    digits.chars().all(|c| c == '_' || c.is_digit(base)) && digits.chars().any(|c| c != '_')
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,20 @@
+//! The standard headers of P4_16 and its architectures.
+
+/// A standard header.
+pub(super) struct Header {
+    /// Name in messages.
+    pub name: &'static str,
+    /// Content.
+    pub text: &'static str,
+    /// A macro that the header needs.
+    pub defines: Option<&'static str>,
+}
+
+/// Finds a standard header by the name in `#include`.
+pub(super) fn find(name: &str) -> Option<Header> {
+    let (name, text, defines) = match name {
+        "core.p4" => ("core.p4", include_str!("../../include/core.p4"), None),
+        _ => return None,
+    };
+    Some(Header { name, text, defines })
+}

@@ -1,0 +1,37 @@
+//! Programs as tokens.
+
+use std::path::Path;
+
+use slowpath_p4::P4Error;
+use slowpath_p4::preprocess::{Options, preprocess};
+use slowpath_p4::token::{Sources, Token, TokenKind};
+
+/// Preprocesses a text named `a.p4`, without folders.
+pub fn run(text: &str) -> Result<(Vec<Token>, Sources), (P4Error, Sources)> {
+    preprocess(Path::new("a.p4"), text, &Options::default())
+}
+
+/// Returns the tokens of a program with spaces between them.
+pub fn shown(text: &str) -> String {
+    match run(text) {
+        Ok((tokens, _)) => show(&tokens),
+        Err((error, sources)) => panic!("{}", error.render(&sources)),
+    }
+}
+
+/// Returns tokens with spaces between them, and strings in quotes.
+pub fn show(tokens: &[Token]) -> String {
+    let (last, tokens) = tokens.split_last().expect("the end is a token");
+    assert_eq!(last.kind, TokenKind::End);
+    let texts = tokens.iter().map(|token| match token.kind {
+        TokenKind::Text => format!("{:?}", token.text),
+        _ => token.text.to_string(),
+    });
+    texts.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the message of the fault in a program, with its place.
+pub fn fault(text: &str) -> String {
+    let (error, sources) = run(text).expect_err("the program has a fault");
+    error.render(&sources)
+}
