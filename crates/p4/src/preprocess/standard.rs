@@ -14,6 +14,13 @@ pub(super) struct Header {
 pub(super) fn find(name: &str) -> Option<Header> {
     let (name, text, defines) = match name {
         "core.p4" => ("core.p4", include_str!("../../include/core.p4"), None),
+        "v1model.p4" => ("v1model.p4", include_str!("../../include/v1model.p4"), None),
+        "psa.p4" | "bmv2/psa.p4" => ("psa.p4", include_str!("../../include/psa.p4"), None),
+        "dpdk/psa.p4" => {
+            ("dpdk/psa.p4", include_str!("../../include/psa.p4"), Some("_PSA_WITH_PACKET_LENGTH"))
+        }
+        "ebpf_model.p4" => ("ebpf_model.p4", include_str!("../../include/ebpf_model.p4"), None),
+        "xdp_model.p4" => ("xdp_model.p4", include_str!("../../include/xdp_model.p4"), None),
         _ => return None,
     };
     Some(Header { name, text, defines })
