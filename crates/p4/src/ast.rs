@@ -3,6 +3,8 @@
 //! The parser numbers expressions ([`ExprId`]) and declarations ([`DeclId`]). The type checker
 //! returns tables by these numbers, so the tree itself never changes.
 
+#![allow(missing_docs, reason = "the syntax in a comment of a variant names its fields")]
+
 use std::rc::Rc;
 
 use num_bigint::BigInt;

@@ -25,11 +25,47 @@ const WIDEST: u32 = 1 << 20;
 
 /// Words that cannot be names.
 const RESERVED: &[&str] = &[
-    "abstract", "action", "bit", "bool", "break", "const", "continue", "control", "default", "else",
-    "enum", "error", "exit", "extern", "false", "for", "header", "header_union", "if", "in", "inout",
-    "int", "match_kind", "out", "package", "parser", "return", "select", "string", "struct",
-    "switch", "table", "this", "transition", "true", "tuple", "typedef", "value_set", "varbit",
-    "void", "_",
+    "abstract",
+    "action",
+    "bit",
+    "bool",
+    "break",
+    "const",
+    "continue",
+    "control",
+    "default",
+    "else",
+    "enum",
+    "error",
+    "exit",
+    "extern",
+    "false",
+    "for",
+    "header",
+    "header_union",
+    "if",
+    "in",
+    "inout",
+    "int",
+    "match_kind",
+    "out",
+    "package",
+    "parser",
+    "return",
+    "select",
+    "string",
+    "struct",
+    "switch",
+    "table",
+    "this",
+    "transition",
+    "true",
+    "tuple",
+    "typedef",
+    "value_set",
+    "varbit",
+    "void",
+    "_",
 ];
 
 /// Parses the tokens of a program, which end with [`TokenKind::End`].
@@ -40,8 +76,16 @@ const RESERVED: &[&str] = &[
 pub fn parse(tokens: &[Token]) -> Result<Program> {
     let end = tokens.last().map(|token| token.span).unwrap_or_default();
     let end = Token { kind: TokenKind::End, text: "".into(), span: end };
-    let mut parser =
-        Reader { tokens, end, at: 0, expressions: 0, declarations: 0, depth: 0, no_greater: false, scopes: vec![HashMap::new()] };
+    let mut parser = Reader {
+        tokens,
+        end,
+        at: 0,
+        expressions: 0,
+        declarations: 0,
+        depth: 0,
+        no_greater: false,
+        scopes: vec![HashMap::new()],
+    };
     let mut declarations = Vec::new();
     while parser.token().kind != TokenKind::End {
         if parser.accept(";") {
@@ -110,7 +154,11 @@ impl Reader<'_> {
     }
 
     fn expect(&mut self, text: &str) -> Result<Span> {
-        if self.is(text) { Ok(self.next().span) } else { Err(self.unexpected(&format!("'{text}'"))) }
+        if self.is(text) {
+            Ok(self.next().span)
+        } else {
+            Err(self.unexpected(&format!("'{text}'")))
+        }
     }
 
     fn unexpected(&self, wanted: &str) -> P4Error {
@@ -130,7 +178,10 @@ impl Reader<'_> {
     /// Runs a reader one level deeper.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth == DEEPEST {
-            return Err(self.fault(self.span(), format!("nesting is deeper than {DEEPEST}; split this into named parts")));
+            return Err(self.fault(
+                self.span(),
+                format!("nesting is deeper than {DEEPEST}; split this into named parts"),
+            ));
         }
         self.depth += 1;
         let result = read(self);
@@ -139,7 +190,11 @@ impl Reader<'_> {
     }
 
     /// Runs a reader in which `>` has its usual meaning, as in parentheses.
-    fn bracketed<T>(&mut self, no_greater: bool, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    fn bracketed<T>(
+        &mut self,
+        no_greater: bool,
+        read: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         let before = std::mem::replace(&mut self.no_greater, no_greater);
         let result = read(self);
         self.no_greater = before;
@@ -148,7 +203,8 @@ impl Reader<'_> {
 
     /// Runs a reader, and goes back to the current token if it fails.
     fn attempt<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Option<T> {
-        let (at, expressions, declarations, depth) = (self.at, self.expressions, self.declarations, self.depth);
+        let (at, expressions, declarations, depth) =
+            (self.at, self.expressions, self.declarations, self.depth);
         let scopes = self.scopes.len();
         match read(self) {
             Ok(value) => Some(value),
@@ -227,7 +283,10 @@ impl Reader<'_> {
                     let token = self.next();
                     match (&*token.text, token.kind) {
                         (_, TokenKind::End) => {
-                            return Err(self.fault(open.span, format!("'{}' has no closing bracket", open.text)));
+                            return Err(self.fault(
+                                open.span,
+                                format!("'{}' has no closing bracket", open.text),
+                            ));
                         }
                         ("(" | "[" | "{", TokenKind::Symbol) => depth.push(token.text.clone()),
                         (close @ (")" | "]" | "}"), TokenKind::Symbol) => {
@@ -237,7 +296,13 @@ impl Reader<'_> {
                                 (Some("("), ")") | (Some("["), "]") | (Some("{"), "}")
                             );
                             if !fits {
-                                return Err(self.fault(token.span, format!("'{close}' does not close '{}'", opening.as_deref().unwrap_or("("))));
+                                return Err(self.fault(
+                                    token.span,
+                                    format!(
+                                        "'{close}' does not close '{}'",
+                                        opening.as_deref().unwrap_or("(")
+                                    ),
+                                ));
                             }
                             if depth.is_empty() {
                                 break;
@@ -306,7 +371,11 @@ impl Reader<'_> {
             }
             "int" => {
                 self.at += 1;
-                if self.is("<") { TypeRefKind::Int(Box::new(self.width()?)) } else { TypeRefKind::Integer }
+                if self.is("<") {
+                    TypeRefKind::Int(Box::new(self.width()?))
+                } else {
+                    TypeRefKind::Integer
+                }
             }
             "varbit" => {
                 self.at += 1;
@@ -329,13 +398,18 @@ impl Reader<'_> {
                 if !self.is_name(0) {
                     return Err(self.unexpected("a type"));
                 }
-                let is_type = if absolute { self.is_global_type(text) } else { self.is_type_name(text) };
+                let is_type =
+                    if absolute { self.is_global_type(text) } else { self.is_type_name(text) };
                 if known && !is_type {
                     return Err(self.unexpected("a type"));
                 }
                 let name = self.name()?;
                 let args = if self.is("<") {
-                    if known { self.attempt(|this| this.type_args(false)).unwrap_or_default() } else { self.type_args(false)? }
+                    if known {
+                        self.attempt(|this| this.type_args(false)).unwrap_or_default()
+                    } else {
+                        self.type_args(false)?
+                    }
                 } else {
                     Vec::new()
                 };
@@ -501,7 +575,11 @@ impl Reader<'_> {
 
     fn enumeration(&mut self) -> Result<(Ident, DeclKind)> {
         self.expect("enum")?;
-        let ty = if self.is_name(0) && self.ahead(1).is("{") { None } else { Some(self.type_ref(false)?) };
+        let ty = if self.is_name(0) && self.ahead(1).is("{") {
+            None
+        } else {
+            Some(self.type_ref(false)?)
+        };
         let name = self.name()?;
         self.declare(&name, true);
         self.expect("{")?;
@@ -597,7 +675,11 @@ impl Reader<'_> {
             }
             let ty = self.type_ref(false)?;
             let name = self.name()?;
-            let default = if self.accept("=") { Some(self.bracketed(false, |this| this.expression())?) } else { None };
+            let default = if self.accept("=") {
+                Some(self.bracketed(false, |this| this.expression())?)
+            } else {
+                None
+            };
             self.declare(&name, false);
             params.push(Param { id: self.decl_id(), annotations, direction, ty, name, default });
             if !self.accept(",") {
@@ -635,7 +717,10 @@ impl Reader<'_> {
             while !this.accept("}") {
                 let start = this.span();
                 let annotations = this.annotations()?;
-                if this.is("state") && this.ahead(1).kind == TokenKind::Word && this.ahead(2).is("{") {
+                if this.is("state")
+                    && this.ahead(1).kind == TokenKind::Word
+                    && this.ahead(2).is("{")
+                {
                     states.push(this.state(annotations)?);
                 } else {
                     locals.push(this.local(start, annotations)?);
@@ -730,11 +815,15 @@ impl Reader<'_> {
         let value = self.expression()?;
         if self.accept("&&&") {
             let mask = self.expression()?;
-            return Ok(self.expr(start, ExprKind::Mask { value: Box::new(value), mask: Box::new(mask) }));
+            return Ok(
+                self.expr(start, ExprKind::Mask { value: Box::new(value), mask: Box::new(mask) })
+            );
         }
         if self.accept("..") {
             let high = self.expression()?;
-            return Ok(self.expr(start, ExprKind::Range { low: Box::new(value), high: Box::new(high) }));
+            return Ok(
+                self.expr(start, ExprKind::Range { low: Box::new(value), high: Box::new(high) })
+            );
         }
         Ok(value)
     }
@@ -821,7 +910,13 @@ impl Reader<'_> {
                 let annotations = self.annotations()?;
                 let id = self.decl_id();
                 let (name, kind) = self.function_or_instance()?;
-                methods.push(Decl { id, name, span: self.since(start), annotations, kind: Rc::new(kind) });
+                methods.push(Decl {
+                    id,
+                    name,
+                    span: self.since(start),
+                    annotations,
+                    kind: Rc::new(kind),
+                });
             }
             Some(methods)
         } else {
@@ -974,13 +1069,25 @@ impl Reader<'_> {
             "const" => {
                 let id = self.decl_id();
                 let (name, kind) = self.constant()?;
-                StmtKind::Declare(Decl { id, name, span: self.since(start), annotations, kind: Rc::new(kind) })
+                StmtKind::Declare(Decl {
+                    id,
+                    name,
+                    span: self.since(start),
+                    annotations,
+                    kind: Rc::new(kind),
+                })
             }
             _ => {
                 if self.starts_declaration() {
                     let id = self.decl_id();
                     let (name, kind) = self.variable_or_instance()?;
-                    StmtKind::Declare(Decl { id, name, span: self.since(start), annotations, kind: Rc::new(kind) })
+                    StmtKind::Declare(Decl {
+                        id,
+                        name,
+                        span: self.since(start),
+                        annotations,
+                        kind: Rc::new(kind),
+                    })
                 } else {
                     let kind = self.simple_statement()?;
                     self.expect(";")?;
@@ -1065,7 +1172,10 @@ impl Reader<'_> {
             let yes = self.statement()?;
             branches.push((start, condition, yes));
             if branches.len() as u32 > LONGEST_CHAIN {
-                return Err(self.fault(start, format!("more than {LONGEST_CHAIN} branches of if; use a table")));
+                return Err(self.fault(
+                    start,
+                    format!("more than {LONGEST_CHAIN} branches of if; use a table"),
+                ));
             }
             if !self.accept("else") {
                 break None;
@@ -1091,7 +1201,11 @@ impl Reader<'_> {
         let mut cases = Vec::new();
         while !self.accept("}") {
             let span = self.span();
-            let label = if self.accept("default") { self.expr(span, ExprKind::Default) } else { self.expression()? };
+            let label = if self.accept("default") {
+                self.expr(span, ExprKind::Default)
+            } else {
+                self.expression()?
+            };
             self.expect(":")?;
             let body = if self.is("{") { Some(self.block(Vec::new())?) } else { None };
             cases.push(SwitchCase { span, label, body });
@@ -1111,7 +1225,8 @@ impl Reader<'_> {
             if self.accept("in") {
                 self.declare(&name, false);
                 let kind = Rc::new(DeclKind::Variable { ty, value: None });
-                let variable = self.expr(name.span, ExprKind::Name { name: name.clone(), absolute: false });
+                let variable =
+                    self.expr(name.span, ExprKind::Name { name: name.clone(), absolute: false });
                 let declared = Some(Decl { id, name, span: self.since(start), annotations, kind });
                 return self.for_in(declared, variable);
             }
@@ -1119,7 +1234,8 @@ impl Reader<'_> {
             self.declare(&name, false);
             let kind = Rc::new(DeclKind::Variable { ty, value });
             let span = self.since(start);
-            let first = Stmt { span, kind: StmtKind::Declare(Decl { id, name, span, annotations, kind }) };
+            let first =
+                Stmt { span, kind: StmtKind::Declare(Decl { id, name, span, annotations, kind }) };
             return self.for_rest(vec![first]);
         }
         if self.is_name(0) && self.ahead(1).is("in") {
@@ -1146,7 +1262,10 @@ impl Reader<'_> {
             self.declare(&name, false);
             let kind = Rc::new(DeclKind::Variable { ty, value });
             let span = self.since(start);
-            return Ok(Stmt { span, kind: StmtKind::Declare(Decl { id, name, span, annotations: Vec::new(), kind }) });
+            return Ok(Stmt {
+                span,
+                kind: StmtKind::Declare(Decl { id, name, span, annotations: Vec::new(), kind }),
+            });
         }
         let kind = self.simple_statement()?;
         Ok(Stmt { span: self.since(start), kind })
@@ -1205,7 +1324,11 @@ impl Reader<'_> {
         let yes = self.bracketed(false, |this| this.expression())?;
         self.expect(":")?;
         let no = self.expression()?;
-        let kind = ExprKind::Conditional { condition: Box::new(condition), yes: Box::new(yes), no: Box::new(no) };
+        let kind = ExprKind::Conditional {
+            condition: Box::new(condition),
+            yes: Box::new(yes),
+            no: Box::new(no),
+        };
         Ok(self.expr(start, kind))
     }
 
@@ -1263,11 +1386,15 @@ impl Reader<'_> {
             }
             length += 1;
             if length > LONGEST_CHAIN {
-                return Err(self.fault(self.span(), format!("more than {LONGEST_CHAIN} operators in a row; split the expression")));
+                return Err(self.fault(
+                    self.span(),
+                    format!("more than {LONGEST_CHAIN} operators in a row; split the expression"),
+                ));
             }
             self.at += tokens;
             let right = self.nested(|this| this.binary(level))?;
-            left = self.expr(start, ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) });
+            left = self
+                .expr(start, ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) });
         }
         Ok(left)
     }
@@ -1311,7 +1438,9 @@ impl Reader<'_> {
         loop {
             length += 1;
             if length > LONGEST_CHAIN {
-                return Err(self.fault(self.span(), format!("more than {LONGEST_CHAIN} members in a row")));
+                return Err(
+                    self.fault(self.span(), format!("more than {LONGEST_CHAIN} members in a row"))
+                );
             }
             let kind = if self.accept(".") {
                 ExprKind::Member { base: Box::new(base), name: self.word()? }
@@ -1323,7 +1452,11 @@ impl Reader<'_> {
                         Ok(ExprKind::Slice { base: Box::new(base), high: Box::new(first), low })
                     } else if this.accept("+:") {
                         let width = Box::new(this.expression()?);
-                        Ok(ExprKind::PlusSlice { base: Box::new(base), low: Box::new(first), width })
+                        Ok(ExprKind::PlusSlice {
+                            base: Box::new(base),
+                            low: Box::new(first),
+                            width,
+                        })
                     } else {
                         Ok(ExprKind::Index { base: Box::new(base), index: Box::new(first) })
                     }
@@ -1333,7 +1466,9 @@ impl Reader<'_> {
             } else if self.is("(") {
                 let args = self.args()?;
                 ExprKind::Call { function: Box::new(base), type_args: Vec::new(), args }
-            } else if self.is("<") && matches!(base.kind, ExprKind::Name { .. } | ExprKind::Member { .. }) {
+            } else if self.is("<")
+                && matches!(base.kind, ExprKind::Name { .. } | ExprKind::Member { .. })
+            {
                 let types = self.attempt(|this| {
                     let types = this.type_args(true)?;
                     if this.is("(") { Ok(types) } else { Err(this.unexpected("'('")) }
@@ -1465,13 +1600,23 @@ impl Reader<'_> {
             }
         }
         self.expect("}")?;
-        Ok(if is_record { ExprKind::Record { fields, defaults } } else { ExprKind::List { items, defaults } })
+        Ok(if is_record {
+            ExprKind::Record { fields, defaults }
+        } else {
+            ExprKind::List { items, defaults }
+        })
     }
 }
 
 /// Reads a number as written: `10`, `0x1F`, `8w0b1`, `4s7`, with underscores.
 fn number(token: &Token) -> Result<(BigInt, Option<LiteralType>)> {
-    let fault = |message: &str| Err(P4Error::new(codes::P4_SYNTAX, token.span, format!("number '{}' {message}", token.text)));
+    let fault = |message: &str| {
+        Err(P4Error::new(
+            codes::P4_SYNTAX,
+            token.span,
+            format!("number '{}' {message}", token.text),
+        ))
+    };
     let text = token.text.to_ascii_lowercase().replace('_', "");
     let (ty, digits) = match text.find(['w', 's']) {
         Some(split) => {
@@ -1495,7 +1640,11 @@ fn number(token: &Token) -> Result<(BigInt, Option<LiteralType>)> {
         return fault("has too many digits");
     }
     match BigInt::parse_bytes(digits.as_bytes(), base) {
-        Some(value) if ty.is_some_and(|ty| ty.width == 0 && !ty.is_signed) && value != BigInt::ZERO => fault("does not fit its width"),
+        Some(value)
+            if ty.is_some_and(|ty| ty.width == 0 && !ty.is_signed) && value != BigInt::ZERO =>
+        {
+            fault("does not fit its width")
+        }
         Some(value) => Ok((value, ty)),
         None => fault(&format!("has characters that are not digits of base {base}")),
     }

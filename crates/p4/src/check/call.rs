@@ -6,7 +6,13 @@ use super::*;
 
 impl<'a> Checker<'a> {
     /// Checks a call, and returns the type of its result.
-    pub(super) fn call(&mut self, expr: &'a Expr, function: &'a Expr, type_args: &'a [TypeRef], args: &'a [Arg]) -> Type {
+    pub(super) fn call(
+        &mut self,
+        expr: &'a Expr,
+        function: &'a Expr,
+        type_args: &'a [TypeRef],
+        args: &'a [Arg],
+    ) -> Type {
         let given: Vec<Type> = type_args.iter().map(|ty| self.resolve_type(ty, false)).collect();
         match &function.kind {
             ExprKind::Type(written) => self.construct(expr, written, args),
@@ -14,12 +20,23 @@ impl<'a> Checker<'a> {
             ExprKind::Member { base, name } => self.call_member(expr, base, name, given, args),
             _ => {
                 let ty = self.expression(function);
-                if ty == Type::Unknown { ty } else { self.type_fault(function.span, format!("{ty} cannot be called")) }
+                if ty == Type::Unknown {
+                    ty
+                } else {
+                    self.type_fault(function.span, format!("{ty} cannot be called"))
+                }
             }
         }
     }
 
-    fn call_name(&mut self, expr: &'a Expr, name: &'a Ident, absolute: bool, given: Vec<Type>, args: &'a [Arg]) -> Type {
+    fn call_name(
+        &mut self,
+        expr: &'a Expr,
+        name: &'a Ident,
+        absolute: bool,
+        given: Vec<Type>,
+        args: &'a [Arg],
+    ) -> Type {
         let found = self.find(&name.text, absolute).to_vec();
         let mut candidates = Vec::new();
         for entity in &found {
@@ -45,8 +62,16 @@ impl<'a> Checker<'a> {
             self.check_args_alone(args);
             return Type::Unknown;
         };
-        if matches!(callee, Callee::Action(_)) && matches!(self.place, Place::Parser | Place::Function) {
-            return self.type_fault(expr.span, format!("action '{}' cannot be called here; only controls and actions can call it", name.text));
+        if matches!(callee, Callee::Action(_))
+            && matches!(self.place, Place::Parser | Place::Function)
+        {
+            return self.type_fault(
+                expr.span,
+                format!(
+                    "action '{}' cannot be called here; only controls and actions can call it",
+                    name.text
+                ),
+            );
         }
         self.call_signature(expr, callee, &signature, &[], given, args)
     }
@@ -58,11 +83,19 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn call_member(&mut self, expr: &'a Expr, base: &'a Expr, name: &'a Ident, given: Vec<Type>, args: &'a [Arg]) -> Type {
+    fn call_member(
+        &mut self,
+        expr: &'a Expr,
+        base: &'a Expr,
+        name: &'a Ident,
+        given: Vec<Type>,
+        args: &'a [Arg],
+    ) -> Type {
         let base_type = self.expression(base);
         let text = &*name.text;
         if matches!(text, "minSizeInBits" | "minSizeInBytes" | "maxSizeInBits" | "maxSizeInBytes") {
-            let ty = if let Type::Name(ty) = &base_type { (**ty).clone() } else { base_type.clone() };
+            let ty =
+                if let Type::Name(ty) = &base_type { (**ty).clone() } else { base_type.clone() };
             if !matches!(ty, Type::Extern(_) | Type::Unknown) {
                 return self.size_call(expr, &ty, text);
             }
@@ -75,10 +108,23 @@ impl<'a> Checker<'a> {
             Type::Name(ty) if text == "apply" => match &**ty {
                 Type::Parser(named) | Type::Control(named) => {
                     let named = named.clone();
-                    if self.out.constructors.get(&named.id).is_some_and(|one| one.params.iter().any(|param| !param.is_optional)) {
-                        return self.type_fault(base.span, format!("'{}' has constructor parameters; declare an instance", named.name));
+                    if self
+                        .out
+                        .constructors
+                        .get(&named.id)
+                        .is_some_and(|one| one.params.iter().any(|param| !param.is_optional))
+                    {
+                        return self.type_fault(
+                            base.span,
+                            format!(
+                                "'{}' has constructor parameters; declare an instance",
+                                named.name
+                            ),
+                        );
                     }
-                    let is_abstract = self.decls.get(&named.id).is_some_and(|decl| matches!(*decl.kind, DeclKind::ParserType(_) | DeclKind::ControlType(_)));
+                    let is_abstract = self.decls.get(&named.id).is_some_and(|decl| {
+                        matches!(*decl.kind, DeclKind::ParserType(_) | DeclKind::ControlType(_))
+                    });
                     if is_abstract {
                         return self.type_fault(base.span, format!("'{}' has no body", named.name));
                     }
@@ -93,10 +139,14 @@ impl<'a> Checker<'a> {
             Type::Table(id) if text == "apply" => {
                 let id = *id;
                 if !args.is_empty() {
-                    return self.type_fault(args[0].value.span, "apply of a table has no arguments");
+                    return self
+                        .type_fault(args[0].value.span, "apply of a table has no arguments");
                 }
-                if self.place != Place::Control {
-                    return self.type_fault(expr.span, "a table can be applied in the body of a control only");
+                if !matches!(self.place, Place::Control | Place::Table) {
+                    return self.type_fault(
+                        expr.span,
+                        "a table can be applied in the body of a control only",
+                    );
                 }
                 self.record(expr, Callee::Table(id), Vec::new(), Vec::new());
                 Type::TableResult(id)
@@ -105,7 +155,9 @@ impl<'a> Checker<'a> {
                 let named = named.clone();
                 self.call_method(expr, &named, name, given, args)
             }
-            Type::Fields(kind @ (FieldsKind::Header | FieldsKind::HeaderUnion), _) if matches!(text, "isValid" | "setValid" | "setInvalid") => {
+            Type::Fields(kind @ (FieldsKind::Header | FieldsKind::HeaderUnion), _)
+                if matches!(text, "isValid" | "setValid" | "setInvalid") =>
+            {
                 let builtin = match text {
                     "isValid" => Builtin::IsValid,
                     "setValid" => Builtin::SetValid,
@@ -115,7 +167,10 @@ impl<'a> Checker<'a> {
                     return self.type_fault(arg.value.span, format!("{text} has no arguments"));
                 }
                 if *kind == FieldsKind::HeaderUnion && builtin != Builtin::IsValid {
-                    return self.name_fault(name.span, format!("a header_union has no method '{text}'; use a header in it"));
+                    return self.name_fault(
+                        name.span,
+                        format!("a header_union has no method '{text}'; use a header in it"),
+                    );
                 }
                 if builtin != Builtin::IsValid && !self.is_writable(base) {
                     return self.type_fault(base.span, "this header cannot be changed here");
@@ -124,18 +179,34 @@ impl<'a> Checker<'a> {
                 if builtin == Builtin::IsValid { Type::Bool } else { Type::Void }
             }
             Type::Stack(..) if matches!(text, "push_front" | "pop_front") => {
-                let builtin = if text == "push_front" { Builtin::PushFront } else { Builtin::PopFront };
+                let builtin =
+                    if text == "push_front" { Builtin::PushFront } else { Builtin::PopFront };
                 let [arg] = args else {
-                    return self.type_fault(expr.span, format!("{text} has one argument, the number of elements"));
+                    return self.type_fault(
+                        expr.span,
+                        format!("{text} has one argument, the number of elements"),
+                    );
                 };
                 let ty = self.expression(&arg.value);
                 if !ty.is_number() {
-                    return self.type_fault(arg.value.span, format!("{ty} is not a number of elements"));
+                    return self
+                        .type_fault(arg.value.span, format!("{ty} is not a number of elements"));
                 }
-                let value = self.out.constants.get(&arg.value.id).and_then(|value| value.number().cloned());
+                let value =
+                    self.out.constants.get(&arg.value.id).and_then(|value| value.number().cloned());
                 match value {
-                    None if !self.is_compile_time(&arg.value) => return self.type_fault(arg.value.span, "the number of elements must be known when the program is compiled"),
-                    Some(count) if count < BigInt::ZERO => return self.type_fault(arg.value.span, "the number of elements cannot be negative"),
+                    None if !self.is_compile_time(&arg.value) => {
+                        return self.type_fault(
+                            arg.value.span,
+                            "the number of elements must be known when the program is compiled",
+                        );
+                    }
+                    Some(count) if count < BigInt::ZERO => {
+                        return self.type_fault(
+                            arg.value.span,
+                            "the number of elements cannot be negative",
+                        );
+                    }
                     _ => {}
                 }
                 if !self.is_writable(base) {
@@ -151,30 +222,63 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn record(&mut self, expr: &Expr, callee: Callee, type_args: Vec<Type>, args: Vec<Option<usize>>) {
+    fn record(
+        &mut self,
+        expr: &Expr,
+        callee: Callee,
+        type_args: Vec<Type>,
+        args: Vec<Option<usize>>,
+    ) {
         self.out.calls.insert(expr.id, Call { callee, type_args, args });
     }
 
     fn apply(&mut self, expr: &'a Expr, named: &Named, is_parser: bool, args: &'a [Arg]) -> Type {
-        let fits = if is_parser { self.place == Place::Parser } else { self.place == Place::Control };
+        let fits =
+            if is_parser { self.place == Place::Parser } else { self.place == Place::Control };
         if !fits {
-            let (what, place) = if is_parser { ("parser", "states of parsers") } else { ("control", "the body of a control") };
+            let (what, place) = if is_parser {
+                ("parser", "states of parsers")
+            } else {
+                ("control", "the body of a control")
+            };
             return self.type_fault(expr.span, format!("a {what} can be applied in {place} only"));
         }
-        let Some(signature) = self.out.signatures.get(&named.id).cloned() else { return Type::Unknown };
+        let Some(signature) = self.out.signatures.get(&named.id).cloned() else {
+            return Type::Unknown;
+        };
         let params = self.apply_params(named);
-        let signature = SignatureType { type_params: Vec::new(), result: Type::Void, params, ..(*signature).clone() };
+        let signature = SignatureType {
+            type_params: Vec::new(),
+            result: Type::Void,
+            params,
+            ..(*signature).clone()
+        };
         self.call_signature(expr, Callee::Apply(named.id), &signature, &[], Vec::new(), args)
     }
 
-    fn call_method(&mut self, expr: &'a Expr, named: &Named, name: &'a Ident, given: Vec<Type>, args: &'a [Arg]) -> Type {
-        let Some(DeclKind::Extern(object)) = self.decls.get(&named.id).map(|decl| &*decl.kind) else {
+    fn call_method(
+        &mut self,
+        expr: &'a Expr,
+        named: &Named,
+        name: &'a Ident,
+        given: Vec<Type>,
+        args: &'a [Arg],
+    ) -> Type {
+        let Some(DeclKind::Extern(object)) = self.decls.get(&named.id).map(|decl| &*decl.kind)
+        else {
             return Type::Unknown;
         };
         let mut candidates = Vec::new();
-        for method in object.methods.iter().filter(|method| method.name.text == name.text && method.signature.result.is_some()) {
+        for method in object
+            .methods
+            .iter()
+            .filter(|method| method.name.text == name.text && method.signature.result.is_some())
+        {
             if let Some(signature) = self.out.signatures.get(&method.id) {
-                candidates.push((Callee::Method { object: named.id, method: method.id }, signature.clone()));
+                candidates.push((
+                    Callee::Method { object: named.id, method: method.id },
+                    signature.clone(),
+                ));
             }
         }
         if candidates.is_empty() {
@@ -198,7 +302,9 @@ impl<'a> Checker<'a> {
         params
             .iter()
             .enumerate()
-            .map(|(at, param)| (param.0, named.args.get(at).cloned().unwrap_or_else(|| self.fresh())))
+            .map(|(at, param)| {
+                (param.0, named.args.get(at).cloned().unwrap_or_else(|| self.fresh()))
+            })
             .collect()
     }
 
@@ -236,7 +342,11 @@ impl<'a> Checker<'a> {
             self.check_args_alone(args);
             return self.type_fault(
                 expr.span,
-                format!("{} type arguments are given, and {} are needed", given.len(), signature.type_params.len()),
+                format!(
+                    "{} type arguments are given, and {} are needed",
+                    given.len(),
+                    signature.type_params.len()
+                ),
             );
         }
         let own: Vec<(DeclId, Type)> = signature
@@ -245,9 +355,13 @@ impl<'a> Checker<'a> {
             .enumerate()
             .map(|(at, param)| (param.0, given.get(at).cloned().unwrap_or_else(|| self.fresh())))
             .collect();
-        let by = |id: DeclId| own.iter().chain(outer).find(|one| one.0 == id).map(|one| one.1.clone());
-        let params: Vec<ParamType> =
-            signature.params.iter().map(|param| ParamType { ty: param.ty.replace(&by), ..param.clone() }).collect();
+        let by =
+            |id: DeclId| own.iter().chain(outer).find(|one| one.0 == id).map(|one| one.1.clone());
+        let params: Vec<ParamType> = signature
+            .params
+            .iter()
+            .map(|param| ParamType { ty: param.ty.replace(&by), ..param.clone() })
+            .collect();
         let matched = match match_args(&params, args, matches!(callee, Callee::Action(_))) {
             Ok(matched) => matched,
             Err((at, message)) => {
@@ -267,7 +381,14 @@ impl<'a> Checker<'a> {
             }
             let wanted = self.known(&param.ty);
             if !self.unify(&wanted, &found) {
-                self.type_fault(arg.value.span, format!("argument '{}' has type {found}, and {} is needed", param.name, self.known(&wanted)));
+                self.type_fault(
+                    arg.value.span,
+                    format!(
+                        "argument '{}' has type {found}, and {} is needed",
+                        param.name,
+                        self.known(&wanted)
+                    ),
+                );
                 fits = false;
             }
         }
@@ -292,23 +413,37 @@ impl<'a> Checker<'a> {
                     || args.iter().any(|arg| matches!(arg.value.kind, ExprKind::DontCare));
                 if given.is_empty() && !used {
                     let name = &signature.type_params[at].1;
-                    return self.type_fault(expr.span, format!("type argument '{name}' cannot be inferred; write it in <…>"));
+                    return self.type_fault(
+                        expr.span,
+                        format!("type argument '{name}' cannot be inferred; write it in <…>"),
+                    );
                 }
             }
             if let Some(ty) = type_args.iter().find(|ty| matches!(ty, Type::RecordLiteral(..))) {
-                return self.type_fault(expr.span, format!("the struct type of {ty} cannot be inferred; write a cast"));
+                return self.type_fault(
+                    expr.span,
+                    format!("the struct type of {ty} cannot be inferred; write a cast"),
+                );
             }
         }
         self.record(expr, callee, type_args, matched);
         let result = self.known(&signature.result.replace(&by));
-        if fits { result } else if result.contains(&|part| matches!(part, Type::Var(_))) { Type::Unknown } else { result }
+        if fits {
+            result
+        } else if result.contains(&|part| matches!(part, Type::Var(_))) {
+            Type::Unknown
+        } else {
+            result
+        }
     }
 
     /// Returns the type of an argument, which can be an instance where the parameter is one.
     fn must_be_value_of(&mut self, expr: &Expr, found: Type, wanted: &Type) -> Type {
         match (&found, wanted) {
             (Type::Name(_), _) | (Type::Void, _) => self.must_be_value(expr, found),
-            (Type::Action(_) | Type::Function | Type::Table(_) | Type::State, wanted) if !matches!(wanted, Type::Unknown) => {
+            (Type::Action(_) | Type::Function | Type::Table(_) | Type::State, wanted)
+                if !matches!(wanted, Type::Unknown) =>
+            {
                 self.must_be_value(expr, found)
             }
             _ => found,
@@ -319,25 +454,47 @@ impl<'a> Checker<'a> {
         let span = arg.value.span;
         match param.direction {
             Direction::Out | Direction::InOut => {
-                if matches!(arg.value.kind, ExprKind::DontCare) && param.direction == Direction::Out {
+                if matches!(arg.value.kind, ExprKind::DontCare) && param.direction == Direction::Out
+                {
                     return;
                 }
                 if !self.is_writable(&arg.value) {
-                    self.type_fault(span, format!("argument '{}' must be a variable or field that can be written", param.name));
+                    self.type_fault(
+                        span,
+                        format!(
+                            "argument '{}' must be a variable or field that can be written",
+                            param.name
+                        ),
+                    );
                     return;
                 }
                 let found = self.out.type_of(&arg.value).clone();
                 if found != *wanted && !matches!(wanted, Type::Unknown | Type::Var(_)) {
-                    self.type_fault(span, format!("argument '{}' has type {found}, and exactly {wanted} is needed", param.name));
+                    self.type_fault(
+                        span,
+                        format!(
+                            "argument '{}' has type {found}, and exactly {wanted} is needed",
+                            param.name
+                        ),
+                    );
                 }
             }
             Direction::None if !matches!(callee, Callee::Action(_)) => {
                 if matches!(arg.value.kind, ExprKind::DontCare) {
                     return;
                 }
-                let is_object = matches!(wanted, Type::Extern(_) | Type::Parser(_) | Type::Control(_) | Type::Package(_));
+                let is_object = matches!(
+                    wanted,
+                    Type::Extern(_) | Type::Parser(_) | Type::Control(_) | Type::Package(_)
+                );
                 if !is_object && !self.is_compile_time(&arg.value) {
-                    self.type_fault(span, format!("argument '{}' must be known when the program is compiled", param.name));
+                    self.type_fault(
+                        span,
+                        format!(
+                            "argument '{}' must be known when the program is compiled",
+                            param.name
+                        ),
+                    );
                 }
             }
             Direction::In if matches!(arg.value.kind, ExprKind::DontCare) => {
@@ -351,7 +508,9 @@ impl<'a> Checker<'a> {
     pub(super) fn is_writable(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Name { .. } => {
-                let Some(id) = self.out.uses.get(&expr.id) else { return *self.out.type_of(expr) == Type::Unknown };
+                let Some(id) = self.out.uses.get(&expr.id) else {
+                    return *self.out.type_of(expr) == Type::Unknown;
+                };
                 if let Some(decl) = self.decls.get(id) {
                     return matches!(*decl.kind, DeclKind::Variable { .. });
                 }
@@ -367,14 +526,21 @@ impl<'a> Checker<'a> {
                 };
                 fields && self.is_writable(base)
             }
-            ExprKind::Index { base, .. } => matches!(self.out.type_of(base), Type::Stack(..)) && self.is_writable(base),
-            ExprKind::Slice { base, .. } | ExprKind::PlusSlice { base, .. } => self.is_writable(base),
+            ExprKind::Index { base, .. } => self.is_writable(base),
+            ExprKind::Slice { base, .. } | ExprKind::PlusSlice { base, .. } => {
+                self.is_writable(base)
+            }
             _ => false,
         }
     }
 
     /// Checks `type(arguments)`, and returns the type of the new object.
-    pub(super) fn construct(&mut self, expr: &'a Expr, written: &'a TypeRef, args: &'a [Arg]) -> Type {
+    pub(super) fn construct(
+        &mut self,
+        expr: &'a Expr,
+        written: &'a TypeRef,
+        args: &'a [Arg],
+    ) -> Type {
         let ty = self.resolve_type(written, true);
         let result = self.construct_type(Some(expr), written.span, &ty, args);
         self.out.types[expr.id.0 as usize] = result.clone();
@@ -382,9 +548,18 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks the arguments of a constructor, and returns the type with its type arguments.
-    pub(super) fn construct_type(&mut self, expr: Option<&'a Expr>, span: Span, ty: &Type, args: &'a [Arg]) -> Type {
+    pub(super) fn construct_type(
+        &mut self,
+        expr: Option<&'a Expr>,
+        span: Span,
+        ty: &Type,
+        args: &'a [Arg],
+    ) -> Type {
         let named = match ty {
-            Type::Extern(named) | Type::Parser(named) | Type::Control(named) | Type::Package(named) => named.clone(),
+            Type::Extern(named)
+            | Type::Parser(named)
+            | Type::Control(named)
+            | Type::Package(named) => named.clone(),
             Type::Unknown => {
                 self.check_args_alone(args);
                 return Type::Unknown;
@@ -398,15 +573,28 @@ impl<'a> Checker<'a> {
         let mut candidates: Vec<(Option<DeclId>, Rc<SignatureType>)> = Vec::new();
         match &*decl.kind {
             DeclKind::Extern(object) => {
-                for method in object.methods.iter().filter(|method| method.signature.result.is_none()) {
-                    candidates.extend(self.out.signatures.get(&method.id).map(|one| (Some(method.id), one.clone())));
+                for method in
+                    object.methods.iter().filter(|method| method.signature.result.is_none())
+                {
+                    candidates.extend(
+                        self.out
+                            .signatures
+                            .get(&method.id)
+                            .map(|one| (Some(method.id), one.clone())),
+                    );
                 }
             }
             DeclKind::ParserType(_) | DeclKind::ControlType(_) => {
-                return self.type_fault(span, format!("'{}' has no body, so it has no instances", named.name));
+                return self.type_fault(
+                    span,
+                    format!("'{}' has no body, so it has no instances", named.name),
+                );
             }
-            DeclKind::PackageType(_) => candidates.extend(self.out.signatures.get(&named.id).map(|one| (None, one.clone()))),
-            _ => candidates.extend(self.out.constructors.get(&named.id).map(|one| (None, one.clone()))),
+            DeclKind::PackageType(_) => {
+                candidates.extend(self.out.signatures.get(&named.id).map(|one| (None, one.clone())))
+            }
+            _ => candidates
+                .extend(self.out.constructors.get(&named.id).map(|one| (None, one.clone()))),
         }
         let mut reason = None;
         let mut chosen = None;
@@ -421,7 +609,8 @@ impl<'a> Checker<'a> {
         }
         let Some((constructor, signature, matched)) = chosen else {
             self.check_args_alone(args);
-            let (at, message) = reason.unwrap_or((None, format!("'{}' has no constructor", named.name)));
+            let (at, message) =
+                reason.unwrap_or((None, format!("'{}' has no constructor", named.name)));
             return self.type_fault(at.unwrap_or(span), message);
         };
         let outer = self.with_args(&named);
@@ -436,7 +625,13 @@ impl<'a> Checker<'a> {
                 fits = false;
             } else if !self.unify(&wanted, &found) {
                 let wanted = self.known(&wanted);
-                self.type_fault(arg.value.span, format!("argument '{}' of '{}' has type {found}, and {wanted} is needed", param.name, named.name));
+                self.type_fault(
+                    arg.value.span,
+                    format!(
+                        "argument '{}' of '{}' has type {found}, and {wanted} is needed",
+                        param.name, named.name
+                    ),
+                );
                 fits = false;
             }
         }
@@ -447,12 +642,20 @@ impl<'a> Checker<'a> {
                 self.set_type(&arg.value, &wanted);
             }
             if !matches!(arg.value.kind, ExprKind::DontCare) && !self.is_compile_time(&arg.value) {
-                self.type_fault(arg.value.span, format!("argument '{}' must be known when the program is compiled", param.name));
+                self.type_fault(
+                    arg.value.span,
+                    format!("argument '{}' must be known when the program is compiled", param.name),
+                );
             }
         }
         let type_args: Vec<Type> = outer.iter().map(|(_, ty)| self.known(ty)).collect();
         if let Some(expr) = expr {
-            self.record(expr, Callee::Constructor(named.id, constructor), type_args.clone(), matched);
+            self.record(
+                expr,
+                Callee::Constructor(named.id, constructor),
+                type_args.clone(),
+                matched,
+            );
         }
         if fits && type_args.iter().any(|ty| matches!(ty, Type::RecordLiteral(..))) {
             return self.type_fault(span, "a struct type cannot be inferred; write a cast");
@@ -518,7 +721,11 @@ type Mismatch = (Option<Span>, String);
 
 /// Returns the number of the argument of each parameter. Of an action, a call may leave out the
 /// parameters without direction in tables; `check` of tables looks at these.
-pub(super) fn match_args(params: &[ParamType], args: &[Arg], _action: bool) -> Result<Vec<Option<usize>>, Mismatch> {
+pub(super) fn match_args(
+    params: &[ParamType],
+    args: &[Arg],
+    _action: bool,
+) -> Result<Vec<Option<usize>>, Mismatch> {
     let named = args.iter().filter(|arg| arg.name.is_some()).count();
     if named != 0 && named != args.len() {
         return Err((None, "either all arguments have names, or none".into()));
@@ -528,16 +735,28 @@ pub(super) fn match_args(params: &[ParamType], args: &[Arg], _action: bool) -> R
         let to = match &arg.name {
             Some(name) => match params.iter().position(|param| param.name == name.text) {
                 Some(to) => to,
-                None => return Err((Some(name.span), format!("there is no parameter '{}'", name.text))),
+                None => {
+                    return Err((Some(name.span), format!("there is no parameter '{}'", name.text)));
+                }
             },
             None if at < params.len() => at,
-            None => return Err((None, format!("{} arguments are given, and {} are needed", args.len(), params.len()))),
+            None => {
+                return Err((
+                    None,
+                    format!("{} arguments are given, and {} are needed", args.len(), params.len()),
+                ));
+            }
         };
         if matched[to].replace(at).is_some() {
-            return Err((Some(arg.value.span), format!("argument '{}' is given twice", params[to].name)));
+            return Err((
+                Some(arg.value.span),
+                format!("argument '{}' is given twice", params[to].name),
+            ));
         }
     }
-    if let Some(missing) = params.iter().zip(&matched).find(|(param, at)| at.is_none() && !param.is_optional) {
+    if let Some(missing) =
+        params.iter().zip(&matched).find(|(param, at)| at.is_none() && !param.is_optional)
+    {
         return Err((None, format!("argument '{}' is missing", missing.0.name)));
     }
     Ok(matched)

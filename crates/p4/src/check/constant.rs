@@ -69,10 +69,14 @@ pub fn limits(ty: &Type) -> Option<(BigInt, BigInt)> {
 /// Returns a value after a cast between numbers and truth values.
 pub fn cast(value: &Value, to: &Type) -> Option<Value> {
     Some(match (value, to) {
-        (Value::Number(number), Type::Bit(_) | Type::Int(_) | Type::Integer) => Value::Number(wrap(number, to)),
+        (Value::Number(number), Type::Bit(_) | Type::Int(_) | Type::Integer) => {
+            Value::Number(wrap(number, to))
+        }
         (Value::Number(number), Type::Bool) => Value::Bool(!number.is_zero()),
         (Value::Bool(value), Type::Bit(_)) => Value::Number(BigInt::from(u8::from(*value))),
-        (Value::Number(number), Type::New(_, of) | Type::Enum(_, Some(of))) => Value::Number(wrap(number, of)),
+        (Value::Number(number), Type::New(_, of) | Type::Enum(_, Some(of))) => {
+            Value::Number(wrap(number, of))
+        }
         (value, _) => value.clone(),
     })
 }

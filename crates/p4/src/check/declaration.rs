@@ -11,7 +11,14 @@ impl<'a> Checker<'a> {
         match &*decl.kind {
             DeclKind::Const { ty, value } => {
                 let ty = self.resolve_type(ty, false);
-                if matches!(ty, Type::Extern(_) | Type::Parser(_) | Type::Control(_) | Type::Package(_) | Type::Void) {
+                if matches!(
+                    ty,
+                    Type::Extern(_)
+                        | Type::Parser(_)
+                        | Type::Control(_)
+                        | Type::Package(_)
+                        | Type::Void
+                ) {
                     self.type_fault(decl.span, format!("a constant cannot have the type {ty}"));
                 }
                 self.expect_constant(value, &ty);
@@ -20,22 +27,37 @@ impl<'a> Checker<'a> {
             DeclKind::Variable { ty, value } => {
                 let ty = self.resolve_type(ty, false);
                 if !resolve::can_be_element(&ty) {
-                    self.type_fault(decl.name.span, format!("a variable cannot have the type {ty}"));
+                    self.type_fault(
+                        decl.name.span,
+                        format!("a variable cannot have the type {ty}"),
+                    );
                 }
                 if let Some(value) = value {
                     self.expect(value, &ty);
                 }
                 self.finish(decl, ty);
             }
-            DeclKind::Instance { ty, args, methods } => self.instance(decl, ty, args, methods.as_deref()),
+            DeclKind::Instance { ty, args, methods } => {
+                self.instance(decl, ty, args, methods.as_deref())
+            }
             DeclKind::Function(function) => {
                 let signature = self.scoped(|this| {
                     let signature = this.signature(&function.signature, Place::Function);
                     // A function is not in scope in its own body.
                     let result = this.result.replace(signature.result.clone());
-                    this.scoped(|this| this.within(Place::Function, |this| this.block(&function.body)));
-                    if !matches!(signature.result, Type::Void | Type::Unknown) && !statement::always_returns(&function.body) {
-                        this.type_fault(decl.name.span, format!("function '{}' does not return a value on all paths", decl.name.text));
+                    this.scoped(|this| {
+                        this.within(Place::Function, |this| this.block(&function.body))
+                    });
+                    if !matches!(signature.result, Type::Void | Type::Unknown)
+                        && !statement::always_returns(&function.body)
+                    {
+                        this.type_fault(
+                            decl.name.span,
+                            format!(
+                                "function '{}' does not return a value on all paths",
+                                decl.name.text
+                            ),
+                        );
                     }
                     this.result = result;
                     signature
@@ -85,7 +107,10 @@ impl<'a> Checker<'a> {
             DeclKind::Error(members) => {
                 for member in members {
                     if self.out.errors.contains(&member.text) {
-                        self.name_fault(member.span, format!("error '{}' is declared twice", member.text));
+                        self.name_fault(
+                            member.span,
+                            format!("error '{}' is declared twice", member.text),
+                        );
                     }
                     self.out.errors.push(member.text.clone());
                 }
@@ -93,7 +118,10 @@ impl<'a> Checker<'a> {
             DeclKind::MatchKind(members) => {
                 for member in members {
                     if self.out.match_kinds.contains(&member.text) {
-                        self.name_fault(member.span, format!("match_kind '{}' is declared twice", member.text));
+                        self.name_fault(
+                            member.span,
+                            format!("match_kind '{}' is declared twice", member.text),
+                        );
                     }
                     self.out.match_kinds.push(member.text.clone());
                 }
@@ -101,7 +129,7 @@ impl<'a> Checker<'a> {
             DeclKind::Typedef(ty) => {
                 let span = ty.span;
                 let ty = self.resolve_type(ty, false);
-                if matches!(ty, Type::Void | Type::MatchKind | Type::Integer | Type::Text) {
+                if matches!(ty, Type::Void | Type::MatchKind) {
                     self.type_fault(span, format!("{ty} cannot have another name"));
                 }
                 self.finish(decl, ty);
@@ -109,7 +137,16 @@ impl<'a> Checker<'a> {
             DeclKind::NewType(ty) => {
                 let span = ty.span;
                 let ty = self.resolve_type(ty, false);
-                let fits = matches!(ty, Type::Bit(_) | Type::Int(_) | Type::Bool | Type::New(..) | Type::Varbit(_) | Type::Enum(_, Some(_)) | Type::Unknown);
+                let fits = matches!(
+                    ty,
+                    Type::Bit(_)
+                        | Type::Int(_)
+                        | Type::Bool
+                        | Type::New(..)
+                        | Type::Varbit(_)
+                        | Type::Enum(_, Some(_))
+                        | Type::Unknown
+                );
                 if !fits {
                     self.type_fault(span, format!("a new type cannot be made of {ty}; only of bit, int, bool, varbit and serializable enums"));
                 }
@@ -133,8 +170,14 @@ impl<'a> Checker<'a> {
     }
 
     /// Declares a type with type parameters.
-    fn generic_type(&mut self, decl: &'a Decl, params: &'a [TypeParam], make: impl Fn(Named) -> Type) {
-        let params: Vec<_> = params.iter().map(|param| (param.id, param.name.text.clone())).collect();
+    fn generic_type(
+        &mut self,
+        decl: &'a Decl,
+        params: &'a [TypeParam],
+        make: impl Fn(Named) -> Type,
+    ) {
+        let params: Vec<_> =
+            params.iter().map(|param| (param.id, param.name.text.clone())).collect();
         self.out.type_params.insert(decl.id, params);
         let named = Named { id: decl.id, name: decl.name.text.clone(), args: Rc::new([]) };
         self.finish(decl, make(named));
@@ -142,12 +185,22 @@ impl<'a> Checker<'a> {
 
     /// Reports a function whose parameters another one of the same name has.
     fn overload(&mut self, decl: &'a Decl, signature: &SignatureType) {
-        let names = |signature: &SignatureType| signature.params.iter().map(|param| param.name.clone()).collect::<Vec<_>>();
-        let scope = self.scopes.last().and_then(|scope| scope.get(&decl.name.text)).cloned().unwrap_or_default();
+        let names = |signature: &SignatureType| {
+            signature.params.iter().map(|param| param.name.clone()).collect::<Vec<_>>()
+        };
+        let scope = self
+            .scopes
+            .last()
+            .and_then(|scope| scope.get(&decl.name.text))
+            .cloned()
+            .unwrap_or_default();
         for one in scope {
             let Some(other) = self.out.signatures.get(&one.id()) else { continue };
             if other.params.len() == signature.params.len() && names(other) == names(signature) {
-                self.name_fault(decl.name.span, format!("'{}' is declared twice with the same parameters", decl.name.text));
+                self.name_fault(
+                    decl.name.span,
+                    format!("'{}' is declared twice with the same parameters", decl.name.text),
+                );
                 return;
             }
         }
@@ -162,7 +215,8 @@ impl<'a> Checker<'a> {
             Some(ty) => {
                 let span = ty.span;
                 let ty = self.resolve_type(ty, false);
-                let is_value = resolve::can_be_element(&ty) || matches!(ty, Type::Void | Type::Text | Type::Integer);
+                let is_value = resolve::can_be_element(&ty)
+                    || matches!(ty, Type::Void | Type::Text | Type::Integer);
                 if !is_value && !matches!(ty, Type::Extern(_)) {
                     self.type_fault(span, format!("a function cannot return {ty}"));
                 }
@@ -171,7 +225,8 @@ impl<'a> Checker<'a> {
             None => Type::Void,
         };
         let params = self.params(&written.params, place);
-        let type_params = written.type_params.iter().map(|param| (param.id, param.name.text.clone())).collect();
+        let type_params =
+            written.type_params.iter().map(|param| (param.id, param.name.text.clone())).collect();
         SignatureType { type_params, result, params }
     }
 
@@ -179,14 +234,19 @@ impl<'a> Checker<'a> {
         let mut params = Vec::new();
         for param in written {
             let ty = self.resolve_type(&param.ty, false);
-            let is_object = matches!(ty, Type::Extern(_) | Type::Parser(_) | Type::Control(_) | Type::Package(_));
+            let is_object = matches!(
+                ty,
+                Type::Extern(_) | Type::Parser(_) | Type::Control(_) | Type::Package(_)
+            );
             let fits = match (&ty, param.direction) {
                 (Type::Void | Type::MatchKind, _) => false,
                 (Type::Integer | Type::Text, Direction::None) => true,
                 (Type::Integer | Type::Text, Direction::In) if place == Place::Function => true,
                 (Type::Integer | Type::Text, _) => false,
                 (Type::Extern(_), Direction::None) => place != Place::Action,
-                (Type::Parser(_) | Type::Control(_) | Type::Package(_), Direction::None) => place == Place::Top,
+                (Type::Parser(_) | Type::Control(_) | Type::Package(_), Direction::None) => {
+                    place == Place::Top
+                }
                 _ => !is_object,
             };
             if !fits {
@@ -196,27 +256,50 @@ impl<'a> Checker<'a> {
                     Direction::Out => "an out parameter",
                     Direction::InOut => "an inout parameter",
                 };
-                self.type_fault(param.name.span, format!("{direction} cannot have the type {ty} here"));
+                self.type_fault(
+                    param.name.span,
+                    format!("{direction} cannot have the type {ty} here"),
+                );
             }
             if let Some(default) = &param.default {
                 match param.direction {
                     Direction::Out | Direction::InOut => {
-                        self.type_fault(default.span, "out and inout parameters cannot have default values");
+                        self.type_fault(
+                            default.span,
+                            "out and inout parameters cannot have default values",
+                        );
+                    }
+                    // The type argument is not known before the default value is used.
+                    _ if ty.contains(&|part| matches!(part, Type::Param(..))) => {
+                        self.expression(default);
                     }
                     _ => {
                         self.expect_constant(default, &ty);
                     }
                 }
             }
-            let is_optional = param.default.is_some() || param.annotations.iter().any(|one| &*one.name.text == "optional");
+            let is_optional = param.default.is_some()
+                || param.annotations.iter().any(|one| &*one.name.text == "optional");
             self.out.declared.insert(param.id, ty.clone());
             self.declare(&param.name, Entity::Param(param));
-            params.push(ParamType { id: param.id, name: param.name.text.clone(), direction: param.direction, ty, is_optional });
+            params.push(ParamType {
+                id: param.id,
+                name: param.name.text.clone(),
+                direction: param.direction,
+                ty,
+                is_optional,
+            });
         }
         params
     }
 
-    fn instance(&mut self, decl: &'a Decl, written: &'a TypeRef, args: &'a [Arg], methods: Option<&'a [Decl]>) {
+    fn instance(
+        &mut self,
+        decl: &'a Decl,
+        written: &'a TypeRef,
+        args: &'a [Arg],
+        methods: Option<&'a [Decl]>,
+    ) {
         let ty = self.resolve_type(written, true);
         let ty = self.construct_type(None, written.span, &ty, args);
         let ty = self.known(&ty);
@@ -229,7 +312,10 @@ impl<'a> Checker<'a> {
         if !fits {
             self.type_fault(decl.span, format!("{ty} cannot have an instance here"));
         } else if self.place == Place::Top && matches!(ty, Type::Parser(_) | Type::Control(_)) {
-            self.type_fault(decl.span, format!("{ty} cannot have an instance outside of parsers and controls"));
+            self.type_fault(
+                decl.span,
+                format!("{ty} cannot have an instance outside of parsers and controls"),
+            );
         }
         self.abstract_methods(decl, &ty, methods);
         self.finish(decl, ty);
@@ -243,26 +329,62 @@ impl<'a> Checker<'a> {
             }
             return;
         };
-        let Some(DeclKind::Extern(object)) = self.decls.get(&named.id).map(|decl| &*decl.kind) else { return };
+        let Some(DeclKind::Extern(object)) = self.decls.get(&named.id).map(|decl| &*decl.kind)
+        else {
+            return;
+        };
         let defined = methods.unwrap_or_default();
-        for method in object.methods.iter().filter(|method| method.is_abstract) {
+        let is_optional =
+            |method: &&Method| method.annotations.iter().any(|one| &*one.name.text == "optional");
+        for method in
+            object.methods.iter().filter(|method| method.is_abstract && !is_optional(method))
+        {
             if !defined.iter().any(|one| one.name.text == method.name.text) {
-                self.type_fault(decl.name.span, format!("'{}' must define the abstract method '{}'", decl.name.text, method.name.text));
+                self.type_fault(
+                    decl.name.span,
+                    format!(
+                        "'{}' must define the abstract method '{}'",
+                        decl.name.text, method.name.text
+                    ),
+                );
             }
         }
         let this = self.this.replace(ty.clone());
         self.scoped(|this| {
             for method in defined {
-                let wanted = object.methods.iter().find(|one| one.name.text == method.name.text && one.is_abstract);
+                let wanted = object
+                    .methods
+                    .iter()
+                    .find(|one| one.name.text == method.name.text && one.is_abstract);
                 if wanted.is_none() && matches!(*method.kind, DeclKind::Function(_)) {
-                    this.name_fault(method.name.span, format!("{named} has no abstract method '{}'", method.name.text));
+                    this.name_fault(
+                        method.name.span,
+                        format!("{named} has no abstract method '{}'", method.name.text),
+                    );
                 }
                 this.declaration(method);
-                let signatures = (wanted.and_then(|one| this.out.signatures.get(&one.id)), this.out.signatures.get(&method.id));
+                let signatures = (
+                    wanted.and_then(|one| this.out.signatures.get(&one.id)),
+                    this.out.signatures.get(&method.id),
+                );
                 if let (Some(wanted), Some(found)) = signatures
-                    && (wanted.params.len() != found.params.len() || wanted.params.iter().zip(&found.params).any(|(a, b)| a.direction != b.direction))
+                    && (found.params.len() > wanted.params.len()
+                        || wanted.params[found.params.len()..]
+                            .iter()
+                            .any(|param| !param.is_optional)
+                        || wanted
+                            .params
+                            .iter()
+                            .zip(&found.params)
+                            .any(|(a, b)| a.direction != b.direction))
                 {
-                    this.type_fault(method.name.span, format!("the parameters of '{}' differ from those of the abstract method", method.name.text));
+                    this.type_fault(
+                        method.name.span,
+                        format!(
+                            "the parameters of '{}' differ from those of the abstract method",
+                            method.name.text
+                        ),
+                    );
                 }
             }
         });
@@ -270,9 +392,17 @@ impl<'a> Checker<'a> {
     }
 
     fn extern_type(&mut self, decl: &'a Decl, object: &'a Extern) {
-        if let Some(other) = self.scopes.last().and_then(|scope| scope.get(&decl.name.text)).and_then(|found| found.first()) {
+        if let Some(other) = self
+            .scopes
+            .last()
+            .and_then(|scope| scope.get(&decl.name.text))
+            .and_then(|found| found.first())
+        {
             let _ = other;
-            self.name_fault(decl.name.span, format!("'{}' is declared twice in this scope; rename one", decl.name.text));
+            self.name_fault(
+                decl.name.span,
+                format!("'{}' is declared twice in this scope; rename one", decl.name.text),
+            );
         }
         self.generic_type(decl, &object.type_params, Type::Extern);
         self.scoped(|this| {
@@ -301,9 +431,16 @@ impl<'a> Checker<'a> {
             let params_types = this.params(params, Place::Action);
             let first = params.iter().position(|param| param.direction == Direction::None);
             if let Some(first) = first
-                && let Some(late) = params[first..].iter().find(|param| param.direction != Direction::None)
+                && let Some(late) =
+                    params[first..].iter().find(|param| param.direction != Direction::None)
             {
-                this.type_fault(late.name.span, format!("parameter '{}' has a direction, and must stand before those without", late.name.text));
+                this.type_fault(
+                    late.name.span,
+                    format!(
+                        "parameter '{}' has a direction, and must stand before those without",
+                        late.name.text
+                    ),
+                );
             }
             let result = this.result.replace(Type::Void);
             this.scoped(|this| this.within(Place::Action, |this| this.block(body)));
@@ -314,7 +451,12 @@ impl<'a> Checker<'a> {
         self.declare(&decl.name, Entity::Decl(decl));
     }
 
-    fn enumeration(&mut self, decl: &'a Decl, ty: Option<&'a TypeRef>, members: &'a [(Ident, Option<Expr>)]) {
+    fn enumeration(
+        &mut self,
+        decl: &'a Decl,
+        ty: Option<&'a TypeRef>,
+        members: &'a [(Ident, Option<Expr>)],
+    ) {
         let underlying = ty.map(|written| {
             let ty = self.resolve_type(written, false);
             let mut of = ty.clone();
@@ -323,7 +465,10 @@ impl<'a> Checker<'a> {
             }
             match of {
                 Type::Bit(_) | Type::Int(_) | Type::Unknown => ty,
-                other => self.type_fault(written.span, format!("an enum can have a bit or int type, not {other}")),
+                other => self.type_fault(
+                    written.span,
+                    format!("an enum can have a bit or int type, not {other}"),
+                ),
             }
         });
         let mut names = HashSet::new();
@@ -338,59 +483,87 @@ impl<'a> Checker<'a> {
                     value.and_then(|value| value.number().map(|number| constant::wrap(number, ty)))
                 }
                 (None, Some(_)) => {
-                    self.type_fault(name.span, format!("member '{}' needs a value, because the enum has a type", name.text));
+                    self.type_fault(
+                        name.span,
+                        format!(
+                            "member '{}' needs a value, because the enum has a type",
+                            name.text
+                        ),
+                    );
                     None
                 }
                 (Some(value), None) => {
-                    self.type_fault(value.span, format!("member '{}' has a value, but the enum has no type", name.text));
+                    self.type_fault(
+                        value.span,
+                        format!("member '{}' has a value, but the enum has no type", name.text),
+                    );
                     None
                 }
                 (None, None) => None,
             };
             result.push((name.text.clone(), number));
         }
-        self.out.enums.insert(decl.id, EnumType { underlying: underlying.clone(), members: result });
+        self.out
+            .enums
+            .insert(decl.id, EnumType { underlying: underlying.clone(), members: result });
         let named = Named { id: decl.id, name: decl.name.text.clone(), args: Rc::new([]) };
         self.finish(decl, Type::Enum(named, underlying.map(Rc::new)));
     }
 
     fn parser(&mut self, decl: &'a Decl, parser: &'a Parser) {
-        if let Some(param) = parser.signature.type_params.first() {
-            self.type_fault(param.name.span, "a parser with states cannot have type parameters");
-        }
-        self.generic_header(decl, &parser.signature, &parser.constructor, Type::Parser, Place::Parser, |this| {
-            for local in &parser.locals {
-                this.declaration(local);
-            }
-            let mut has_start = false;
-            for state in &parser.states {
-                if matches!(&*state.name.text, "accept" | "reject") {
-                    this.name_fault(state.name.span, format!("state '{}' is part of the language; rename this one", state.name.text));
+        self.generic_header(
+            decl,
+            &parser.signature,
+            &parser.constructor,
+            Type::Parser,
+            Place::Parser,
+            |this| {
+                for local in &parser.locals {
+                    this.declaration(local);
                 }
-                has_start |= &*state.name.text == "start";
-                this.declare(&state.name, Entity::State(state));
-            }
-            if !has_start {
-                this.name_fault(decl.name.span, format!("parser '{}' has no state 'start'", decl.name.text));
-            }
-            for state in &parser.states {
-                this.state(state);
-            }
-        });
+                let mut has_start = false;
+                for state in &parser.states {
+                    if matches!(&*state.name.text, "accept" | "reject") {
+                        this.name_fault(
+                            state.name.span,
+                            format!(
+                                "state '{}' is part of the language; rename this one",
+                                state.name.text
+                            ),
+                        );
+                    }
+                    has_start |= &*state.name.text == "start";
+                    this.declare(&state.name, Entity::State(state));
+                }
+                if !has_start {
+                    this.name_fault(
+                        decl.name.span,
+                        format!("parser '{}' has no state 'start'", decl.name.text),
+                    );
+                }
+                for state in &parser.states {
+                    this.state(state);
+                }
+            },
+        );
     }
 
     fn control(&mut self, decl: &'a Decl, control: &'a Control) {
-        if let Some(param) = control.signature.type_params.first() {
-            self.type_fault(param.name.span, "a control with a body cannot have type parameters");
-        }
-        self.generic_header(decl, &control.signature, &control.constructor, Type::Control, Place::Control, |this| {
-            for local in &control.locals {
-                this.declaration(local);
-            }
-            let result = this.result.replace(Type::Void);
-            this.scoped(|this| this.block(&control.body));
-            this.result = result;
-        });
+        self.generic_header(
+            decl,
+            &control.signature,
+            &control.constructor,
+            Type::Control,
+            Place::Control,
+            |this| {
+                for local in &control.locals {
+                    this.declaration(local);
+                }
+                let result = this.result.replace(Type::Void);
+                this.scoped(|this| this.block(&control.body));
+                this.result = result;
+            },
+        );
     }
 
     /// Checks the parameters of a parser or control, then its content, and declares its name.
@@ -408,7 +581,13 @@ impl<'a> Checker<'a> {
             let params = this.params(constructor, Place::Top);
             for (param, ty) in constructor.iter().zip(&params) {
                 if ty.direction != Direction::None {
-                    this.type_fault(param.name.span, format!("constructor parameter '{}' cannot have a direction", param.name.text));
+                    this.type_fault(
+                        param.name.span,
+                        format!(
+                            "constructor parameter '{}' cannot have a direction",
+                            param.name.text
+                        ),
+                    );
                 }
             }
             this.out.signatures.insert(decl.id, Rc::new(signature));

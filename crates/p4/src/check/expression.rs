@@ -56,26 +56,50 @@ impl<'a> Checker<'a> {
             return true;
         }
         match &expr.kind {
-            ExprKind::Name { .. } => match self.out.uses.get(&expr.id).and_then(|id| self.decls.get(id)) {
-                Some(decl) => matches!(*decl.kind, DeclKind::Const { .. } | DeclKind::Instance { .. }),
-                // Parameters without direction.
-                None => self.out.uses.get(&expr.id).is_some_and(|id| self.is_constant_param(*id)),
-            },
-            ExprKind::Member { base, .. } | ExprKind::Slice { base, .. } | ExprKind::Index { base, .. } => self.is_compile_time(base),
-            ExprKind::Unary { operand, .. } | ExprKind::Cast { operand, .. } => self.is_compile_time(operand),
-            ExprKind::Binary { left, right, .. } => self.is_compile_time(left) && self.is_compile_time(right),
+            ExprKind::Name { .. } => {
+                match self.out.uses.get(&expr.id).and_then(|id| self.decls.get(id)) {
+                    Some(decl) => {
+                        matches!(*decl.kind, DeclKind::Const { .. } | DeclKind::Instance { .. })
+                    }
+                    // Parameters without direction.
+                    None => {
+                        self.out.uses.get(&expr.id).is_some_and(|id| self.is_constant_param(*id))
+                    }
+                }
+            }
+            ExprKind::Member { base, .. }
+            | ExprKind::Slice { base, .. }
+            | ExprKind::Index { base, .. } => self.is_compile_time(base),
+            ExprKind::Unary { operand, .. } | ExprKind::Cast { operand, .. } => {
+                self.is_compile_time(operand)
+            }
+            ExprKind::Binary { left, right, .. } => {
+                self.is_compile_time(left) && self.is_compile_time(right)
+            }
             ExprKind::Conditional { condition, yes, no } => {
                 [condition, yes, no].iter().all(|part| self.is_compile_time(part))
             }
             ExprKind::List { items, .. } => items.iter().all(|item| self.is_compile_time(item)),
-            ExprKind::Record { fields, .. } => fields.iter().all(|(_, value)| self.is_compile_time(value)),
-            ExprKind::Call { args, .. } => {
-                matches!(self.out.calls.get(&expr.id).map(|call| call.callee), Some(Callee::Constructor(..)))
-                    && args.iter().all(|arg| self.is_compile_time(&arg.value))
+            ExprKind::Record { fields, .. } => {
+                fields.iter().all(|(_, value)| self.is_compile_time(value))
             }
-            ExprKind::Mask { value, mask } => self.is_compile_time(value) && self.is_compile_time(mask),
-            ExprKind::Range { low, high } => self.is_compile_time(low) && self.is_compile_time(high),
-            ExprKind::Default | ExprKind::DontCare | ExprKind::Invalid | ExprKind::Type(_) | ExprKind::Text(_) => true,
+            ExprKind::Call { args, .. } => {
+                matches!(
+                    self.out.calls.get(&expr.id).map(|call| call.callee),
+                    Some(Callee::Constructor(..) | Callee::ExternFunction(_))
+                ) && args.iter().all(|arg| self.is_compile_time(&arg.value))
+            }
+            ExprKind::Mask { value, mask } => {
+                self.is_compile_time(value) && self.is_compile_time(mask)
+            }
+            ExprKind::Range { low, high } => {
+                self.is_compile_time(low) && self.is_compile_time(high)
+            }
+            ExprKind::Default
+            | ExprKind::DontCare
+            | ExprKind::Invalid
+            | ExprKind::Type(_)
+            | ExprKind::Text(_) => true,
             _ => false,
         }
     }
@@ -136,14 +160,19 @@ impl<'a> Checker<'a> {
                     None => Type::Unknown,
                 }
             }
-            ExprKind::Call { function, type_args, args } => self.call(expr, function, type_args, args),
+            ExprKind::Call { function, type_args, args } => {
+                self.call(expr, function, type_args, args)
+            }
             ExprKind::Unary { op, operand } => self.unary(expr, *op, operand),
             ExprKind::Binary { op, left, right } => self.binary(expr, *op, left, right),
-            ExprKind::Conditional { condition, yes, no } => self.conditional(expr, condition, yes, no),
+            ExprKind::Conditional { condition, yes, no } => {
+                self.conditional(expr, condition, yes, no)
+            }
             ExprKind::Cast { ty, operand } => self.cast(expr, ty, operand),
             ExprKind::List { items, defaults } => {
                 let types: Rc<[Type]> = items.iter().map(|item| self.part(item)).collect();
-                let values: Option<Rc<[Value]>> = items.iter().map(|item| self.value(item)).collect();
+                let values: Option<Rc<[Value]>> =
+                    items.iter().map(|item| self.value(item)).collect();
                 if !defaults {
                     self.set_value(expr, values.map(Value::List));
                 }
@@ -185,15 +214,18 @@ impl<'a> Checker<'a> {
     /// Returns the type, or reports that an expression of this type is not a value.
     pub(super) fn must_be_value(&mut self, expr: &Expr, ty: Type) -> Type {
         match ty {
-            Type::Void | Type::Action(_) | Type::Function | Type::Table(_) | Type::State | Type::Name(_) => {
-                self.type_fault(expr.span, format!("{ty} is not a value"))
-            }
+            Type::Void
+            | Type::Action(_)
+            | Type::Function
+            | Type::Table(_)
+            | Type::State
+            | Type::Name(_) => self.type_fault(expr.span, format!("{ty} is not a value")),
             ty => ty,
         }
     }
 
     /// Returns a type as a number: the underlying type of a serializable enum.
-    fn number_of(&self, ty: &Type) -> Type {
+    pub(super) fn number_of(&self, ty: &Type) -> Type {
         match ty {
             Type::Enum(_, Some(of)) => (**of).clone(),
             _ => ty.clone(),
@@ -203,14 +235,18 @@ impl<'a> Checker<'a> {
     fn name_type(&mut self, expr: &'a Expr, name: &'a Ident, absolute: bool) -> Type {
         let Some(entity) = self.find_one(name, absolute) else { return Type::Unknown };
         self.out.uses.insert(expr.id, entity.id());
-        let declared = |this: &Self| this.out.declared.get(&entity.id()).cloned().unwrap_or(Type::Unknown);
+        let declared =
+            |this: &Self| this.out.declared.get(&entity.id()).cloned().unwrap_or(Type::Unknown);
         match entity {
             Entity::Param(_) => declared(self),
             Entity::State(_) => Type::State,
-            Entity::TypeParam(param) => Type::Name(Rc::new(Type::Param(param.id, param.name.text.clone()))),
+            Entity::TypeParam(param) => {
+                Type::Name(Rc::new(Type::Param(param.id, param.name.text.clone())))
+            }
             Entity::Decl(decl) => match &*decl.kind {
                 DeclKind::Const { value, .. } => {
-                    let value = self.value(value).map(|value| self.value_as(value, &declared(self)));
+                    let value =
+                        self.value(value).map(|value| self.value_as(value, &declared(self)));
                     self.set_value(expr, value);
                     declared(self)
                 }
@@ -235,9 +271,17 @@ impl<'a> Checker<'a> {
                     Type::Error
                 }
                 Type::Enum(named, underlying) => {
-                    let known = self.out.enums.get(&named.id).map(|one| one.members.clone()).unwrap_or_default();
-                    let Some((member, number)) = known.into_iter().find(|member| *member.0 == *text) else {
-                        return self.name_fault(name.span, format!("enum {named} has no member '{text}'"));
+                    let known = self
+                        .out
+                        .enums
+                        .get(&named.id)
+                        .map(|one| one.members.clone())
+                        .unwrap_or_default();
+                    let Some((member, number)) =
+                        known.into_iter().find(|member| *member.0 == *text)
+                    else {
+                        return self
+                            .name_fault(name.span, format!("enum {named} has no member '{text}'"));
                     };
                     let value = match (underlying, number) {
                         (Some(_), number) => number.map(Value::Number),
@@ -261,12 +305,15 @@ impl<'a> Checker<'a> {
                 }
             }
             Type::Stack(element, size) => match text {
-                "next" | "last" if !matches!(**element, Type::Fields(..) | Type::Param(..)) => {
-                    self.type_fault(name.span, format!("'{text}' is defined for stacks of headers only"))
-                }
-                "next" | "last" if self.place != Place::Parser => {
-                    self.type_fault(name.span, format!("'{text}' is defined in parsers only; use an index"))
-                }
+                "next" | "last" if !matches!(**element, Type::Fields(..) | Type::Param(..)) => self
+                    .type_fault(
+                        name.span,
+                        format!("'{text}' is defined for stacks of headers only"),
+                    ),
+                "next" | "last" if self.place != Place::Parser => self.type_fault(
+                    name.span,
+                    format!("'{text}' is defined in parsers only; use an index"),
+                ),
                 "next" | "last" => (**element).clone(),
                 "lastIndex" if self.place != Place::Parser => {
                     self.type_fault(name.span, "'lastIndex' is defined in parsers only")
@@ -281,12 +328,17 @@ impl<'a> Checker<'a> {
             Type::TableResult(table) => match text {
                 "hit" | "miss" => Type::Bool,
                 "action_run" => Type::ActionRun(*table),
-                _ => self.name_fault(name.span, format!("the result of a table has hit, miss and action_run, not '{text}'")),
+                _ => self.name_fault(
+                    name.span,
+                    format!("the result of a table has hit, miss and action_run, not '{text}'"),
+                ),
             },
-            Type::RecordLiteral(fields, _) => match fields.iter().find(|field| field.0 == name.text) {
-                Some((_, ty)) => ty.clone(),
-                None => self.name_fault(name.span, format!("the value has no field '{text}'")),
-            },
+            Type::RecordLiteral(fields, _) => {
+                match fields.iter().find(|field| field.0 == name.text) {
+                    Some((_, ty)) => ty.clone(),
+                    None => self.name_fault(name.span, format!("the value has no field '{text}'")),
+                }
+            }
             other => self.name_fault(name.span, format!("{other} has no member '{text}'")),
         }
     }
@@ -297,7 +349,8 @@ impl<'a> Checker<'a> {
         let index_type = self.number_of(&index_type);
         let at = self.value(index).and_then(|value| value.number().cloned());
         if !index_type.is_number() {
-            return self.type_fault(index.span, format!("{index_type} cannot be an index; use a number"));
+            return self
+                .type_fault(index.span, format!("{index_type} cannot be an index; use a number"));
         }
         match base_type {
             Type::Unknown => Type::Unknown,
@@ -335,7 +388,10 @@ impl<'a> Checker<'a> {
             ty @ (Type::Bit(_) | Type::Int(_)) => Some(ty),
             Type::Integer if self.value(base).is_some() => Some(Type::Integer),
             other => {
-                self.type_fault(base.span, format!("{other} has no bits that can be selected; only bit and int have"));
+                self.type_fault(
+                    base.span,
+                    format!("{other} has no bits that can be selected; only bit and int have"),
+                );
                 None
             }
         }
@@ -345,9 +401,16 @@ impl<'a> Checker<'a> {
         let base_type = self.bits_of(base);
         let high_bit = self.width(high, 0);
         let low_bit = self.width(low, 0);
-        let (Some(ty), Some(high_bit), Some(low_bit)) = (base_type, high_bit, low_bit) else { return Type::Unknown };
+        let (Some(ty), Some(high_bit), Some(low_bit)) = (base_type, high_bit, low_bit) else {
+            return Type::Unknown;
+        };
         if low_bit > high_bit {
-            return self.type_fault(expr.span, format!("the lowest bit, {low_bit}, is above the highest, {high_bit}; write [high:low]"));
+            return self.type_fault(
+                expr.span,
+                format!(
+                    "the lowest bit, {low_bit}, is above the highest, {high_bit}; write [high:low]"
+                ),
+            );
         }
         if ty.width().is_some_and(|width| high_bit >= width) {
             return self.type_fault(expr.span, format!("{ty} has no bit {high_bit}"));
@@ -400,8 +463,12 @@ impl<'a> Checker<'a> {
             B::LogicalAnd | B::LogicalOr => {
                 let (a, b) = (self.expect(left, &Type::Bool), self.expect(right, &Type::Bool));
                 match (self.value(left), op) {
-                    (Some(Value::Bool(false)), B::LogicalAnd) => self.set_value(expr, Some(Value::Bool(false))),
-                    (Some(Value::Bool(true)), B::LogicalOr) => self.set_value(expr, Some(Value::Bool(true))),
+                    (Some(Value::Bool(false)), B::LogicalAnd) => {
+                        self.set_value(expr, Some(Value::Bool(false)))
+                    }
+                    (Some(Value::Bool(true)), B::LogicalOr) => {
+                        self.set_value(expr, Some(Value::Bool(true)))
+                    }
                     _ => {}
                 }
                 if a == Type::Unknown || b == Type::Unknown {
@@ -418,14 +485,20 @@ impl<'a> Checker<'a> {
                     (Type::Bit(a), Type::Bit(b) | Type::Int(b)) => Type::Bit(a.saturating_add(b)),
                     (Type::Int(a), Type::Bit(b) | Type::Int(b)) => Type::Int(a.saturating_add(b)),
                     (Type::Text, Type::Text) => {
-                        if let (Some(Value::Text(a)), Some(Value::Text(b))) = (self.value(left), self.value(right)) {
+                        if let (Some(Value::Text(a)), Some(Value::Text(b))) =
+                            (self.value(left), self.value(right))
+                        {
                             self.set_value(expr, Some(Value::Text(format!("{a}{b}").into())));
                         }
                         return Type::Text;
                     }
                     (a, b) => {
-                        let (span, ty) = if a.width().is_some() { (right.span, b) } else { (left.span, a) };
-                        return self.type_fault(span, format!("operator ++ needs numbers with a width, not {ty}"));
+                        let (span, ty) =
+                            if a.width().is_some() { (right.span, b) } else { (left.span, a) };
+                        return self.type_fault(
+                            span,
+                            format!("operator ++ needs numbers with a width, not {ty}"),
+                        );
                     }
                 }
             }
@@ -437,14 +510,29 @@ impl<'a> Checker<'a> {
                 let compares = matches!(op, B::Less | B::LessEqual | B::Greater | B::GreaterEqual);
                 if !a.is_number() || !b.is_number() {
                     let (span, ty) = if a.is_number() { (right.span, &b) } else { (left.span, &a) };
-                    return self.type_fault(span, format!("operator {} is not defined for {ty}", sign(op)));
+                    return self.type_fault(
+                        span,
+                        format!("operator {} is not defined for {ty}", sign(op)),
+                    );
                 }
                 if a != b {
-                    return self.type_fault(expr.span, format!("operands of {} have the types {a} and {b}; write a cast", sign(op)));
+                    return self.type_fault(
+                        expr.span,
+                        format!(
+                            "operands of {} have the types {a} and {b}; write a cast",
+                            sign(op)
+                        ),
+                    );
                 }
                 let constant_only = matches!(op, B::Divide | B::Modulo);
                 if constant_only && matches!(a, Type::Int(_)) {
-                    return self.type_fault(expr.span, format!("operator {} is not defined for {a}, which can be negative", sign(op)));
+                    return self.type_fault(
+                        expr.span,
+                        format!(
+                            "operator {} is not defined for {a}, which can be negative",
+                            sign(op)
+                        ),
+                    );
                 }
                 let known = |value: Option<Value>| value.and_then(|value| value.number().cloned());
                 if constant_only {
@@ -453,12 +541,18 @@ impl<'a> Checker<'a> {
                         return self.type_fault(expr.span, "division by zero");
                     }
                     if x.is_some_and(|x| x.is_negative()) || y.is_some_and(|y| y.is_negative()) {
-                        return self.type_fault(expr.span, format!("operator {} is not defined for negative numbers", sign(op)));
+                        return self.type_fault(
+                            expr.span,
+                            format!("operator {} is not defined for negative numbers", sign(op)),
+                        );
                     }
                 }
-                let needs_width = matches!(op, B::AddSaturating | B::SubtractSaturating | B::And | B::Or | B::Xor);
+                let needs_width = matches!(op, B::AddSaturating | B::SubtractSaturating);
                 if needs_width && a == Type::Integer {
-                    return self.type_fault(expr.span, format!("operator {} needs numbers with a width", sign(op)));
+                    return self.type_fault(
+                        expr.span,
+                        format!("operator {} needs numbers with a width", sign(op)),
+                    );
                 }
                 if compares { Type::Bool } else { a }
             }
@@ -480,20 +574,27 @@ impl<'a> Checker<'a> {
             return Type::Unknown;
         }
         if !a.is_number() {
-            return self.type_fault(left.span, format!("operator {} is not defined for {a}", sign(op)));
+            return self
+                .type_fault(left.span, format!("operator {} is not defined for {a}", sign(op)));
         }
         let amount = self.value(right).and_then(|value| value.number().cloned());
         match b {
             Type::Bit(_) => {}
             Type::Integer if amount.is_some() || self.is_compile_time(right) => {}
             Type::Int(_) if amount.is_some() => {}
-            other => return self.type_fault(right.span, format!("a shift cannot be of type {other}; use bit")),
+            other => {
+                return self
+                    .type_fault(right.span, format!("a shift cannot be of type {other}; use bit"));
+            }
         }
         if amount.as_ref().is_some_and(Signed::is_negative) {
             return self.type_fault(right.span, "a shift cannot be negative");
         }
         if a == Type::Integer && amount.is_none() && !self.is_compile_time(right) {
-            return self.type_fault(left.span, "a number without a width can be shifted by a known amount only");
+            return self.type_fault(
+                left.span,
+                "a number without a width can be shifted by a known amount only",
+            );
         }
         if let (Some(x), Some(y)) = (self.value(left), self.value(right)) {
             let value = constant::binary(op, &x, &y, &a, &b);
@@ -502,7 +603,13 @@ impl<'a> Checker<'a> {
         a
     }
 
-    fn comparison(&mut self, expr: &'a Expr, op: BinaryOp, left: &'a Expr, right: &'a Expr) -> Type {
+    fn comparison(
+        &mut self,
+        expr: &'a Expr,
+        op: BinaryOp,
+        left: &'a Expr,
+        right: &'a Expr,
+    ) -> Type {
         let a = self.expression(left);
         let b = self.expression(right);
         if a == Type::Unknown || b == Type::Unknown {
@@ -513,22 +620,47 @@ impl<'a> Checker<'a> {
             return Type::Unknown;
         }
         let literal = |ty: &Type| {
-            matches!(ty, Type::ListLiteral(..) | Type::RecordLiteral(..) | Type::InvalidLiteral | Type::Default)
+            matches!(
+                ty,
+                Type::ListLiteral(..)
+                    | Type::RecordLiteral(..)
+                    | Type::InvalidLiteral
+                    | Type::Default
+            )
         };
-        let fits = if a == b {
+        let fits = if a == b
+            || self.number_of(&a).is_number() && self.number_of(&a) == self.number_of(&b)
+        {
             true
+        } else if a == Type::Integer || b == Type::Integer {
+            self.number_of(&a).is_number() && self.number_of(&b).is_number()
         } else if literal(&a) && literal(&b) {
             matches!((&a, &b), (Type::ListLiteral(x, _), Type::ListLiteral(y, _)) if x.len() == y.len())
-        } else if literal(&a) || a == Type::Integer || (b.width().is_some() && a.width().is_none()) {
+        } else if literal(&a) || a == Type::Integer || (b.width().is_some() && a.width().is_none())
+        {
             self.fits(&b, &a)
         } else {
             self.fits(&a, &b)
         };
         if !fits {
-            return self.type_fault(expr.span, format!("{a} and {b} cannot be compared with {}", sign(op)));
+            return self.type_fault(
+                expr.span,
+                format!("{a} and {b} cannot be compared with {}", sign(op)),
+            );
         }
         let comparable = |ty: &Type| {
-            !ty.contains(&|part| matches!(part, Type::Extern(_) | Type::Parser(_) | Type::Control(_) | Type::Package(_) | Type::TableResult(_) | Type::ActionRun(_) | Type::Set(_)))
+            !ty.contains(&|part| {
+                matches!(
+                    part,
+                    Type::Extern(_)
+                        | Type::Parser(_)
+                        | Type::Control(_)
+                        | Type::Package(_)
+                        | Type::TableResult(_)
+                        | Type::ActionRun(_)
+                        | Type::Set(_)
+                )
+            })
         };
         if !comparable(&a) || !comparable(&b) {
             return self.type_fault(expr.span, format!("values of type {a} cannot be compared"));
@@ -550,7 +682,13 @@ impl<'a> Checker<'a> {
         Type::Bool
     }
 
-    fn conditional(&mut self, expr: &'a Expr, condition: &'a Expr, yes: &'a Expr, no: &'a Expr) -> Type {
+    fn conditional(
+        &mut self,
+        expr: &'a Expr,
+        condition: &'a Expr,
+        yes: &'a Expr,
+        no: &'a Expr,
+    ) -> Type {
         self.expect(condition, &Type::Bool);
         let a = self.expression(yes);
         let b = self.expression(no);
@@ -567,16 +705,16 @@ impl<'a> Checker<'a> {
             self.set_type(yes, &b);
             b
         } else {
-            return self.type_fault(expr.span, format!("the two values have the types {a} and {b}; write a cast"));
+            return self.type_fault(
+                expr.span,
+                format!("the two values have the types {a} and {b}; write a cast"),
+            );
         };
         let chosen = match self.value(condition) {
             Some(Value::Bool(true)) => self.value(yes),
             Some(Value::Bool(false)) => self.value(no),
             _ => None,
         };
-        if ty == Type::Integer && self.value(condition).is_none() && !self.is_compile_time(condition) {
-            return self.type_fault(expr.span, "the values need a width, because the condition is not known when the program is compiled");
-        }
         self.set_value(expr, chosen);
         ty
     }
@@ -588,7 +726,10 @@ impl<'a> Checker<'a> {
             return to;
         }
         let from = self.must_be_value(operand, from);
-        if matches!(to, Type::Void | Type::Extern(_) | Type::Parser(_) | Type::Control(_) | Type::Package(_)) {
+        if matches!(
+            to,
+            Type::Void | Type::Extern(_) | Type::Parser(_) | Type::Control(_) | Type::Package(_)
+        ) {
             return self.type_fault(written.span, format!("no value can be cast to {to}"));
         }
         if self.unify(&to, &from) {
@@ -608,20 +749,24 @@ impl<'a> Checker<'a> {
             (Type::Bit(a), Type::Int(b)) | (Type::Int(a), Type::Bit(b)) => a == b,
             (Type::Bit(_), Type::Bit(_)) | (Type::Int(_), Type::Int(_)) => true,
             (Type::Bit(1), Type::Bool) | (Type::Bool, Type::Bit(1)) => true,
-            (Type::Bool, Type::Integer) => {
-                self.value(operand).is_some_and(|value| {
-                    value.number().is_some_and(|number| *number == BigInt::ZERO || *number == BigInt::from(1))
-                })
-            }
+            (Type::Bool, Type::Integer) => self.value(operand).is_some_and(|value| {
+                value
+                    .number()
+                    .is_some_and(|number| *number == BigInt::ZERO || *number == BigInt::from(1))
+            }),
             (Type::Integer, Type::Bit(_) | Type::Int(_)) => true,
-            (Type::New(a, x), Type::New(b, y)) => a == b || self.can_cast(x, from, operand) || self.can_cast(to, y, operand),
+            (Type::New(a, x), Type::New(b, y)) => {
+                a == b || self.can_cast(x, from, operand) || self.can_cast(to, y, operand)
+            }
             (Type::New(_, of), _) => self.fits(of, from) || self.can_cast(of, from, operand),
             (_, Type::New(_, of)) => self.fits(to, of) || self.can_cast(to, of, operand),
             (Type::Enum(_, Some(of)), Type::Enum(_, Some(other))) => of == other,
             (Type::Enum(_, Some(of)), _) => self.fits(of, from) || self.can_cast(of, from, operand),
             (_, Type::Enum(_, Some(of))) => self.fits(to, of) || self.can_cast(to, of, operand),
             // A value in another form: a list as a struct, elements of a tuple.
-            (Type::Fields(..) | Type::Tuple(_) | Type::List(_) | Type::Stack(..), _) => self.fits(to, from),
+            (Type::Fields(..) | Type::Tuple(_) | Type::List(_) | Type::Stack(..), _) => {
+                self.fits(to, from)
+            }
             _ => false,
         }
     }
@@ -633,7 +778,10 @@ impl<'a> Checker<'a> {
         }
         if !a.is_number() || a != b {
             let ty = if a.is_number() { &b } else { &a };
-            return self.type_fault(first.span.to(second.span), format!("operands of {operator} must be numbers of one type, not {ty}"));
+            return self.type_fault(
+                first.span.to(second.span),
+                format!("operands of {operator} must be numbers of one type, not {ty}"),
+            );
         }
         Type::Set(Rc::new(a))
     }

@@ -13,7 +13,8 @@ impl<'a> Checker<'a> {
 
     /// Replaces the type variables that are known.
     pub(super) fn known(&self, ty: &Type) -> Type {
-        let all = |types: &Rc<[Type]>| -> Rc<[Type]> { types.iter().map(|ty| self.known(ty)).collect() };
+        let all =
+            |types: &Rc<[Type]>| -> Rc<[Type]> { types.iter().map(|ty| self.known(ty)).collect() };
         let named = |named: &Named| Named { args: all(&named.args), ..named.clone() };
         match ty {
             Type::Var(at) => match &self.vars[*at as usize] {
@@ -61,14 +62,19 @@ impl<'a> Checker<'a> {
             },
             (_, Type::Var(_)) => self.unify(found, wanted),
             (Type::Fields(a, x), Type::Fields(b, y)) => a == b && self.unify_named(x, y),
-            (Type::Extern(x), Type::Extern(y)) | (Type::Package(x), Type::Package(y)) => self.unify_named(x, y),
+            (Type::Extern(x), Type::Extern(y)) | (Type::Package(x), Type::Package(y)) => {
+                self.unify_named(x, y)
+            }
             (Type::Parser(x), Type::Parser(y)) | (Type::Control(x), Type::Control(y)) => {
                 x.id == y.id && x.args.len() == y.args.len() && self.unify_all(&x.args, &y.args)
                     || self.unify_apply(x, y)
             }
             (Type::Stack(x, n), Type::Stack(y, m)) => n == m && self.unify(x, y),
-            (Type::Tuple(x), Type::Tuple(y) | Type::ListLiteral(y, _)) => {
+            (Type::Tuple(x), Type::Tuple(y) | Type::ListLiteral(y, false)) => {
                 x.len() == y.len() && self.unify_all(x, y)
+            }
+            (Type::Tuple(x), Type::ListLiteral(y, true)) => {
+                y.len() <= x.len() && self.unify_all(x, y)
             }
             (Type::List(x), Type::List(y)) | (Type::Set(x), Type::Set(y)) => self.unify(x, y),
             (Type::List(x), Type::ListLiteral(types, _)) => {
@@ -83,7 +89,10 @@ impl<'a> Checker<'a> {
             (Type::Fields(_, x), Type::RecordLiteral(given, _)) => {
                 let fields = self.out.fields_of(x);
                 given.iter().all(|(name, ty)| {
-                    fields.iter().find(|field| field.0 == *name).is_some_and(|field| self.unify(&field.1, ty))
+                    fields
+                        .iter()
+                        .find(|field| field.0 == *name)
+                        .is_some_and(|field| self.unify(&field.1, ty))
                 })
             }
             (wanted, found) => self.fits(wanted, found),
@@ -101,7 +110,9 @@ impl<'a> Checker<'a> {
 
     /// Returns the parameters of `apply`, with type arguments.
     pub(super) fn apply_params(&mut self, named: &Named) -> Vec<ParamType> {
-        let Some(signature) = self.out.signatures.get(&named.id).cloned() else { return Vec::new() };
+        let Some(signature) = self.out.signatures.get(&named.id).cloned() else {
+            return Vec::new();
+        };
         let fresh: Vec<Type> = match named.args.is_empty() {
             true => signature.type_params.iter().map(|_| self.fresh()).collect(),
             false => named.args.to_vec(),
@@ -110,7 +121,11 @@ impl<'a> Checker<'a> {
             let at = signature.type_params.iter().position(|param| param.0 == id)?;
             fresh.get(at).cloned()
         };
-        signature.params.iter().map(|param| ParamType { ty: param.ty.replace(&by), ..param.clone() }).collect()
+        signature
+            .params
+            .iter()
+            .map(|param| ParamType { ty: param.ty.replace(&by), ..param.clone() })
+            .collect()
     }
 
     /// Compares the parameters of a parser or control with those of the wanted type.
@@ -128,7 +143,10 @@ impl<'a> Checker<'a> {
         let mut given = found.into_iter().peekable();
         for param in wanted {
             match given.peek() {
-                Some(one) if one.direction == param.direction && self.unify(&param.ty, &one.ty.clone()) => {
+                Some(one)
+                    if one.direction == param.direction
+                        && self.unify(&param.ty, &one.ty.clone()) =>
+                {
                     given.next();
                 }
                 _ if param.is_optional => {}
@@ -143,18 +161,25 @@ impl<'a> Checker<'a> {
         match (wanted, found) {
             (Type::Unknown, _) | (_, Type::Unknown | Type::Default) => true,
             (a, b) if a == b => true,
-            (Type::Bit(_) | Type::Int(_), Type::Integer) => true,
+            (Type::Bit(_) | Type::Int(_), Type::Integer)
+            | (Type::Integer, Type::Bit(_) | Type::Int(_)) => true,
             (Type::Bit(_) | Type::Int(_), Type::Enum(_, Some(of))) => **of == *wanted,
-            (Type::Fields(FieldsKind::Header | FieldsKind::HeaderUnion, _), Type::InvalidLiteral) => true,
+            (
+                Type::Fields(FieldsKind::Header | FieldsKind::HeaderUnion, _),
+                Type::InvalidLiteral,
+            ) => true,
             (Type::Stack(of, size), Type::ListLiteral(types, defaults)) => {
-                (types.len() as u64 == u64::from(*size) || (*defaults && types.len() as u64 <= u64::from(*size)))
+                (types.len() as u64 == u64::from(*size)
+                    || (*defaults && types.len() as u64 <= u64::from(*size)))
                     && types.iter().all(|ty| self.fits(of, ty))
             }
             (Type::Tuple(of), Type::ListLiteral(types, defaults)) => {
                 (of.len() == types.len() || (*defaults && types.len() <= of.len()))
                     && of.iter().zip(types.iter()).all(|(of, ty)| self.fits(of, ty))
             }
-            (Type::List(of), Type::ListLiteral(types, _)) => types.iter().all(|ty| self.fits(of, ty)),
+            (Type::List(of), Type::ListLiteral(types, _)) => {
+                types.iter().all(|ty| self.fits(of, ty))
+            }
             (Type::Fields(kind, named), Type::ListLiteral(types, defaults)) => {
                 let fields = self.out.fields_of(named);
                 *kind != FieldsKind::HeaderUnion
@@ -166,7 +191,10 @@ impl<'a> Checker<'a> {
                 *kind != FieldsKind::HeaderUnion
                     && (fields.len() == given.len() || *defaults)
                     && given.iter().all(|(name, ty)| {
-                        fields.iter().find(|field| field.0 == *name).is_some_and(|field| self.fits(&field.1, ty))
+                        fields
+                            .iter()
+                            .find(|field| field.0 == *name)
+                            .is_some_and(|field| self.fits(&field.1, ty))
                     })
             }
             (Type::Fields(..), Type::Tuple(types)) => {
@@ -186,7 +214,10 @@ impl<'a> Checker<'a> {
         let found = self.out.type_of(expr).clone();
         let wanted = &self.known(wanted);
         if !self.unify(wanted, &found) {
-            self.type_fault(expr.span, format!("{found} does not fit {wanted}; {}", advice(wanted, &found)));
+            self.type_fault(
+                expr.span,
+                format!("{found} does not fit {wanted}; {}", advice(wanted, &found)),
+            );
             return false;
         }
         self.set_type(expr, &self.known(wanted));
@@ -198,7 +229,12 @@ impl<'a> Checker<'a> {
         let found = self.out.type_of(expr).clone();
         let literal = matches!(
             found,
-            Type::Integer | Type::ListLiteral(..) | Type::RecordLiteral(..) | Type::InvalidLiteral | Type::Default | Type::Tuple(_)
+            Type::Integer
+                | Type::ListLiteral(..)
+                | Type::RecordLiteral(..)
+                | Type::InvalidLiteral
+                | Type::Default
+                | Type::Tuple(_)
         );
         if found == *ty || !literal {
             return;
@@ -235,7 +271,9 @@ impl<'a> Checker<'a> {
                 self.set_type(yes, ty);
                 self.set_type(no, ty);
             }
-            (ExprKind::Unary { operand, .. }, Type::Bit(_) | Type::Int(_)) => self.set_type(operand, ty),
+            (ExprKind::Unary { operand, .. }, Type::Bit(_) | Type::Int(_)) => {
+                self.set_type(operand, ty)
+            }
             (ExprKind::Mask { value, mask }, _) => {
                 self.set_type(value, ty);
                 self.set_type(mask, ty);
@@ -253,19 +291,34 @@ impl<'a> Checker<'a> {
         match (value, ty) {
             (Value::Number(number), _) => Value::Number(constant::wrap(&number, ty)),
             (Value::List(values), Type::Tuple(types)) if types.len() == values.len() => {
-                Value::List(values.iter().zip(types.iter()).map(|(value, ty)| self.value_as(value.clone(), ty)).collect())
+                Value::List(
+                    values
+                        .iter()
+                        .zip(types.iter())
+                        .map(|(value, ty)| self.value_as(value.clone(), ty))
+                        .collect(),
+                )
             }
             (Value::List(values), Type::List(of) | Type::Stack(of, _)) => {
                 Value::List(values.iter().map(|value| self.value_as(value.clone(), of)).collect())
             }
             (Value::List(values), Type::Fields(_, named)) => {
                 let fields = self.out.fields_of(named);
-                Value::List(values.iter().zip(fields).map(|(value, (_, ty))| self.value_as(value.clone(), &ty)).collect())
+                Value::List(
+                    values
+                        .iter()
+                        .zip(fields)
+                        .map(|(value, (_, ty))| self.value_as(value.clone(), &ty))
+                        .collect(),
+                )
             }
             (Value::Record(given), Type::Fields(_, named)) => {
                 let fields = self.out.fields_of(named);
                 let ordered = fields.iter().map(|(name, ty)| {
-                    given.iter().find(|field| field.0 == *name).map(|field| self.value_as(field.1.clone(), ty))
+                    given
+                        .iter()
+                        .find(|field| field.0 == *name)
+                        .map(|field| self.value_as(field.1.clone(), ty))
                 });
                 match ordered.collect::<Option<Rc<[Value]>>>() {
                     Some(values) => Value::List(values),
@@ -281,5 +334,9 @@ fn advice(wanted: &Type, found: &Type) -> String {
     let casts = wanted.is_number() && (found.is_number() || *found == Type::Bool)
         || matches!(wanted, Type::New(..))
         || matches!(found, Type::New(..));
-    if casts { format!("write a cast, ({wanted})") } else { "use a value of the other type".to_owned() }
+    if casts {
+        format!("write a cast, ({wanted})")
+    } else {
+        "use a value of the other type".to_owned()
+    }
 }

@@ -175,7 +175,10 @@ impl Checked {
 /// The faults of the program, in order of their places, at most [`MOST_ERRORS`].
 pub fn check(program: &Program) -> Result<Checked, Vec<P4Error>> {
     let mut checker = Checker {
-        out: Checked { types: vec![Type::Unknown; program.expressions as usize], ..Checked::default() },
+        out: Checked {
+            types: vec![Type::Unknown; program.expressions as usize],
+            ..Checked::default()
+        },
         decls: HashMap::new(),
         methods: HashMap::new(),
         scopes: vec![HashMap::new()],
@@ -304,7 +307,10 @@ impl<'a> Checker<'a> {
         let clashes = known.iter().any(|one| !(one.can_overload() && entity.can_overload()));
         known.push(entity);
         if clashes {
-            self.name_fault(name.span, format!("'{}' is declared twice in this scope; rename one", name.text));
+            self.name_fault(
+                name.span,
+                format!("'{}' is declared twice in this scope; rename one", name.text),
+            );
         }
     }
 

@@ -34,11 +34,17 @@ impl<'a> Checker<'a> {
                 let size = self.width(size, 0);
                 match element_type {
                     Type::Unknown => Type::Unknown,
-                    Type::Fields(FieldsKind::Header | FieldsKind::HeaderUnion, _) | Type::Param(..) => {
+                    Type::Fields(FieldsKind::Header | FieldsKind::HeaderUnion, _)
+                    | Type::Param(..) => {
                         size.map_or(Type::Unknown, |size| Type::Stack(Rc::new(element_type), size))
                     }
-                    other if can_be_element(&other) => size.map_or(Type::Unknown, |size| Type::Stack(Rc::new(other), size)),
-                    other => self.type_fault(element.span, format!("{other} cannot be the element of a stack")),
+                    other if can_be_element(&other) => {
+                        size.map_or(Type::Unknown, |size| Type::Stack(Rc::new(other), size))
+                    }
+                    other => self.type_fault(
+                        element.span,
+                        format!("{other} cannot be the element of a stack"),
+                    ),
                 }
             }
             TypeRefKind::Tuple(types) => {
@@ -51,16 +57,8 @@ impl<'a> Checker<'a> {
             }
             TypeRefKind::Named { name, absolute, args } => {
                 let Some(entity) = self.find_one(name, *absolute) else { return Type::Unknown };
-                let args: Vec<Type> = args
-                    .iter()
-                    .map(|arg| {
-                        let ty = self.resolve_type(arg, false);
-                        match ty {
-                            Type::Void => self.type_fault(arg.span, "void cannot be a type argument"),
-                            ty => ty,
-                        }
-                    })
-                    .collect();
+                let args: Vec<Type> =
+                    args.iter().map(|arg| self.resolve_type(arg, false)).collect();
                 self.named_type(span, entity, args, partial)
             }
         }
@@ -75,13 +73,22 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the type of a declared name with type arguments.
-    fn named_type(&mut self, span: Span, entity: Entity<'a>, args: Vec<Type>, partial: bool) -> Type {
+    fn named_type(
+        &mut self,
+        span: Span,
+        entity: Entity<'a>,
+        args: Vec<Type>,
+        partial: bool,
+    ) -> Type {
         let decl = match entity {
             Entity::TypeParam(param) if args.is_empty() => {
                 return Type::Param(param.id, param.name.text.clone());
             }
             Entity::TypeParam(param) => {
-                return self.type_fault(span, format!("type parameter '{}' has no type parameters", param.name.text));
+                return self.type_fault(
+                    span,
+                    format!("type parameter '{}' has no type parameters", param.name.text),
+                );
             }
             Entity::Param(Param { name, .. }) | Entity::State(State { name, .. }) => {
                 return self.type_fault(span, format!("'{}' is not a type", name.text));
@@ -95,7 +102,11 @@ impl<'a> Checker<'a> {
         if args.len() != known && !(partial && args.is_empty()) {
             return self.type_fault(
                 span,
-                format!("'{}' has {known} type parameters, and {} type arguments are given", decl.name.text, args.len()),
+                format!(
+                    "'{}' has {known} type parameters, and {} type arguments are given",
+                    decl.name.text,
+                    args.len()
+                ),
             );
         }
         if args.is_empty() {
@@ -120,8 +131,13 @@ impl<'a> Checker<'a> {
             return None;
         }
         let number = self.out.constants.get(&expr.id).and_then(Value::number).cloned();
-        let Some(number) = number.filter(|_| ty.is_number() || matches!(ty, Type::Enum(_, Some(_)))) else {
-            self.type_fault(expr.span, "a number that is known when the program is compiled is needed here");
+        let Some(number) =
+            number.filter(|_| ty.is_number() || matches!(ty, Type::Enum(_, Some(_))))
+        else {
+            self.type_fault(
+                expr.span,
+                "a number that is known when the program is compiled is needed here",
+            );
             return None;
         };
         match number.to_u32() {
@@ -131,14 +147,21 @@ impl<'a> Checker<'a> {
                 None
             }
             _ => {
-                self.type_fault(expr.span, format!("{number} is not a number from {least} to {WIDEST}"));
+                self.type_fault(
+                    expr.span,
+                    format!("{number} is not a number from {least} to {WIDEST}"),
+                );
                 None
             }
         }
     }
 
     /// Checks the fields of a struct, header or header union, and returns them with their types.
-    pub(super) fn field_types(&mut self, fields: &'a Fields, named: &Ident) -> Rc<[(Rc<str>, Type)]> {
+    pub(super) fn field_types(
+        &mut self,
+        fields: &'a Fields,
+        named: &Ident,
+    ) -> Rc<[(Rc<str>, Type)]> {
         let mut names = HashSet::new();
         let mut result = Vec::new();
         for field in &fields.fields {
@@ -147,7 +170,10 @@ impl<'a> Checker<'a> {
                 FieldsKind::Struct => can_be_element(&ty) || ty == Type::Text,
                 FieldsKind::Header => self.can_be_in_header(&ty),
                 FieldsKind::HeaderUnion => {
-                    matches!(ty, Type::Fields(FieldsKind::Header, _) | Type::Param(..) | Type::Unknown)
+                    matches!(
+                        ty,
+                        Type::Fields(FieldsKind::Header, _) | Type::Param(..) | Type::Unknown
+                    )
                 }
             };
             if !fits {
@@ -156,10 +182,19 @@ impl<'a> Checker<'a> {
                     FieldsKind::Header => "header",
                     FieldsKind::HeaderUnion => "header_union",
                 };
-                self.type_fault(field.name.span, format!("{kind} '{}' cannot have field '{}' of type {ty}", named.text, field.name.text));
+                self.type_fault(
+                    field.name.span,
+                    format!(
+                        "{kind} '{}' cannot have field '{}' of type {ty}",
+                        named.text, field.name.text
+                    ),
+                );
             }
             if !names.insert(field.name.text.clone()) {
-                self.name_fault(field.name.span, format!("field '{}' is declared twice", field.name.text));
+                self.name_fault(
+                    field.name.span,
+                    format!("field '{}' is declared twice", field.name.text),
+                );
             }
             result.push((field.name.text.clone(), ty));
         }
@@ -169,8 +204,14 @@ impl<'a> Checker<'a> {
     /// Returns true if a header can have a field of this type.
     fn can_be_in_header(&self, ty: &Type) -> bool {
         match ty {
-            Type::Bit(_) | Type::Int(_) | Type::Varbit(_) | Type::Bool | Type::Enum(_, Some(_)) | Type::Param(..) | Type::Unknown => true,
-            Type::New(_, of) => self.can_be_in_header(of),
+            Type::Bit(_)
+            | Type::Int(_)
+            | Type::Varbit(_)
+            | Type::Bool
+            | Type::Enum(_, Some(_))
+            | Type::Param(..)
+            | Type::Unknown => true,
+            Type::New(_, of) | Type::Stack(of, _) => self.can_be_in_header(of),
             Type::Fields(FieldsKind::Struct, named) => {
                 self.out.fields_of(named).iter().all(|(_, ty)| self.can_be_in_header(ty))
             }

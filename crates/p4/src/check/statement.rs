@@ -97,7 +97,10 @@ impl<'a> Checker<'a> {
             if !self.is_writable(target) {
                 self.type_fault(target.span, "this cannot be assigned to; only variables, fields, and out and inout parameters can");
             } else if matches!(wanted, Type::Extern(_)) {
-                self.type_fault(target.span, format!("a value of type {wanted} cannot be assigned"));
+                self.type_fault(
+                    target.span,
+                    format!("a value of type {wanted} cannot be assigned"),
+                );
             }
         }
         match op {
@@ -153,8 +156,19 @@ impl<'a> Checker<'a> {
             _ => None,
         };
         let numbers = !matches!(ty, Type::ActionRun(_));
-        let is_switchable = matches!(ty, Type::ActionRun(_) | Type::Bit(_) | Type::Int(_) | Type::Bool | Type::Error | Type::Enum(..) | Type::New(..) | Type::Unknown);
-        let is_switchable = is_switchable || ty == Type::Integer && self.out.constants.contains_key(&value.id);
+        let is_switchable = matches!(
+            ty,
+            Type::ActionRun(_)
+                | Type::Bit(_)
+                | Type::Int(_)
+                | Type::Bool
+                | Type::Error
+                | Type::Enum(..)
+                | Type::New(..)
+                | Type::Unknown
+        );
+        let is_switchable =
+            is_switchable || ty == Type::Integer && self.out.constants.contains_key(&value.id);
         if !is_switchable {
             self.type_fault(value.span, format!("switch is not defined for {ty}"));
             return;
@@ -176,7 +190,10 @@ impl<'a> Checker<'a> {
                             self.out.uses.insert(case.label.id, *id);
                         }
                         None => {
-                            self.name_fault(name.span, format!("'{}' is not an action of the table", name.text));
+                            self.name_fault(
+                                name.span,
+                                format!("'{}' is not an action of the table", name.text),
+                            );
                         }
                     }
                     if names.contains(&name.text) {
@@ -211,7 +228,7 @@ impl<'a> Checker<'a> {
             match &state.transition {
                 None => {}
                 Some(Transition::Direct(name)) => this.next_state(name),
-                Some(Transition::Select { span, keys, cases }) => {
+                Some(Transition::Select { keys, cases, .. }) => {
                     let mut types = Vec::new();
                     for key in keys {
                         let ty = this.expression(key);
@@ -219,15 +236,25 @@ impl<'a> Checker<'a> {
                         let known = this.out.constants.contains_key(&key.id);
                         let selectable = matches!(
                             ty,
-                            Type::Unknown | Type::Bit(_) | Type::Int(_) | Type::Bool | Type::Error | Type::Enum(..) | Type::New(..) | Type::Param(..) | Type::Tuple(_) | Type::ListLiteral(..) | Type::Fields(FieldsKind::Struct, _)
+                            Type::Unknown
+                                | Type::Bit(_)
+                                | Type::Int(_)
+                                | Type::Bool
+                                | Type::Error
+                                | Type::Enum(..)
+                                | Type::New(..)
+                                | Type::Param(..)
+                                | Type::Tuple(_)
+                                | Type::ListLiteral(..)
+                                | Type::Fields(FieldsKind::Struct, _)
                         );
                         if ty == Type::Integer && !known || !selectable && ty != Type::Integer {
                             this.type_fault(key.span, format!("select is not defined for {ty}"));
                         }
-                        types.push(ty);
-                    }
-                    if keys.is_empty() && !cases.is_empty() {
-                        this.type_fault(*span, "select needs a value");
+                        types.push(match ty {
+                            Type::ListLiteral(of, _) => Type::Tuple(of),
+                            ty => ty,
+                        });
                     }
                     for case in cases {
                         this.sets(case.span, &case.sets, &types);
@@ -253,8 +280,28 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Returns the types of the fields of a struct, and of the structs in it.
+    fn leaves(&self, ty: &Type) -> Vec<Type> {
+        match ty {
+            Type::Fields(FieldsKind::Struct, named) => {
+                self.out.fields_of(named).iter().flat_map(|(_, ty)| self.leaves(ty)).collect()
+            }
+            ty => vec![ty.clone()],
+        }
+    }
+
     /// Checks the sets of a case or entry against the types of the keys.
     pub(super) fn sets(&mut self, span: Span, sets: &'a [Expr], types: &[Type]) {
+        // `{a, b}` is the same as `(a, b)`.
+        let sets = match sets {
+            [Expr { kind: ExprKind::List { items, defaults: false }, .. }]
+                if items.len() == types.len()
+                    && !matches!(types, [Type::Tuple(_) | Type::Fields(..)]) =>
+            {
+                items
+            }
+            _ => sets,
+        };
         if let [set] = sets
             && types.len() != 1
         {
@@ -266,15 +313,22 @@ impl<'a> Checker<'a> {
             match self.expression(set) {
                 Type::Set(of) => {
                     let fits = match &*of {
-                        Type::Tuple(of) => of.len() == types.len() && of.iter().zip(types).all(|(of, ty)| self.fits(ty, of)),
-                        Type::Fields(_, named) => {
-                            let fields = self.out.fields_of(named);
-                            fields.len() == types.len() && fields.iter().zip(types).all(|(of, ty)| self.fits(ty, &of.1))
+                        Type::Tuple(of) => {
+                            of.len() == types.len()
+                                && of.iter().zip(types).all(|(of, ty)| self.fits(ty, of))
+                        }
+                        Type::Fields(..) => {
+                            let parts = self.leaves(&of);
+                            parts.len() == types.len()
+                                && parts.iter().zip(types).all(|(of, ty)| self.fits(ty, of))
                         }
                         _ => false,
                     };
                     if !fits {
-                        self.type_fault(set.span, format!("{of} does not fit the {} keys", types.len()));
+                        self.type_fault(
+                            set.span,
+                            format!("{of} does not fit the {} keys", types.len()),
+                        );
                     }
                 }
                 Type::ListLiteral(..) | Type::Tuple(_) => {
@@ -282,7 +336,10 @@ impl<'a> Checker<'a> {
                 }
                 Type::Unknown => {}
                 _ => {
-                    self.type_fault(span, format!("{} sets are needed, one for each key", types.len()));
+                    self.type_fault(
+                        span,
+                        format!("{} sets are needed, one for each key", types.len()),
+                    );
                 }
             }
             return;
@@ -291,17 +348,27 @@ impl<'a> Checker<'a> {
             for set in sets {
                 self.expression(set);
             }
-            self.type_fault(span, format!("{} sets are given, and {} are needed, one for each key", sets.len(), types.len()));
+            self.type_fault(
+                span,
+                format!(
+                    "{} sets are given, and {} are needed, one for each key",
+                    sets.len(),
+                    types.len()
+                ),
+            );
             return;
         }
         for (set, ty) in sets.iter().zip(types) {
+            let ty = &self.number_of(ty);
             let found = self.expression(set);
             match &found {
                 Type::Unknown | Type::Default => {}
                 Type::Set(of) if **of == Type::Integer => {
                     if ty.width().is_some() || matches!(ty, Type::Integer | Type::Unknown) {
                         self.set_type(set, ty);
-                        if let ExprKind::Mask { value: a, mask: b } | ExprKind::Range { low: a, high: b } = &set.kind {
+                        if let ExprKind::Mask { value: a, mask: b }
+                        | ExprKind::Range { low: a, high: b } = &set.kind
+                        {
                             self.set_type(a, ty);
                             self.set_type(b, ty);
                             self.out.types[set.id.0 as usize] = Type::Set(Rc::new(ty.clone()));

@@ -18,7 +18,10 @@ impl<'a> Checker<'a> {
         let mut actions: Option<&'a [ActionRef]> = None;
         for property in &table.properties {
             if !names.insert(&property.name.text) {
-                self.name_fault(property.name.span, format!("property '{}' stands twice", property.name.text));
+                self.name_fault(
+                    property.name.span,
+                    format!("property '{}' stands twice", property.name.text),
+                );
             }
             match &property.value {
                 PropertyValue::Keys(written) => {
@@ -34,14 +37,20 @@ impl<'a> Checker<'a> {
             }
         }
         let Some(actions) = actions else {
-            self.type_fault(decl.name.span, format!("table '{}' has no property 'actions'", decl.name.text));
+            self.type_fault(
+                decl.name.span,
+                format!("table '{}' has no property 'actions'", decl.name.text),
+            );
             return;
         };
         for property in &table.properties {
             match &property.value {
                 PropertyValue::Entries(entries) => {
                     if keys.is_empty() && !entries.is_empty() {
-                        self.type_fault(property.name.span, format!("table '{}' has entries, but no key", decl.name.text));
+                        self.type_fault(
+                            property.name.span,
+                            format!("table '{}' has entries, but no key", decl.name.text),
+                        );
                         continue;
                     }
                     for entry in entries {
@@ -59,9 +68,15 @@ impl<'a> Checker<'a> {
                     let ty = self.expression(value);
                     if &*property.name.text == "size" && ty != Type::Unknown {
                         if !ty.is_number() {
-                            self.type_fault(value.span, format!("the size of a table is a number, not {ty}"));
+                            self.type_fault(
+                                value.span,
+                                format!("the size of a table is a number, not {ty}"),
+                            );
                         } else if !self.is_compile_time(value) {
-                            self.type_fault(value.span, "the size of a table must be known when the program is compiled");
+                            self.type_fault(
+                                value.span,
+                                "the size of a table must be known when the program is compiled",
+                            );
                         }
                     }
                 }
@@ -77,17 +92,45 @@ impl<'a> Checker<'a> {
             self.name_fault(key.kind.span, format!("'{}' is not a match_kind", key.kind.text));
         }
         let matchable = |ty: &Type| {
-            matches!(ty, Type::Unknown | Type::Bit(_) | Type::Int(_) | Type::Bool | Type::Error | Type::Enum(..) | Type::New(..) | Type::Param(..) | Type::Varbit(_))
+            matches!(
+                ty,
+                Type::Unknown
+                    | Type::Bit(_)
+                    | Type::Int(_)
+                    | Type::Bool
+                    | Type::Error
+                    | Type::Enum(..)
+                    | Type::New(..)
+                    | Type::Param(..)
+                    | Type::Varbit(_)
+            )
         };
         let numbers = matches!(&*key.kind.text, "lpm" | "range");
-        if numbers && !matches!(ty, Type::Unknown | Type::Bit(_) | Type::Int(_) | Type::New(..) | Type::Enum(_, Some(_)) | Type::Param(..)) {
-            return self.type_fault(key.value.span, format!("a value of type {ty} cannot be matched by {}", key.kind.text));
+        if numbers
+            && !matches!(
+                ty,
+                Type::Unknown
+                    | Type::Bit(_)
+                    | Type::Int(_)
+                    | Type::New(..)
+                    | Type::Enum(_, Some(_))
+                    | Type::Param(..)
+            )
+        {
+            return self.type_fault(
+                key.value.span,
+                format!("a value of type {ty} cannot be matched by {}", key.kind.text),
+            );
         }
         match ty {
             Type::Integer => self.type_fault(key.value.span, "a key needs a width; write a cast"),
             ref one if matchable(one) => ty,
-            Type::Tuple(_) | Type::Fields(FieldsKind::Struct | FieldsKind::Header, _) | Type::ListLiteral(..) => ty,
-            other => self.type_fault(key.value.span, format!("a value of type {other} cannot be a key")),
+            Type::Tuple(_)
+            | Type::Fields(FieldsKind::Struct | FieldsKind::Header, _)
+            | Type::ListLiteral(..) => ty,
+            other => {
+                self.type_fault(key.value.span, format!("a value of type {other} cannot be a key"))
+            }
         }
     }
 
@@ -107,7 +150,8 @@ impl<'a> Checker<'a> {
         let mut names = HashSet::new();
         for one in actions {
             let (name, absolute, function, args) = Self::action_name(&one.action);
-            let Some((name, id, signature)) = self.find_action(name, absolute, one.action.span) else {
+            let Some((name, id, signature)) = self.find_action(name, absolute, one.action.span)
+            else {
                 continue;
             };
             if !names.insert(id) {
@@ -115,15 +159,22 @@ impl<'a> Checker<'a> {
             }
             self.out.uses.insert(function.id, id);
             self.out.types[function.id.0 as usize] = Type::Action(id);
-            let directed: Vec<ParamType> =
-                signature.params.iter().filter(|param| param.direction != Direction::None).cloned().collect();
+            let directed: Vec<ParamType> = signature
+                .params
+                .iter()
+                .filter(|param| param.direction != Direction::None)
+                .cloned()
+                .collect();
             let matched = match call::match_args(&directed, args, false) {
                 Ok(matched) => matched,
                 Err((at, message)) => {
                     for arg in args {
                         self.expression(&arg.value);
                     }
-                    self.type_fault(at.unwrap_or(one.action.span), format!("'{}': {message}", name.text));
+                    self.type_fault(
+                        at.unwrap_or(one.action.span),
+                        format!("'{}': {message}", name.text),
+                    );
                     continue;
                 }
             };
@@ -132,23 +183,39 @@ impl<'a> Checker<'a> {
                 self.expect(&args[*at].value, &param.ty);
                 let value = &args[*at].value;
                 if param.direction != Direction::In && !self.is_writable(value) {
-                    self.type_fault(value.span, format!("argument '{}' must be a variable or field that can be written", param.name));
+                    self.type_fault(
+                        value.span,
+                        format!(
+                            "argument '{}' must be a variable or field that can be written",
+                            param.name
+                        ),
+                    );
                 }
             }
-            self.out.calls.insert(one.action.id, Call { callee: Callee::Action(id), type_args: Vec::new(), args: matched });
+            self.out.calls.insert(
+                one.action.id,
+                Call { callee: Callee::Action(id), type_args: Vec::new(), args: matched },
+            );
         }
     }
 
-    fn find_action(&mut self, name: Option<&'a Ident>, absolute: bool, span: Span) -> Option<(&'a Ident, DeclId, Rc<SignatureType>)> {
+    fn find_action(
+        &mut self,
+        name: Option<&'a Ident>,
+        absolute: bool,
+        span: Span,
+    ) -> Option<(&'a Ident, DeclId, Rc<SignatureType>)> {
         let Some(name) = name else {
             self.type_fault(span, "the name of an action is needed here");
             return None;
         };
         let found = self.find(&name.text, absolute).last().copied();
         match found {
-            Some(Entity::Decl(decl)) if matches!(*decl.kind, DeclKind::Action { .. }) => {
-                self.out.signatures.get(&decl.id).map(|signature| (name, decl.id, signature.clone()))
-            }
+            Some(Entity::Decl(decl)) if matches!(*decl.kind, DeclKind::Action { .. }) => self
+                .out
+                .signatures
+                .get(&decl.id)
+                .map(|signature| (name, decl.id, signature.clone())),
             Some(_) => {
                 self.type_fault(name.span, format!("'{}' is not an action", name.text));
                 None
@@ -163,24 +230,36 @@ impl<'a> Checker<'a> {
     /// Checks the action of an entry, or the default action.
     fn entry_action(&mut self, action: &'a Expr, actions: &'a [ActionRef], what: &str) {
         let (name, absolute, function, args) = Self::action_name(action);
-        let Some((name, id, signature)) = self.find_action(name, absolute, action.span) else { return };
+        let Some((name, id, signature)) = self.find_action(name, absolute, action.span) else {
+            return;
+        };
         let listed = actions.iter().find(|one| {
             let (_, _, function, _) = Self::action_name(&one.action);
             self.out.uses.get(&function.id) == Some(&id)
         });
         let Some(listed) = listed else {
-            self.type_fault(action.span, format!("{what} must be one of the table's actions, and '{}' is not", name.text));
+            self.type_fault(
+                action.span,
+                format!("{what} must be one of the table's actions, and '{}' is not", name.text),
+            );
             return;
         };
         self.out.uses.insert(function.id, id);
         self.out.types[function.id.0 as usize] = Type::Action(id);
         // Arguments of parameters with a direction may be repeated as in the list of actions.
-        let directed = signature.params.iter().filter(|param| param.direction != Direction::None).count();
+        let directed =
+            signature.params.iter().filter(|param| param.direction != Direction::None).count();
         let (_, _, _, bound) = Self::action_name(&listed.action);
-        let repeats = directed > 0 && args.len() == signature.params.len() && bound.len() == directed;
+        let repeats =
+            directed > 0 && args.len() == signature.params.len() && bound.len() == directed;
         let params: Vec<ParamType> = match repeats {
             true => signature.params.clone(),
-            false => signature.params.iter().filter(|param| param.direction == Direction::None).cloned().collect(),
+            false => signature
+                .params
+                .iter()
+                .filter(|param| param.direction == Direction::None)
+                .cloned()
+                .collect(),
         };
         let matched = match call::match_args(&params, args, false) {
             Ok(matched) => matched,
@@ -200,18 +279,28 @@ impl<'a> Checker<'a> {
             } else {
                 self.expect(value, &param.ty);
                 if bound.get(at).is_some_and(|bound| !same(&bound.value, value)) {
-                    self.type_fault(value.span, format!("argument '{}' must be the same as in the list of actions", param.name));
+                    self.type_fault(
+                        value.span,
+                        format!(
+                            "argument '{}' must be the same as in the list of actions",
+                            param.name
+                        ),
+                    );
                 }
             }
         }
         let skipped = if repeats { 0 } else { directed };
         let args = std::iter::repeat_n(None, skipped).chain(matched).collect();
-        self.out.calls.insert(action.id, Call { callee: Callee::Action(id), type_args: Vec::new(), args });
+        self.out
+            .calls
+            .insert(action.id, Call { callee: Callee::Action(id), type_args: Vec::new(), args });
     }
 
     /// Returns the actions of a table with their names.
     pub(super) fn table_actions(&self, table: DeclId) -> Vec<(DeclId, Rc<str>)> {
-        let Some(DeclKind::Table(table)) = self.decls.get(&table).map(|decl| &*decl.kind) else { return Vec::new() };
+        let Some(DeclKind::Table(table)) = self.decls.get(&table).map(|decl| &*decl.kind) else {
+            return Vec::new();
+        };
         let mut actions = Vec::new();
         for property in &table.properties {
             if let PropertyValue::Actions(written) = &property.value {
@@ -231,12 +320,43 @@ impl<'a> Checker<'a> {
 fn same(a: &Expr, b: &Expr) -> bool {
     match (&a.kind, &b.kind) {
         (ExprKind::Name { name: x, .. }, ExprKind::Name { name: y, .. }) => x.text == y.text,
-        (ExprKind::Member { base: x, name: m }, ExprKind::Member { base: y, name: n }) => m.text == n.text && same(x, y),
-        (ExprKind::Index { base: x, index: i }, ExprKind::Index { base: y, index: j }) => same(x, y) && same(i, j),
+        (ExprKind::Member { base: x, name: m }, ExprKind::Member { base: y, name: n }) => {
+            m.text == n.text && same(x, y)
+        }
+        (ExprKind::Index { base: x, index: i }, ExprKind::Index { base: y, index: j }) => {
+            same(x, y) && same(i, j)
+        }
         (ExprKind::Number { value: x, .. }, ExprKind::Number { value: y, .. }) => x == y,
         (ExprKind::Bool(x), ExprKind::Bool(y)) => x == y,
         (ExprKind::Cast { operand: x, .. }, ExprKind::Cast { operand: y, .. }) => same(x, y),
-        (ExprKind::Slice { base: x, high: h, low: l }, ExprKind::Slice { base: y, high: i, low: m }) => same(x, y) && same(h, i) && same(l, m),
+        (
+            ExprKind::Slice { base: x, high: h, low: l },
+            ExprKind::Slice { base: y, high: i, low: m },
+        ) => same(x, y) && same(h, i) && same(l, m),
+        (
+            ExprKind::Binary { op, left: x, right: i },
+            ExprKind::Binary { op: other, left: y, right: j },
+        ) => op == other && same(x, y) && same(i, j),
+        (ExprKind::Unary { op, operand: x }, ExprKind::Unary { op: other, operand: y }) => {
+            op == other && same(x, y)
+        }
+        (ExprKind::List { items: x, .. }, ExprKind::List { items: y, .. }) => {
+            x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y))
+        }
+        (ExprKind::Record { fields: x, .. }, ExprKind::Record { fields: y, .. }) => {
+            x.len() == y.len()
+                && x.iter().all(|(name, x)| {
+                    y.iter().any(|(other, y)| name.text == other.text && same(x, y))
+                })
+        }
+        (
+            ExprKind::Call { function: x, args: i, .. },
+            ExprKind::Call { function: y, args: j, .. },
+        ) => {
+            same(x, y)
+                && i.len() == j.len()
+                && i.iter().zip(j).all(|(i, j)| same(&i.value, &j.value))
+        }
         _ => false,
     }
 }

@@ -113,7 +113,8 @@ impl Type {
 
     /// Returns the type with type parameters replaced.
     pub fn replace(&self, by: &dyn Fn(DeclId) -> Option<Type>) -> Type {
-        let all = |types: &Rc<[Type]>| -> Rc<[Type]> { types.iter().map(|ty| ty.replace(by)).collect() };
+        let all =
+            |types: &Rc<[Type]>| -> Rc<[Type]> { types.iter().map(|ty| ty.replace(by)).collect() };
         let named = |named: &Named| Named { args: all(&named.args), ..named.clone() };
         match self {
             Type::Param(id, _) => by(*id).unwrap_or_else(|| self.clone()),
@@ -134,11 +135,17 @@ impl Type {
     pub fn contains(&self, holds: &dyn Fn(&Type) -> bool) -> bool {
         holds(self)
             || match self {
-                Type::Fields(_, name) | Type::Extern(name) | Type::Parser(name) | Type::Control(name) | Type::Package(name) => {
-                    name.args.iter().any(|ty| ty.contains(holds))
+                Type::Fields(_, name)
+                | Type::Extern(name)
+                | Type::Parser(name)
+                | Type::Control(name)
+                | Type::Package(name) => name.args.iter().any(|ty| ty.contains(holds)),
+                Type::Stack(of, _) | Type::List(of) | Type::Set(of) | Type::New(_, of) => {
+                    of.contains(holds)
                 }
-                Type::Stack(of, _) | Type::List(of) | Type::Set(of) | Type::New(_, of) => of.contains(holds),
-                Type::Tuple(types) | Type::ListLiteral(types, _) => types.iter().any(|ty| ty.contains(holds)),
+                Type::Tuple(types) | Type::ListLiteral(types, _) => {
+                    types.iter().any(|ty| ty.contains(holds))
+                }
                 Type::RecordLiteral(fields, _) => fields.iter().any(|(_, ty)| ty.contains(holds)),
                 _ => false,
             }
@@ -181,7 +188,10 @@ impl fmt::Display for Type {
             Type::Bit(width) => write!(f, "bit<{width}>"),
             Type::Int(width) => write!(f, "int<{width}>"),
             Type::Varbit(width) => write!(f, "varbit<{width}>"),
-            Type::Fields(_, name) | Type::Enum(name, _) | Type::New(name, _) | Type::Extern(name) => name.fmt(f),
+            Type::Fields(_, name)
+            | Type::Enum(name, _)
+            | Type::New(name, _)
+            | Type::Extern(name) => name.fmt(f),
             Type::Parser(name) => write!(f, "parser {name}"),
             Type::Control(name) => write!(f, "control {name}"),
             Type::Package(name) => write!(f, "package {name}"),
