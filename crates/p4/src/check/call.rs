@@ -13,7 +13,8 @@ impl<'a> Checker<'a> {
         type_args: &'a [TypeRef],
         args: &'a [Arg],
     ) -> Type {
-        let given: Vec<Type> = type_args.iter().map(|ty| self.resolve_type(ty, false)).collect();
+        let given: Vec<Type> = self
+            .with_blanks(|this| type_args.iter().map(|ty| this.resolve_type(ty, false)).collect());
         match &function.kind {
             ExprKind::Type(written) => self.construct(expr, written, args),
             ExprKind::Name { name, absolute } => self.call_name(expr, name, *absolute, given, args),
@@ -62,6 +63,13 @@ impl<'a> Checker<'a> {
             self.check_args_alone(args);
             return Type::Unknown;
         };
+        if matches!(callee, Callee::ExternFunction(_))
+            && &*name.text == "verify"
+            && self.place != Place::Parser
+        {
+            self.check_args_alone(args);
+            return self.type_fault(expr.span, "verify can be called in parsers only");
+        }
         if matches!(callee, Callee::Action(_))
             && matches!(self.place, Place::Parser | Place::Function)
         {
@@ -293,7 +301,48 @@ impl<'a> Checker<'a> {
             // Functions have no access to externs except through their parameters.
         }
         let outer = self.with_args(named);
-        self.call_signature(expr, callee, &signature, &outer, given, args)
+        let result = self.call_signature(expr, callee, &signature, &outer, given, args);
+        if &*named.name == "packet_in" {
+            self.check_packet_call(expr, &name.text, args, &result);
+        }
+        result
+    }
+
+    /// Checks the types of headers that `packet_in` extracts, and of `lookahead` (section 13.8).
+    fn check_packet_call(&mut self, expr: &'a Expr, method: &str, args: &'a [Arg], result: &Type) {
+        match (method, args) {
+            ("extract", [first, rest @ ..]) => {
+                let ty = self.out.type_of(&first.value).clone();
+                if matches!(ty, Type::Unknown | Type::Default | Type::Param(..)) {
+                    return;
+                }
+                let Type::Fields(FieldsKind::Header, named) = &ty else {
+                    self.type_fault(first.value.span, format!("extract needs a header, not {ty}"));
+                    return;
+                };
+                let varies =
+                    self.out.fields_of(named).iter().any(|(_, ty)| matches!(ty, Type::Varbit(_)));
+                if varies && rest.is_empty() {
+                    self.type_fault(first.value.span, format!("header {named} has a varbit field, so extract needs its size as second argument"));
+                } else if !varies && !rest.is_empty() {
+                    self.type_fault(
+                        first.value.span,
+                        format!("header {named} has no varbit field, so extract has one argument"),
+                    );
+                }
+            }
+            ("lookahead", _) if *result != Type::Unknown => {
+                if self.bits(result).is_none_or(|(least, most)| least != most)
+                    && !matches!(result, Type::Param(..))
+                {
+                    self.type_fault(
+                        expr.span,
+                        format!("lookahead needs a type of fixed width, not {result}"),
+                    );
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Returns the type parameters of a declared type with their arguments.
@@ -409,15 +458,25 @@ impl<'a> Checker<'a> {
         let type_args: Vec<Type> = own.iter().map(|(_, ty)| self.known(ty)).collect();
         if fits {
             if let Some(at) = type_args.iter().position(|ty| matches!(ty, Type::Var(_))) {
-                let used = matched.iter().any(Option::is_none)
-                    || args.iter().any(|arg| matches!(arg.value.kind, ExprKind::DontCare));
-                if given.is_empty() && !used {
+                if given.is_empty() && matched.iter().all(Option::is_some) {
                     let name = &signature.type_params[at].1;
                     return self.type_fault(
                         expr.span,
                         format!("type argument '{name}' cannot be inferred; write it in <…>"),
                     );
                 }
+            }
+            if let Some((param, arg)) = params.iter().zip(&signature.params).zip(&matched).find_map(
+                |((param, written), at)| {
+                    let number = matches!(written.ty, Type::Param(..))
+                        && self.known(&param.ty) == Type::Integer;
+                    (number && param.direction == Direction::In).then_some((param, &args[(*at)?]))
+                },
+            ) {
+                return self.type_fault(
+                    arg.value.span,
+                    format!("argument '{}' needs a width; write a cast", param.name),
+                );
             }
             if let Some(ty) = type_args.iter().find(|ty| matches!(ty, Type::RecordLiteral(..))) {
                 return self.type_fault(
@@ -541,7 +600,17 @@ impl<'a> Checker<'a> {
         written: &'a TypeRef,
         args: &'a [Arg],
     ) -> Type {
-        let ty = self.resolve_type(written, true);
+        let ty = self.with_blanks(|this| this.resolve_type(written, true));
+        if let Type::Extern(named) = &ty
+            && let Some(DeclKind::Extern(object)) =
+                self.decls.get(&named.id).map(|decl| &*decl.kind)
+            && object.methods.iter().any(|method| method.is_abstract)
+        {
+            return self.type_fault(
+                written.span,
+                format!("{named} has abstract methods; declare an instance with these methods"),
+            );
+        }
         let result = self.construct_type(Some(expr), written.span, &ty, args);
         self.out.types[expr.id.0 as usize] = result.clone();
         result
@@ -661,6 +730,13 @@ impl<'a> Checker<'a> {
             return self.type_fault(span, "a struct type cannot be inferred; write a cast");
         }
         let named = Named { args: type_args.into(), ..named };
+        let blank = |ty: &Type| matches!(ty, Type::Extern(one) if one.args.is_empty());
+        if fits && blank(ty) && named.args.iter().any(|ty| matches!(ty, Type::Var(_))) {
+            return self.type_fault(
+                span,
+                format!("type arguments of '{}' cannot be inferred; write them in <…>", named.name),
+            );
+        }
         match ty {
             Type::Extern(_) => Type::Extern(named),
             Type::Parser(_) => Type::Parser(named),
@@ -736,7 +812,10 @@ pub(super) fn match_args(
             Some(name) => match params.iter().position(|param| param.name == name.text) {
                 Some(to) => to,
                 None => {
-                    return Err((Some(name.span), format!("there is no parameter '{}'", name.text)));
+                    return Err((
+                        Some(name.span),
+                        format!("there is no parameter '{}'", name.text),
+                    ));
                 }
             },
             None if at < params.len() => at,

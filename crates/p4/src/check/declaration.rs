@@ -155,7 +155,11 @@ impl<'a> Checker<'a> {
             }
             DeclKind::Table(table) => self.table(decl, table),
             DeclKind::ValueSet { ty, size } => {
+                let span = ty.span;
                 let ty = self.resolve_type(ty, false);
+                if matches!(ty, Type::Integer | Type::Text | Type::Void) {
+                    self.type_fault(span, format!("a value_set cannot have elements of type {ty}"));
+                }
                 self.width(size, 0);
                 self.finish(decl, ty);
             }
@@ -233,15 +237,18 @@ impl<'a> Checker<'a> {
     fn params(&mut self, written: &'a [Param], place: Place) -> Vec<ParamType> {
         let mut params = Vec::new();
         for param in written {
-            let ty = self.resolve_type(&param.ty, false);
+            let ty = match place {
+                Place::Top => self.with_blanks(|this| this.resolve_type(&param.ty, false)),
+                _ => self.resolve_type(&param.ty, false),
+            };
             let is_object = matches!(
                 ty,
                 Type::Extern(_) | Type::Parser(_) | Type::Control(_) | Type::Package(_)
             );
             let fits = match (&ty, param.direction) {
                 (Type::Void | Type::MatchKind, _) => false,
-                (Type::Integer | Type::Text, Direction::None) => true,
-                (Type::Integer | Type::Text, Direction::In) if place == Place::Function => true,
+                (Type::Integer | Type::Text, Direction::None) => place != Place::Action,
+                (Type::Integer, Direction::In) => place == Place::Function,
                 (Type::Integer | Type::Text, _) => false,
                 (Type::Extern(_), Direction::None) => place != Place::Action,
                 (Type::Parser(_) | Type::Control(_) | Type::Package(_), Direction::None) => {
@@ -278,6 +285,15 @@ impl<'a> Checker<'a> {
                     }
                 }
             }
+            if place == Place::Action
+                && let Some(one) =
+                    param.annotations.iter().find(|one| &*one.name.text == "optional")
+            {
+                self.type_fault(
+                    one.name.span,
+                    format!("parameter '{}' of an action cannot be optional", param.name.text),
+                );
+            }
             let is_optional = param.default.is_some()
                 || param.annotations.iter().any(|one| &*one.name.text == "optional");
             self.out.declared.insert(param.id, ty.clone());
@@ -300,7 +316,13 @@ impl<'a> Checker<'a> {
         args: &'a [Arg],
         methods: Option<&'a [Decl]>,
     ) {
-        let ty = self.resolve_type(written, true);
+        let ty = self.with_blanks(|this| this.resolve_type(written, true));
+        if &*decl.name.text == "main"
+            && self.place == Place::Top
+            && !matches!(ty, Type::Package(_) | Type::Unknown)
+        {
+            self.type_fault(decl.name.span, format!("main must be a package, not {ty}"));
+        }
         let ty = self.construct_type(None, written.span, &ty, args);
         let ty = self.known(&ty);
         let fits = match (&ty, self.place) {
@@ -334,6 +356,10 @@ impl<'a> Checker<'a> {
             return;
         };
         let defined = methods.unwrap_or_default();
+        if methods.is_some() && !object.methods.iter().any(|method| method.is_abstract) {
+            self.type_fault(decl.name.span, format!("{ty} has no abstract methods"));
+            return;
+        }
         let is_optional =
             |method: &&Method| method.annotations.iter().any(|one| &*one.name.text == "optional");
         for method in
@@ -367,11 +393,16 @@ impl<'a> Checker<'a> {
                     wanted.and_then(|one| this.out.signatures.get(&one.id)),
                     this.out.signatures.get(&method.id),
                 );
+                let results = |wanted: &SignatureType, found: &SignatureType| {
+                    wanted.result.contains(&|part| matches!(part, Type::Param(..)))
+                        || wanted.result == found.result
+                };
                 if let (Some(wanted), Some(found)) = signatures
                     && (found.params.len() > wanted.params.len()
                         || wanted.params[found.params.len()..]
                             .iter()
                             .any(|param| !param.is_optional)
+                        || !results(wanted, found)
                         || wanted
                             .params
                             .iter()
@@ -411,6 +442,9 @@ impl<'a> Checker<'a> {
             }
             let mut known: Vec<(Rc<str>, Vec<Rc<str>>)> = Vec::new();
             for method in &object.methods {
+                if method.signature.result.is_some() && method.name.text == decl.name.text {
+                    this.type_fault(method.name.span, format!("a constructor has no result type, and a method cannot have the name of its type, '{}'", decl.name.text));
+                }
                 if method.signature.result.is_none() && method.name.text != decl.name.text {
                     this.name_fault(method.name.span, format!("a constructor has the name of its type, '{}'; a method needs a result type", decl.name.text));
                 }
@@ -459,11 +493,7 @@ impl<'a> Checker<'a> {
     ) {
         let underlying = ty.map(|written| {
             let ty = self.resolve_type(written, false);
-            let mut of = ty.clone();
-            while let Type::New(_, inner) = of {
-                of = (*inner).clone();
-            }
-            match of {
+            match ty {
                 Type::Bit(_) | Type::Int(_) | Type::Unknown => ty,
                 other => self.type_fault(
                     written.span,

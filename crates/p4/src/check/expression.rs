@@ -149,6 +149,14 @@ impl<'a> Checker<'a> {
                 let base_type = self.bits_of(base);
                 let low_type = self.expression(low);
                 let Some(width) = self.width(width, 1) else { return Type::Unknown };
+                if let Some(number) = self
+                    .value(low)
+                    .and_then(|value| value.number().cloned())
+                    .filter(Signed::is_negative)
+                {
+                    return self
+                        .type_fault(expr.span, format!("the lowest bit, {number}, is negative"));
+                }
                 if !low_type.is_number() {
                     return self.type_fault(low.span, format!("{low_type} is not a number"));
                 }
@@ -525,6 +533,14 @@ impl<'a> Checker<'a> {
                     );
                 }
                 let constant_only = matches!(op, B::Divide | B::Modulo);
+                if constant_only
+                    && matches!(right.kind, ExprKind::Unary { op: UnaryOp::Negate, .. })
+                {
+                    return self.type_fault(
+                        expr.span,
+                        format!("operator {} is not defined for negative numbers", sign(op)),
+                    );
+                }
                 if constant_only && matches!(a, Type::Int(_)) {
                     return self.type_fault(
                         expr.span,
@@ -666,7 +682,10 @@ impl<'a> Checker<'a> {
             return self.type_fault(expr.span, format!("values of type {a} cannot be compared"));
         }
         if matches!(a, Type::Param(..)) {
-            // Comparison of values of a type parameter is defined when the argument is known.
+            return self.type_fault(
+                expr.span,
+                format!("values of the type parameter {a} cannot be compared"),
+            );
         }
         if literal(&a) || (a == Type::Integer && b != Type::Integer) {
             let ty = self.number_of(&b);

@@ -52,11 +52,7 @@ impl<'a> Checker<'a> {
                 None if *found == Type::Default => true,
                 None if self.occurs(*at, found) => false,
                 None => {
-                    let value = match found {
-                        Type::ListLiteral(types, false) => Type::Tuple(types.clone()),
-                        other => other.clone(),
-                    };
-                    self.vars[*at as usize] = Some(value);
+                    self.vars[*at as usize] = Some(found.clone());
                     true
                 }
             },
@@ -196,10 +192,6 @@ impl<'a> Checker<'a> {
                             .find(|field| field.0 == *name)
                             .is_some_and(|field| self.fits(&field.1, ty))
                     })
-            }
-            (Type::Fields(..), Type::Tuple(types)) => {
-                // A literal whose type was inferred before its target was known.
-                self.fits(wanted, &Type::ListLiteral(types.clone(), false))
             }
             (Type::Tuple(a), Type::Tuple(b)) => {
                 a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| self.fits(a, b))

@@ -189,6 +189,7 @@ pub fn check(program: &Program) -> Result<Checked, Vec<P4Error>> {
         this: None,
         table: None,
         loops: 0,
+        blanks: false,
     };
     for decl in &program.declarations {
         checker.declaration(decl);
@@ -258,6 +259,8 @@ struct Checker<'a> {
     table: Option<DeclId>,
     /// Number of loops around the statement.
     loops: u32,
+    /// True where `_` may stand for a type.
+    blanks: bool,
 }
 
 impl<'a> Checker<'a> {
@@ -294,6 +297,14 @@ impl<'a> Checker<'a> {
         let result = check(self);
         self.place = before;
         self.loops = loops;
+        result
+    }
+
+    /// Runs a check in which `_` may stand for a type.
+    fn with_blanks<T>(&mut self, check: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.blanks, true);
+        let result = check(self);
+        self.blanks = before;
         result
     }
 

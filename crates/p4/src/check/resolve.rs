@@ -25,6 +25,8 @@ impl<'a> Checker<'a> {
             TypeRefKind::Int(width) => self.width(width, 1).map_or(Type::Unknown, Type::Int),
             TypeRefKind::Varbit(width) => self.width(width, 0).map_or(Type::Unknown, Type::Varbit),
             TypeRefKind::Void => Type::Void,
+            TypeRefKind::DontCare if !self.blanks => self
+                .type_fault(span, "_ can stand for a type argument of a call or an instance only"),
             TypeRefKind::DontCare => {
                 self.vars.push(None);
                 Type::Var(self.vars.len() as u32 - 1)
@@ -57,8 +59,15 @@ impl<'a> Checker<'a> {
             }
             TypeRefKind::Named { name, absolute, args } => {
                 let Some(entity) = self.find_one(name, *absolute) else { return Type::Unknown };
-                let args: Vec<Type> =
-                    args.iter().map(|arg| self.resolve_type(arg, false)).collect();
+                let args: Vec<Type> = args
+                    .iter()
+                    .map(|arg| match self.resolve_type(arg, false) {
+                        ty @ (Type::Parser(_) | Type::Control(_) | Type::Package(_)) => {
+                            self.type_fault(arg.span, format!("{ty} cannot be a type argument"))
+                        }
+                        ty => ty,
+                    })
+                    .collect();
                 self.named_type(span, entity, args, partial)
             }
         }
@@ -114,13 +123,41 @@ impl<'a> Checker<'a> {
         }
         let args: Rc<[Type]> = args.into();
         let with = |named: Named| Named { args, ..named };
-        match ty {
+        let ty = match ty {
             Type::Fields(kind, named) => Type::Fields(kind, with(named)),
             Type::Extern(named) => Type::Extern(with(named)),
             Type::Parser(named) => Type::Parser(with(named)),
             Type::Control(named) => Type::Control(with(named)),
             Type::Package(named) => Type::Package(with(named)),
             other => other,
+        };
+        if let Type::Fields(kind, named) = &ty {
+            for (field, of) in self.out.fields_of(named) {
+                if !self.can_be_field(*kind, &of) {
+                    return self.type_fault(
+                        span,
+                        format!("field '{field}' of {ty} cannot have the type {of}"),
+                    );
+                }
+            }
+        }
+        ty
+    }
+
+    /// Returns true if a struct, header or header union can have a field of this type.
+    fn can_be_field(&self, kind: FieldsKind, ty: &Type) -> bool {
+        match kind {
+            FieldsKind::Struct => can_be_element(ty) || *ty == Type::Text,
+            FieldsKind::Header => self.can_be_in_header(ty),
+            FieldsKind::HeaderUnion => {
+                matches!(
+                    ty,
+                    Type::Fields(FieldsKind::Header, _)
+                        | Type::Param(..)
+                        | Type::Var(_)
+                        | Type::Unknown
+                )
+            }
         }
     }
 
@@ -166,17 +203,7 @@ impl<'a> Checker<'a> {
         let mut result = Vec::new();
         for field in &fields.fields {
             let ty = self.resolve_type(&field.ty, false);
-            let fits = match fields.kind {
-                FieldsKind::Struct => can_be_element(&ty) || ty == Type::Text,
-                FieldsKind::Header => self.can_be_in_header(&ty),
-                FieldsKind::HeaderUnion => {
-                    matches!(
-                        ty,
-                        Type::Fields(FieldsKind::Header, _) | Type::Param(..) | Type::Unknown
-                    )
-                }
-            };
-            if !fits {
+            if !self.can_be_field(fields.kind, &ty) {
                 let kind = match fields.kind {
                     FieldsKind::Struct => "struct",
                     FieldsKind::Header => "header",
@@ -210,6 +237,7 @@ impl<'a> Checker<'a> {
             | Type::Bool
             | Type::Enum(_, Some(_))
             | Type::Param(..)
+            | Type::Var(_)
             | Type::Unknown => true,
             Type::New(_, of) | Type::Stack(of, _) => self.can_be_in_header(of),
             Type::Fields(FieldsKind::Struct, named) => {

@@ -177,11 +177,12 @@ impl<'a> Checker<'a> {
         let mut names: Vec<Rc<str>> = Vec::new();
         let mut has_default = false;
         for case in cases {
+            if has_default {
+                self.type_fault(case.span, "no label can stand after default");
+                has_default = false;
+            }
             match (&case.label.kind, &actions) {
                 (ExprKind::Default, _) => {
-                    if has_default {
-                        self.type_fault(case.span, "the default case stands twice");
-                    }
                     has_default = true;
                 }
                 (ExprKind::Name { name, .. }, Some(actions)) => {
@@ -233,6 +234,16 @@ impl<'a> Checker<'a> {
                     for key in keys {
                         let ty = this.expression(key);
                         let ty = this.must_be_value(key, ty);
+                        if let Type::ListLiteral(parts, _) | Type::Tuple(parts) = &ty
+                            && let Some(part) = parts.iter().find(|part| {
+                                matches!(part, Type::Fields(..) | Type::Stack(..) | Type::Integer)
+                            })
+                        {
+                            this.type_fault(
+                                key.span,
+                                format!("select is not defined for {part} in a list"),
+                            );
+                        }
                         let known = this.out.constants.contains_key(&key.id);
                         let selectable = matches!(
                             ty,

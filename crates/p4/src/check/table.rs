@@ -15,6 +15,7 @@ impl<'a> Checker<'a> {
     fn properties(&mut self, decl: &'a Decl, table: &'a Table) {
         let mut names = HashSet::new();
         let mut keys = Vec::new();
+        let mut kinds = Vec::new();
         let mut actions: Option<&'a [ActionRef]> = None;
         for property in &table.properties {
             if !names.insert(&property.name.text) {
@@ -26,8 +27,12 @@ impl<'a> Checker<'a> {
             match &property.value {
                 PropertyValue::Keys(written) => {
                     for key in written {
+                        kinds.push(key.kind.text.clone());
                         keys.push(self.key(key));
                     }
+                }
+                PropertyValue::Entries(_) if keys.is_empty() && table.properties.iter().any(|one| matches!(&one.value, PropertyValue::Keys(keys) if !keys.is_empty())) => {
+                    self.type_fault(property.name.span, "entries must stand after the key");
                 }
                 PropertyValue::Actions(written) => {
                     actions = Some(written);
@@ -48,21 +53,22 @@ impl<'a> Checker<'a> {
                 PropertyValue::Entries(entries) => {
                     if keys.is_empty() && !entries.is_empty() {
                         self.type_fault(
-                            property.name.span,
+                            decl.name.span,
                             format!("table '{}' has entries, but no key", decl.name.text),
                         );
                         continue;
                     }
                     for entry in entries {
                         self.sets(entry.span, &entry.sets, &keys);
+                        self.match_sets(entry, &kinds);
                         if let Some(priority) = &entry.priority {
                             self.expect_constant(priority, &Type::Integer);
                         }
-                        self.entry_action(&entry.action, actions, "an entry");
+                        self.entry_action(&entry.action, actions, "an entry", "defaultonly");
                     }
                 }
                 PropertyValue::Expr(value) if &*property.name.text == "default_action" => {
-                    self.entry_action(value, actions, "the default action");
+                    self.entry_action(value, actions, "the default action", "tableonly");
                 }
                 PropertyValue::Expr(value) => {
                     let ty = self.expression(value);
@@ -81,6 +87,34 @@ impl<'a> Checker<'a> {
                     }
                 }
                 _ => {}
+            }
+        }
+    }
+
+    /// Checks that the sets of an entry fit the match kinds: prefixes for lpm, one value for exact.
+    fn match_sets(&mut self, entry: &'a Entry, kinds: &[Rc<str>]) {
+        if entry.sets.len() != kinds.len() {
+            return;
+        }
+        for (set, kind) in entry.sets.iter().zip(kinds) {
+            let fits = match (&set.kind, &**kind) {
+                (ExprKind::Mask { mask, .. }, "lpm") => {
+                    match self.out.constants.get(&mask.id).and_then(Value::number) {
+                        Some(number) => {
+                            let width = self.out.type_of(mask).width();
+                            width.is_none_or(|width| is_prefix(number, width))
+                        }
+                        None => true,
+                    }
+                }
+                (ExprKind::Mask { .. } | ExprKind::Range { .. }, "optional") => false,
+                (ExprKind::Range { .. }, "exact") => false,
+                (ExprKind::Range { .. }, "lpm" | "ternary") => false,
+                (ExprKind::Mask { .. }, "range") => false,
+                _ => true,
+            };
+            if !fits {
+                self.type_fault(set.span, format!("this set does not fit the match kind {kind}"));
             }
         }
     }
@@ -228,7 +262,13 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks the action of an entry, or the default action.
-    fn entry_action(&mut self, action: &'a Expr, actions: &'a [ActionRef], what: &str) {
+    fn entry_action(
+        &mut self,
+        action: &'a Expr,
+        actions: &'a [ActionRef],
+        what: &str,
+        forbidden: &str,
+    ) {
         let (name, absolute, function, args) = Self::action_name(action);
         let Some((name, id, signature)) = self.find_action(name, absolute, action.span) else {
             return;
@@ -244,6 +284,12 @@ impl<'a> Checker<'a> {
             );
             return;
         };
+        if listed.annotations.iter().any(|one| &*one.name.text == forbidden) {
+            self.type_fault(
+                action.span,
+                format!("'{}' is marked with @{forbidden}, and cannot be {what}", name.text),
+            );
+        }
         self.out.uses.insert(function.id, id);
         self.out.types[function.id.0 as usize] = Type::Action(id);
         // Arguments of parameters with a direction may be repeated as in the list of actions.
@@ -314,6 +360,12 @@ impl<'a> Checker<'a> {
         }
         actions
     }
+}
+
+/// Returns true for a number of this width whose ones all stand before its zeros.
+fn is_prefix(mask: &BigInt, width: u32) -> bool {
+    let ones = (0..u64::from(width)).rev().take_while(|bit| mask.bit(*bit)).count() as u64;
+    (0..u64::from(width) - ones).all(|bit| !mask.bit(bit))
 }
 
 /// Returns true if two expressions are written the same.
