@@ -10,6 +10,7 @@ mod lexer;
 mod parser;
 pub mod preprocess;
 pub mod token;
+pub mod xdp;
 
 pub use check::check;
 pub use error::P4Error;

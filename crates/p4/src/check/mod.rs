@@ -187,7 +187,6 @@ pub fn check(program: &Program) -> Result<Checked, Vec<P4Error>> {
         place: Place::Top,
         result: None,
         this: None,
-        table: None,
         loops: 0,
         blanks: false,
     };
@@ -255,8 +254,6 @@ struct Checker<'a> {
     result: Option<Type>,
     /// Type of `this`.
     this: Option<Type>,
-    /// The table whose `switch` is checked.
-    table: Option<DeclId>,
     /// Number of loops around the statement.
     loops: u32,
     /// True where `_` may stand for a type.

@@ -1,0 +1,683 @@
+//! Calls: actions, functions and controls in place; methods of headers, packets and externs.
+
+use num_traits::ToPrimitive;
+
+use super::storage::is_scalar;
+use super::*;
+use crate::check::{Builtin, Callee, Named};
+
+impl<'a> Generator<'a> {
+    /// Emits a call, and returns its result: a number, or the place of another value.
+    pub(super) fn call(
+        &mut self,
+        expr: &'a Expr,
+        function: &'a Expr,
+        args: &'a [Arg],
+    ) -> Result<Option<String>> {
+        let Some(call) = self.checked.calls.get(&expr.id) else {
+            return self.unsupported(expr.span, "this call");
+        };
+        let given = |args: &'a [Arg]| -> Vec<Given<'a>> {
+            call.args
+                .iter()
+                .map(|at| at.map_or(Given::Missing, |at| Given::Expr(&args[at].value)))
+                .collect()
+        };
+        match call.callee {
+            Callee::Builtin(builtin) => self.builtin(expr, builtin, function, args),
+            Callee::Table(_) => {
+                self.apply_table(expr)?;
+                Ok(None)
+            }
+            Callee::Action(id) => {
+                let Some(decl) = self.nodes.get(&id).copied() else {
+                    return self.unsupported(expr.span, "this action");
+                };
+                self.run_action(decl, given(args))?;
+                Ok(None)
+            }
+            Callee::Function(id) => {
+                let Some(decl) = self.nodes.get(&id).copied() else {
+                    return self.unsupported(expr.span, "this function");
+                };
+                let DeclKind::Function(function) = &*decl.kind else {
+                    return self.unsupported(expr.span, "this function");
+                };
+                let before = self.subst.len();
+                let types: Vec<_> = function
+                    .signature
+                    .type_params
+                    .iter()
+                    .zip(&call.type_args)
+                    .map(|(param, ty)| (param.id, self.resolved(ty)))
+                    .collect();
+                let result_type = self.resolved(
+                    &self.checked.signatures.get(&id).map_or(Type::Void, |one| one.result.clone()),
+                );
+                let args = given(args);
+                let bound = self.bind_all(&function.signature.params, args, false)?;
+                self.subst.extend(types);
+                let result = if result_type == Type::Void {
+                    None
+                } else {
+                    Some(self.variable("result", &self.ty(expr))?)
+                };
+                let done = self.framed(result.clone(), bound, |this| this.block(&function.body));
+                self.subst.truncate(before);
+                done?;
+                Ok(result)
+            }
+            Callee::Apply(id) => {
+                self.apply_instance(expr, id, function, given(args))?;
+                Ok(None)
+            }
+            Callee::ExternFunction(_) => {
+                let name = match &function.kind {
+                    ExprKind::Name { name, .. } => name.text.clone(),
+                    _ => return self.unsupported(expr.span, "this call"),
+                };
+                self.extern_function(expr, &name, &given(args))
+            }
+            Callee::Method { method, .. } => {
+                let ExprKind::Member { base, name } = &function.kind else {
+                    return self.unsupported(expr.span, "this call");
+                };
+                let _ = method;
+                self.method(expr, base, &name.text, &given(args), &call.type_args)
+            }
+            Callee::Constructor(..) => self.unsupported(expr.span, "an object that is made here"),
+        }
+    }
+
+    /// Emits a body as a call: its end has a label, and parameters are copied back after it.
+    pub(super) fn framed(
+        &mut self,
+        result: Option<String>,
+        copy_out: Vec<String>,
+        emit: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let end = self.fresh("end");
+        self.frames.push(Frame { end: end.clone(), result, copy_out });
+        let done = emit(self);
+        let frame = self.frames.pop();
+        done?;
+        self.put(format!("{end}:;"));
+        if let Some(frame) = frame {
+            self.body.extend(frame.copy_out);
+        }
+        Ok(())
+    }
+
+    /// Binds parameters to arguments, and returns the statements that copy results back.
+    ///
+    /// With `alias`, structs are not copied: a control sees the place of its argument. This differs
+    /// from copies only if two arguments share a place, which then are copied.
+    pub(super) fn bind_all(
+        &mut self,
+        params: &'a [Param],
+        given: Vec<Given<'a>>,
+        alias: bool,
+    ) -> Result<Vec<String>> {
+        let mut copies = Vec::new();
+        let mut bindings = Vec::new();
+        let mut places: Vec<(String, bool)> = Vec::new();
+        for (param, given) in params.iter().zip(given) {
+            let ty = self.declared(param.id);
+            let ty = match (&ty, &given) {
+                (Type::Param(..), Given::Expr(expr)) => self.ty(expr),
+                _ => ty,
+            };
+            let writes = matches!(param.direction, Direction::Out | Direction::InOut);
+            let given = match (given, &param.default) {
+                (Given::Missing, Some(default)) => Given::Expr(default),
+                (given, _) => given,
+            };
+            if let Given::Expr(expr) = &given
+                && let Some(binding) = self.object_of(expr)
+            {
+                bindings.push((param.id, binding));
+                continue;
+            }
+            if let (Given::Expr(expr), true, false) = (&given, alias, is_scalar(&ty)) {
+                let place = self.place_as(expr, &ty)?;
+                let shares = places.iter().any(|(other, writes_other)| {
+                    (writes || *writes_other) && overlap(other, &place)
+                });
+                if !shares {
+                    if param.direction == Direction::Out {
+                        self.reset(&place, &ty)?;
+                    }
+                    places.push((place.clone(), writes));
+                    bindings.push((param.id, Binding::Place(place)));
+                    continue;
+                }
+            }
+            let name = self.uninitialised(&param.name.text, &ty)?;
+            match &given {
+                Given::Expr(expr) if param.direction != Direction::Out => {
+                    self.assign(&name, &ty, expr)?
+                }
+                Given::C(value) => self.put(format!("{name} = {value};")),
+                _ => {
+                    let zero = self.zero(&name, &ty);
+                    self.put(zero);
+                }
+            }
+            if let (Given::Expr(expr), true) = (&given, writes)
+                && !matches!(expr.kind, ExprKind::DontCare)
+            {
+                let ((), lines) = self.aside(|this| match is_scalar(&ty) {
+                    true => this.store(expr, &name),
+                    false => {
+                        let place = this.place(expr)?;
+                        this.put(format!("{place} = {name};"));
+                        Ok(())
+                    }
+                })?;
+                copies.extend(lines);
+            }
+            bindings.push((param.id, Binding::Place(name)));
+        }
+        self.bindings.extend(bindings);
+        Ok(copies)
+    }
+
+    /// Emits the invalid headers and zeros that an `out` parameter starts with.
+    fn reset(&mut self, place: &str, ty: &Type) -> Result<()> {
+        let zero = self.zero(place, ty);
+        self.put(zero);
+        Ok(())
+    }
+
+    /// Returns the object that an expression names: a packet or an instance.
+    pub(super) fn object_of(&mut self, expr: &'a Expr) -> Option<Binding> {
+        match &expr.kind {
+            ExprKind::Name { .. } => match self.bindings.get(self.checked.uses.get(&expr.id)?)? {
+                binding @ (Binding::Instance(_) | Binding::PacketIn | Binding::PacketOut) => {
+                    Some(binding.clone())
+                }
+                _ => None,
+            },
+            ExprKind::Call { function, args, .. } if matches!(function.kind, ExprKind::Type(_)) => {
+                let call = self.checked.calls.get(&expr.id)?;
+                let args = call
+                    .args
+                    .iter()
+                    .map(|at| at.and_then(|at| self.constructor_arg(&args[at].value)))
+                    .collect();
+                let ty = self.ty(expr);
+                let path = match &ty {
+                    Type::Extern(named) | Type::Parser(named) | Type::Control(named) => {
+                        named.name.to_string()
+                    }
+                    _ => return None,
+                };
+                Some(Binding::Instance(Instance { ty, path, args }))
+            }
+            _ => None,
+        }
+    }
+
+    fn constructor_arg(&mut self, expr: &'a Expr) -> Option<Binding> {
+        match self.object_of(expr) {
+            Some(object) => Some(object),
+            None => self.constant(expr).map(Binding::Constant),
+        }
+    }
+
+    /// Emits an action with arguments for its parameters.
+    pub(super) fn run_action(&mut self, decl: &'a Decl, given: Vec<Given<'a>>) -> Result<()> {
+        let DeclKind::Action { params, body } = &*decl.kind else { return Ok(()) };
+        let copies = self.bind_all(params, given, false)?;
+        self.framed(None, copies, |this| this.block(body))
+    }
+
+    /// Emits a parser or control that another one applies.
+    fn apply_instance(
+        &mut self,
+        expr: &'a Expr,
+        id: DeclId,
+        function: &'a Expr,
+        given: Vec<Given<'a>>,
+    ) -> Result<()> {
+        let Some(decl) = self.nodes.get(&id).copied() else {
+            return self.unsupported(expr.span, "this control");
+        };
+        let instance = match &function.kind {
+            ExprKind::Member { base, .. } => match &base.kind {
+                ExprKind::Name { .. } => match self.object_of(base) {
+                    Some(Binding::Instance(instance)) => Some(instance),
+                    _ => return self.unsupported(expr.span, "this instance"),
+                },
+                _ => None,
+            },
+            _ => None,
+        };
+        let instance = instance.unwrap_or_else(|| Instance {
+            ty: Type::Unknown,
+            path: decl.name.text.to_string(),
+            args: Vec::new(),
+        });
+        self.run(decl, &instance, given)
+    }
+
+    /// Emits a parser or control with arguments.
+    fn run(&mut self, decl: &'a Decl, instance: &Instance, given: Vec<Given<'a>>) -> Result<()> {
+        let signature = match &*decl.kind {
+            DeclKind::Parser(parser) => &parser.signature,
+            DeclKind::Control(control) => &control.signature,
+            _ => return self.unsupported(decl.span, format!("'{}'", decl.name.text)),
+        };
+        let copies = self.bind_all(&signature.params, given, true)?;
+        self.framed(None, copies, |this| this.body_of(decl, instance))
+    }
+
+    /// Emits a parser or control whose parameters are bound.
+    pub(super) fn run_bound(&mut self, decl: &'a Decl, instance: &Instance) -> Result<()> {
+        self.framed(None, Vec::new(), |this| this.body_of(decl, instance))
+    }
+
+    fn body_of(&mut self, decl: &'a Decl, instance: &Instance) -> Result<()> {
+        let constructor = match &*decl.kind {
+            DeclKind::Parser(parser) => &parser.constructor,
+            DeclKind::Control(control) => &control.constructor,
+            _ => return Ok(()),
+        };
+        for (at, param) in constructor.iter().enumerate() {
+            let binding = match instance.args.get(at).cloned().flatten() {
+                Some(binding) => Some(binding),
+                None => param.default.as_ref().and_then(|default| self.constructor_arg(default)),
+            };
+            if let Some(binding) = binding {
+                self.bindings.insert(param.id, binding);
+            }
+        }
+        match &*decl.kind {
+            DeclKind::Parser(parser) => {
+                self.enter(&parser.locals, &instance.path);
+                self.run_parser(parser, decl.span)
+            }
+            DeclKind::Control(control) => {
+                self.enter(&control.locals, &instance.path);
+                for local in &control.locals {
+                    self.local(local)?;
+                }
+                self.block(&control.body)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Records the declarations of a parser or control, with the path of the instance.
+    fn enter(&mut self, locals: &'a [Decl], path: &str) {
+        for local in locals {
+            self.nodes.insert(local.id, local);
+            self.paths.insert(local.id, format!("{path}.{}", local.name.text));
+        }
+    }
+
+    /// Emits a declaration of a parser or control.
+    pub(super) fn local(&mut self, decl: &'a Decl) -> Result<()> {
+        match &*decl.kind {
+            DeclKind::Variable { .. } | DeclKind::Const { .. } => self.declare(decl),
+            DeclKind::Instance { args, methods, .. } => {
+                if methods.is_some() {
+                    return self.unsupported(
+                        decl.span,
+                        format!("instance '{}' with methods", decl.name.text),
+                    );
+                }
+                self.instance(decl, args)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Binds an instance with its constructor arguments, in order of the parameters.
+    pub(super) fn instance(&mut self, decl: &'a Decl, args: &'a [Arg]) -> Result<()> {
+        let ty = self.declared(decl.id);
+        let path = self.paths.get(&decl.id).cloned().unwrap_or_else(|| decl.name.text.to_string());
+        let names: Vec<Rc<str>> = match &ty {
+            Type::Parser(named) | Type::Control(named) => self
+                .checked
+                .constructors
+                .get(&named.id)
+                .map(|one| one.params.iter().map(|param| param.name.clone()).collect())
+                .unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let mut values: Vec<Option<Binding>> = vec![None; args.len().max(names.len())];
+        for (at, arg) in args.iter().enumerate() {
+            let to = arg
+                .name
+                .as_ref()
+                .and_then(|name| names.iter().position(|one| *one == name.text))
+                .unwrap_or(at);
+            values[to] = self.constructor_arg(&arg.value);
+        }
+        self.bindings.insert(decl.id, Binding::Instance(Instance { ty, path, args: values }));
+        Ok(())
+    }
+
+    // --- methods -------------------------------------------------------------------------------
+
+    fn builtin(
+        &mut self,
+        expr: &'a Expr,
+        builtin: Builtin,
+        function: &'a Expr,
+        args: &'a [Arg],
+    ) -> Result<Option<String>> {
+        let ExprKind::Member { base, .. } = &function.kind else {
+            return self.unsupported(expr.span, "this call");
+        };
+        match builtin {
+            Builtin::Size => self.unsupported(expr.span, "this size"),
+            Builtin::IsValid => {
+                let ty = self.ty(base);
+                let place = self.place(base)?;
+                Ok(Some(match ty {
+                    Type::Fields(FieldsKind::HeaderUnion, _) => {
+                        let parts: Vec<String> = self
+                            .members(&ty)
+                            .iter()
+                            .map(|(name, _)| format!("{place}.{name}.valid_"))
+                            .collect();
+                        format!("(u8)({})", parts.join(" || "))
+                    }
+                    _ => format!("{place}.valid_"),
+                }))
+            }
+            Builtin::SetValid | Builtin::SetInvalid => {
+                let valid = u8::from(builtin == Builtin::SetValid);
+                // At most one header of a union is valid.
+                if let ExprKind::Member { base: union, .. } = &base.kind
+                    && let ty @ Type::Fields(FieldsKind::HeaderUnion, _) = self.ty(union)
+                {
+                    let place = self.place(union)?;
+                    for (name, _) in self.members(&ty) {
+                        self.put(format!("{place}.{name}.valid_ = 0;"));
+                    }
+                }
+                for choice in self.choices(base)? {
+                    let statement = format!("{}.valid_ = {valid};", choice.place);
+                    match choice.condition {
+                        Some(condition) => self.put(format!("if ({condition}) {statement}")),
+                        None => self.put(statement),
+                    }
+                }
+                Ok(None)
+            }
+            Builtin::PushFront | Builtin::PopFront => {
+                let Type::Stack(_, size) = self.ty(base) else {
+                    return self.unsupported(expr.span, "this call");
+                };
+                let place = self.place(base)?;
+                let count = args
+                    .first()
+                    .and_then(|arg| self.constant(&arg.value))
+                    .and_then(|value| value.number().and_then(ToPrimitive::to_u32));
+                let Some(count) = count else {
+                    return self.unsupported(expr.span, "a number of elements that is not constant");
+                };
+                let count = count.min(size);
+                if builtin == Builtin::PushFront {
+                    for at in (count..size).rev() {
+                        self.put(format!("{place}.e[{at}] = {place}.e[{}];", at - count));
+                    }
+                    for at in 0..count {
+                        self.put(format!("{place}.e[{at}].valid_ = 0;"));
+                    }
+                } else {
+                    for at in 0..size - count {
+                        self.put(format!("{place}.e[{at}] = {place}.e[{}];", at + count));
+                    }
+                    for at in size - count..size {
+                        self.put(format!("{place}.e[{at}].valid_ = 0;"));
+                    }
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    fn method(
+        &mut self,
+        expr: &'a Expr,
+        base: &'a Expr,
+        name: &str,
+        given: &[Given<'a>],
+        types: &[Type],
+    ) -> Result<Option<String>> {
+        let span = expr.span;
+        let object = self.object_of(base);
+        let first = match given.first() {
+            Some(Given::Expr(expr)) => Some(*expr),
+            _ => None,
+        };
+        match (object, name) {
+            (Some(Binding::PacketIn), "extract") if given.len() == 1 => {
+                let Some(target) = first else { return Ok(None) };
+                self.extract(target)?;
+                Ok(None)
+            }
+            (Some(Binding::PacketIn), "lookahead") => {
+                let ty = types.first().map_or_else(|| self.ty(expr), |ty| self.resolved(ty));
+                Ok(Some(self.lookahead(&ty, span)?))
+            }
+            (Some(Binding::PacketIn), "advance") => {
+                if let Some(bits) = first {
+                    self.advance(bits)?;
+                }
+                Ok(None)
+            }
+            (Some(Binding::PacketIn), "length") => Ok(Some("packet_length".to_owned())),
+            (Some(Binding::PacketOut), "emit") => {
+                if let Some(value) = first {
+                    let ty = match self.ty(value) {
+                        Type::ListLiteral(types, _) => Type::Tuple(types),
+                        ty => ty,
+                    };
+                    let place = self.place_as(value, &ty)?;
+                    self.emit(&place, &ty, span)?;
+                }
+                Ok(None)
+            }
+            (Some(Binding::Instance(instance)), _) => {
+                self.object_method(expr, &instance, name, given)
+            }
+            _ => self.unsupported(span, format!("method '{name}'")),
+        }
+    }
+
+    /// Emits a method of an extern object of an architecture.
+    fn object_method(
+        &mut self,
+        expr: &'a Expr,
+        instance: &Instance,
+        name: &str,
+        given: &[Given<'a>],
+    ) -> Result<Option<String>> {
+        let Type::Extern(Named { name: kind, args: types, .. }) = &instance.ty else {
+            return self.unsupported(expr.span, format!("method '{name}'"));
+        };
+        let number = |at: usize| match instance.args.get(at) {
+            Some(Some(Binding::Constant(Value::Number(number)))) => number.to_u32(),
+            _ => None,
+        };
+        let map = Self::map_name(&instance.path);
+        let size = number(0).unwrap_or(1).max(1);
+        match (&**kind, name) {
+            ("counter", "count") => {
+                let index = self.argument(given, 0, &Type::Bit(32))?;
+                self.count_map(&map, &instance.path, size);
+                self.count_element(&map, &index, "1", "packet_length")?;
+                Ok(None)
+            }
+            ("CounterArray", "increment" | "add") => {
+                let index = self.argument(given, 0, &Type::Bit(32))?;
+                let amount = if name == "add" {
+                    self.argument(given, 1, &Type::Bit(32))?
+                } else {
+                    "1".to_owned()
+                };
+                self.count_map(&map, &instance.path, size);
+                self.count_element(&map, &index, &amount, "0")?;
+                Ok(None)
+            }
+            // A direct counter counts in the entry of its table.
+            ("direct_counter", "count") => Ok(None),
+            ("register", "read" | "write") => {
+                let of = types.first().map_or(Type::Unknown, |ty| self.resolved(ty));
+                let c = self.c_type(&of)?;
+                self.map(&map, "BPF_MAP_TYPE_ARRAY", size, "u32", &c);
+                if !self.layout.objects.iter().any(|one| one.map == map) {
+                    let element = of.width().and_then(storage::c_width).unwrap_or(0) / 8;
+                    self.layout.objects.push(layout::ObjectLayout {
+                        name: instance.path.clone(),
+                        map: map.clone(),
+                        kind: "register",
+                        element,
+                        size,
+                    });
+                }
+                let at = if name == "read" { 1 } else { 0 };
+                let index = self.argument(given, at, &Type::Bit(32))?;
+                let index = self.save("index", &Type::Bit(32), &index)?;
+                let element = self.fresh("element");
+                self.locals.push(format!("{c} *{element};"));
+                if name == "read" {
+                    self.put(format!("{element} = bpf_map_lookup_elem(&{map}, &{index});"));
+                    let read = self.variable("read", &of)?;
+                    self.put(format!("if ({element}) {read} = *{element};"));
+                    if let Some(Given::Expr(target)) = given.first() {
+                        match is_scalar(&of) {
+                            true => {
+                                let value = self.fit(&read, &of);
+                                self.store(target, &value)?;
+                            }
+                            false => {
+                                let place = self.place(target)?;
+                                self.put(format!("{place} = {read};"));
+                            }
+                        }
+                    }
+                } else {
+                    let Some(Given::Expr(value)) = given.get(1) else {
+                        return self.unsupported(expr.span, "this write");
+                    };
+                    let written = self.uninitialised("written", &of)?;
+                    self.assign(&written, &of, value)?;
+                    self.put(format!("{element} = bpf_map_lookup_elem(&{map}, &{index});"));
+                    self.put(format!("if ({element}) *{element} = {written};"));
+                }
+                Ok(None)
+            }
+            (kind, name) => self.unsupported(expr.span, format!("{kind}.{name}")),
+        }
+    }
+
+    /// Returns an argument as a number of a type.
+    pub(super) fn argument(&mut self, given: &[Given<'a>], at: usize, ty: &Type) -> Result<String> {
+        match given.get(at) {
+            Some(Given::Expr(expr)) => self.value_as(expr, ty),
+            Some(Given::C(value)) => Ok(value.clone()),
+            _ => Ok("0U".to_owned()),
+        }
+    }
+
+    fn count_map(&mut self, map: &str, path: &str, size: u32) {
+        if !self.map_names.contains(map) {
+            self.layout.objects.push(layout::ObjectLayout {
+                name: path.to_owned(),
+                map: map.to_owned(),
+                kind: "counter",
+                element: 16,
+                size,
+            });
+        }
+        self.define("counted", "struct counted {\n    u64 packets;\n    u64 bytes;\n};\n");
+        self.map(map, "BPF_MAP_TYPE_PERCPU_ARRAY", size, "u32", "struct counted");
+    }
+
+    fn count_element(&mut self, map: &str, index: &str, packets: &str, bytes: &str) -> Result<()> {
+        let index = self.save("index", &Type::Bit(32), &format!("(u32){index}"))?;
+        let element = self.fresh("counted");
+        self.locals.push(format!("struct counted *{element};"));
+        self.put(format!("{element} = bpf_map_lookup_elem(&{map}, &{index});"));
+        self.put(format!(
+            "if ({element}) {{ {element}->packets += {packets}; {element}->bytes += {bytes}; }}"
+        ));
+        Ok(())
+    }
+
+    /// Adds a definition once.
+    pub(super) fn define(&mut self, name: &str, text: &str) {
+        if self.struct_names.insert(format!("definition {name}"), String::new()).is_none() {
+            self.structs.push(text.to_owned());
+        }
+    }
+
+    // --- extern functions ----------------------------------------------------------------------
+
+    fn extern_function(
+        &mut self,
+        expr: &'a Expr,
+        name: &str,
+        given: &[Given<'a>],
+    ) -> Result<Option<String>> {
+        let span = expr.span;
+        match name {
+            "verify" => {
+                let condition = self.argument(given, 0, &Type::Bool)?;
+                let error = self.argument(given, 1, &Type::Error)?;
+                self.put(format!("if (!{condition}) {{"));
+                if let Some(variable) = self.parser_error.clone() {
+                    self.put(format!("{variable} = {error};"));
+                }
+                self.reject("", span)?;
+                self.put("}");
+                Ok(None)
+            }
+            "mark_to_drop" => {
+                let port = match (given.first(), &self.pipeline) {
+                    (Some(Given::Expr(metadata)), _) => self.place(metadata)?,
+                    (_, Some(model)) => model.metadata.clone(),
+                    _ => return self.unsupported(span, "mark_to_drop here"),
+                };
+                self.put(format!("{port}.egress_spec = {};", pipeline::DROP_PORT));
+                self.put(format!("{port}.mcast_grp = 0;"));
+                Ok(None)
+            }
+            // No effect on packets.
+            "log_msg" | "assert" | "assume" | "static_assert" => Ok(None),
+            "verify_checksum" | "update_checksum" | "hash" => self.checksum_call(expr, name, given),
+            "random" => {
+                let Some(Given::Expr(target)) = given.first() else { return Ok(None) };
+                let ty = self.ty(target);
+                let (low, high) = (self.argument(given, 1, &ty)?, self.argument(given, 2, &ty)?);
+                let span_value =
+                    self.save("choices", &Type::Bit(64), &format!("(u64){high} - (u64){low} + 1"))?;
+                let drawn = self.save("drawn", &Type::Bit(64), "bpf_get_prandom_u32()")?;
+                let value = self.fit(
+                    &format!("(u64){low} + ({span_value} ? {drawn} % {span_value} : {drawn})"),
+                    &ty,
+                );
+                self.store(target, &value)?;
+                Ok(None)
+            }
+            "BPF_KTIME_GET_NS" => Ok(Some("(u32)bpf_ktime_get_ns()".to_owned())),
+            _ => self.unsupported(span, name),
+        }
+    }
+}
+
+/// Returns true if one place is the other one, or in it.
+fn overlap(a: &str, b: &str) -> bool {
+    let inside = |outer: &str, inner: &str| {
+        inner
+            .strip_prefix(outer)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    inside(a, b) || inside(b, a)
+}

@@ -1,0 +1,526 @@
+//! Expressions: numbers as C expressions, and other values as places.
+
+use num_traits::ToPrimitive;
+
+use super::storage::{c_width, is_scalar, mask, plain};
+use super::*;
+
+/// A place with the condition under which it is meant, for indices that are not constant.
+pub(super) struct Choice {
+    /// C condition; none if the place is the only one.
+    pub condition: Option<String>,
+    /// C expression.
+    pub place: String,
+}
+
+impl<'a> Generator<'a> {
+    /// Returns a number as a C expression, in the C type of its type.
+    pub(super) fn value(&mut self, expr: &'a Expr) -> Result<String> {
+        let ty = self.ty(expr);
+        if let Some(value) = self.constant(expr)
+            && (is_scalar(&ty) || ty == Type::Integer)
+        {
+            return self.literal(&value, &ty, expr.span);
+        }
+        match &expr.kind {
+            ExprKind::Name { .. } | ExprKind::Index { .. } => self.read(expr, &ty),
+            ExprKind::Member { base, name } => match self.ty(base) {
+                Type::TableResult(_) => {
+                    let applied = self.apply_table(base)?;
+                    Ok(match &*name.text {
+                        "hit" => applied.hit,
+                        "miss" => format!("(u8)!{}", applied.hit),
+                        _ => applied.action,
+                    })
+                }
+                Type::Stack(..) if &*name.text == "lastIndex" => {
+                    let place = self.place(base)?;
+                    let next = self.next.get(&place).copied().unwrap_or(0);
+                    Ok(format!("(u32){}", next.wrapping_sub(1)))
+                }
+                _ => self.read(expr, &ty),
+            },
+            ExprKind::Call { function, args, .. } => {
+                let (function, args) = (&**function, &args[..]);
+                match self.call(expr, function, args)? {
+                    Some(value) => Ok(value),
+                    None => {
+                        self.unsupported(expr.span, "a call without a result, in an expression,")
+                    }
+                }
+            }
+            ExprKind::Slice { base, high, low } => {
+                let value = self.value(base)?;
+                let (high, low) = (self.bit_number(high)?, self.bit_number(low)?);
+                Ok(self.fit(
+                    &format!("{} >> {low}", unsigned(&value, &self.ty(base))),
+                    &Type::Bit(high - low + 1),
+                ))
+            }
+            ExprKind::Unary { op, operand } => {
+                let value = self.value(operand)?;
+                Ok(match op {
+                    UnaryOp::Not => format!("(u8)!{value}"),
+                    UnaryOp::Plus => value,
+                    UnaryOp::Negate => self.fit(&format!("-{}", unsigned(&value, &ty)), &ty),
+                    UnaryOp::Complement => self.fit(&format!("~{}", unsigned(&value, &ty)), &ty),
+                })
+            }
+            ExprKind::Binary { op, left, right } => self.binary(expr, *op, left, right),
+            ExprKind::Conditional { condition, yes, no } => {
+                let condition = self.value(condition)?;
+                let (a, before_a) = self.aside(|this| this.value(yes))?;
+                let (b, before_b) = self.aside(|this| this.value(no))?;
+                if before_a.is_empty() && before_b.is_empty() {
+                    return Ok(format!("({condition} ? {a} : {b})"));
+                }
+                let name = self.uninitialised("choice", &ty)?;
+                self.put(format!("if ({condition}) {{"));
+                self.body.extend(before_a);
+                self.put(format!("{name} = {a};"));
+                self.put("} else {");
+                self.body.extend(before_b);
+                self.put(format!("{name} = {b};"));
+                self.put("}");
+                Ok(name)
+            }
+            ExprKind::Cast { operand, .. } => {
+                let from = self.ty(operand);
+                let value = self.value(operand)?;
+                match (plain(&from), &ty) {
+                    (_, Type::Bool) => Ok(format!("(u8)({value} != 0)")),
+                    _ => Ok(self.fit(&value, &ty)),
+                }
+            }
+            _ => self.unsupported(expr.span, format!("this expression of type {ty}")),
+        }
+    }
+
+    /// Returns a number from a place; several places are possible if an index is not constant.
+    fn read(&mut self, expr: &'a Expr, ty: &Type) -> Result<String> {
+        let mut choices = self.choices(expr)?;
+        let Some(last) = choices.pop() else { return Ok("0U".to_owned()) };
+        let mut value = match last.condition {
+            None => last.place,
+            Some(condition) => {
+                let zero = self.literal(&Value::Number(0.into()), &plain(ty), expr.span)?;
+                format!("({condition} ? {} : {zero})", last.place)
+            }
+        };
+        for choice in choices.into_iter().rev() {
+            let condition = choice.condition.unwrap_or_else(|| "1".to_owned());
+            value = format!("({condition} ? {} : {value})", choice.place);
+        }
+        Ok(value)
+    }
+
+    fn bit_number(&self, expr: &Expr) -> Result<u32> {
+        match self.constant(expr).and_then(|value| value.number().and_then(ToPrimitive::to_u32)) {
+            Some(number) => Ok(number),
+            None => self.unsupported(expr.span, "a bit number that is not constant"),
+        }
+    }
+
+    /// Emits two operands. What the second one changes does not change the first.
+    fn two(&mut self, left: &'a Expr, right: &'a Expr) -> Result<(String, String)> {
+        let mut a = self.value(left)?;
+        let (b, before) = self.aside(|this| this.value(right))?;
+        if !before.is_empty() {
+            if self.constant(left).is_none() {
+                let ty = self.ty(left);
+                a = self.save("left", &ty, &a)?;
+            }
+            self.body.extend(before);
+        }
+        Ok((a, b))
+    }
+
+    fn binary(
+        &mut self,
+        expr: &'a Expr,
+        op: BinaryOp,
+        left: &'a Expr,
+        right: &'a Expr,
+    ) -> Result<String> {
+        use BinaryOp as B;
+        let ty = self.ty(expr);
+        match op {
+            B::LogicalAnd | B::LogicalOr => {
+                let a = self.value(left)?;
+                let (b, before) = self.aside(|this| this.value(right))?;
+                let sign = if op == B::LogicalAnd { "&&" } else { "||" };
+                if before.is_empty() {
+                    return Ok(format!("(u8)({a} {sign} {b})"));
+                }
+                let name = self.save("both", &Type::Bool, &a)?;
+                let negation = if op == B::LogicalAnd { "" } else { "!" };
+                self.put(format!("if ({negation}{name}) {{"));
+                self.body.extend(before);
+                self.put(format!("{name} = {b};"));
+                self.put("}");
+                Ok(name)
+            }
+            B::Equal | B::NotEqual => {
+                let compared = self.operand_type(left, right);
+                let negation = if op == B::Equal { "" } else { "!" };
+                if is_scalar(&compared) || compared == Type::Integer {
+                    let (a, b) = self.two(left, right)?;
+                    let sign = if op == B::Equal { "==" } else { "!=" };
+                    return Ok(format!("(u8)({a} {sign} {b})"));
+                }
+                let a = self.place_as(left, &compared)?;
+                let b = self.place_as(right, &compared)?;
+                let equal = self.equal(&a, &b, &compared);
+                Ok(format!("(u8){negation}({equal})"))
+            }
+            B::Less | B::LessEqual | B::Greater | B::GreaterEqual => {
+                let (a, b) = self.two(left, right)?;
+                let sign = match op {
+                    B::Less => "<",
+                    B::LessEqual => "<=",
+                    B::Greater => ">",
+                    _ => ">=",
+                };
+                Ok(format!("(u8)({a} {sign} {b})"))
+            }
+            B::ShiftLeft | B::ShiftRight => self.shift(expr, op, left, right, &ty),
+            B::Concat => {
+                let (a, b) = self.two(left, right)?;
+                let width = plain(&self.ty(right)).width().unwrap_or(0);
+                let whole = plain(&ty).width().unwrap_or(0);
+                let Some(size) = c_width(whole) else {
+                    return self.unsupported(expr.span, format!("{ty}, wider than 128 bits,"));
+                };
+                let low = match plain(&self.ty(right)) {
+                    Type::Int(_) => format!("((u{size}){b} & {})", mask(width)),
+                    _ => format!("(u{size}){b}"),
+                };
+                if width == 0 {
+                    return Ok(self.fit(&a, &ty));
+                }
+                if width >= size {
+                    return Ok(self.fit(&low, &ty));
+                }
+                Ok(self.fit(&format!("((u{size}){a} << {width}) | {low}"), &ty))
+            }
+            B::AddSaturating | B::SubtractSaturating => self.saturating(expr, op, left, right, &ty),
+            _ => {
+                let (a, b) = self.two(left, right)?;
+                let wide = plain(&ty).width().is_some_and(|width| width > 64);
+                if wide && matches!(op, B::Multiply | B::Divide | B::Modulo) {
+                    return self.unsupported(
+                        expr.span,
+                        format!("multiplication or division of {ty}, wider than 64 bits,"),
+                    );
+                }
+                let sign = match op {
+                    B::Add => "+",
+                    B::Subtract => "-",
+                    B::Multiply => "*",
+                    B::Divide => "/",
+                    B::Modulo => "%",
+                    B::And => "&",
+                    B::Or => "|",
+                    _ => "^",
+                };
+                let text = format!("{} {sign} {}", unsigned(&a, &ty), unsigned(&b, &ty));
+                Ok(self.fit(&text, &ty))
+            }
+        }
+    }
+
+    /// Returns the type in which two operands are compared.
+    fn operand_type(&self, left: &Expr, right: &Expr) -> Type {
+        let (a, b) = (self.ty(left), self.ty(right));
+        match a {
+            Type::ListLiteral(..)
+            | Type::RecordLiteral(..)
+            | Type::InvalidLiteral
+            | Type::Integer => b,
+            _ => a,
+        }
+    }
+
+    fn shift(
+        &mut self,
+        expr: &'a Expr,
+        op: BinaryOp,
+        left: &'a Expr,
+        right: &'a Expr,
+        ty: &Type,
+    ) -> Result<String> {
+        let (a, b) = self.two(left, right)?;
+        let width = plain(ty).width().unwrap_or(32);
+        let signed = matches!(plain(ty), Type::Int(_));
+        let amount =
+            self.constant(right).and_then(|value| value.number().and_then(ToPrimitive::to_u32));
+        let is_constant = self.constant(right).is_some();
+        if width > 64 && !is_constant {
+            return self.unsupported(
+                expr.span,
+                format!("a shift of {ty} by an amount that is not constant"),
+            );
+        }
+        let right_shift = op == BinaryOp::ShiftRight;
+        let shifted = |by: &str| {
+            if right_shift && signed {
+                format!("{a} >> {by}")
+            } else if right_shift {
+                format!("{} >> {by}", unsigned(&a, ty))
+            } else {
+                format!("{} << {by}", unsigned(&a, ty))
+            }
+        };
+        match amount {
+            Some(by) if by < width => Ok(self.fit(&shifted(&by.to_string()), ty)),
+            _ if is_constant && right_shift && signed => {
+                Ok(self.fit(&shifted(&(width - 1).to_string()), ty))
+            }
+            _ if is_constant => self.literal(&Value::Number(0.into()), ty, expr.span),
+            _ => {
+                let amount_type = self.ty(right);
+                let by = self.save("shift", &amount_type, &b)?;
+                let value = self.fit(&shifted(&by), ty);
+                let rest = match right_shift && signed {
+                    true => self.fit(&shifted(&(width.max(1) - 1).to_string()), ty),
+                    false => self.literal(&Value::Number(0.into()), ty, expr.span)?,
+                };
+                Ok(format!("({by} < {width} ? {value} : {rest})"))
+            }
+        }
+    }
+
+    fn saturating(
+        &mut self,
+        expr: &'a Expr,
+        op: BinaryOp,
+        left: &'a Expr,
+        right: &'a Expr,
+        ty: &Type,
+    ) -> Result<String> {
+        let (a, b) = self.two(left, right)?;
+        let plain_type = plain(ty);
+        let Some(width) = plain_type.width().filter(|width| *width <= 64 && *width > 0) else {
+            return self.unsupported(expr.span, format!("saturating arithmetic of {ty}"));
+        };
+        let a = self.save("left", ty, &a)?;
+        let b = self.save("right", ty, &b)?;
+        let add = op == BinaryOp::AddSaturating;
+        if let Type::Bit(_) = plain_type {
+            let sum = self.fit(
+                &format!(
+                    "{} {} {}",
+                    unsigned(&a, ty),
+                    if add { "+" } else { "-" },
+                    unsigned(&b, ty)
+                ),
+                ty,
+            );
+            return Ok(match add {
+                true => format!(
+                    "({sum} < {a} ? (u{}){} : {sum})",
+                    c_width(width).unwrap_or(64),
+                    mask(width)
+                ),
+                false => format!("({b} > {a} ? (u{})0 : {sum})", c_width(width).unwrap_or(64)),
+            });
+        }
+        // One bit more than the operands holds the exact result.
+        if width == 64 {
+            return self.unsupported(expr.span, "saturating arithmetic of int<64>");
+        }
+        let exact = format!("((s64){a} {} (s64){b})", if add { "+" } else { "-" });
+        let (low, high) = (-(1i128 << (width - 1)), (1i128 << (width - 1)) - 1);
+        let size = c_width(width).unwrap_or(64);
+        Ok(format!(
+            "(s{size})({exact} < ({low}LL) ? ({low}LL) : {exact} > {high}LL ? {high}LL : {exact})"
+        ))
+    }
+
+    /// Returns a C condition for the equality of two places.
+    pub(super) fn equal(&self, a: &str, b: &str, ty: &Type) -> String {
+        if is_scalar(ty) {
+            return format!("{a} == {b}");
+        }
+        let parts: Vec<String> = self
+            .members(ty)
+            .iter()
+            .map(|(name, of)| self.equal(&format!("{a}.{name}"), &format!("{b}.{name}"), of))
+            .collect();
+        let parts = if parts.is_empty() { "1".to_owned() } else { parts.join(" && ") };
+        match ty {
+            Type::Fields(FieldsKind::Header, _) => {
+                format!("({a}.valid_ == {b}.valid_ && (!{a}.valid_ || ({parts})))")
+            }
+            _ => format!("({parts})"),
+        }
+    }
+
+    // --- places --------------------------------------------------------------------------------
+
+    /// Returns the place of an expression; of a value that has none, a new variable with the value.
+    pub(super) fn place(&mut self, expr: &'a Expr) -> Result<String> {
+        let ty = self.ty(expr);
+        self.place_as(expr, &ty)
+    }
+
+    /// Returns the place of an expression as a value of a type, which a literal takes.
+    pub(super) fn place_as(&mut self, expr: &'a Expr, ty: &Type) -> Result<String> {
+        if self.has_place(expr) {
+            let mut choices = self.choices(expr)?;
+            if choices.len() == 1 && choices[0].condition.is_none() {
+                return Ok(choices.remove(0).place);
+            }
+            let name = self.variable("chosen", ty)?;
+            for choice in choices {
+                let condition = choice.condition.unwrap_or_else(|| "1".to_owned());
+                self.put(format!("if ({condition}) {name} = {};", choice.place));
+            }
+            return Ok(name);
+        }
+        let name = self.uninitialised("value", ty)?;
+        self.assign(&name, ty, expr)?;
+        Ok(name)
+    }
+
+    fn has_place(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Name { .. } => {
+                matches!(
+                    self.checked.uses.get(&expr.id).and_then(|id| self.bindings.get(id)),
+                    Some(Binding::Place(_))
+                )
+            }
+            ExprKind::Member { base, .. } => {
+                !matches!(self.ty(base), Type::TableResult(_) | Type::Name(_))
+                    && self.has_place(base)
+            }
+            ExprKind::Index { base, .. } => self.has_place(base),
+            _ => false,
+        }
+    }
+
+    /// Returns the places that an expression can mean.
+    pub(super) fn choices(&mut self, expr: &'a Expr) -> Result<Vec<Choice>> {
+        match &expr.kind {
+            ExprKind::Name { name, .. } => {
+                let id = self.checked.uses.get(&expr.id);
+                match id.and_then(|id| self.bindings.get(id)) {
+                    Some(Binding::Place(place)) => {
+                        Ok(vec![Choice { condition: None, place: place.clone() }])
+                    }
+                    Some(Binding::Constant(value)) => {
+                        let value = value.clone();
+                        let ty = self.ty(expr);
+                        if is_scalar(&ty) {
+                            let place = self.literal(&value, &ty, expr.span)?;
+                            return Ok(vec![Choice { condition: None, place }]);
+                        }
+                        self.unsupported(expr.span, format!("'{}'", name.text))
+                    }
+                    _ if self.checked.constants.contains_key(&expr.id) => {
+                        let ty = self.ty(expr);
+                        let place = self.uninitialised("value", &ty)?;
+                        let value = self.checked.constants[&expr.id].clone();
+                        self.assign_value(&place, &ty, &value, expr.span)?;
+                        Ok(vec![Choice { condition: None, place }])
+                    }
+                    _ => self.unsupported(expr.span, format!("'{}'", name.text)),
+                }
+            }
+            ExprKind::Member { base, name } => {
+                if let Type::Stack(of, size) = self.ty(base) {
+                    let _ = of;
+                    return self.stack_member(expr, base, &name.text, size);
+                }
+                let field = field_name(&name.text);
+                if !self.has_place(base) {
+                    let place = self.place(base)?;
+                    return Ok(vec![Choice { condition: None, place: format!("{place}.{field}") }]);
+                }
+                let bases = self.choices(base)?;
+                Ok(bases
+                    .into_iter()
+                    .map(|one| Choice { place: format!("{}.{field}", one.place), ..one })
+                    .collect())
+            }
+            ExprKind::Index { base, index } => {
+                let constant = self
+                    .constant(index)
+                    .and_then(|value| value.number().and_then(ToPrimitive::to_u32));
+                let base_type = self.ty(base);
+                let bases = if self.has_place(base) {
+                    self.choices(base)?
+                } else {
+                    let place = self.place(base)?;
+                    vec![Choice { condition: None, place }]
+                };
+                match (base_type, constant) {
+                    (Type::Tuple(_), Some(at)) => Ok(bases
+                        .into_iter()
+                        .map(|one| Choice { place: format!("{}.f{at}", one.place), ..one })
+                        .collect()),
+                    (_, Some(at)) => Ok(bases
+                        .into_iter()
+                        .map(|one| Choice { place: format!("{}.e[{at}]", one.place), ..one })
+                        .collect()),
+                    (Type::Stack(_, size), None) => {
+                        let value = self.value(index)?;
+                        let index_type = self.ty(index);
+                        let at = self.save("index", &index_type, &value)?;
+                        let mut choices = Vec::new();
+                        for one in bases {
+                            for number in 0..size {
+                                let this = format!("{at} == {number}");
+                                let condition = match &one.condition {
+                                    Some(outer) => format!("{outer} && {this}"),
+                                    None => this,
+                                };
+                                choices.push(Choice {
+                                    condition: Some(condition),
+                                    place: format!("{}.e[{number}]", one.place),
+                                });
+                            }
+                        }
+                        Ok(choices)
+                    }
+                    _ => self.unsupported(expr.span, "this index"),
+                }
+            }
+            _ => {
+                let place = self.place(expr)?;
+                Ok(vec![Choice { condition: None, place }])
+            }
+        }
+    }
+
+    /// Returns the place of `next` or `last`, whose index is known in a state.
+    fn stack_member(
+        &mut self,
+        expr: &'a Expr,
+        base: &'a Expr,
+        member: &str,
+        size: u32,
+    ) -> Result<Vec<Choice>> {
+        let place = self.place(base)?;
+        let next = self.next.get(&place).copied().unwrap_or(0);
+        let at = if member == "next" { Some(next) } else { next.checked_sub(1) };
+        match at.filter(|at| *at < size) {
+            Some(at) => Ok(vec![Choice { condition: None, place: format!("{place}.e[{at}]") }]),
+            None => {
+                self.reject("StackOutOfBounds", expr.span)?;
+                // The code after the jump is never reached.
+                Ok(vec![Choice { condition: None, place: format!("{place}.e[0]") }])
+            }
+        }
+    }
+}
+
+/// Returns a value as an unsigned number of at least 32 bits, so that C computes without overflow.
+fn unsigned(value: &str, ty: &Type) -> String {
+    match plain(ty).width() {
+        Some(width) if width > 64 => format!("(u128){value}"),
+        Some(width) if width > 32 => format!("(u64){value}"),
+        _ => format!("(u32){value}"),
+    }
+}

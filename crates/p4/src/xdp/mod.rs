@@ -1,0 +1,434 @@
+//! Translation of P4 programs to C for XDP.
+//!
+//! The result is one C function without includes: parsers become labels and jumps, controls,
+//! actions and functions stand where they are called, tables become BPF maps. `#line` directives
+//! name the lines of the P4 program, so that costs and errors do.
+//!
+//! Stacks have constant indices: a state of a parser is emitted once for each combination of next
+//! indices that reaches it.
+
+mod call;
+mod checksum;
+mod expression;
+pub mod layout;
+mod packet;
+mod parser;
+mod pipeline;
+mod statement;
+mod storage;
+mod table;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write;
+use std::rc::Rc;
+
+use self::layout::Layout;
+use crate::ast::*;
+use crate::check::{Checked, Type, Value};
+use crate::error::P4Error;
+use crate::token::{Sources, Span};
+
+type Result<T> = std::result::Result<T, P4Error>;
+
+/// Options of the translation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Keep headers and metadata in a per-CPU map instead of the stack of 512 bytes.
+    pub scratch: bool,
+    /// Write the output port to element 0 of the array `record`, for tests.
+    pub record: bool,
+}
+
+/// A translated program.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// C source, with one program in section `xdp`.
+    pub c: String,
+    /// Layout of the maps.
+    pub layout: Layout,
+}
+
+/// Translates a checked program.
+///
+/// # Errors
+///
+/// The first construct that cannot be translated.
+pub fn to_c(
+    program: &Program,
+    checked: &Checked,
+    sources: &Sources,
+    options: Options,
+) -> Result<Output> {
+    let mut generator = Generator {
+        checked,
+        sources,
+        options,
+        nodes: HashMap::new(),
+        bindings: HashMap::new(),
+        subst: Vec::new(),
+        structs: Vec::new(),
+        struct_names: HashMap::new(),
+        maps: Vec::new(),
+        map_names: HashSet::new(),
+        locals: Vec::new(),
+        body: Vec::new(),
+        place: None,
+        count: 0,
+        frames: Vec::new(),
+        exit_label: None,
+        loops: Vec::new(),
+        next: BTreeMap::new(),
+        in_parser: None,
+        emits: Vec::new(),
+        state: Vec::new(),
+        paths: HashMap::new(),
+        layout: Layout::default(),
+        crcs: HashSet::new(),
+        parser_error: None,
+        pipeline: None,
+    };
+    for decl in &program.declarations {
+        generator.nodes.insert(decl.id, decl);
+    }
+    generator.program(program)?;
+    Ok(generator.finish())
+}
+
+/// The meaning of a declaration at the current point of the program.
+#[derive(Clone, Debug)]
+enum Binding {
+    /// A C expression that can be read, and assigned to where P4 permits it.
+    Place(String),
+    /// A value that is known.
+    Constant(Value),
+    /// An instance of an extern type, parser or control.
+    Instance(Instance),
+    /// The packet that a parser reads.
+    PacketIn,
+    /// The packet that a deparser writes.
+    PacketOut,
+}
+
+/// An instance with its path of names.
+#[derive(Clone, Debug)]
+struct Instance {
+    /// Type of the instance.
+    ty: Type,
+    /// Names of the controls around it and its own, with dots.
+    path: String,
+    /// Constructor arguments by parameter.
+    args: Vec<Option<Binding>>,
+}
+
+/// An argument of an inlined call.
+#[derive(Clone, Debug)]
+enum Given<'a> {
+    /// An expression of the caller.
+    Expr(&'a Expr),
+    /// A C expression.
+    C(String),
+    /// No argument: the default value, or none.
+    Missing,
+}
+
+/// An inlined call that is being emitted.
+struct Frame {
+    /// Label of its end.
+    end: String,
+    /// Variable of its result.
+    result: Option<String>,
+    /// Statements that copy out parameters back, for `exit`.
+    copy_out: Vec<String>,
+}
+
+/// A header that a deparser emits.
+struct Emit {
+    /// Variable that tells if the header is emitted.
+    flag: String,
+    /// The header.
+    place: String,
+    /// Type of the header.
+    ty: Type,
+}
+
+/// The state of a translation.
+struct Generator<'a> {
+    checked: &'a Checked,
+    sources: &'a Sources,
+    options: Options,
+    nodes: HashMap<DeclId, &'a Decl>,
+    bindings: HashMap<DeclId, Binding>,
+    /// Type arguments of the function that is inlined.
+    subst: Vec<(DeclId, Type)>,
+    structs: Vec<String>,
+    struct_names: HashMap<String, String>,
+    maps: Vec<String>,
+    map_names: HashSet<String>,
+    /// Declarations of variables at the start of the C function.
+    locals: Vec<String>,
+    body: Vec<String>,
+    /// Place of the last `#line`.
+    place: Option<(u32, u32)>,
+    count: u32,
+    frames: Vec<Frame>,
+    /// Label of the end of the parser or control of the architecture.
+    exit_label: Option<String>,
+    /// Labels of `break` and `continue`.
+    loops: Vec<(String, String)>,
+    /// Next indices of stacks in the parser, by place.
+    next: BTreeMap<String, u32>,
+    /// Label of `reject`, in a parser.
+    in_parser: Option<String>,
+    emits: Vec<Emit>,
+    /// Fields of the state: headers and metadata.
+    state: Vec<String>,
+    /// Path of the control around each table.
+    paths: HashMap<DeclId, String>,
+    layout: Layout,
+    crcs: HashSet<&'static str>,
+    /// Variable of the parser's error.
+    parser_error: Option<String>,
+    /// Main function of the pipeline: statements before and after the body.
+    pipeline: Option<pipeline::Model>,
+}
+
+impl<'a> Generator<'a> {
+    // --- output --------------------------------------------------------------------------------
+
+    fn put(&mut self, line: impl Into<String>) {
+        self.body.push(line.into());
+    }
+
+    /// Names the line of the program that the next statements come from.
+    fn at(&mut self, span: Span) {
+        let Some(file) = self.sources.files.get(span.file as usize) else { return };
+        if file.is_standard || self.place == Some((span.file, span.line)) {
+            return;
+        }
+        self.place = Some((span.file, span.line));
+        let path = file.path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
+        self.body.push(format!("#line {} \"{path}\"", span.line));
+    }
+
+    fn fresh(&mut self, name: &str) -> String {
+        self.count += 1;
+        format!("{}_{}", c_name(name), self.count)
+    }
+
+    /// Declares a C variable with the value zero at this point of the program.
+    fn variable(&mut self, name: &str, ty: &Type) -> Result<String> {
+        let name = self.uninitialised(name, ty)?;
+        let zero = self.zero(&name, ty);
+        self.put(zero);
+        Ok(name)
+    }
+
+    /// Declares a C variable that the next statement assigns to.
+    fn uninitialised(&mut self, name: &str, ty: &Type) -> Result<String> {
+        let name = self.fresh(name);
+        let c = self.c_type(ty)?;
+        self.locals.push(format!("{c} {name};"));
+        Ok(name)
+    }
+
+    /// Declares a C variable with a value.
+    fn save(&mut self, name: &str, ty: &Type, value: &str) -> Result<String> {
+        let name = self.uninitialised(name, ty)?;
+        self.put(format!("{name} = {value};"));
+        Ok(name)
+    }
+
+    fn zero(&self, place: &str, ty: &Type) -> String {
+        match ty {
+            Type::Fields(..) | Type::Stack(..) | Type::Tuple(_) => {
+                format!("__builtin_memset(&{place}, 0, sizeof({place}));")
+            }
+            _ => format!("{place} = 0;"),
+        }
+    }
+
+    /// Returns the statements that a closure emits, apart from the rest.
+    fn aside<T>(&mut self, emit: impl FnOnce(&mut Self) -> Result<T>) -> Result<(T, Vec<String>)> {
+        let before = std::mem::take(&mut self.body);
+        let result = emit(self);
+        let lines = std::mem::replace(&mut self.body, before);
+        Ok((result?, lines))
+    }
+
+    // --- types and constants -------------------------------------------------------------------
+
+    fn resolved(&self, ty: &Type) -> Type {
+        ty.replace(&|id| self.subst.iter().rev().find(|one| one.0 == id).map(|one| one.1.clone()))
+    }
+
+    /// Returns the type of an expression.
+    fn ty(&self, expr: &Expr) -> Type {
+        self.resolved(self.checked.type_of(expr))
+    }
+
+    /// Returns the type of a parameter, variable or constant.
+    fn declared(&self, id: DeclId) -> Type {
+        self.resolved(self.checked.declared.get(&id).unwrap_or(&Type::Unknown))
+    }
+
+    /// Returns the value of an expression, if it is known.
+    fn constant(&self, expr: &Expr) -> Option<Value> {
+        if let Some(value) = self.checked.constants.get(&expr.id) {
+            return Some(value.clone());
+        }
+        if let ExprKind::Name { .. } = expr.kind
+            && let Some(Binding::Constant(value)) =
+                self.checked.uses.get(&expr.id).and_then(|id| self.bindings.get(id))
+        {
+            return Some(value.clone());
+        }
+        if let ExprKind::Cast { operand, .. } = &expr.kind
+            && let Some(Value::Number(number)) = self.constant(operand)
+        {
+            return Some(Value::Number(crate::check::wrap(
+                &number,
+                &storage::plain(&self.ty(expr)),
+            )));
+        }
+        None
+    }
+
+    fn unsupported<T>(&self, span: Span, what: impl std::fmt::Display) -> Result<T> {
+        Err(P4Error::unsupported(span, format!("{what} cannot be compiled for XDP yet")))
+    }
+
+    // --- the whole -----------------------------------------------------------------------------
+
+    fn finish(self) -> Output {
+        let mut c = String::new();
+        c.push_str(PRELUDE);
+        for one in &self.structs {
+            c.push_str(one);
+        }
+        for name in ["crc16", "crc32"] {
+            if self.crcs.contains(name) {
+                c.push_str(&checksum::table(name));
+            }
+        }
+        for one in &self.maps {
+            c.push_str(one);
+        }
+        let fields = self.state.concat();
+        let _ = write!(c, "struct state {{\n{fields}    u8 unused;\n}};\n");
+        if self.options.scratch {
+            c.push_str("MAP(scratch, BPF_MAP_TYPE_PERCPU_ARRAY, 1, u32, struct state);\n");
+        }
+        c.push_str("\nSEC(\"xdp\")\nint program(struct xdp_md *ctx)\n{\n");
+        for local in &self.locals {
+            let _ = writeln!(c, "    {local}");
+        }
+        for line in &self.body {
+            let indent = if line.starts_with('#') { "" } else { "    " };
+            let _ = writeln!(c, "{indent}{line}");
+        }
+        c.push_str("}\n\nchar _license[] SEC(\"license\") = \"GPL\";\n");
+        Output { c, layout: self.layout }
+    }
+
+    /// Adds the definition of a map.
+    fn map(&mut self, name: &str, kind: &str, entries: u32, key: &str, value: &str) {
+        if self.map_names.insert(name.to_owned()) {
+            self.maps.push(format!("MAP({name}, {kind}, {entries}, {key}, {value});\n"));
+        }
+    }
+
+    /// Returns the C name of a map for a path in the program.
+    fn map_name(path: &str) -> String {
+        c_name(&path.replace('.', "_"))
+    }
+}
+
+/// Returns a name that C does not reserve.
+fn c_name(name: &str) -> String {
+    let name: String =
+        name.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '_' }).collect();
+    let reserved =
+        C_WORDS.contains(&&*name) || name.starts_with(|first: char| first.is_ascii_digit());
+    if reserved { format!("{name}_") } else { name }
+}
+
+/// Returns the name of a field in C.
+fn field_name(name: &Rc<str>) -> String {
+    c_name(name)
+}
+
+/// Keywords of C, and the names that the prelude defines.
+const C_WORDS: &[&str] = &[
+    "asm", "auto", "break", "case", "char", "const", "continue", "ctx", "default", "do", "double",
+    "else", "end", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "pos",
+    "register", "restrict", "return", "s", "s128", "s16", "s32", "s64", "s8", "short", "signed",
+    "sizeof", "static", "struct", "switch", "typedef", "typeof", "u128", "u16", "u32", "u64", "u8",
+    "union", "unsigned", "valid_", "void", "volatile", "while",
+];
+
+/// Definitions before the program: integer types, the context, helpers, and access to the packet.
+/// Numbers of helpers, maps and actions are those of the kernel's `include/uapi/linux/bpf.h`.
+const PRELUDE: &str = r#"typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef unsigned __int128 u128;
+typedef signed char s8;
+typedef short s16;
+typedef int s32;
+typedef long long s64;
+typedef __int128 s128;
+
+#define SEC(name) __attribute__((section(name), used))
+#define MAP(name, kind, entries, key_type, value_type)                                            \
+    struct {                                                                                      \
+        int (*type)[kind];                                                                        \
+        int (*max_entries)[entries];                                                              \
+        key_type *key;                                                                            \
+        value_type *value;                                                                        \
+    } name SEC(".maps")
+#define TRIE(name, entries, key_type, value_type)                                                 \
+    struct {                                                                                      \
+        int (*type)[BPF_MAP_TYPE_LPM_TRIE];                                                       \
+        int (*max_entries)[entries];                                                              \
+        int (*map_flags)[1];                                                                      \
+        key_type *key;                                                                            \
+        value_type *value;                                                                        \
+    } name SEC(".maps")
+
+enum {
+    BPF_MAP_TYPE_HASH = 1,
+    BPF_MAP_TYPE_ARRAY = 2,
+    BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+    BPF_MAP_TYPE_LPM_TRIE = 11,
+    BPF_MAP_TYPE_DEVMAP = 14,
+};
+enum { XDP_ABORTED, XDP_DROP, XDP_PASS, XDP_TX, XDP_REDIRECT };
+
+struct xdp_md {
+    u32 data;
+    u32 data_end;
+    u32 data_meta;
+    u32 ingress_ifindex;
+    u32 rx_queue_index;
+    u32 egress_ifindex;
+};
+
+static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static long (*const bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
+static u32 (*const bpf_get_prandom_u32)(void) = (void *)7;
+static long (*const bpf_redirect)(u32 ifindex, u64 flags) = (void *)23;
+static long (*const bpf_xdp_adjust_head)(struct xdp_md *ctx, int delta) = (void *)44;
+static long (*const bpf_redirect_map)(void *map, u64 key, u64 flags) = (void *)51;
+
+#define LOAD8(p) (*(const u8 *)(p))
+#define LOAD16(p) __builtin_bswap16(*(const u16 *)(p))
+#define LOAD32(p) __builtin_bswap32(*(const u32 *)(p))
+#define LOAD64(p) __builtin_bswap64(*(const u64 *)(p))
+#define STORE8(p, v) (*(u8 *)(p) = (u8)(v))
+#define STORE16(p, v) (*(u16 *)(p) = __builtin_bswap16((u16)(v)))
+#define STORE32(p, v) (*(u32 *)(p) = __builtin_bswap32((u32)(v)))
+#define STORE64(p, v) (*(u64 *)(p) = __builtin_bswap64((u64)(v)))
+
+"#;

@@ -1,0 +1,237 @@
+//! Access to the packet: extraction, lookahead, and emission of headers.
+
+use super::storage::{HeaderField, is_scalar};
+use super::*;
+
+/// Neighbouring fields that fill whole bytes.
+struct Group {
+    /// Offset in the header in bytes.
+    offset: u32,
+    /// Width in bits, a multiple of 8.
+    width: u32,
+    /// Fields: numbers in the header, and the positions of their lowest bits in the group.
+    fields: Vec<(usize, u32)>,
+}
+
+/// Returns fields in groups that start and end at bytes.
+fn groups(fields: &[HeaderField]) -> Vec<Group> {
+    let mut groups = Vec::new();
+    let (mut at, mut start, mut members) = (0, 0, Vec::new());
+    for (number, field) in fields.iter().enumerate() {
+        members.push((number, at));
+        at += field.width;
+        if at % 8 == 0 {
+            let width = at - start;
+            let positions = members
+                .drain(..)
+                .map(|(number, from): (usize, u32)| (number, at - from - fields[number].width))
+                .collect();
+            groups.push(Group { offset: start / 8, width, fields: positions });
+            start = at;
+        }
+    }
+    groups.retain(|group| group.width > 0);
+    groups
+}
+
+/// Returns a C expression that loads a big-endian number from the packet.
+fn load(base: &str, offset: u32, width: u32) -> String {
+    let kind = if width > 64 {
+        "u128"
+    } else if width > 32 {
+        "u64"
+    } else {
+        "u32"
+    };
+    let (mut at, mut left, mut parts) = (offset, width, Vec::new());
+    while left > 0 {
+        let size = [64, 32, 16, 8].into_iter().find(|size| *size <= left).unwrap_or(8);
+        left -= size;
+        let shift = if left > 0 { format!(" << {left}") } else { String::new() };
+        parts.push(format!("(({kind})LOAD{size}({base} + {at}){shift})"));
+        at += size / 8;
+    }
+    format!("({})", parts.join(" | "))
+}
+
+impl<'a> Generator<'a> {
+    /// Emits the end of parsing with an error, unless the packet has this many bytes at `pos`.
+    fn need(&mut self, bytes: u32, span: Span) -> Result<()> {
+        self.put(format!("if (pos + {bytes} > end) {{"));
+        self.reject("PacketTooShort", span)?;
+        self.put("}");
+        Ok(())
+    }
+
+    /// Emits `extract(header)`.
+    pub(super) fn extract(&mut self, target: &'a Expr) -> Result<()> {
+        let span = target.span;
+        let ty = self.ty(target);
+        let place = match &target.kind {
+            // `extract(_)` skips a header.
+            ExprKind::DontCare => None,
+            _ => Some(self.place(target)?),
+        };
+        let fields = self.header_fields(&ty, span)?;
+        let bytes = fields.iter().map(|field| field.width).sum::<u32>() / 8;
+        self.need(bytes, span)?;
+        if let Some(place) = &place {
+            self.load_fields(place, &fields)?;
+            self.put(format!("{place}.valid_ = 1;"));
+        }
+        self.put(format!("pos += {bytes};"));
+        self.put(format!("parsed += {bytes};"));
+        // `next` moves on.
+        if let ExprKind::Member { base, name } = &target.kind
+            && &*name.text == "next"
+            && matches!(self.ty(base), Type::Stack(..))
+        {
+            let stack = self.place(base)?;
+            *self.next.entry(stack).or_insert(0) += 1;
+        }
+        Ok(())
+    }
+
+    fn load_fields(&mut self, place: &str, fields: &[HeaderField]) -> Result<()> {
+        for group in groups(fields) {
+            if group.width > 128 {
+                return self.unsupported(Span::default(), "a field wider than 128 bits");
+            }
+            let whole = load("pos", group.offset, group.width);
+            if let [(number, 0)] = group.fields[..] {
+                let field = &fields[number];
+                let value = self.fit(&whole, &field.ty);
+                self.put(format!("{place}.{} = {value};", field.path));
+                continue;
+            }
+            let loaded = self.save(
+                "loaded",
+                &Type::Bit(group.width),
+                &self.fit(&whole, &Type::Bit(group.width)),
+            )?;
+            for (number, shift) in group.fields {
+                let field = &fields[number];
+                let value = self.fit(&format!("{loaded} >> {shift}"), &field.ty);
+                self.put(format!("{place}.{} = {value};", field.path));
+            }
+        }
+        Ok(())
+    }
+
+    /// Emits `lookahead<type>()`, and returns the value.
+    pub(super) fn lookahead(&mut self, ty: &Type, span: Span) -> Result<String> {
+        if is_scalar(ty) {
+            let plain = storage::plain(ty);
+            let width = plain.width().unwrap_or(0);
+            let bytes = width.div_ceil(8);
+            self.need(bytes, span)?;
+            let whole = load("pos", 0, bytes * 8);
+            let value = self.fit(&format!("{whole} >> {}", bytes * 8 - width), ty);
+            return self.save("ahead", ty, &value);
+        }
+        let fields = self.header_fields(ty, span)?;
+        let bytes = fields.iter().map(|field| field.width).sum::<u32>() / 8;
+        self.need(bytes, span)?;
+        let name = self.variable("ahead", ty)?;
+        self.load_fields(&name, &fields)?;
+        if let Type::Fields(FieldsKind::Header, _) = ty {
+            self.put(format!("{name}.valid_ = 1;"));
+        }
+        Ok(name)
+    }
+
+    /// Emits `advance(bits)`.
+    pub(super) fn advance(&mut self, bits: &'a Expr) -> Result<()> {
+        if let Some(Value::Number(number)) = self.constant(bits) {
+            let span = bits.span;
+            let bits: u32 = num_traits::ToPrimitive::to_u32(&number).unwrap_or(u32::MAX);
+            if bits % 8 != 0 || bits > 1 << 19 {
+                return self.unsupported(span, "an advance that is not of whole bytes");
+            }
+            self.need(bits / 8, span)?;
+            self.put(format!("pos += {};", bits / 8));
+            self.put(format!("parsed += {};", bits / 8));
+            return Ok(());
+        }
+        let span = bits.span;
+        let value = self.value(bits)?;
+        let bytes = self.save("bytes", &Type::Bit(32), &format!("(u32){value} >> 3"))?;
+        // The kernel's verifier follows offsets up to this limit; no packet is longer.
+        self.put(format!("if ({bytes} > 16383) {{"));
+        self.reject("PacketTooShort", span)?;
+        self.put("}");
+        self.put(format!("if (pos + {bytes} > end) {{"));
+        self.reject("PacketTooShort", span)?;
+        self.put("}");
+        self.put(format!("pos += {bytes};"));
+        self.put(format!("parsed += {bytes};"));
+        Ok(())
+    }
+
+    /// Records the headers that `emit` writes: one, all of a stack, or all in a struct.
+    pub(super) fn emit(&mut self, place: &str, ty: &Type, span: Span) -> Result<()> {
+        match ty {
+            Type::Fields(FieldsKind::Header, _) => {
+                let bytes = self.header_size(ty, span)?;
+                let flag = self.save("emitted", &Type::Bool, &format!("{place}.valid_"))?;
+                self.put(format!("if ({flag}) length += {bytes};"));
+                self.emits.push(Emit { flag, place: place.to_owned(), ty: ty.clone() });
+                Ok(())
+            }
+            Type::Fields(..) | Type::Stack(..) | Type::Tuple(_) => {
+                for (name, of) in self.members(ty) {
+                    self.emit(&format!("{place}.{name}"), &of, span)?;
+                }
+                Ok(())
+            }
+            other => self.unsupported(span, format!("emit of {other}")),
+        }
+    }
+
+    /// Emits the stores of all recorded headers at `pos`.
+    pub(super) fn write_headers(&mut self) -> Result<()> {
+        for emit in std::mem::take(&mut self.emits) {
+            let fields = self.header_fields(&emit.ty, Span::default())?;
+            let bytes = fields.iter().map(|field| field.width).sum::<u32>() / 8;
+            self.put(format!("if ({}) {{", emit.flag));
+            self.put(format!("if (pos + {bytes} > end) return XDP_ABORTED;"));
+            for group in groups(&fields) {
+                let kind = if group.width > 64 {
+                    "u128"
+                } else if group.width > 32 {
+                    "u64"
+                } else {
+                    "u32"
+                };
+                let parts: Vec<String> = group
+                    .fields
+                    .iter()
+                    .map(|(number, shift)| {
+                        let field = &fields[*number];
+                        let value = match field.ty {
+                            Type::Int(width) => format!(
+                                "(({kind}){}.{} & {})",
+                                emit.place,
+                                field.path,
+                                storage::mask(width)
+                            ),
+                            _ => format!("({kind}){}.{}", emit.place, field.path),
+                        };
+                        if *shift > 0 { format!("({value} << {shift})") } else { value }
+                    })
+                    .collect();
+                let whole = self.save("stored", &Type::Bit(group.width), &parts.join(" | "))?;
+                let (mut at, mut left) = (group.offset, group.width);
+                while left > 0 {
+                    let size = [64, 32, 16, 8].into_iter().find(|size| *size <= left).unwrap_or(8);
+                    left -= size;
+                    self.put(format!("STORE{size}(pos + {at}, {whole} >> {left});"));
+                    at += size / 8;
+                }
+            }
+            self.put(format!("pos += {bytes};"));
+            self.put("}");
+        }
+        Ok(())
+    }
+}
