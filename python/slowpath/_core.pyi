@@ -41,6 +41,10 @@ is the kind of memory that it accesses, or empty."""
 _Fed = tuple[Object, int, str]
 """An XDP program with its traffic: the object, the number of the program in it, and the JSON text
 of a `slowpath_ingress::TrafficSpec`."""
+_Translation = tuple[str | None, list[_Fault], list[str]]
+"""C source, or none; the faults; and the files that were read, the program first."""
+_Fault = tuple[str, str, int, int, str]
+"""A fault of a P4 program: code, file, line, column, and message."""
 _Upstream = tuple[Object, int, list[int], str]
 """An upstream program: its object, its number in the object, the results that pass packets on, and
 the content of its maps."""
@@ -704,6 +708,13 @@ def show(
 ) -> tuple[str, bool]:
     """Shows the content of programs of a BPF object. Returns JSON text, and true if no limit
     affected it. Raises `Error` if the file is not a BPF object."""
+
+def p4_to_c(
+    file: str, text: str, folders: list[str], defines: list[tuple[str, str]], scratch: bool
+) -> _Translation:
+    """Translates a P4 program to C for XDP. `folders` are searched for included files, and
+    `defines` are macros with their values. With `scratch`, headers stand in a map instead of on the
+    stack. Faults of the program are part of the result."""
 
 def rehearse(
     kernel: Kernel,

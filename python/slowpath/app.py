@@ -41,7 +41,7 @@ ROOT = Group(
     (
         "Compute the guaranteed throughput of packet-processing programs",
         "slowpath finds the slowest path that a packet can take through a program, the packet that "
-        "takes it, and the cost on a device. It reads BPF objects, C sources and listings.",
+        "takes it, and the cost on a device. It reads BPF objects, C, P4 and listings.",
     ),
     (
         GENERAL.option(

@@ -84,7 +84,12 @@ struct Preprocessor<'a> {
 impl<'a> Preprocessor<'a> {
     fn new(path: &Path, text: &str, options: &'a Options) -> Preprocessor<'a> {
         let text: Rc<str> = text.into();
-        let file = SourceFile { path: path.into(), text: text.clone(), is_standard: false };
+        let file = SourceFile {
+            path: path.into(),
+            text: text.clone(),
+            is_standard: false,
+            included_at: None,
+        };
         Preprocessor {
             options,
             names: Names::default(),

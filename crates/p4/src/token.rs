@@ -65,6 +65,8 @@ pub struct SourceFile {
     pub text: Rc<str>,
     /// True for the standard architecture headers that this crate contains.
     pub is_standard: bool,
+    /// Place of the first `#include` of the file; none for the program.
+    pub included_at: Option<Span>,
 }
 
 /// All files of a program, by number.
@@ -72,4 +74,19 @@ pub struct SourceFile {
 pub struct Sources {
     /// Files in the order in which they were first read; the program is file 0.
     pub files: Vec<SourceFile>,
+}
+
+impl Sources {
+    /// Returns the line of a file that a place comes from: its own, or that of the `#include` that
+    /// leads to it.
+    pub fn line_in(&self, file: u32, mut place: Span) -> Option<u32> {
+        // Each step leads to a file that was read earlier.
+        for _ in 0..=self.files.len() {
+            if place.file == file {
+                return Some(place.line);
+            }
+            place = self.files.get(place.file as usize)?.included_at?;
+        }
+        None
+    }
 }

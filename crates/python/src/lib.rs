@@ -19,6 +19,7 @@ mod measure;
 mod model;
 mod neighbours;
 mod objects;
+mod p4;
 mod rehearsal;
 mod stretches;
 mod target;
@@ -92,6 +93,8 @@ mod _core {
     use super::neighbours::{Mix, allowed_cpus, surroundings, why_no_counters};
     #[pymodule_export]
     use super::objects::{Btf, Object, Program, show};
+    #[pymodule_export]
+    use super::p4::p4_to_c;
     #[pymodule_export]
     use super::rehearsal::rehearse;
     #[pymodule_export]

@@ -21,10 +21,10 @@ CACHING = Heading("Cache")
 
 FILES = argument(
     "FILE",
-    "Objects (*.bpf.o), C sources (*.bpf.c), NFP listings (*.asm)",
+    "Objects (*.bpf.o), C (*.bpf.c), P4 (*.p4), NFP listings (*.asm)",
     "+",
-    "clang compiles C sources. A folder means all such files below it, and other objects for BPF "
-    "(*.o), except files that Git ignores. `-` is standard input.",
+    "clang compiles C and P4 sources. A folder means all such files below it, and other objects "
+    "for BPF (*.o), except files that Git ignores. `-` is standard input.",
     folders=True,
 )
 

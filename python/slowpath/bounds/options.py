@@ -20,7 +20,7 @@ from slowpath.core.engine import analyses, targets
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.inputs import check_page, check_writable, read_pipes_within, read_text
 from slowpath.core.programs.selection import Selection
-from slowpath.core.programs.sources import Clang, is_c
+from slowpath.core.programs.sources import Clang, is_source
 from slowpath.core.schema.derived import metric_words
 from slowpath.core.schema.rates import METRICS, Rate, Requirement
 
@@ -418,8 +418,8 @@ def parse_cflags(text: str, files: Sequence[str]) -> tuple[str, ...]:
     """
     import shlex
 
-    if not any(is_c(file) or file.endswith(_DESCRIPTIONS) for file in files):
-        raise ValueError("no file is a C source (*.c), so the option has no effect; omit it")
+    if not any(is_source(file) or file.endswith(_DESCRIPTIONS) for file in files):
+        raise ValueError("no file is a C or P4 source, so the option has no effect; omit it")
     return tuple(shlex.split(text))
 
 

@@ -20,7 +20,7 @@ from slowpath.core.programs.selection import (
     nothing_to_choose,
     remark_on,
 )
-from slowpath.core.programs.sources import Clang, is_c
+from slowpath.core.programs.sources import Clang, is_source
 from slowpath.core.schema.rates import METRICS, Requirement
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _tasks(
         stopped = isinstance(problem, StoppedError)
         yield task._replace(error=problem.coded, stopped=stopped)
         return
-    task = task._replace(object=found, size=len(data), data=data, compiled=is_c(file))
+    task = task._replace(object=found, size=len(data), data=data, compiled=is_source(file))
     programs = objects.programs(found)
     if programs is None:
         name, _ = os.path.splitext(os.path.basename(file))

@@ -16,7 +16,7 @@ from slowpath.core.errors import Coded, InputError
 from slowpath.core.inputs import read_program, text_of
 from slowpath.core.programs.loading import load_program
 from slowpath.core.programs.selection import find_program
-from slowpath.core.programs.sources import Clang, advice_for, is_c
+from slowpath.core.programs.sources import Clang, advice_for, is_source
 
 
 class LoadedChain(NamedTuple):
@@ -59,7 +59,7 @@ def load_chain(
         members = chains.configured(file, chain, members, variables, maps)
     size = sum(len(member.data) for member in loaded)
     needs_kernel = any(member.needs_kernel for member in loaded)
-    compiled = any(is_c(path) for _, path, _ in chain.members)
+    compiled = any(is_source(path) for _, path, _ in chain.members)
     return LoadedChain(file, chain, members, size, needs_kernel, compiled)
 
 
@@ -90,11 +90,11 @@ def load_members(file: str, description: ProgramDescription, clang: Clang) -> li
     Raises:
         InputError: if an object cannot be read or lacks the program.
     """
-    if clang.flags and not any(is_c(path) for _, path, _ in description.members):
+    if clang.flags and not any(is_source(path) for _, path, _ in description.members):
         raise InputError(
             codes.OPTION_WITHOUT_EFFECT,
             file,
-            "no program is a C source (*.c), so --cflags has no effect",
+            "no program is a C or P4 source, so --cflags has no effect",
         )
     folder = Path(file).parent
     read = dict[str, tuple[bytes, objects.Object]]()

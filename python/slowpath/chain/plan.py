@@ -28,7 +28,7 @@ from slowpath.core.jobs import Message
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.printable import one_line
 from slowpath.core.programs.loading import KernelBtf
-from slowpath.core.programs.sources import Clang, is_c, provenance, provenance_lines
+from slowpath.core.programs.sources import Clang, is_source, provenance, provenance_lines
 from slowpath.core.terminal import Line, error, grid
 
 _SHOWN = 20  # maximum number of lines in each part of the report
@@ -215,7 +215,7 @@ def _find_variants(options: PlanOptions) -> tuple[PlanReport, list[bytes]] | Non
         error(stopped_code(stopped), options.file, stopped or "nothing is known")
         return None
     (_, text, variants) = planned
-    compiled = any(is_c(path) for _, path, _ in topology.members)
+    compiled = any(is_source(path) for _, path, _ in topology.members)
     head = {**engine.head("chain plan", "plan"), **provenance(compiled=compiled)}
     report: PlanReport = head | json.loads(text)
     return report, variants

@@ -22,6 +22,10 @@ _FORMATS = Formats("slowpath.compile.report", listing="listing", json=JSON)
 
 
 def _compile(args: Namespace) -> int:
+    if args.to == "xdp-c":
+        from slowpath.compile.p4 import write_c
+
+        return write_c(args)
     from slowpath.bounds.caching import cache_of
     from slowpath.compile.run import Output, compile_object, make_job
 
@@ -40,13 +44,21 @@ COMPILE = Command(
         "is undecided, or --deadline or --memory ended the compilation.",
     ),
     (
-        argument("FILE", "Object (*.bpf.o), or C source (*.bpf.c), which clang compiles"),
+        argument("FILE", "Object (*.bpf.o), or C or P4 source, which clang compiles"),
         SECTION,
         PROG_NAME,
         CFLAGS,
         _CODE.option(
             "--target NAME|FILE.toml",
             "Compile for a built-in or described card [default: agilio-cx-2x40]",
+        ),
+        _CODE.option(
+            "--to nfp|xdp-c",
+            "Write a listing for the card, or C for XDP [default: nfp]",
+            "xdp-c writes the C source that a P4 program (*.p4) is translated to. clang compiles "
+            "the C source without further headers.",
+            choices=("nfp", "xdp-c"),
+            default="nfp",
         ),
         MAP_ABI._replace(group=_CODE),
         BTF._replace(group=_CODE),

@@ -36,7 +36,7 @@ from slowpath.core.programs.selection import (
     nothing_to_choose,
     remark_on,
 )
-from slowpath.core.programs.sources import Clang, is_c, provenance, provenance_lines
+from slowpath.core.programs.sources import Clang, is_source, provenance, provenance_lines
 from slowpath.core.schema.compiled import Compiled, Verification
 from slowpath.core.terminal import complain, error, note
 
@@ -86,7 +86,7 @@ def compile_object(job: Job) -> ExitCode:
         error(stopped_code(stopped), job.file, stopped or "not compiled")
         return ExitCode.UNDECIDED
     if job.report.format == "listing":
-        for made in provenance_lines(provenance(compiled=is_c(job.file))):
+        for made in provenance_lines(provenance(compiled=is_source(job.file))):
             note(made.text)
     compiled, verification = results.compiled, results.verification
     if job.verify and verification is None:
@@ -253,7 +253,7 @@ def _document(
 ) -> dict[str, object]:
     return {
         **engine.head("compile", "compile"),
-        **provenance(compiled=is_c(job.file)),
+        **provenance(compiled=is_source(job.file)),
         "notes": notes,
         "target": job.target.name,
         **compiled,

@@ -18,7 +18,7 @@ from slowpath.core.terminal import listening
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_TERMINAL = {"--format", "--report", "--verbose", "--pcap-out"}
+_TERMINAL = {"--format", "--report", "--verbose", "--pcap-out", "--to"}
 """Options that choose how and where the command line prints the report."""
 
 

@@ -1,6 +1,7 @@
 """Finds program files and results in folders, without files that Git ignores."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,9 @@ if TYPE_CHECKING:
 
 _NAMES = (".bpf.o", ".bpf.c", ".asm")
 """Ends of names of program files."""
+_P4 = ".p4"
+_MAIN = re.compile(rb"\)\s*main\s*;")
+"""The package of a P4 program (P4_16 specification, section 17); included files have none."""
 _RESULTS = ".json"
 """End of names of saved results."""
 _OBJECT = ".o"
@@ -21,7 +25,7 @@ _BPF = (b"\xf7\x00", b"\x00\xf7")
 
 
 def program_files(folder: str) -> list[str]:
-    """Return the program files below a folder in order: objects, C sources, and listings."""
+    """Return the program files below a folder in order: objects, C, P4, and listings."""
     return sorted(file for file in _files(folder) if _is_program(file))
 
 
@@ -44,10 +48,12 @@ def expanded(files: Sequence[str]) -> list[str]:
 def _is_program(file: str) -> bool:
     if file.endswith(_NAMES):
         return True
-    if not file.endswith(_OBJECT):
+    if not file.endswith((_OBJECT, _P4)):
         return False
     try:
         with open(file, "rb") as opened:
+            if file.endswith(_P4):
+                return _MAIN.search(opened.read()) is not None
             head = opened.read(_MACHINE.stop)
     except OSError:
         return False

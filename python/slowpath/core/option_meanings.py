@@ -18,7 +18,7 @@ class Meaning(NamedTuple):
 
 
 MEANINGS = {
-    "--cflags": Meaning("Flags for clang, which compiles C sources.", ("FLAGS",)),
+    "--cflags": Meaning("Flags for clang, which compiles C and P4 sources.", ("FLAGS",)),
     "--confidence": Meaning(
         "Probability of intervals, or of promises that placements keep.", ("PERCENT",)
     ),

@@ -11,7 +11,7 @@ from slowpath.core.engine.kernel import open_kernel, open_station
 from slowpath.core.errors import ExitCode, InputError, worst
 from slowpath.core.inputs import write_text
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.programs.sources import is_c, provenance
+from slowpath.core.programs.sources import is_source, provenance
 from slowpath.core.terminal import complain, error
 from slowpath.measure import disturbances, environment
 from slowpath.measure.bench import PaceMeter
@@ -289,7 +289,7 @@ class _Run:
             measuring.codes.append(draw_traces(settings.plot, records))
         document: MeasureDocument = {
             **engine.head("measure", "measure"),
-            **provenance(compiled=any(is_c(file) for file in files)),
+            **provenance(compiled=any(is_source(file) for file in files)),
             "environment": environment,
             "disturbances": disturbances.of(environment),
             "results": records,

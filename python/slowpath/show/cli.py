@@ -76,10 +76,11 @@ SHOW = Command(
     (
         argument(
             "FILE",
-            "Objects (*.bpf.o), C sources (*.bpf.c), or target files (*.toml)",
+            "Objects (*.bpf.o), C (*.bpf.c), P4 (*.p4), or target files (*.toml)",
             "+",
-            "clang compiles C sources. slowpath calibrate writes target files. A folder means all "
-            "objects and C sources below it, except files that Git ignores. `-` is standard input.",
+            "clang compiles C and P4 sources. slowpath calibrate writes target files. A folder "
+            "means all objects and sources below it, except files that Git ignores. `-` is "
+            "standard input.",
             folders=True,
         ),
         SECTION,

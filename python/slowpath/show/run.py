@@ -19,7 +19,7 @@ from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.loading import KernelBtf, load_program
 from slowpath.core.programs.selection import Selection, no_match
-from slowpath.core.programs.sources import Clang, is_c, provenance, provenance_lines
+from slowpath.core.programs.sources import Clang, is_source, provenance, provenance_lines
 from slowpath.core.schema.shown import BpfObject, Program
 from slowpath.core.terminal import Line, error
 from slowpath.show.report import object_report
@@ -83,7 +83,7 @@ def _show(
             yield shown if options.listing else _without_listing(shown)
             codes.append(_judge(choice.file, shown))
 
-    compiled = any(is_c(choice.file) for choice in chosen)
+    compiled = any(is_source(choice.file) for choice in chosen)
     head = {**engine.head("show", "show"), **provenance(compiled=compiled), "notes": notes}
     stream_lines(options.report(head, objects(), listing=options.listing))
     if options.html is not None:

@@ -27,7 +27,7 @@ _REPLACED = {"--target": _TARGETS, "--metric": _METRIC}
 
 SWEEP = Command(
     (
-        "Show how costs grow with a definition in a C source",
+        "Show how costs grow with a definition in a C or P4 source",
         "The source is compiled and analysed for each value. The table has guaranteed packets per "
         "second for targets with rates, and counts for others.",
         "If a value does not compile or its program cannot be analysed, its row has the reason and "
@@ -37,7 +37,7 @@ SWEEP = Command(
         "be compiled, analysed or measured, 4 stopped before all values were done.",
     ),
     (
-        argument("FILE", "C source (*.bpf.c), which clang compiles"),
+        argument("FILE", "C source (*.bpf.c) or P4 source (*.p4), which clang compiles"),
         _SWEEP.option(
             "-D, --define NAME=VALUES",
             "Sweep a definition over values: 1..20, 1..20+2 or 1,2,4",

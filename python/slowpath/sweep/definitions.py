@@ -24,7 +24,7 @@ from slowpath.core.engine.targets import Target
 from slowpath.core.errors import OptionError
 from slowpath.core.inputs import read_program
 from slowpath.core.programs.clang import check_clang
-from slowpath.core.programs.sources import is_c
+from slowpath.core.programs.sources import is_source
 from slowpath.core.schema.rates import METRICS
 from slowpath.core.values import parse_range
 
@@ -156,8 +156,9 @@ def read_sweep_request(args: Namespace) -> SweepRequest:
     file: str = args.file
     definitions = [read_option("-D", parse_definition, text) for text in args.define]
     read_option("-D", check_definitions, definitions)
-    if not is_c(file):
-        raise OptionError(codes.SWEEP_NOT_C_SOURCE, "FILE", f"{file} is not a C source (*.c)")
+    if not is_source(file):
+        reason = f"{file} is not a C or P4 source (*.c, *.p4)"
+        raise OptionError(codes.SWEEP_NOT_C_SOURCE, "FILE", reason)
     names = named_targets(args.target or default_target([file]))
     targets = [read_option("--target", choose_target, name) for name in names]
     for target, name in zip(targets, names, strict=True):

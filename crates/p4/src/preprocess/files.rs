@@ -95,6 +95,9 @@ impl Preprocessor<'_> {
             return Err(fault(span, message));
         }
         let (number, folder) = self.find(name, quoted, span)?;
+        if number > 0 {
+            self.sources.files[number as usize].included_at.get_or_insert(span);
+        }
         let SourceFile { text, path, .. } = &self.sources.files[number as usize];
         let (text, cost) = (text.clone(), text.len() / 4 + path.as_os_str().len());
         self.charge(cost, span)?;
@@ -146,7 +149,7 @@ impl Preprocessor<'_> {
         let number = self.sources.files.len() as u32;
         let is_standard = matches!(key, Key::Standard(_));
         self.numbers.insert(key, number);
-        self.sources.files.push(SourceFile { path, text, is_standard });
+        self.sources.files.push(SourceFile { path, text, is_standard, included_at: None });
         number
     }
 }

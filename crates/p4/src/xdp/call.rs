@@ -418,7 +418,8 @@ impl<'a> Generator<'a> {
                     .and_then(|arg| self.constant(&arg.value))
                     .and_then(|value| value.number().and_then(ToPrimitive::to_u32));
                 let Some(count) = count else {
-                    return self.unsupported(expr.span, "a number of elements that is not constant");
+                    return self
+                        .unsupported(expr.span, "a number of elements that is not constant");
                 };
                 let count = count.min(size);
                 if builtin == Builtin::PushFront {

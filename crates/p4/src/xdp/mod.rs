@@ -72,7 +72,8 @@ pub fn to_c(
         map_names: HashSet::new(),
         locals: Vec::new(),
         body: Vec::new(),
-        place: None,
+        main: (0, 1),
+        line: 0,
         count: 0,
         frames: Vec::new(),
         exit_label: None,
@@ -167,8 +168,10 @@ struct Generator<'a> {
     /// Declarations of variables at the start of the C function.
     locals: Vec<String>,
     body: Vec<String>,
-    /// Place of the last `#line`.
-    place: Option<(u32, u32)>,
+    /// File and line of the package `main`.
+    main: (u32, u32),
+    /// Line of the last `#line`.
+    line: u32,
     count: u32,
     frames: Vec<Frame>,
     /// Label of the end of the parser or control of the architecture.
@@ -199,15 +202,27 @@ impl<'a> Generator<'a> {
         self.body.push(line.into());
     }
 
-    /// Names the line of the program that the next statements come from.
+    /// Names the line of the program that the next statements come from. BTF has one file for a
+    /// function, so code of an included file has the line of its `#include`.
     fn at(&mut self, span: Span) {
         let Some(file) = self.sources.files.get(span.file as usize) else { return };
-        if file.is_standard || self.place == Some((span.file, span.line)) {
+        let Some(line) = self.sources.line_in(self.main.0, span) else { return };
+        if file.is_standard || self.line == line {
             return;
         }
-        self.place = Some((span.file, span.line));
-        let path = file.path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
-        self.body.push(format!("#line {} \"{path}\"", span.line));
+        self.line = line;
+        self.body.push(self.directive(line));
+    }
+
+    /// Returns a directive that names a line of the program.
+    fn directive(&self, line: u32) -> String {
+        let path = self
+            .sources
+            .files
+            .get(self.main.0 as usize)
+            .map(|file| file.path.display().to_string());
+        let path = path.unwrap_or_default().replace('\\', "\\\\").replace('"', "\\\"");
+        format!("#line {line} \"{path}\"")
     }
 
     fn fresh(&mut self, name: &str) -> String {
@@ -318,14 +333,24 @@ impl<'a> Generator<'a> {
         if self.options.scratch {
             c.push_str("MAP(scratch, BPF_MAP_TYPE_PERCPU_ARRAY, 1, u32, struct state);\n");
         }
-        c.push_str("\nSEC(\"xdp\")\nint program(struct xdp_md *ctx)\n{\n");
+        let _ = write!(
+            c,
+            "\nSEC(\"xdp\")\n{}\nint program(struct xdp_md *ctx) {{\n",
+            self.directive(self.main.1)
+        );
         for local in &self.locals {
             let _ = writeln!(c, "    {local}");
         }
+        // Each line of C needs the directive, because the compiler counts on.
+        let mut directive = "";
         for line in &self.body {
-            let indent = if line.starts_with('#') { "" } else { "    " };
-            let _ = writeln!(c, "{indent}{line}");
+            if line.starts_with('#') {
+                directive = line;
+            } else {
+                let _ = writeln!(c, "{directive}\n    {line}");
+            }
         }
+        let _ = writeln!(c, "{}", self.directive(self.main.1));
         c.push_str("}\n\nchar _license[] SEC(\"license\") = \"GPL\";\n");
         Output { c, layout: self.layout }
     }

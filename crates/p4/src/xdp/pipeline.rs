@@ -56,6 +56,7 @@ impl<'a> Generator<'a> {
                 *slot = Some(instance);
             }
         }
+        self.main = (main.span.file, main.span.line);
         self.at(main.span);
         self.start()?;
         match &*package.name {
@@ -160,6 +161,10 @@ impl<'a> Generator<'a> {
         let label = self.fresh("exit");
         self.exit_label = Some(label.clone());
         self.run_bound(decl, instance)?;
+        if self.options.scratch {
+            // Otherwise the compiler keeps all fields in registers, and these on the stack.
+            self.put("__asm__ volatile(\"\" ::: \"memory\");");
+        }
         self.put(format!("{label}:;"));
         Ok(())
     }

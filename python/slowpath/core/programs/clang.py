@@ -97,8 +97,10 @@ wraps and aliasing is not strict, as most authors of packet-processing code assu
 """
 
 
-def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
+def compile_c(file: str, clang: Clang, form: Form = OBJECT, *, text: bytes | None = None) -> bytes:
     """Compile a C source with clang and return the content of the output file.
+
+    With `text`, the content of the source is this text, and `file` is its name in errors.
 
     Raises:
         CompilationError: if clang reports errors.
@@ -118,7 +120,10 @@ def compile_c(file: str, clang: Clang, form: Form = OBJECT) -> bytes:
     with handling_signals(_interrupt), tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
         made = Path(folder, f"program.{form.extension}")
         source = file
-        if file == STANDARD_INPUT:
+        if text is not None:
+            source = str(Path(folder, "program.bpf.c"))
+            Path(source).write_bytes(text)
+        elif file == STANDARD_INPUT:
             source = str(Path(folder, "stdin.bpf.c"))
             Path(source).write_bytes(read_program(file))
             clang = clang._replace(flags=("-iquote", ".", *clang.flags))

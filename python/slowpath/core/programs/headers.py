@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from slowpath.core.inputs import replace_file
 from slowpath.core.programs.clang import CompilationError, SourceError
 from slowpath.core.programs.loading import load_program
-from slowpath.core.programs.sources import Clang, is_c
+from slowpath.core.programs.p4 import included_files
+from slowpath.core.programs.sources import Clang, is_p4, is_source
 
 _WORD = re.compile(r"(?:\\.|[^\s\\])+")
 """A file name in a rule of Make. A backslash is in front of spaces and `#`."""
@@ -41,8 +42,10 @@ class RecordingLoader:
             InputError: as `load_program`.
             StoppedError: as `load_program`.
         """
-        if not is_c(file):
+        if not is_source(file):
             return load_program(file, clang)
+        if is_p4(file):
+            return self._load_p4(file, clang)
         hidden = ("-MMD", "-MF", self._rule, *self._overlay)
         self.errors.pop(file, None)
         try:
@@ -56,6 +59,16 @@ class RecordingLoader:
         with open(self._rule, encoding="utf-8", errors="surrogateescape") as rule:
             self.headers[file] = [name for name in prerequisites(rule.read()) if name != file]
         return data
+
+    def _load_p4(self, file: str, clang: Clang) -> bytes:
+        """Load a P4 program; its headers are the files that it includes."""
+        self.errors.pop(file, None)
+        self.headers[file] = included_files(file, clang.flags)
+        try:
+            return load_program(file, clang)
+        except CompilationError as problem:
+            self.errors[file] = problem.errors
+            raise
 
 
 def prerequisites(rule: str) -> list[str]:

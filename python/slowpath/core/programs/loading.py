@@ -8,7 +8,7 @@ from slowpath.core.engine import objects
 from slowpath.core.engine.cache import digest
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program
-from slowpath.core.programs.sources import KINDS, Clang, advice_for, is_c, kind_of
+from slowpath.core.programs.sources import KINDS, Clang, advice_for, is_p4, is_source, kind_of
 
 
 def load_program(file: str, clang: Clang) -> bytes:
@@ -30,8 +30,14 @@ def load_program(file: str, clang: Clang) -> bytes:
         return data
     from slowpath.core.programs.clang import compile_c, shown_command
 
-    if kind == "c" and is_c(file):
+    if kind == "c" and is_source(file):
         return compile_c(file, clang)
+    if kind == "p4" and is_p4(file):
+        from slowpath.core.programs.p4 import compile_p4
+
+        return compile_p4(file, clang)
+    if kind == "p4":
+        raise InputError(codes.NOT_EBPF_SOURCE, file, "is P4; rename it to a name that ends in .p4")
     what, language = KINDS[kind]
     settings = () if file.endswith(f".{kind}") else language
     command = shown_command(file, Clang((*clang.flags, *settings)), search=kind == "c")
@@ -47,7 +53,7 @@ def _error_for_folder(folder: str) -> InputError:
 
     names = [os.path.relpath(file, folder) for file in program_files(folder)]
     if not names:
-        what = "is a directory without programs (*.bpf.o, *.o for BPF, *.bpf.c, *.asm)"
+        what = "is a directory without programs (*.bpf.o, *.o for BPF, *.bpf.c, *.p4, *.asm)"
         return InputError(codes.FOLDER_WITHOUT_FILES, folder, what)
     what = f"is a directory; name one of its files: {first_few(names, 3)}"
     return InputError(codes.IS_A_DIRECTORY, folder, what)

@@ -5,7 +5,6 @@ unsupported files would be reported as invalid listings.
 """
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple, NotRequired, TypedDict
@@ -24,6 +23,7 @@ _LISTING = rb"^[ \t]*[0-9A-Fa-f]+:[ \t]+(\.[0-9]+\s|([0-9A-Fa-f]{2} ){4})"
 takes linear time, even on long and on blank lines."""
 _TEXTS = {
     "ll": rb'^(; ModuleID = |source_filename = "|target (datalayout|triple) = "|define .{0,80}@)',
+    "p4": rb"^[ \t]*#[ \t]*include[ \t]*[<\"][\w/]+\.p4[>\"]",
     "c": rb"^[ \t]*#[ \t]*(include[ \t]*[<\"]|define[ \t]|if|pragma[ \t])",
     "s": rb"^[ \t]*\.(text|file|section|globl|global|type|size|p2align)\b",
 }
@@ -33,6 +33,7 @@ KINDS = {
     "ll": ("LLVM's intermediate language", ("-x", "ir")),
     "s": ("assembler source", ("-x", "assembler")),
     "c": ("C source", ("-x", "c")),
+    "p4": ("P4", ()),
 }
 """For each extension, the name of the kind, and flags that make clang accept other extensions."""
 
@@ -45,9 +46,7 @@ _CAPTURES = (
     b"\x0a\x0d\x0d\x0a",
 )
 """Magic numbers of pcap (microseconds, nanoseconds; both byte orders) and of pcapng."""
-_PSA = rb"^[ \t]*#[ \t]*include[ \t]*[<\"](psa|pna)\.p4[>\"]"
 _OTHERS = {
-    "p4": (rb"^[ \t]*#[ \t]*include[ \t]*[<\"][\w/]+\.p4[>\"]", ""),
     "spec": (
         rb"^[ \t]*((struct|header)[ \t]+\w+|metadata)[ \t]+instanceof[ \t]",
         "is a pipeline of DPDK's software switch; slowpath reads BPF objects, C sources and NFP "
@@ -81,7 +80,7 @@ class Clang(NamedTuple):
 
 
 def kind_of(file: str, data: bytes) -> str | None:
-    """Return the kind of a source file: `c`, `s`, `ll` or `bc`; None for other files."""
+    """Return the kind of a source file: `c`, `p4`, `s`, `ll` or `bc`; None for other files."""
     if data.startswith(_ELF):
         return None
     if data.startswith(_BITCODE):
@@ -101,25 +100,19 @@ def kind_of(file: str, data: bytes) -> str | None:
 def advice_for(file: str, data: bytes) -> str | None:
     """Return an error text with advice if a file is of a known kind, but not a program; else None.
 
-    For P4, for example, the text has the command that compiles the file.
+    For a packet capture, for example, the text has the option that reads it.
     """
     if data.startswith(_CAPTURES):
         return "is a packet capture; name a program, and pass the capture to measure --pcap"
     head = data[:HEAD]
     name = file.rpartition("/")[2].rpartition(".")
-    stem, extension = (name[0], name[2].lower()) if name[1] else (name[2], "")
+    extension = name[2].lower() if name[1] else ""
     if b"\0" in head or not head.strip() or extension in _SOURCES:
         return None
     found = next((kind for kind in _OTHERS if kind == extension), None)
     if found is None and not is_listing(head):
         looks = ((kind, pattern) for kind, (pattern, _) in _OTHERS.items())
         found = next((kind for kind, one in looks if re.search(one, head, re.MULTILINE)), None)
-    if found == "p4":
-        how = "--arch psa --xdp" if re.search(_PSA, head, re.MULTILINE) else "--target kernel"
-        command = f"p4c-ebpf {how} -o {shlex.quote(stem)}.c {shlex.quote(file)}"
-        return (
-            f"is P4; compile it to C ({command}), then compile the C file to an object for slowpath"
-        )
     return None if found is None else _OTHERS[found][1]
 
 
@@ -128,11 +121,18 @@ def is_listing(head: bytes) -> bool:
     return not head.startswith(_ELF) and re.search(_LISTING, head, re.MULTILINE) is not None
 
 
-def is_c(file: str) -> bool:
-    """Return true if a file is C source, by its name; standard input, by its content."""
+def is_source(file: str) -> bool:
+    """Return true if slowpath compiles a file: C or P4, by its name; standard input, by content."""
     if file == STANDARD_INPUT:
-        return kind_of(file, read_program(file)) == "c"
-    return file.endswith(".c")
+        return kind_of(file, read_program(file)) in ("c", "p4")
+    return file.endswith((".c", ".p4"))
+
+
+def is_p4(file: str) -> bool:
+    """Return true if a file is a P4 program, by its name; standard input, by its content."""
+    if file == STANDARD_INPUT:
+        return kind_of(file, read_program(file)) == "p4"
+    return file.endswith(".p4")
 
 
 class Provenance(TypedDict):

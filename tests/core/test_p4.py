@@ -1,0 +1,152 @@
+"""P4 programs as input: analyses with their lines, errors with their places, and C for XDP."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.support import ROOT, slowpath
+
+EXAMPLES = ROOT / "examples"
+ROUTER = EXAMPLES / "p4/router.p4"
+FILTER = """\
+#include <core.p4>
+#include <ebpf_model.p4>
+#include "headers.p4"
+
+struct headers_t { ethernet_t ethernet; }
+
+parser Parse(packet_in packet, out headers_t headers) {
+    state start {
+        packet.extract(headers.ethernet);
+        transition accept;
+    }
+}
+
+control Filter(inout headers_t headers, out bool pass) {
+    apply { pass = headers.ethernet.type == TYPE; }
+}
+
+ebpfFilter(Parse(), Filter()) main;
+"""
+HEADERS = "header ethernet_t { bit<48> destination; bit<48> source; bit<16> type; }\n"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """Write a program that needs a header and a macro."""
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include/headers.p4").write_text(HEADERS)
+    (tmp_path / "filter.p4").write_text(FILTER)
+    return tmp_path / "filter.p4"
+
+
+def test_a_p4_program_has_a_bound_with_its_lines() -> None:
+    run = slowpath("bound", ROUTER, "--format", "json")
+    assert run.returncode == 0, run.stderr
+    result = json.loads(run.stdout)["results"][0]
+    assert result["guarantee"]["exact"] is True
+    lines = {(one["file"], one["line"]) for one in result["paths"][0]["lines"] if one["line"]}
+    assert {Path(file).name for file, _ in lines} == {"router.p4"}
+    text = ROUTER.read_text().splitlines()
+    shown = {text[line - 1].strip() for _, line in lines}
+    assert "packet.extract(headers.ipv4);" in shown
+    assert "if (routes.apply().hit) {" in shown
+
+
+def test_flags_name_folders_and_macros(small: Path) -> None:
+    flags = f"-I {small.parent}/include -DTYPE=0x86dd"
+    run = slowpath("bound", small, "--cflags", flags, "--format", "json")
+    assert run.returncode == 0, run.stderr
+    missing = slowpath("bound", small, codes=True)
+    assert "line 3, column 10: headers.p4 not found; name its folder with -I" in missing.stderr
+    assert "[SP0282]" in missing.stderr
+    undefined = slowpath("bound", small, "--cflags", f"-I{small.parent}/include", codes=True)
+    assert "line 15, column 45: 'TYPE' is not declared" in undefined.stderr
+    assert "[SP0284]" in undefined.stderr
+
+
+def test_a_fault_of_a_header_names_the_header(small: Path) -> None:
+    header = small.parent / "include/headers.p4"
+    header.write_text(HEADERS.replace("type; }", "type }"))
+    run = slowpath("bound", small, "--cflags", f"-I{header.parent} -DTYPE=1", codes=True)
+    assert run.returncode == 3
+    assert f"{header}, line 1, column" in run.stderr
+    assert "';' expected, found '}'" in run.stderr
+    assert "[SP0280]" in run.stderr
+
+
+def test_constructs_without_a_translation_are_refused(small: Path) -> None:
+    small.write_text(
+        FILTER.replace("headers.ethernet.type == TYPE", "false").replace(
+            "    apply {", "    apply {\n        for (bit<8> i in 1..3) { }"
+        )
+    )
+    run = slowpath("bound", small, "--cflags", f"-I{small.parent}/include", codes=True)
+    assert run.returncode == 3
+    assert "line 16, column 9: a loop of a control cannot be compiled for XDP yet" in run.stderr
+    assert "[SP0285]" in run.stderr
+
+
+def test_programs_that_need_more_than_the_stack_keep_headers_in_a_map(small: Path) -> None:
+    names = [f"part{number}" for number in range(48)]
+    fields = "\n".join(f"    bit<128> {name};" for name in names)
+    swaps = "\n".join(
+        f"        headers.big.{name} = headers.big.{name} ^ headers.big.{other};"
+        for name, other in zip(names, reversed(names), strict=True)
+    )
+    small.write_text(
+        f"""\
+#include <core.p4>
+#include <xdp_model.p4>
+header big_t {{
+{fields}
+}}
+struct headers_t {{ big_t big; }}
+parser Parse(packet_in packet, out headers_t headers) {{
+    state start {{ packet.extract(headers.big); transition accept; }}
+}}
+control Switch(inout headers_t headers, in xdp_input input, out xdp_output output) {{
+    apply {{
+{swaps}
+        output.output_action = xdp_action.XDP_TX;
+        output.output_port = 0;
+    }}
+}}
+control Deparse(in headers_t headers, packet_out packet) {{ apply {{ packet.emit(headers.big); }} }}
+xdp(Parse(), Switch(), Deparse()) main;
+"""
+    )
+    run = slowpath("show", small)
+    assert run.returncode == 0, run.stderr
+    assert "yes" in run.stdout
+
+
+def test_p4_compiles_to_c_that_clang_accepts(tmp_path: Path) -> None:
+    made = tmp_path / "router.c"
+    run = slowpath("compile", ROUTER, "--to", "xdp-c", "-o", made)
+    assert run.returncode == 0, run.stderr
+    bound = slowpath("bound", made, "--format", "json")
+    assert bound.returncode == 0, bound.stderr
+    direct = slowpath("bound", ROUTER, "--format", "json")
+    costs = [json.loads(one.stdout)["results"][0]["guarantee"] for one in (bound, direct)]
+    assert costs[0] == costs[1]
+
+
+def test_only_p4_is_translated_to_c() -> None:
+    run = slowpath("compile", EXAMPLES / "firewall.bpf.o", "--to", "xdp-c", codes=True)
+    assert run.returncode == 2
+    assert "is not a P4 program" in run.stderr
+    assert "[SP0108]" in run.stderr
+
+
+def test_a_folder_has_its_p4_programs_but_not_their_headers(small: Path) -> None:
+    run = slowpath("bound", small.parent, "--cflags", f"-I{small.parent}/include -DTYPE=1")
+    assert run.returncode == 0, run.stderr
+    assert "filter.p4" in run.stdout
+    assert "headers.p4 ·" not in run.stdout
+
+
+def test_a_sweep_changes_a_macro_of_p4() -> None:
+    run = slowpath("sweep", ROUTER, "-D", "ROUTES=16,64", "--format", "json")
+    assert run.returncode == 0, run.stderr
+    assert [point["values"] for point in json.loads(run.stdout)["results"]]
