@@ -195,10 +195,7 @@ def test_an_unwritten_pipe_ends_with_the_deadline(tmp_path: Path, of: str) -> No
     assert "is a pipe whose writer did not finish in time" in run.stderr
 
 
-P4 = "#include <core.p4>\n#include <ebpf_model.p4>\nparser prs(packet_in p, out h headers) {}\n"
 KNOWN = {
-    "filter.p4": (P4, "line 3, column 29: 'h' is not declared"),
-    "prog": (P4, "is P4; rename it to a name that ends in .p4"),
     "l2.spec": ("apply {\n\trx m.port\n}\n", "is a pipeline of DPDK's software switch"),
     "l2": ("metadata instanceof m_t\n", "is a pipeline of DPDK's software switch"),
     "a.click": ("FromDevice(0) -> Discard;\n", "is a Click configuration"),

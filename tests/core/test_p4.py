@@ -150,3 +150,12 @@ def test_a_sweep_changes_a_macro_of_p4() -> None:
     run = slowpath("sweep", ROUTER, "-D", "ROUTES=16,64", "--format", "json")
     assert run.returncode == 0, run.stderr
     assert [point["values"] for point in json.loads(run.stdout)["results"]]
+
+
+def test_other_uses_of_p4_have_advice(tmp_path: Path) -> None:
+    other = tmp_path / "program"
+    other.write_text(FILTER)
+    assert "is P4; rename it to a name that ends in .p4" in slowpath("bound", other).stderr
+    assert (
+        "is P4; slowpath bound and slowpath annotate read it" in slowpath("insights", ROUTER).stderr
+    )

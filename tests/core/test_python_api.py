@@ -210,7 +210,7 @@ def test_a_parameter_or_a_reason_for_every_option(name: str) -> None:
         if not option.settings.get("required"):
             assert options[key].default == default_of(option)
     left = {names for one in command.options if is_for_terminals(one) for names in one.names[-1:]}
-    assert left <= {"--format", "--report", "--verbose", "--pcap-out", "--output"}
+    assert left <= {"--format", "--report", "--verbose", "--pcap-out", "--output", "--to"}
     positional = [key for key in parameters(command) if key not in stated]
     assert len(positional) == len(set(signature.parameters) - stated)
 

@@ -377,7 +377,7 @@ def test_flags_without_a_source_are_wrong_usage() -> None:
     for command, number in (("bound", 1), ("diff", 2), ("show", 1)):
         run = slowpath(command, *[OBJECT] * number, "--cflags", "-DX")
         assert run.returncode == 2
-        assert "'--cflags': no file is a C source (*.c)" in run.stderr
+        assert "'--cflags': no file is a C or P4 source" in run.stderr
     run = slowpath("bound", "a.c", "--cflags", "'-DX")
     assert run.returncode == 2
     assert "No closing quotation" in run.stderr

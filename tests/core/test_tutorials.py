@@ -20,7 +20,14 @@ by_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
 
 def test_each_role_has_a_tutorial() -> None:
-    assert [page.stem for page in PAGES] == ["ci", "operator", "p4", "researcher", "smartnic", "xdp"]
+    assert [page.stem for page in PAGES] == [
+        "ci",
+        "operator",
+        "p4",
+        "researcher",
+        "smartnic",
+        "xdp",
+    ]
 
 
 @by_page

@@ -9,6 +9,7 @@ mod directives;
 mod files;
 mod macros;
 mod standard;
+mod state;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -20,8 +21,7 @@ use slowpath_codes as codes;
 use crate::P4Error;
 use crate::lexer::{self, Flaw, Kind, Lexeme, Lexer, Names};
 use crate::token::{SourceFile, Sources, Span, Token, TokenKind};
-use files::{Frame, Key};
-use macros::{Context, Macro};
+use state::{Context, Frame, Key, Macro};
 
 /// Largest number of tokens that the preprocessor handles, replaced ones included. Macros can
 /// double the program with each line, so there is a limit.
@@ -94,7 +94,7 @@ impl<'a> Preprocessor<'a> {
             options,
             names: Names::default(),
             sources: Sources { files: vec![file] },
-            numbers: HashMap::from([(Key::Read(files::tidy(path)), 0)]),
+            numbers: HashMap::from([(Key::Read(state::tidy(path)), 0)]),
             once: HashSet::new(),
             frames: vec![Frame::new(Lexer::new(0, text), 0, path.parent().map(Path::to_path_buf))],
             macros: HashMap::new(),

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::files::{Condition, Key};
-use super::macros::Macro;
+use super::state::{Condition, Key, Macro};
 use super::{Preprocessor, fault, short};
 use crate::P4Error;
 use crate::lexer::{Kind, Lexeme, Lexer};

@@ -1,53 +1,16 @@
 //! Reads lexemes from files, and finds included files.
 
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use slowpath_codes as codes;
 
+use super::state::{Frame, Key, tidy};
 use super::{MAX_DEPTH, MAX_TOKENS, Preprocessor, fault, short, standard};
 use crate::P4Error;
 use crate::lexer::{Kind, Lexeme, Lexer};
 use crate::token::{SourceFile, Span};
-
-/// A file that is being read.
-pub(super) struct Frame {
-    pub lexer: Lexer,
-    /// Number of the file, also after `#line`.
-    pub number: u32,
-    /// Folder to search for `#include "…"`; absent for standard headers.
-    folder: Option<PathBuf>,
-    /// Conditions without `#endif` so far.
-    pub conditions: Vec<Condition>,
-}
-
-/// Origin of a file in the sources.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) enum Key {
-    /// A file that was read.
-    Read(PathBuf),
-    /// A standard header.
-    Standard(&'static str),
-    /// A file that `#line` names.
-    Shown(PathBuf),
-}
-
-/// A condition, `#if` to `#endif`.
-pub(super) struct Condition {
-    /// Place of `#if`.
-    pub span: Span,
-    /// True if the preprocessor has read one of its branches.
-    pub taken: bool,
-    /// True after `#else`.
-    pub has_else: bool,
-}
-
-impl Frame {
-    pub fn new(lexer: Lexer, number: u32, folder: Option<PathBuf>) -> Frame {
-        Frame { lexer, number, folder, conditions: Vec::new() }
-    }
-}
 
 impl Preprocessor<'_> {
     /// Reads the next lexeme of the files, and runs the directives before it.
@@ -167,9 +130,4 @@ fn read(path: &Path, span: Span) -> Result<Rc<str>, P4Error> {
     }
     let bytes = fs::read(path).map_err(|cause| error(cause.to_string()))?;
     Ok(String::from_utf8_lossy(&bytes).into())
-}
-
-/// Removes `.` from a path, so that a file has one path.
-pub(super) fn tidy(path: &Path) -> PathBuf {
-    path.components().filter(|component| *component != Component::CurDir).collect()
 }

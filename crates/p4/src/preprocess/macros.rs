@@ -1,8 +1,8 @@
 //! Defines and replaces macros.
 
-use std::cell::Cell;
 use std::rc::Rc;
 
+use super::state::{Context, Macro};
 use super::{MAX_DEPTH, Preprocessor, fault, short};
 use crate::P4Error;
 use crate::lexer::{Kind, Lexeme, Lexer};
@@ -10,25 +10,6 @@ use crate::token::Span;
 
 /// Name of the parameter that takes all further arguments.
 const REST: &str = "__VA_ARGS__";
-
-/// A macro.
-pub(super) struct Macro {
-    /// Parameters; absent for a macro without parentheses.
-    params: Option<Vec<Rc<str>>>,
-    /// True if the last parameter takes all further arguments.
-    is_variadic: bool,
-    body: Vec<Lexeme>,
-    /// True while the replacement is read.
-    is_active: Cell<bool>,
-}
-
-/// A list of lexemes that is read before the file.
-pub(super) struct Context {
-    lexemes: Vec<Lexeme>,
-    position: usize,
-    /// The replaced macro. Absent for a list that is expanded alone, behind which reading stops.
-    replaced: Option<Rc<Macro>>,
-}
 
 impl Macro {
     /// Makes a macro of the line after `#define`.

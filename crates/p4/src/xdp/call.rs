@@ -641,9 +641,9 @@ impl<'a> Generator<'a> {
                 Ok(None)
             }
             "mark_to_drop" => {
-                let port = match (given.first(), &self.pipeline) {
+                let port = match (given.first(), &self.standard_metadata) {
                     (Some(Given::Expr(metadata)), _) => self.place(metadata)?,
-                    (_, Some(model)) => model.metadata.clone(),
+                    (_, Some(metadata)) => metadata.clone(),
                     _ => return self.unsupported(span, "mark_to_drop here"),
                 };
                 self.put(format!("{port}.egress_spec = {};", pipeline::DROP_PORT));

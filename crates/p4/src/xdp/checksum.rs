@@ -45,8 +45,10 @@ impl<'a> Generator<'a> {
             self.store(checksum, &value)?;
         } else {
             let found = self.value(checksum)?;
-            let Some(model) = &self.pipeline else { return self.unsupported(span, name) };
-            let error = format!("{}.checksum_error", model.metadata);
+            let Some(metadata) = &self.standard_metadata else {
+                return self.unsupported(span, name);
+            };
+            let error = format!("{metadata}.checksum_error");
             self.put(format!("if ({found} != {value}) {error} = 1;"));
         }
         self.put("}");
@@ -156,7 +158,7 @@ impl<'a> Generator<'a> {
             }
             "crc16" | "crc32" => {
                 let wide = algorithm == "crc32";
-                self.crcs.insert(if wide { "crc32" } else { "crc16" });
+                self.define(&format!("{algorithm}_table"), &table(algorithm));
                 let units = self.units(data, 8, span)?;
                 let ty = if wide { Type::Bit(32) } else { Type::Bit(16) };
                 let crc = self.save("crc", &ty, if wide { "0xffffffffU" } else { "0" })?;
@@ -181,7 +183,7 @@ fn joined(parts: &[(String, u32)]) -> String {
 }
 
 /// Returns the table of a reflected CRC: CRC-16/ARC (polynomial 0x8005), or CRC-32 of Ethernet.
-pub(super) fn table(name: &str) -> String {
+fn table(name: &str) -> String {
     let (kind, polynomial) =
         if name == "crc32" { ("u32", 0xedb8_8320u32) } else { ("u16", 0xa001) };
     let mut text = format!("static const {kind} {name}_table[256] = {{");

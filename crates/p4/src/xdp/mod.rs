@@ -84,9 +84,8 @@ pub fn to_c(
         state: Vec::new(),
         paths: HashMap::new(),
         layout: Layout::default(),
-        crcs: HashSet::new(),
         parser_error: None,
-        pipeline: None,
+        standard_metadata: None,
     };
     for decl in &program.declarations {
         generator.nodes.insert(decl.id, decl);
@@ -188,11 +187,10 @@ struct Generator<'a> {
     /// Path of the control around each table.
     paths: HashMap<DeclId, String>,
     layout: Layout,
-    crcs: HashSet<&'static str>,
     /// Variable of the parser's error.
     parser_error: Option<String>,
-    /// Main function of the pipeline: statements before and after the body.
-    pipeline: Option<pipeline::Model>,
+    /// Place of v1model's standard metadata.
+    standard_metadata: Option<String>,
 }
 
 impl<'a> Generator<'a> {
@@ -319,11 +317,6 @@ impl<'a> Generator<'a> {
         c.push_str(PRELUDE);
         for one in &self.structs {
             c.push_str(one);
-        }
-        for name in ["crc16", "crc32"] {
-            if self.crcs.contains(name) {
-                c.push_str(&checksum::table(name));
-            }
         }
         for one in &self.maps {
             c.push_str(one);

@@ -5,12 +5,6 @@ use super::*;
 /// Port of v1model that drops a packet.
 pub(super) const DROP_PORT: u32 = 511;
 
-/// What controls of an architecture have in common.
-pub(super) struct Model {
-    /// Place of the standard metadata.
-    pub metadata: String,
-}
-
 impl<'a> Generator<'a> {
     /// Emits the program of the package `main`.
     pub(super) fn program(&mut self, program: &'a Program) -> Result<()> {
@@ -186,7 +180,7 @@ impl<'a> Generator<'a> {
         let headers = self.state_place("hdr", &headers_type)?;
         let meta = self.state_place("meta", &meta_type)?;
         let standard = self.state_place("standard", &standard_type)?;
-        self.pipeline = Some(Model { metadata: standard.clone() });
+        self.standard_metadata = Some(standard.clone());
         self.put(format!("{standard}.ingress_port = (u16)(ctx->ingress_ifindex & 511);"));
         self.put(format!("{standard}.packet_length = packet_length;"));
         let (headers, meta, standard) = (Some(&*headers), Some(&*meta), Some(&*standard));

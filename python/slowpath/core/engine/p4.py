@@ -42,7 +42,7 @@ def translate(file: str, flags: Sequence[str], *, scratch: bool = False) -> Tran
     defines = [_definition(flag[2:]) for flag in flags if flag.startswith("-D")]
     text = read_program(file).decode(errors="replace")
     c, faults, files = _core.p4_to_c(file, text, folders, defines, scratch)
-    return Translation(c, [Fault(Code(code), *rest) for code, *rest in faults], files)
+    return Translation(c, [Fault(Code(one[0]), *one[1:]) for one in faults], files)
 
 
 def _definition(text: str) -> tuple[str, str]:

@@ -120,13 +120,12 @@ def compile_c(file: str, clang: Clang, form: Form = OBJECT, *, text: bytes | Non
     with handling_signals(_interrupt), tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
         made = Path(folder, f"program.{form.extension}")
         source = file
-        if text is not None:
-            source = str(Path(folder, "program.bpf.c"))
-            Path(source).write_bytes(text)
-        elif file == STANDARD_INPUT:
-            source = str(Path(folder, "stdin.bpf.c"))
-            Path(source).write_bytes(read_program(file))
+        if text is None and file == STANDARD_INPUT:
+            text = read_program(file)
             clang = clang._replace(flags=("-iquote", ".", *clang.flags))
+        if text is not None:
+            source = str(Path(folder, "stdin.bpf.c" if file == STANDARD_INPUT else "program.c"))
+            Path(source).write_bytes(text)
         words = [*program, *_words(source, clang, form), *clang.hidden]
         words += ["-fno-caret-diagnostics", "-o", str(made)]
         left = math.inf if clang.until is None else clang.until - time.monotonic()

@@ -10,7 +10,7 @@ from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program
 from slowpath.core.programs.clang import BITCODE, Form, compile_c
-from slowpath.core.programs.sources import Clang, advice_for, kind_of
+from slowpath.core.programs.sources import Clang, advice_for, is_p4, kind_of
 from slowpath.insights.source.framework import (
     COMPANION,
     FIND,
@@ -107,6 +107,8 @@ def load_source(file: str, clang: Clang) -> Source:
     """
     data = read_program(file)
     known = advice_for(file, data)
+    if known is None and is_p4(file):
+        known = "is P4; slowpath bound and slowpath annotate read it"
     if known is not None:
         raise InputError(codes.NOT_INSIGHTS_SOURCE, file, known)
     if data.startswith(_BITCODE):
