@@ -46,6 +46,8 @@ pub struct Annotation {
     pub name: Ident,
     /// Tokens between the brackets.
     pub body: Vec<Token>,
+    /// Values with their keys in a structured annotation, `@name[body]`.
+    pub values: Option<Vec<(Option<Ident>, Expr)>>,
 }
 
 /// A declaration at any level.

@@ -85,13 +85,16 @@ pub fn parse(tokens: &[Token]) -> Result<Program> {
         depth: 0,
         no_greater: false,
         scopes: vec![HashMap::new()],
+        derived: Vec::new(),
     };
     let mut declarations = Vec::new();
     while parser.token().kind != TokenKind::End {
         if parser.accept(";") {
             continue;
         }
-        declarations.push(parser.declaration()?);
+        let declaration = parser.declaration()?;
+        declarations.append(&mut parser.derived);
+        declarations.push(declaration);
     }
     Ok(Program { declarations, expressions: parser.expressions, count: parser.declarations })
 }
@@ -108,6 +111,8 @@ struct Reader<'a> {
     no_greater: bool,
     /// Names in scope, innermost last: true for types.
     scopes: Vec<HashMap<Rc<str>, bool>>,
+    /// Types that the current `typedef` declares.
+    derived: Vec<Decl>,
 }
 
 impl Reader<'_> {
@@ -276,7 +281,13 @@ impl Reader<'_> {
         while self.accept("@") {
             let name = self.word()?;
             let mut body = Vec::new();
-            if self.is("(") || self.is("[") {
+            let mut values = None;
+            if self.accept("[") {
+                let start = self.at;
+                values = Some(self.bracketed(false, |this| this.annotation_values())?);
+                body.extend(self.tokens[start..self.at].iter().cloned());
+                self.expect("]")?;
+            } else if self.is("(") {
                 let open = self.next();
                 let mut depth = vec![open.text.clone()];
                 loop {
@@ -313,9 +324,35 @@ impl Reader<'_> {
                     body.push(token);
                 }
             }
-            annotations.push(Annotation { name, body });
+            let twice = annotations.iter().any(|one: &Annotation| {
+                one.name.text == name.text && (one.values.is_some() || values.is_some())
+            });
+            if twice {
+                return Err(self.fault(
+                    name.span,
+                    format!("'@{}' stands twice; only unstructured annotations can", name.text),
+                ));
+            }
+            annotations.push(Annotation { name, body, values });
         }
         Ok(annotations)
+    }
+
+    /// Reads the body of a structured annotation: values, or pairs of a key and a value.
+    fn annotation_values(&mut self) -> Result<Vec<(Option<Ident>, Expr)>> {
+        let has_keys = self.is_name(0) && self.ahead(1).is("=");
+        let mut values = Vec::new();
+        while !self.is("]") {
+            let key = if has_keys { Some(self.name()?) } else { None };
+            if has_keys {
+                self.expect("=")?;
+            }
+            values.push((key, self.expression()?));
+            if !self.accept(",") {
+                break;
+            }
+        }
+        Ok(values)
     }
 
     // --- types ---------------------------------------------------------------------------------
@@ -506,7 +543,7 @@ impl Reader<'_> {
             }
             "typedef" => {
                 self.at += 1;
-                let ty = self.type_ref(false)?;
+                let ty = self.typedef_base()?;
                 let name = self.name()?;
                 self.declare(&name, true);
                 self.expect(";")?;
@@ -523,6 +560,23 @@ impl Reader<'_> {
             _ => self.function_or_instance()?,
         };
         Ok(Decl { id, name, span: self.since(start), annotations, kind: Rc::new(kind) })
+    }
+
+    /// Reads the type of a `typedef`. `typedef struct S { … } T;` also declares `S`.
+    fn typedef_base(&mut self) -> Result<TypeRef> {
+        let start = self.span();
+        let annotations = self.annotations()?;
+        let derives = ["struct", "header", "header_union", "enum"].iter().any(|word| self.is(word));
+        if !derives && annotations.is_empty() {
+            return self.type_ref(false);
+        }
+        let id = self.decl_id();
+        let (name, kind) = if self.is("enum") { self.enumeration()? } else { self.fields()? };
+        let kind = Rc::new(kind);
+        let span = self.since(start);
+        self.derived.push(Decl { id, name: name.clone(), span, annotations, kind });
+        let span = name.span;
+        Ok(TypeRef { span, kind: TypeRefKind::Named { name, absolute: false, args: Vec::new() } })
     }
 
     fn constant(&mut self) -> Result<(Ident, DeclKind)> {
@@ -1146,7 +1200,7 @@ impl Reader<'_> {
             "^=" => Some(BinaryOp::Xor),
             "<<=" => Some(BinaryOp::ShiftLeft),
             // `>>=` is read as `>` and `>=`.
-            ">" if self.ahead(1).is(">=") => {
+            ">" if self.joins(">=") => {
                 self.at += 1;
                 Some(BinaryOp::ShiftRight)
             }
@@ -1332,6 +1386,15 @@ impl Reader<'_> {
         Ok(self.expr(start, kind))
     }
 
+    /// Returns true if the next token follows the current one directly and has this text. Tokens of
+    /// a macro share one place.
+    fn joins(&self, text: &str) -> bool {
+        let (first, second) = (self.span(), self.ahead(1));
+        let follows =
+            second.span.file == first.file && (second.span.line, second.span.column) == first.end;
+        second.is(text) && (follows || second.span == first)
+    }
+
     /// Returns the binary operator at the current token: its level, number of tokens, and meaning.
     fn operator(&self) -> Option<(u8, usize, BinaryOp)> {
         let token = self.token();
@@ -1346,18 +1409,9 @@ impl Reader<'_> {
             "<" => (4, BinaryOp::Less),
             "<=" => (4, BinaryOp::LessEqual),
             ">" if self.no_greater => return None,
-            ">" => {
-                let next = self.ahead(1);
-                let adjacent = next.span.file == token.span.file
-                    && (next.span.line, next.span.column) == token.span.end;
-                if adjacent && next.is(">") {
-                    return Some((8, 2, BinaryOp::ShiftRight));
-                }
-                if adjacent && next.is(">=") {
-                    return None;
-                }
-                (4, BinaryOp::Greater)
-            }
+            ">" if self.joins(">") => return Some((8, 2, BinaryOp::ShiftRight)),
+            ">" if self.joins(">=") => return None,
+            ">" => (4, BinaryOp::Greater),
             ">=" => (4, BinaryOp::GreaterEqual),
             "|" => (5, BinaryOp::Or),
             "^" => (6, BinaryOp::Xor),

@@ -2,6 +2,7 @@
 //! once.
 
 mod headers;
+mod parser;
 mod preprocess;
 mod preprocess_faults;
 mod preprocess_files;

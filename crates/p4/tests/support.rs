@@ -35,3 +35,29 @@ pub fn fault(text: &str) -> String {
     let (error, sources) = run(text).expect_err("the program has a fault");
     error.render(&sources)
 }
+
+/// Reads, parses and checks a program. Returns the messages of its faults, with their places.
+pub fn checked(text: &str) -> Vec<String> {
+    let (tokens, sources) = match run(text) {
+        Ok(read) => read,
+        Err((error, sources)) => return vec![error.render(&sources)],
+    };
+    let faults = match slowpath_p4::parse(&tokens) {
+        Err(error) => vec![error],
+        Ok(program) => slowpath_p4::check(&program).err().unwrap_or_default(),
+    };
+    faults.iter().map(|fault| fault.render(&sources)).collect()
+}
+
+/// Asserts that a program has no fault.
+#[track_caller]
+pub fn accepted(text: &str) {
+    assert_eq!(checked(text), Vec::<String>::new(), "{text}");
+}
+
+/// Asserts that the first fault of a program has this place, as `line:column`, and message.
+#[track_caller]
+pub fn rejected(text: &str, expected: &str) {
+    let faults = checked(text);
+    assert_eq!(faults.first(), Some(&format!("a.p4:{expected}")), "{text}");
+}

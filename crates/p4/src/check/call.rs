@@ -13,8 +13,9 @@ impl<'a> Checker<'a> {
         type_args: &'a [TypeRef],
         args: &'a [Arg],
     ) -> Type {
-        let given: Vec<Type> = self
-            .with_blanks(|this| type_args.iter().map(|ty| this.resolve_type(ty, false)).collect());
+        let given: Vec<Type> = self.with_blanks(Blanks::Inferred, |this| {
+            type_args.iter().map(|ty| this.resolve_type(ty, false)).collect()
+        });
         match &function.kind {
             ExprKind::Type(written) => self.construct(expr, written, args),
             ExprKind::Name { name, absolute } => self.call_name(expr, name, *absolute, given, args),
@@ -600,7 +601,7 @@ impl<'a> Checker<'a> {
         written: &'a TypeRef,
         args: &'a [Arg],
     ) -> Type {
-        let ty = self.with_blanks(|this| this.resolve_type(written, true));
+        let ty = self.with_blanks(Blanks::Inferred, |this| this.resolve_type(written, true));
         if let Type::Extern(named) = &ty
             && let Some(DeclKind::Extern(object)) =
                 self.decls.get(&named.id).map(|decl| &*decl.kind)

@@ -124,6 +124,7 @@ impl<'a> Checker<'a> {
                         );
                     }
                     self.out.match_kinds.push(member.text.clone());
+                    self.match_kinds.insert(member.text.clone(), decl.id);
                 }
             }
             DeclKind::Typedef(ty) => {
@@ -237,9 +238,9 @@ impl<'a> Checker<'a> {
     fn params(&mut self, written: &'a [Param], place: Place) -> Vec<ParamType> {
         let mut params = Vec::new();
         for param in written {
-            let ty = match place {
-                Place::Top => self.with_blanks(|this| this.resolve_type(&param.ty, false)),
-                _ => self.resolve_type(&param.ty, false),
+            let ty = match param.ty.kind {
+                TypeRefKind::DontCare => self.resolve_type(&param.ty, false),
+                _ => self.with_blanks(Blanks::Any, |this| this.resolve_type(&param.ty, false)),
             };
             let is_object = matches!(
                 ty,
@@ -316,7 +317,7 @@ impl<'a> Checker<'a> {
         args: &'a [Arg],
         methods: Option<&'a [Decl]>,
     ) {
-        let ty = self.with_blanks(|this| this.resolve_type(written, true));
+        let ty = self.with_blanks(Blanks::Inferred, |this| this.resolve_type(written, true));
         if &*decl.name.text == "main"
             && self.place == Place::Top
             && !matches!(ty, Type::Package(_) | Type::Unknown)

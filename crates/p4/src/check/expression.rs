@@ -241,6 +241,12 @@ impl<'a> Checker<'a> {
     }
 
     fn name_type(&mut self, expr: &'a Expr, name: &'a Ident, absolute: bool) -> Type {
+        if self.find(&name.text, absolute).is_empty()
+            && let Some(id) = self.match_kinds.get(&name.text)
+        {
+            self.out.constants.insert(expr.id, Value::Member(*id, name.text.clone()));
+            return Type::MatchKind;
+        }
         let Some(entity) = self.find_one(name, absolute) else { return Type::Unknown };
         self.out.uses.insert(expr.id, entity.id());
         let declared =

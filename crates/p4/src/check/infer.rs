@@ -42,6 +42,7 @@ impl<'a> Checker<'a> {
     pub(super) fn unify(&mut self, wanted: &Type, found: &Type) -> bool {
         match (wanted, found) {
             (Type::Var(a), Type::Var(b)) if a == b => true,
+            (Type::Default, _) => true,
             (Type::Var(at), _) => match self.vars[*at as usize].clone() {
                 // A number without a width takes the width of another argument.
                 Some(Type::Integer) if found.width().is_some() => {

@@ -181,6 +181,7 @@ pub fn check(program: &Program) -> Result<Checked, Vec<P4Error>> {
         },
         decls: HashMap::new(),
         methods: HashMap::new(),
+        match_kinds: HashMap::new(),
         scopes: vec![HashMap::new()],
         errors: Vec::new(),
         vars: Vec::new(),
@@ -188,7 +189,7 @@ pub fn check(program: &Program) -> Result<Checked, Vec<P4Error>> {
         result: None,
         this: None,
         loops: 0,
-        blanks: false,
+        blanks: Blanks::None,
     };
     for decl in &program.declarations {
         checker.declaration(decl);
@@ -240,11 +241,24 @@ enum Place {
     Table,
 }
 
+/// Meaning of `_` as a type (section 7.2.14).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Blanks {
+    /// Not a type.
+    None,
+    /// A type argument to be inferred.
+    Inferred,
+    /// A type argument of a parameter's type, which fits every type.
+    Any,
+}
+
 /// The state of the type checker.
 struct Checker<'a> {
     out: Checked,
     decls: HashMap<DeclId, &'a Decl>,
     methods: HashMap<DeclId, &'a Method>,
+    /// Declaration of each match kind.
+    match_kinds: HashMap<Rc<str>, DeclId>,
     scopes: Vec<HashMap<Rc<str>, Vec<Entity<'a>>>>,
     errors: Vec<P4Error>,
     /// Values of type variables.
@@ -256,8 +270,8 @@ struct Checker<'a> {
     this: Option<Type>,
     /// Number of loops around the statement.
     loops: u32,
-    /// True where `_` may stand for a type.
-    blanks: bool,
+    /// Meaning of `_` as a type.
+    blanks: Blanks,
 }
 
 impl<'a> Checker<'a> {
@@ -297,9 +311,9 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Runs a check in which `_` may stand for a type.
-    fn with_blanks<T>(&mut self, check: impl FnOnce(&mut Self) -> T) -> T {
-        let before = std::mem::replace(&mut self.blanks, true);
+    /// Runs a check in which `_` has a meaning as a type.
+    fn with_blanks<T>(&mut self, blanks: Blanks, check: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.blanks, blanks);
         let result = check(self);
         self.blanks = before;
         result

@@ -25,12 +25,11 @@ impl<'a> Checker<'a> {
             TypeRefKind::Int(width) => self.width(width, 1).map_or(Type::Unknown, Type::Int),
             TypeRefKind::Varbit(width) => self.width(width, 0).map_or(Type::Unknown, Type::Varbit),
             TypeRefKind::Void => Type::Void,
-            TypeRefKind::DontCare if !self.blanks => self
-                .type_fault(span, "_ can stand for a type argument of a call or an instance only"),
-            TypeRefKind::DontCare => {
-                self.vars.push(None);
-                Type::Var(self.vars.len() as u32 - 1)
-            }
+            TypeRefKind::DontCare => match self.blanks {
+                Blanks::None => self.type_fault(span, "_ can stand for a type argument only"),
+                Blanks::Inferred => self.fresh(),
+                Blanks::Any => Type::Default,
+            },
             TypeRefKind::Stack { element, size } => {
                 let element_type = self.resolve_type(element, false);
                 let size = self.width(size, 0);
@@ -50,11 +49,12 @@ impl<'a> Checker<'a> {
                 }
             }
             TypeRefKind::Tuple(types) => {
-                let types: Rc<[Type]> = types.iter().map(|ty| self.element_type(ty)).collect();
+                let types: Rc<[Type]> =
+                    types.iter().map(|ty| self.element_type(ty, false)).collect();
                 Type::Tuple(types)
             }
             TypeRefKind::List(of) => {
-                let of = self.element_type(of);
+                let of = self.element_type(of, true);
                 Type::List(Rc::new(of))
             }
             TypeRefKind::Named { name, absolute, args } => {
@@ -73,9 +73,12 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn element_type(&mut self, written: &'a TypeRef) -> Type {
+    fn element_type(&mut self, written: &'a TypeRef, in_list: bool) -> Type {
         let ty = self.resolve_type(written, false);
-        if can_be_element(&ty) || matches!(ty, Type::Integer | Type::Text) {
+        if can_be_element(&ty)
+            || matches!(ty, Type::Integer | Type::Text | Type::Default)
+            || in_list && ty == Type::MatchKind
+        {
             return ty;
         }
         self.type_fault(written.span, format!("{ty} cannot be an element"))
