@@ -1292,12 +1292,6 @@ impl Reader<'_> {
                 Stmt { span, kind: StmtKind::Declare(Decl { id, name, span, annotations, kind }) };
             return self.for_rest(vec![first]);
         }
-        if self.is_name(0) && self.ahead(1).is("in") {
-            let name = self.name()?;
-            self.expect("in")?;
-            let variable = self.expr(name.span, ExprKind::Name { name, absolute: false });
-            return self.for_in(None, variable);
-        }
         let mut first = Vec::new();
         if !self.is(";") {
             first.push(self.loop_statement()?);

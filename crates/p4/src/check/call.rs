@@ -106,6 +106,12 @@ impl<'a> Checker<'a> {
             let ty =
                 if let Type::Name(ty) = &base_type { (**ty).clone() } else { base_type.clone() };
             if !matches!(ty, Type::Extern(_) | Type::Unknown) {
+                if let [written, ..] = args {
+                    return self.type_fault(written.value.span, format!("{text} has no arguments"));
+                }
+                if !given.is_empty() {
+                    return self.type_fault(expr.span, format!("{text} has no type arguments"));
+                }
                 return self.size_call(expr, &ty, text);
             }
         }
@@ -252,16 +258,8 @@ impl<'a> Checker<'a> {
             };
             return self.type_fault(expr.span, format!("a {what} can be applied in {place} only"));
         }
-        let Some(signature) = self.out.signatures.get(&named.id).cloned() else {
-            return Type::Unknown;
-        };
         let params = self.apply_params(named);
-        let signature = SignatureType {
-            type_params: Vec::new(),
-            result: Type::Void,
-            params,
-            ..(*signature).clone()
-        };
+        let signature = SignatureType { type_params: Vec::new(), result: Type::Void, params };
         self.call_signature(expr, Callee::Apply(named.id), &signature, &[], Vec::new(), args)
     }
 
@@ -298,9 +296,6 @@ impl<'a> Checker<'a> {
             self.check_args_alone(args);
             return Type::Unknown;
         };
-        if self.place == Place::Function && &*name.text != "emit" && self.this.is_none() {
-            // Functions have no access to externs except through their parameters.
-        }
         let outer = self.with_args(named);
         let result = self.call_signature(expr, callee, &signature, &outer, given, args);
         if &*named.name == "packet_in" {
@@ -323,7 +318,20 @@ impl<'a> Checker<'a> {
                 };
                 let varies =
                     self.out.fields_of(named).iter().any(|(_, ty)| matches!(ty, Type::Varbit(_)));
-                if varies && rest.is_empty() {
+                let varbits = self
+                    .out
+                    .fields_of(named)
+                    .iter()
+                    .filter(|(_, ty)| matches!(ty, Type::Varbit(_)))
+                    .count();
+                if varbits > 1 {
+                    self.type_fault(
+                        first.value.span,
+                        format!(
+                            "header {named} has {varbits} varbit fields, and extract supports one"
+                        ),
+                    );
+                } else if varies && rest.is_empty() {
                     self.type_fault(first.value.span, format!("header {named} has a varbit field, so extract needs its size as second argument"));
                 } else if !varies && !rest.is_empty() {
                     self.type_fault(
@@ -332,22 +340,21 @@ impl<'a> Checker<'a> {
                     );
                 }
             }
-            ("lookahead", _) if *result != Type::Unknown => {
-                if self.bits(result).is_none_or(|(least, most)| least != most)
-                    && !matches!(result, Type::Param(..))
-                {
-                    self.type_fault(
-                        expr.span,
-                        format!("lookahead needs a type of fixed width, not {result}"),
-                    );
-                }
+            ("lookahead", _)
+                if !matches!(result, Type::Unknown | Type::Param(..))
+                    && self.bits(result).is_none_or(|(least, most)| least != most) =>
+            {
+                self.type_fault(
+                    expr.span,
+                    format!("lookahead needs a type of fixed width, not {result}"),
+                );
             }
             _ => {}
         }
     }
 
     /// Returns the type parameters of a declared type with their arguments.
-    fn with_args(&mut self, named: &Named) -> Vec<(DeclId, Type)> {
+    pub(super) fn with_args(&mut self, named: &Named) -> Vec<(DeclId, Type)> {
         let params = self.out.type_params.get(&named.id).cloned().unwrap_or_default();
         params
             .iter()
@@ -367,11 +374,25 @@ impl<'a> Checker<'a> {
         args: &'a [Arg],
     ) -> Option<(Callee, Rc<SignatureType>)> {
         let mut reason = None;
+        let mut chosen: Option<(Callee, Rc<SignatureType>)> = None;
         for (callee, signature) in candidates {
-            match match_args(&signature.params, args, matches!(callee, Callee::Action(_))) {
-                Ok(_) => return Some((callee, signature)),
+            match match_args(&signature.params, args) {
+                Ok(_) => match &chosen {
+                    Some((_, other)) if other.params.len() == signature.params.len() => {
+                        self.type_fault(
+                            span,
+                            format!("several declarations of '{name}' fit; name the arguments"),
+                        );
+                        return None;
+                    }
+                    Some(_) => {}
+                    None => chosen = Some((callee, signature)),
+                },
                 Err(fault) => reason = reason.or(Some(fault)),
             }
+        }
+        if chosen.is_some() {
+            return chosen;
         }
         let (at, message) = reason.unwrap_or((None, String::from("no declaration fits")));
         self.type_fault(at.unwrap_or(span), format!("'{name}': {message}"));
@@ -412,7 +433,7 @@ impl<'a> Checker<'a> {
             .iter()
             .map(|param| ParamType { ty: param.ty.replace(&by), ..param.clone() })
             .collect();
-        let matched = match match_args(&params, args, matches!(callee, Callee::Action(_))) {
+        let matched = match match_args(&params, args) {
             Ok(matched) => matched,
             Err((at, message)) => {
                 self.check_args_alone(args);
@@ -458,26 +479,46 @@ impl<'a> Checker<'a> {
         }
         let type_args: Vec<Type> = own.iter().map(|(_, ty)| self.known(ty)).collect();
         if fits {
-            if let Some(at) = type_args.iter().position(|ty| matches!(ty, Type::Var(_))) {
-                if given.is_empty() && matched.iter().all(Option::is_some) {
-                    let name = &signature.type_params[at].1;
-                    return self.type_fault(
-                        expr.span,
-                        format!("type argument '{name}' cannot be inferred; write it in <…>"),
-                    );
+            if let Some(at) = type_args.iter().position(|ty| matches!(ty, Type::Var(_)))
+                && given.is_empty()
+                && matched.iter().all(Option::is_some)
+            {
+                let name = &signature.type_params[at].1;
+                return self.type_fault(
+                    expr.span,
+                    format!("type argument '{name}' cannot be inferred; write it in <…>"),
+                );
+            }
+            for ((param, written), at) in params.iter().zip(&signature.params).zip(&matched) {
+                let (Type::Param(..), Some(at)) = (&written.ty, at) else { continue };
+                let span = args[*at].value.span;
+                let has_direction = param.direction != Direction::None;
+                match self.known(&param.ty) {
+                    Type::Integer if has_direction || matches!(callee, Callee::Function(_)) => {
+                        return self.type_fault(
+                            span,
+                            format!("argument '{}' needs a width; write a cast", param.name),
+                        );
+                    }
+                    Type::Text if has_direction => {
+                        return self.type_fault(
+                            span,
+                            format!("argument '{}' cannot be a string", param.name),
+                        );
+                    }
+                    ty @ (Type::Parser(_) | Type::Control(_) | Type::Package(_)) => {
+                        return self.type_fault(
+                            span,
+                            format!("argument '{}' cannot be the {ty}", param.name),
+                        );
+                    }
+                    _ => {}
                 }
             }
-            if let Some((param, arg)) = params.iter().zip(&signature.params).zip(&matched).find_map(
-                |((param, written), at)| {
-                    let number = matches!(written.ty, Type::Param(..))
-                        && self.known(&param.ty) == Type::Integer;
-                    (number && param.direction == Direction::In).then_some((param, &args[(*at)?]))
-                },
-            ) {
-                return self.type_fault(
-                    arg.value.span,
-                    format!("argument '{}' needs a width; write a cast", param.name),
-                );
+            if let Callee::ExternFunction(id) = callee
+                && self.decls.get(&id).is_some_and(|decl| &*decl.name.text == "static_assert")
+            {
+                return self.static_assertion(expr, args, &matched);
             }
             if let Some(ty) = type_args.iter().find(|ty| matches!(ty, Type::RecordLiteral(..))) {
                 return self.type_fault(
@@ -495,6 +536,27 @@ impl<'a> Checker<'a> {
         } else {
             result
         }
+    }
+
+    /// Computes `static_assert` (section 19).
+    fn static_assertion(&mut self, expr: &Expr, args: &[Arg], matched: &[Option<usize>]) -> Type {
+        let value = |at: usize| {
+            let arg = matched.get(at).copied().flatten().map(|at| &args[at])?;
+            self.out.constants.get(&arg.value.id).cloned()
+        };
+        match (value(0), value(1)) {
+            (Some(Value::Bool(false)), Some(Value::Text(text))) => {
+                return self.type_fault(expr.span, format!("static_assert: {text}"));
+            }
+            (Some(Value::Bool(false)), _) => {
+                return self.type_fault(expr.span, "static_assert: the condition is false");
+            }
+            (Some(value), _) => {
+                self.out.constants.insert(expr.id, value);
+            }
+            _ => {}
+        }
+        Type::Bool
     }
 
     /// Returns the type of an argument, which can be an instance where the parameter is one.
@@ -669,7 +731,7 @@ impl<'a> Checker<'a> {
         let mut reason = None;
         let mut chosen = None;
         for (constructor, signature) in candidates {
-            match match_args(&signature.params, args, false) {
+            match match_args(&signature.params, args) {
                 Ok(matched) => {
                     chosen = Some((constructor, signature, matched));
                     break;
@@ -686,11 +748,25 @@ impl<'a> Checker<'a> {
         let outer = self.with_args(&named);
         let by = |id: DeclId| outer.iter().find(|one| one.0 == id).map(|one| one.1.clone());
         let mut fits = true;
-        for (param, at) in signature.params.iter().zip(&matched) {
-            let Some(arg) = at.map(|at| &args[at]) else { continue };
+        let defaults = match &*decl.kind {
+            DeclKind::PackageType(written) => &written.params[..],
+            _ => &[],
+        };
+        for (number, (param, at)) in signature.params.iter().zip(&matched).enumerate() {
+            let wanted = self.known(&param.ty.replace(&by));
+            let Some(arg) = at.map(|at| &args[at]) else {
+                if let Some(default) = defaults.get(number).and_then(|param| param.default.as_ref())
+                {
+                    let found = self.out.type_of(default).replace(&by);
+                    if !self.unify(&wanted, &found) {
+                        self.type_fault(span, format!("the default value of '{}' has type {found}, and {wanted} is needed", param.name));
+                        fits = false;
+                    }
+                }
+                continue;
+            };
             let found = self.expression(&arg.value);
             let found = self.must_be_value_of(&arg.value, found, &param.ty);
-            let wanted = self.known(&param.ty.replace(&by));
             if found == Type::Unknown {
                 fits = false;
             } else if !self.unify(&wanted, &found) {
@@ -724,15 +800,29 @@ impl<'a> Checker<'a> {
                 expr,
                 Callee::Constructor(named.id, constructor),
                 type_args.clone(),
-                matched,
+                matched.clone(),
             );
         }
         if fits && type_args.iter().any(|ty| matches!(ty, Type::RecordLiteral(..))) {
             return self.type_fault(span, "a struct type cannot be inferred; write a cast");
         }
         let named = Named { args: type_args.into(), ..named };
-        let blank = |ty: &Type| matches!(ty, Type::Extern(one) if one.args.is_empty());
-        if fits && blank(ty) && named.args.iter().any(|ty| matches!(ty, Type::Var(_))) {
+        let has_gap = |ty: &Type| ty.contains(&|part| matches!(part, Type::Var(_)));
+        let gap = match ty {
+            Type::Extern(one) => one.args.is_empty() && named.args.iter().any(has_gap),
+            // An optional argument that is missing leaves its type open.
+            Type::Package(one) => {
+                one.args.is_empty()
+                    && signature.params.iter().zip(&matched).zip(defaults).any(
+                        |((param, at), written)| {
+                            (at.is_some() || written.default.is_some())
+                                && has_gap(&self.known(&param.ty.replace(&by)))
+                        },
+                    )
+            }
+            _ => false,
+        };
+        if fits && gap {
             return self.type_fault(
                 span,
                 format!("type arguments of '{}' cannot be inferred; write them in <…>", named.name),
@@ -796,12 +886,10 @@ impl<'a> Checker<'a> {
 /// Place of a fault, if it is not the whole call, and the message.
 type Mismatch = (Option<Span>, String);
 
-/// Returns the number of the argument of each parameter. Of an action, a call may leave out the
-/// parameters without direction in tables; `check` of tables looks at these.
+/// Returns the number of the argument of each parameter.
 pub(super) fn match_args(
     params: &[ParamType],
     args: &[Arg],
-    _action: bool,
 ) -> Result<Vec<Option<usize>>, Mismatch> {
     let named = args.iter().filter(|arg| arg.name.is_some()).count();
     if named != 0 && named != args.len() {

@@ -9,7 +9,7 @@ use super::types::Type;
 use crate::ast::{BinaryOp, DeclId, UnaryOp};
 
 /// A value that is known when the program is compiled.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Value {
     /// A truth value.
     Bool(bool),

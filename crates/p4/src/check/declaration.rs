@@ -8,6 +8,7 @@ use super::*;
 impl<'a> Checker<'a> {
     /// Checks a declaration and adds its name to the innermost scope.
     pub(super) fn declaration(&mut self, decl: &'a Decl) {
+        self.annotations(&decl.annotations);
         match &*decl.kind {
             DeclKind::Const { ty, value } => {
                 let ty = self.resolve_type(ty, false);
@@ -43,6 +44,7 @@ impl<'a> Checker<'a> {
             DeclKind::Function(function) => {
                 let signature = self.scoped(|this| {
                     let signature = this.signature(&function.signature, Place::Function);
+                    this.no_optional(&function.signature.params, "a function with a body");
                     // A function is not in scope in its own body.
                     let result = this.result.replace(signature.result.clone());
                     this.scoped(|this| {
@@ -220,9 +222,8 @@ impl<'a> Checker<'a> {
             Some(ty) => {
                 let span = ty.span;
                 let ty = self.resolve_type(ty, false);
-                let is_value = resolve::can_be_element(&ty)
-                    || matches!(ty, Type::Void | Type::Text | Type::Integer);
-                if !is_value && !matches!(ty, Type::Extern(_)) {
+                let is_object = matches!(ty, Type::Void | Type::Text | Type::Extern(_));
+                if !resolve::can_be_element(&ty) && !is_object {
                     self.type_fault(span, format!("a function cannot return {ty}"));
                 }
                 ty
@@ -238,6 +239,7 @@ impl<'a> Checker<'a> {
     fn params(&mut self, written: &'a [Param], place: Place) -> Vec<ParamType> {
         let mut params = Vec::new();
         for param in written {
+            self.annotations(&param.annotations);
             let ty = match param.ty.kind {
                 TypeRefKind::DontCare => self.resolve_type(&param.ty, false),
                 _ => self.with_blanks(Blanks::Any, |this| this.resolve_type(&param.ty, false)),
@@ -286,17 +288,10 @@ impl<'a> Checker<'a> {
                     }
                 }
             }
-            if place == Place::Action
-                && let Some(one) =
-                    param.annotations.iter().find(|one| &*one.name.text == "optional")
-            {
-                self.type_fault(
-                    one.name.span,
-                    format!("parameter '{}' of an action cannot be optional", param.name.text),
-                );
+            if let (Some(default), Some(_)) = (&param.default, optional(param)) {
+                self.type_fault(default.span, "an optional parameter cannot have a default value");
             }
-            let is_optional = param.default.is_some()
-                || param.annotations.iter().any(|one| &*one.name.text == "optional");
+            let is_optional = param.default.is_some() || optional(param).is_some();
             self.out.declared.insert(param.id, ty.clone());
             self.declare(&param.name, Entity::Param(param));
             params.push(ParamType {
@@ -310,6 +305,13 @@ impl<'a> Checker<'a> {
         params
     }
 
+    /// Reports parameters with `@optional` (section 6.7.2).
+    fn no_optional(&mut self, params: &'a [Param], owner: &str) {
+        for one in params.iter().filter_map(optional) {
+            self.type_fault(one.name.span, format!("{owner} cannot have optional parameters"));
+        }
+    }
+
     fn instance(
         &mut self,
         decl: &'a Decl,
@@ -318,14 +320,6 @@ impl<'a> Checker<'a> {
         methods: Option<&'a [Decl]>,
     ) {
         let ty = self.with_blanks(Blanks::Inferred, |this| this.resolve_type(written, true));
-        if &*decl.name.text == "main"
-            && self.place == Place::Top
-            && !matches!(ty, Type::Package(_) | Type::Unknown)
-        {
-            self.type_fault(decl.name.span, format!("main must be a package, not {ty}"));
-        }
-        let ty = self.construct_type(None, written.span, &ty, args);
-        let ty = self.known(&ty);
         let fits = match (&ty, self.place) {
             (Type::Package(_), place) => place == Place::Top,
             (Type::Parser(_), place) => matches!(place, Place::Parser | Place::Top),
@@ -340,6 +334,8 @@ impl<'a> Checker<'a> {
                 format!("{ty} cannot have an instance outside of parsers and controls"),
             );
         }
+        let ty = self.construct_type(None, written.span, &ty, args);
+        let ty = self.known(&ty);
         self.abstract_methods(decl, &ty, methods);
         self.finish(decl, ty);
     }
@@ -359,7 +355,6 @@ impl<'a> Checker<'a> {
         let defined = methods.unwrap_or_default();
         if methods.is_some() && !object.methods.iter().any(|method| method.is_abstract) {
             self.type_fault(decl.name.span, format!("{ty} has no abstract methods"));
-            return;
         }
         let is_optional =
             |method: &&Method| method.annotations.iter().any(|one| &*one.name.text == "optional");
@@ -394,21 +389,23 @@ impl<'a> Checker<'a> {
                     wanted.and_then(|one| this.out.signatures.get(&one.id)),
                     this.out.signatures.get(&method.id),
                 );
-                let results = |wanted: &SignatureType, found: &SignatureType| {
-                    wanted.result.contains(&|part| matches!(part, Type::Param(..)))
-                        || wanted.result == found.result
+                let (Some(wanted), Some(found)) = signatures else { continue };
+                let (wanted, found) = (wanted.clone(), found.clone());
+                let outer = this.with_args(named);
+                let mut same = |wanted: &Type, found: &Type| {
+                    let by = |id| outer.iter().find(|one| one.0 == id).map(|one| one.1.clone());
+                    let is_free = |part: &Type| matches!(part, Type::Param(..));
+                    let wanted = wanted.replace(&by);
+                    wanted.contains(&is_free) || this.unify(&wanted, found)
                 };
-                if let (Some(wanted), Some(found)) = signatures
-                    && (found.params.len() > wanted.params.len()
-                        || wanted.params[found.params.len()..]
-                            .iter()
-                            .any(|param| !param.is_optional)
-                        || !results(wanted, found)
-                        || wanted
-                            .params
-                            .iter()
-                            .zip(&found.params)
-                            .any(|(a, b)| a.direction != b.direction))
+                if found.params.len() > wanted.params.len()
+                    || wanted.params[found.params.len()..].iter().any(|param| !param.is_optional)
+                    || !same(&wanted.result, &found.result)
+                    || wanted
+                        .params
+                        .iter()
+                        .zip(&found.params)
+                        .any(|(a, b)| a.direction != b.direction || !same(&a.ty, &b.ty))
                 {
                     this.type_fault(
                         method.name.span,
@@ -424,18 +421,6 @@ impl<'a> Checker<'a> {
     }
 
     fn extern_type(&mut self, decl: &'a Decl, object: &'a Extern) {
-        if let Some(other) = self
-            .scopes
-            .last()
-            .and_then(|scope| scope.get(&decl.name.text))
-            .and_then(|found| found.first())
-        {
-            let _ = other;
-            self.name_fault(
-                decl.name.span,
-                format!("'{}' is declared twice in this scope; rename one", decl.name.text),
-            );
-        }
         self.generic_type(decl, &object.type_params, Type::Extern);
         self.scoped(|this| {
             for param in &object.type_params {
@@ -443,6 +428,7 @@ impl<'a> Checker<'a> {
             }
             let mut known: Vec<(Rc<str>, Vec<Rc<str>>)> = Vec::new();
             for method in &object.methods {
+                this.annotations(&method.annotations);
                 if method.signature.result.is_some() && method.name.text == decl.name.text {
                     this.type_fault(method.name.span, format!("a constructor has no result type, and a method cannot have the name of its type, '{}'", decl.name.text));
                 }
@@ -464,6 +450,7 @@ impl<'a> Checker<'a> {
     fn action(&mut self, decl: &'a Decl, params: &'a [Param], body: &'a Block) {
         let signature = self.scoped(|this| {
             let params_types = this.params(params, Place::Action);
+            this.no_optional(params, "an action");
             let first = params.iter().position(|param| param.direction == Direction::None);
             if let Some(first) = first
                 && let Some(late) =
@@ -510,8 +497,16 @@ impl<'a> Checker<'a> {
             }
             let number = match (value, &underlying) {
                 (Some(value), Some(ty)) => {
+                    let written = self.expression(value);
+                    let number = self.out.constants.get(&value.id).and_then(Value::number);
+                    if let (Type::Integer, Some(number), Some((low, high))) =
+                        (written, number.cloned(), constant::limits(ty))
+                        && (number < low || number > high)
+                    {
+                        self.type_fault(value.span, format!("{number} does not fit {ty}"));
+                    }
                     let value = self.expect_constant(value, ty);
-                    value.and_then(|value| value.number().map(|number| constant::wrap(number, ty)))
+                    value.as_ref().and_then(Value::number).cloned()
                 }
                 (None, Some(_)) => {
                     self.type_fault(
@@ -610,7 +605,26 @@ impl<'a> Checker<'a> {
         self.scoped(|this| {
             let signature = this.signature(written, place);
             let params = this.params(constructor, Place::Top);
+            this.no_optional(constructor, "a constructor with a body");
             for (param, ty) in constructor.iter().zip(&params) {
+                let is_body = |named: &Named| {
+                    this.decls.get(&named.id).is_some_and(|decl| {
+                        matches!(*decl.kind, DeclKind::Parser(_) | DeclKind::Control(_))
+                    })
+                };
+                let fits = match &ty.ty {
+                    Type::Package(_) => false,
+                    Type::Parser(named) | Type::Control(named) if is_body(named) => false,
+                    Type::Parser(_) => place == Place::Parser,
+                    Type::Control(_) => place == Place::Control,
+                    _ => true,
+                };
+                if !fits {
+                    this.type_fault(
+                        param.name.span,
+                        format!("a constructor parameter cannot have the type {} here", ty.ty),
+                    );
+                }
                 if ty.direction != Direction::None {
                     this.type_fault(
                         param.name.span,
@@ -628,4 +642,9 @@ impl<'a> Checker<'a> {
         });
         self.generic_type(decl, &written.type_params, make);
     }
+}
+
+/// Returns the annotation `@optional` of a parameter.
+fn optional(param: &Param) -> Option<&Annotation> {
+    param.annotations.iter().find(|one| &*one.name.text == "optional")
 }

@@ -473,6 +473,11 @@ impl<'a> Checker<'a> {
 
     fn binary(&mut self, expr: &'a Expr, op: BinaryOp, left: &'a Expr, right: &'a Expr) -> Type {
         use BinaryOp as B;
+        for operand in [left, right] {
+            if matches!(operand.kind, ExprKind::Default) {
+                return self.type_fault(operand.span, "'...' cannot be an operand");
+            }
+        }
         let result = match op {
             B::LogicalAnd | B::LogicalOr => {
                 let (a, b) = (self.expect(left, &Type::Bool), self.expect(right, &Type::Bool));
@@ -538,36 +543,10 @@ impl<'a> Checker<'a> {
                         ),
                     );
                 }
-                let constant_only = matches!(op, B::Divide | B::Modulo);
-                if constant_only
-                    && matches!(right.kind, ExprKind::Unary { op: UnaryOp::Negate, .. })
+                if matches!(op, B::Divide | B::Modulo)
+                    && !self.division(expr.span, op, &a, Some(left), right)
                 {
-                    return self.type_fault(
-                        expr.span,
-                        format!("operator {} is not defined for negative numbers", sign(op)),
-                    );
-                }
-                if constant_only && matches!(a, Type::Int(_)) {
-                    return self.type_fault(
-                        expr.span,
-                        format!(
-                            "operator {} is not defined for {a}, which can be negative",
-                            sign(op)
-                        ),
-                    );
-                }
-                let known = |value: Option<Value>| value.and_then(|value| value.number().cloned());
-                if constant_only {
-                    let (x, y) = (known(self.value(left)), known(self.value(right)));
-                    if y.as_ref().is_some_and(|y| *y == BigInt::ZERO) {
-                        return self.type_fault(expr.span, "division by zero");
-                    }
-                    if x.is_some_and(|x| x.is_negative()) || y.is_some_and(|y| y.is_negative()) {
-                        return self.type_fault(
-                            expr.span,
-                            format!("operator {} is not defined for negative numbers", sign(op)),
-                        );
-                    }
+                    return Type::Unknown;
                 }
                 let needs_width = matches!(op, B::AddSaturating | B::SubtractSaturating);
                 if needs_width && a == Type::Integer {
@@ -586,6 +565,34 @@ impl<'a> Checker<'a> {
             self.set_value(expr, value);
         }
         result
+    }
+
+    /// Checks the operands of a division or modulo of this type; the left one is an expression, or
+    /// an assigned variable (sections 8.6 to 8.8).
+    pub(super) fn division(
+        &mut self,
+        span: Span,
+        op: BinaryOp,
+        ty: &Type,
+        left: Option<&Expr>,
+        right: &Expr,
+    ) -> bool {
+        let known = |expr: &Expr| self.value(expr).and_then(|value| value.number().cloned());
+        let (x, y) = (left.and_then(known), known(right));
+        let is_negative = matches!(right.kind, ExprKind::Unary { op: UnaryOp::Negate, .. })
+            || x.is_some_and(|x| x.is_negative())
+            || y.as_ref().is_some_and(Signed::is_negative);
+        let fault = if is_negative {
+            format!("operator {} is not defined for negative numbers", sign(op))
+        } else if matches!(ty, Type::Int(_)) {
+            format!("operator {} is not defined for {ty}, which can be negative", sign(op))
+        } else if y.is_some_and(|y| y == BigInt::ZERO) {
+            "division by zero".to_owned()
+        } else {
+            return true;
+        };
+        self.type_fault(span, fault);
+        false
     }
 
     fn shift(&mut self, expr: &'a Expr, op: BinaryOp, left: &'a Expr, right: &'a Expr) -> Type {
@@ -650,7 +657,9 @@ impl<'a> Checker<'a> {
                     | Type::Default
             )
         };
-        let fits = if a == b
+        let fits = if matches!((&a, &b), (Type::RecordLiteral(..), Type::RecordLiteral(..))) {
+            false
+        } else if a == b
             || self.number_of(&a).is_number() && self.number_of(&a) == self.number_of(&b)
         {
             true
@@ -783,8 +792,13 @@ impl<'a> Checker<'a> {
             (Type::New(a, x), Type::New(b, y)) => {
                 a == b || self.can_cast(x, from, operand) || self.can_cast(to, y, operand)
             }
-            (Type::New(_, of), _) => self.fits(of, from) || self.can_cast(of, from, operand),
-            (_, Type::New(_, of)) => self.fits(to, of) || self.can_cast(to, of, operand),
+            (Type::New(_, of), _) => {
+                self.fits(of, from)
+                    || matches!(**of, Type::New(..)) && self.can_cast(of, from, operand)
+            }
+            (_, Type::New(_, of)) => {
+                self.fits(to, of) || matches!(**of, Type::New(..)) && self.can_cast(to, of, operand)
+            }
             (Type::Enum(_, Some(of)), Type::Enum(_, Some(other))) => of == other,
             (Type::Enum(_, Some(of)), _) => self.fits(of, from) || self.can_cast(of, from, operand),
             (_, Type::Enum(_, Some(of))) => self.fits(to, of) || self.can_cast(to, of, operand),

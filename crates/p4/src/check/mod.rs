@@ -3,6 +3,7 @@
 //!
 //! Declarations must stand before their use, so one pass in order is enough.
 
+mod annotation;
 mod call;
 mod constant;
 mod declaration;
@@ -120,6 +121,9 @@ pub struct Call {
     pub args: Vec<Option<usize>>,
 }
 
+/// Names and types of fields, in order.
+pub type FieldTypes = Rc<[(Rc<str>, Type)]>;
+
 /// Results of the type checker, by the numbers of the syntax tree.
 #[derive(Debug, Default)]
 pub struct Checked {
@@ -134,7 +138,7 @@ pub struct Checked {
     /// Types of variables, constants, parameters and instances, and types that are declared.
     pub declared: HashMap<DeclId, Type>,
     /// Fields of structs, headers and header unions, with type parameters.
-    pub fields: HashMap<DeclId, Rc<[(Rc<str>, Type)]>>,
+    pub fields: HashMap<DeclId, FieldTypes>,
     /// Type parameters of declared types.
     pub type_params: HashMap<DeclId, Vec<(DeclId, Rc<str>)>>,
     /// Members of enums.
@@ -193,9 +197,18 @@ pub fn check(program: &Program) -> Result<Checked, Vec<P4Error>> {
     };
     for decl in &program.declarations {
         checker.declaration(decl);
+        if &*decl.name.text == "main"
+            && !matches!(*decl.kind, DeclKind::Function(_))
+            && !matches!(checker.out.declared.get(&decl.id), Some(Type::Package(_) | Type::Unknown))
+        {
+            checker.type_fault(decl.name.span, "main must be an instance of a package");
+        }
         if checker.errors.len() >= MOST_ERRORS {
             break;
         }
+    }
+    if checker.errors.is_empty() {
+        checker.control_plane_names(&program.declarations);
     }
     let Checker { out, mut errors, .. } = checker;
     if errors.is_empty() {
@@ -224,9 +237,9 @@ impl<'a> Entity<'a> {
         }
     }
 
-    /// Returns true for functions and actions, which can have several declarations of one name.
+    /// Returns true for functions, which can have several declarations of one name.
     fn can_overload(self) -> bool {
-        matches!(self, Entity::Decl(decl) if matches!(*decl.kind, DeclKind::Function(_) | DeclKind::ExternFunction(_) | DeclKind::Extern(_) | DeclKind::Action { .. }))
+        matches!(self, Entity::Decl(decl) if matches!(*decl.kind, DeclKind::Function(_) | DeclKind::ExternFunction(_)))
     }
 }
 
@@ -239,6 +252,8 @@ enum Place {
     Action,
     Function,
     Table,
+    /// Arguments in the list of actions of a table, which cannot apply tables (section 14.2.1.2).
+    Argument,
 }
 
 /// Meaning of `_` as a type (section 7.2.14).

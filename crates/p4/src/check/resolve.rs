@@ -16,6 +16,9 @@ impl<'a> Checker<'a> {
         let span = written.span;
         match &written.kind {
             TypeRefKind::Bool => Type::Bool,
+            TypeRefKind::Error if self.out.errors.is_empty() => {
+                self.name_fault(span, "no error is declared; include core.p4")
+            }
             TypeRefKind::Error => Type::Error,
             TypeRefKind::MatchKind => Type::MatchKind,
             TypeRefKind::String => Type::Text,
@@ -197,14 +200,11 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks the fields of a struct, header or header union, and returns them with their types.
-    pub(super) fn field_types(
-        &mut self,
-        fields: &'a Fields,
-        named: &Ident,
-    ) -> Rc<[(Rc<str>, Type)]> {
+    pub(super) fn field_types(&mut self, fields: &'a Fields, named: &Ident) -> FieldTypes {
         let mut names = HashSet::new();
         let mut result = Vec::new();
         for field in &fields.fields {
+            self.annotations(&field.annotations);
             let ty = self.resolve_type(&field.ty, false);
             if !self.can_be_field(fields.kind, &ty) {
                 let kind = match fields.kind {
@@ -270,21 +270,21 @@ fn is_type(decl: &Decl) -> bool {
 
 /// Returns true if values of the type can be in structs, tuples and lists.
 pub(super) fn can_be_element(ty: &Type) -> bool {
-    match ty {
+    matches!(
+        ty,
         Type::Unknown
-        | Type::Bool
-        | Type::Error
-        | Type::Bit(_)
-        | Type::Int(_)
-        | Type::Varbit(_)
-        | Type::Fields(..)
-        | Type::Stack(..)
-        | Type::Tuple(_)
-        | Type::List(_)
-        | Type::Enum(..)
-        | Type::New(..)
-        | Type::Param(..)
-        | Type::Var(_) => true,
-        _ => false,
-    }
+            | Type::Bool
+            | Type::Error
+            | Type::Bit(_)
+            | Type::Int(_)
+            | Type::Varbit(_)
+            | Type::Fields(..)
+            | Type::Stack(..)
+            | Type::Tuple(_)
+            | Type::List(_)
+            | Type::Enum(..)
+            | Type::New(..)
+            | Type::Param(..)
+            | Type::Var(_)
+    )
 }

@@ -38,7 +38,10 @@ impl<'a> Checker<'a> {
                 }
             }
             StmtKind::Switch { value, cases } => self.switch(span, value, cases),
-            StmtKind::Block(block) => self.block(block),
+            StmtKind::Block(block) => {
+                self.annotations(&block.annotations);
+                self.block(block);
+            }
             StmtKind::Return(value) => self.return_value(span, value.as_ref()),
             StmtKind::Exit => {
                 if matches!(self.place, Place::Parser | Place::Function) {
@@ -51,9 +54,9 @@ impl<'a> Checker<'a> {
                 }
             }
             StmtKind::Declare(decl) => {
-                if matches!(*decl.kind, DeclKind::Instance { .. }) && self.place == Place::Parser {
-                    // Instances in states are permitted by no rule of the grammar.
-                    self.type_fault(decl.span, "an instance stands before the states of a parser");
+                if matches!(*decl.kind, DeclKind::Instance { .. }) {
+                    self.type_fault(decl.span, "an instance cannot stand between statements; move it before apply, or before the states");
+                    return;
                 }
                 self.declaration(decl);
             }
@@ -109,6 +112,10 @@ impl<'a> Checker<'a> {
                 if !ty.is_number() {
                     self.type_fault(value.span, format!("a shift cannot be of type {ty}"));
                 }
+            }
+            Some(op @ (BinaryOp::Divide | BinaryOp::Modulo)) if wanted.width().is_some() => {
+                self.expect(value, &wanted);
+                self.division(span, op, &wanted, None, value);
             }
             Some(_) if !wanted.is_number() && !matches!(wanted, Type::Bool) => {
                 self.type_fault(span, format!("the operator is not defined for {wanted}"));
@@ -224,6 +231,7 @@ impl<'a> Checker<'a> {
 
     /// Checks the statements and the transition of a state.
     pub(super) fn state(&mut self, state: &'a State) {
+        self.annotations(&state.annotations);
         self.scoped(|this| {
             this.statements(&state.body);
             match &state.transition {
@@ -234,33 +242,27 @@ impl<'a> Checker<'a> {
                     for key in keys {
                         let ty = this.expression(key);
                         let ty = this.must_be_value(key, ty);
-                        if let Type::ListLiteral(parts, _) | Type::Tuple(parts) = &ty
-                            && let Some(part) = parts.iter().find(|part| {
-                                matches!(part, Type::Fields(..) | Type::Stack(..) | Type::Integer)
-                            })
-                        {
-                            this.type_fault(
-                                key.span,
-                                format!("select is not defined for {part} in a list"),
-                            );
-                        }
-                        let known = this.out.constants.contains_key(&key.id);
-                        let selectable = matches!(
-                            ty,
-                            Type::Unknown
-                                | Type::Bit(_)
-                                | Type::Int(_)
-                                | Type::Bool
-                                | Type::Error
-                                | Type::Enum(..)
-                                | Type::New(..)
-                                | Type::Param(..)
-                                | Type::Tuple(_)
-                                | Type::ListLiteral(..)
-                                | Type::Fields(FieldsKind::Struct, _)
-                        );
-                        if ty == Type::Integer && !known || !selectable && ty != Type::Integer {
-                            this.type_fault(key.span, format!("select is not defined for {ty}"));
+                        let parts = match &ty {
+                            Type::ListLiteral(parts, _) | Type::Tuple(parts) => parts,
+                            _ => std::slice::from_ref(&ty),
+                        };
+                        let fault = parts.iter().find(|part| {
+                            !matches!(
+                                part,
+                                Type::Unknown
+                                    | Type::Bit(_)
+                                    | Type::Int(_)
+                                    | Type::Bool
+                                    | Type::Error
+                                    | Type::Enum(..)
+                                    | Type::New(..)
+                                    | Type::Param(..)
+                                    | Type::Tuple(_)
+                                    | Type::ListLiteral(..)
+                            )
+                        });
+                        if let Some(part) = fault {
+                            this.type_fault(key.span, format!("select is not defined for {part}"));
                         }
                         types.push(match ty {
                             Type::ListLiteral(of, _) => Type::Tuple(of),

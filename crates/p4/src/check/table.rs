@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use num_traits::Signed;
+
 use super::*;
 
 impl<'a> Checker<'a> {
@@ -18,6 +20,7 @@ impl<'a> Checker<'a> {
         let mut kinds = Vec::new();
         let mut actions: Option<&'a [ActionRef]> = None;
         for property in &table.properties {
+            self.annotations(&property.annotations);
             if !names.insert(&property.name.text) {
                 self.name_fault(
                     property.name.span,
@@ -36,9 +39,28 @@ impl<'a> Checker<'a> {
                 }
                 PropertyValue::Actions(written) => {
                     actions = Some(written);
-                    self.actions(written);
+                    self.within(Place::Argument, |this| this.actions(written));
+                }
+                PropertyValue::Expr(_)
+                    if &*property.name.text == "default_action" && actions.is_none() =>
+                {
+                    self.type_fault(
+                        property.name.span,
+                        "default_action must stand after the property 'actions'",
+                    );
                 }
                 _ => {}
+            }
+        }
+        if !names.iter().any(|name| &***name == "default_action") {
+            let no_action = match self.find("NoAction", true).last() {
+                Some(Entity::Decl(decl)) => {
+                    matches!(&*decl.kind, DeclKind::Action { params, .. } if params.is_empty())
+                }
+                _ => false,
+            };
+            if !no_action {
+                self.name_fault(decl.name.span, format!("table '{}' has no default_action, and there is no action 'NoAction'; include core.p4", decl.name.text));
             }
         }
         let Some(actions) = actions else {
@@ -59,6 +81,7 @@ impl<'a> Checker<'a> {
                         continue;
                     }
                     for entry in entries {
+                        self.annotations(&entry.annotations);
                         self.sets(entry.span, &entry.sets, &keys);
                         self.match_sets(entry, &kinds);
                         if let Some(priority) = &entry.priority {
@@ -72,6 +95,7 @@ impl<'a> Checker<'a> {
                 }
                 PropertyValue::Expr(value) => {
                     let ty = self.expression(value);
+                    self.priority_property(&property.name.text, value, &ty);
                     if &*property.name.text == "size" && ty != Type::Unknown {
                         if !ty.is_number() {
                             self.type_fault(
@@ -87,6 +111,103 @@ impl<'a> Checker<'a> {
                     }
                 }
                 _ => {}
+            }
+        }
+        for property in &table.properties {
+            if let PropertyValue::Entries(entries) = &property.value {
+                self.duplicates(entries, &kinds);
+                self.priorities(table, entries, &kinds);
+            }
+        }
+    }
+
+    /// Checks the properties that the priorities of entries depend on.
+    fn priority_property(&mut self, name: &str, value: &'a Expr, ty: &Type) {
+        let known = self.out.constants.get(&value.id);
+        let needs = match (name, known) {
+            ("largest_priority_wins", Some(Value::Bool(_))) => return,
+            ("largest_priority_wins", _) => "a known truth value",
+            ("priority_delta", Some(Value::Number(number))) if number.is_positive() => return,
+            ("priority_delta", _) => "a known positive number",
+            _ => return,
+        };
+        if *ty != Type::Unknown {
+            self.type_fault(value.span, format!("{name} needs {needs}"));
+        }
+    }
+
+    /// Reports entries with the same key, if all match kinds are exact (section 14.2.1.4.1).
+    fn duplicates(&mut self, entries: &'a [Entry], kinds: &[Rc<str>]) {
+        if kinds.iter().any(|kind| &**kind != "exact") {
+            return;
+        }
+        let mut seen = HashSet::new();
+        for entry in entries {
+            let sets = match &entry.sets[..] {
+                [Expr { kind: ExprKind::List { items, .. }, .. }] => items,
+                sets => sets,
+            };
+            let values: Option<Vec<Value>> =
+                sets.iter().map(|set| self.out.constants.get(&set.id).cloned()).collect();
+            if let Some(values) = values
+                && !seen.insert(values)
+            {
+                self.type_fault(entry.span, "an entry before this one has the same key");
+            }
+        }
+    }
+
+    /// Computes and checks the priorities of entries (section 14.2.1.4.1).
+    fn priorities(&mut self, table: &'a Table, entries: &'a [Entry], kinds: &[Rc<str>]) {
+        let Some(first) = entries.iter().find_map(|entry| entry.priority.as_ref()) else { return };
+        if kinds.iter().all(|kind| matches!(&**kind, "exact" | "lpm")) {
+            self.type_fault(
+                first.span,
+                "a table with exact and lpm keys only has no priorities; remove this",
+            );
+            return;
+        }
+        if entries[0].priority.is_none() {
+            self.type_fault(
+                entries[0].span,
+                "the first entry needs a priority, because another entry has one",
+            );
+            return;
+        }
+        let property = |name: &str| {
+            table.properties.iter().find_map(|property| match &property.value {
+                PropertyValue::Expr(value) if &*property.name.text == name => {
+                    self.out.constants.get(&value.id).cloned()
+                }
+                _ => None,
+            })
+        };
+        let delta = match property("priority_delta") {
+            Some(Value::Number(delta)) => delta,
+            _ => BigInt::from(1),
+        };
+        let delta = match property("largest_priority_wins") {
+            Some(Value::Bool(false)) => delta,
+            _ => -delta,
+        };
+        let mut priority = BigInt::ZERO;
+        for entry in entries {
+            priority = match &entry.priority {
+                Some(written) => match self.out.constants.get(&written.id) {
+                    Some(Value::Number(number)) => number.clone(),
+                    _ => return,
+                },
+                None => priority + &delta,
+            };
+            if priority < BigInt::ZERO || priority > BigInt::from(i32::MAX) {
+                self.type_fault(
+                    entry.span,
+                    format!(
+                        "the priority of this entry, {priority}, is not a number from 0 to {}",
+                        i32::MAX
+                    ),
+                );
+                return;
             }
         }
     }
@@ -122,6 +243,16 @@ impl<'a> Checker<'a> {
     fn key(&mut self, key: &'a Key) -> Type {
         let ty = self.expression(&key.value);
         let ty = self.must_be_value(&key.value, ty);
+        self.annotations(&key.annotations);
+        if ty != Type::Unknown
+            && !has_name(&key.value)
+            && !key.annotations.iter().any(|one| matches!(&*one.name.text, "name" | "hidden"))
+        {
+            self.name_fault(
+                key.value.span,
+                "the control plane has no name for this key; add @name(\"…\")",
+            );
+        }
         if !self.out.match_kinds.contains(&key.kind.text) {
             self.name_fault(key.kind.span, format!("'{}' is not a match_kind", key.kind.text));
         }
@@ -183,6 +314,7 @@ impl<'a> Checker<'a> {
     fn actions(&mut self, actions: &'a [ActionRef]) {
         let mut names = HashSet::new();
         for one in actions {
+            self.annotations(&one.annotations);
             let (name, absolute, function, args) = Self::action_name(&one.action);
             let Some((name, id, signature)) = self.find_action(name, absolute, one.action.span)
             else {
@@ -199,7 +331,7 @@ impl<'a> Checker<'a> {
                 .filter(|param| param.direction != Direction::None)
                 .cloned()
                 .collect();
-            let matched = match call::match_args(&directed, args, false) {
+            let matched = match call::match_args(&directed, args) {
                 Ok(matched) => matched,
                 Err((at, message)) => {
                     for arg in args {
@@ -307,7 +439,7 @@ impl<'a> Checker<'a> {
                 .cloned()
                 .collect(),
         };
-        let matched = match call::match_args(&params, args, false) {
+        let matched = match call::match_args(&params, args) {
             Ok(matched) => matched,
             Err((at, message)) => {
                 for arg in args {
@@ -359,6 +491,28 @@ impl<'a> Checker<'a> {
             }
         }
         actions
+    }
+}
+
+/// Returns true if the control plane name of a key follows from its expression (section 18.3.1.3).
+fn has_name(key: &Expr) -> bool {
+    match &key.kind {
+        ExprKind::Name { .. }
+        | ExprKind::Type(_)
+        | ExprKind::This
+        | ExprKind::Number { .. }
+        | ExprKind::Bool(_) => true,
+        ExprKind::Member { base, .. }
+        | ExprKind::Index { base, .. }
+        | ExprKind::Slice { base, .. }
+        | ExprKind::PlusSlice { base, .. } => has_name(base),
+        ExprKind::Cast { operand, .. } => has_name(operand),
+        ExprKind::Binary { op: BinaryOp::And, left, right } => has_name(left) && has_name(right),
+        ExprKind::Call { function, args, .. } => {
+            args.is_empty()
+                && matches!(&function.kind, ExprKind::Member { base, name } if &*name.text == "isValid" && has_name(base))
+        }
+        _ => false,
     }
 }
 
