@@ -667,6 +667,23 @@ impl<'a> Generator<'a> {
                 self.store(target, &value)?;
                 Ok(None)
             }
+            // The checksum for a changed word, by RFC 1624, equation 3.
+            "csum_replace2" | "csum_replace4" => {
+                let ty = Type::Bit(if name == "csum_replace4" { 32 } else { 16 });
+                let sum = self.argument(given, 0, &Type::Bit(16))?;
+                let (old, new) = (self.argument(given, 1, &ty)?, self.argument(given, 2, &ty)?);
+                let old = self.save("old", &ty, &old)?;
+                let new = self.save("new", &ty, &new)?;
+                let halves = |word: &str| format!("((u32){word} >> 16) + ((u32){word} & 0xffff)");
+                let sum = self.save(
+                    "sum",
+                    &Type::Bit(32),
+                    &format!("(u16)~{sum} + (0x1fffe - ({})) + {}", halves(&old), halves(&new)),
+                )?;
+                self.put(format!("{sum} = ({sum} & 0xffff) + ({sum} >> 16);"));
+                self.put(format!("{sum} = ({sum} & 0xffff) + ({sum} >> 16);"));
+                Ok(Some(format!("(u16)~{sum}")))
+            }
             "BPF_KTIME_GET_NS" => Ok(Some("(u32)bpf_ktime_get_ns()".to_owned())),
             _ => self.unsupported(span, name),
         }

@@ -84,10 +84,12 @@ impl<'a> Generator<'a> {
         // `next` moves on.
         if let ExprKind::Member { base, name } = &target.kind
             && &*name.text == "next"
-            && matches!(self.ty(base), Type::Stack(..))
+            && let Type::Stack(_, size) = self.ty(base)
         {
             let stack = self.place(base)?;
-            *self.next.entry(stack).or_insert(0) += 1;
+            // Beyond the last element, the parser has rejected the packet.
+            let next = self.next.entry(stack).or_insert(0);
+            *next = (*next + 1).min(size);
         }
         Ok(())
     }
