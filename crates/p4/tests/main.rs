@@ -1,6 +1,7 @@
 //! Contains all integration tests of the P4 front end in one program, so that they are linked only
 //! once.
 
+mod entries;
 mod headers;
 mod parser;
 mod preprocess;

@@ -312,7 +312,10 @@ impl<'a> Generator<'a> {
     fn enter(&mut self, locals: &'a [Decl], path: &str) {
         for local in locals {
             self.nodes.insert(local.id, local);
-            self.paths.insert(local.id, format!("{path}.{}", local.name.text));
+            let absolute = table::name_of(&local.annotations)
+                .and_then(|name| name.strip_prefix('.').map(str::to_owned));
+            let name = table::control_name(local);
+            self.paths.insert(local.id, absolute.unwrap_or_else(|| format!("{path}.{name}")));
         }
     }
 
@@ -540,6 +543,7 @@ impl<'a> Generator<'a> {
                         kind: "register",
                         element,
                         size,
+                        numbers: Vec::new(),
                     });
                 }
                 let at = if name == "read" { 1 } else { 0 };
@@ -595,6 +599,7 @@ impl<'a> Generator<'a> {
                 kind: "counter",
                 element: 16,
                 size,
+                numbers: Vec::new(),
             });
         }
         self.define("counted", "struct counted {\n    u64 packets;\n    u64 bytes;\n};\n");

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use super::entries::Entry;
+
 /// Match kind of a key, as far as it decides on the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MatchKind {
@@ -77,6 +79,8 @@ pub enum TableMaps {
         second: u32,
         /// Offset of the value of the action in bytes.
         value: u32,
+        /// Size of an element in bytes.
+        element: u32,
     },
     /// No map: the entries are part of the program, or the table has no key.
     None,
@@ -106,6 +110,8 @@ pub struct TableLayout {
     /// True if the control plane can set the default action, in element 0 of the array
     /// `NAME_default`; number 0 stands for the default action of the program.
     pub has_default_map: bool,
+    /// Entries of the program that are not constant.
+    pub initial: Vec<Entry>,
 }
 
 /// A counter, register or value set with its map.
@@ -121,6 +127,8 @@ pub struct ObjectLayout {
     pub element: u32,
     /// Number of elements.
     pub size: u32,
+    /// Numbers in the key of a value set.
+    pub numbers: Vec<Number>,
 }
 
 /// The maps of a program.

@@ -9,6 +9,7 @@
 
 mod call;
 mod checksum;
+pub mod entries;
 mod expression;
 pub mod layout;
 mod packet;

@@ -270,13 +270,23 @@ impl<'a> Generator<'a> {
             self.put(format!("{variable}.k{at} = {value};"));
         }
         self.map(&name, "BPF_MAP_TYPE_HASH", size, &format!("struct {name}_key"), "u32");
-        self.layout.objects.push(layout::ObjectLayout {
-            name: path,
-            map: name.clone(),
-            kind: "value_set",
-            element: key.1,
-            size,
-        });
+        if self.layout.objects.iter().all(|one| one.map != name) {
+            self.layout.objects.push(layout::ObjectLayout {
+                name: path,
+                map: name.clone(),
+                kind: "value_set",
+                element: key.1,
+                size,
+                numbers: key
+                    .0
+                    .into_iter()
+                    .map(|number| {
+                        let part = number.name.split_once('.').map_or("value", |part| part.1);
+                        layout::Number { name: part.into(), ..number }
+                    })
+                    .collect(),
+            });
+        }
         let found = self.save(
             "found",
             &Type::Bool,

@@ -2,6 +2,7 @@
 
 use num_traits::ToPrimitive;
 
+use super::entries::{ActionCall, KeyValue, Setting};
 use super::layout::{ActionLayout, KeyLayout, MatchKind, Number, TableLayout, TableMaps};
 use super::storage::{c_width, integer, is_scalar, plain};
 use super::*;
@@ -29,6 +30,10 @@ struct Properties<'a> {
     has_constant_default: bool,
     entries: Option<(&'a [Entry], bool)>,
     size: u32,
+    /// True if entries with higher priorities win.
+    is_largest_first: bool,
+    /// Difference of the priorities of entries without one.
+    priority_delta: u32,
 }
 
 impl<'a> Generator<'a> {
@@ -60,6 +65,8 @@ impl<'a> Generator<'a> {
             has_constant_default: false,
             entries: None,
             size: DEFAULT_SIZE,
+            is_largest_first: true,
+            priority_delta: 1,
         };
         for property in &table.properties {
             match (&*property.name.text, &property.value) {
@@ -74,6 +81,12 @@ impl<'a> Generator<'a> {
                 }
                 ("size", PropertyValue::Expr(value)) => {
                     found.size = self.number(value).unwrap_or(DEFAULT_SIZE).max(1);
+                }
+                ("largest_priority_wins", PropertyValue::Expr(value)) => {
+                    found.is_largest_first = self.constant(value) != Some(Value::Bool(false));
+                }
+                ("priority_delta", PropertyValue::Expr(value)) => {
+                    found.priority_delta = self.number(value).unwrap_or(1);
                 }
                 ("implementation" | "psa_implementation", PropertyValue::Expr(value)) => {
                     let size = match &value.kind {
@@ -163,22 +176,23 @@ impl<'a> Generator<'a> {
         values: &[(String, Type)],
         applied: &Applied,
     ) -> Result<()> {
-        let mut order: Vec<&'a Entry> = entries.iter().collect();
+        let mut order: Vec<(&'a Entry, u32)> =
+            entries.iter().zip(self.priorities(properties, entries)).collect();
+        let by_priority = properties
+            .keys
+            .iter()
+            .any(|key| matches!(&*key.kind.text, "ternary" | "range" | "optional"));
         let lpm = properties.keys.iter().position(|key| &*key.kind.text == "lpm");
-        if let Some(at) = lpm {
+        match lpm {
             // The longest prefix wins: the mask with the most ones.
-            order.sort_by_key(|entry| {
+            Some(at) if !by_priority => order.sort_by_key(|(entry, _)| {
                 std::cmp::Reverse(entry.sets.get(at).map_or(0, |set| self.prefix_length(set)))
-            });
-        } else if order.iter().any(|entry| entry.priority.is_some()) {
-            order.sort_by_key(|entry| {
-                std::cmp::Reverse(
-                    entry.priority.as_ref().and_then(|one| self.number(one)).unwrap_or(0),
-                )
-            });
+            }),
+            _ if properties.is_largest_first => order.sort_by_key(|one| std::cmp::Reverse(one.1)),
+            _ => order.sort_by_key(|one| one.1),
         }
         let mut first = true;
-        for entry in order {
+        for (entry, _) in order {
             self.at(entry.span);
             let conditions = self.sets_condition(&entry.sets, values, entry.span)?;
             let condition =
@@ -196,6 +210,27 @@ impl<'a> Generator<'a> {
             self.put("}");
         }
         Ok(())
+    }
+
+    /// Returns the priorities of entries (section 14.2.1.4 of the specification): an entry without
+    /// one follows the entry before it.
+    fn priorities(&self, properties: &Properties<'a>, entries: &[Entry]) -> Vec<u32> {
+        let delta = properties.priority_delta;
+        let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+        let mut before = None;
+        let mut found = Vec::new();
+        for entry in entries {
+            let given = entry.priority.as_ref().and_then(|one| self.number(one));
+            let priority = given.unwrap_or(match (before, properties.is_largest_first) {
+                (None, true) => count.saturating_sub(1).saturating_mul(delta).saturating_add(1),
+                (None, false) => 1,
+                (Some(before), true) => u32::saturating_sub(before, delta),
+                (Some(before), false) => u32::saturating_add(before, delta),
+            });
+            before = Some(priority);
+            found.push(priority);
+        }
+        found
     }
 
     fn prefix_length(&self, set: &Expr) -> u64 {
@@ -280,6 +315,113 @@ impl<'a> Generator<'a> {
         self.run_action(decl, given)
     }
 
+    // --- initial entries -----------------------------------------------------------------------
+
+    /// Returns the entries of a table that the control plane may change.
+    fn initial_entries(
+        &self,
+        path: &str,
+        properties: &Properties<'a>,
+        values: &[(String, Type)],
+    ) -> Result<Vec<entries::Entry>> {
+        let Some((entries, _)) = properties.entries else { return Ok(Vec::new()) };
+        let priorities = self.priorities(properties, entries);
+        let most = priorities.iter().copied().max().unwrap_or(0);
+        let mut found = Vec::new();
+        for (entry, priority) in entries.iter().zip(priorities) {
+            let mut keys = Vec::new();
+            let sets = match &entry.sets[..] {
+                [Expr { kind: ExprKind::List { items, .. }, .. }] if values.len() != 1 => items,
+                sets => sets,
+            };
+            match sets {
+                [Expr { kind: ExprKind::Default | ExprKind::DontCare, .. }] => {
+                    values.iter().for_each(|(_, ty)| self.any(ty, &mut keys));
+                }
+                _ => {
+                    for (set, (_, ty)) in sets.iter().zip(values) {
+                        self.initial_key(set, ty, &mut keys)?;
+                    }
+                }
+            }
+            let Some(decl) =
+                self.action_of(&entry.action).and_then(|id| self.nodes.get(&id).copied())
+            else {
+                return self.unsupported(entry.action.span, "this action");
+            };
+            let mut args = Vec::new();
+            if let ExprKind::Call { args: given, .. } = &entry.action.kind {
+                for arg in given {
+                    let name = arg.name.as_ref().map(|name| name.text.to_string());
+                    args.push((name, self.known_number(&arg.value)?));
+                }
+            }
+            found.push(entries::Entry {
+                line: 0,
+                table: path.to_owned(),
+                setting: Setting::Entry {
+                    keys: keys.into_iter().map(|key| (None, key)).collect(),
+                    priority: Some(match properties.is_largest_first {
+                        true => priority,
+                        false => most - priority,
+                    }),
+                    action: ActionCall { name: control_name(decl), args },
+                },
+            });
+        }
+        Ok(found)
+    }
+
+    fn any(&self, ty: &Type, keys: &mut Vec<KeyValue>) {
+        let mut numbers = Vec::new();
+        self.leaves("", ty, &mut numbers);
+        keys.extend(numbers.iter().map(|_| KeyValue::Any));
+    }
+
+    fn initial_key(&self, set: &Expr, ty: &Type, keys: &mut Vec<KeyValue>) -> Result<()> {
+        let value = match &set.kind {
+            ExprKind::Default | ExprKind::DontCare => {
+                self.any(ty, keys);
+                return Ok(());
+            }
+            ExprKind::List { items, .. } if !is_scalar(ty) => {
+                for (item, (_, of)) in items.iter().zip(self.members(ty)) {
+                    self.initial_key(item, &of, keys)?;
+                }
+                return Ok(());
+            }
+            ExprKind::List { items, .. } if items.len() == 1 => {
+                return self.initial_key(&items[0], ty, keys);
+            }
+            ExprKind::Mask { value, mask } => {
+                KeyValue::Mask(self.known_number(value)?, self.known_number(mask)?)
+            }
+            ExprKind::Range { low, high } => {
+                KeyValue::Range(self.known_number(low)?, self.known_number(high)?)
+            }
+            _ => KeyValue::Exact(self.known_number(set)?),
+        };
+        keys.push(value);
+        Ok(())
+    }
+
+    /// Returns the value of an expression as a number: members of enums by their place.
+    fn known_number(&self, expr: &Expr) -> Result<num_bigint::BigInt> {
+        Ok(match self.constant(expr) {
+            Some(Value::Number(number)) => number,
+            Some(Value::Bool(value)) => u8::from(value).into(),
+            Some(Value::Error(name)) => {
+                self.checked.errors.iter().position(|one| *one == name).unwrap_or(0).into()
+            }
+            Some(Value::Member(id, name)) => {
+                let members = self.checked.enums.get(&id).map(|one| &one.members);
+                let at = members.and_then(|all| all.iter().position(|one| one.0 == name));
+                at.unwrap_or(0).into()
+            }
+            _ => return self.unsupported(expr.span, "an entry that is not constant"),
+        })
+    }
+
     // --- maps ----------------------------------------------------------------------------------
 
     fn map_entries(
@@ -292,12 +434,20 @@ impl<'a> Generator<'a> {
     ) -> Result<()> {
         let map = Self::map_name(path);
         let mut numbers = Vec::new();
-        let mut kinds = Vec::new();
+        let (mut kinds, mut names) = (Vec::new(), Vec::<Rc<str>>::new());
         for (key, (value, ty)) in properties.keys.iter().zip(values) {
             let before = numbers.len();
             self.leaves(value, ty, &mut numbers);
             let kind = self.match_kind(key)?;
-            kinds.extend(std::iter::repeat_n(kind, numbers.len() - before));
+            let text = name_of(&key.annotations).unwrap_or_else(|| self.key_text(&key.value));
+            for (part, of) in &numbers[before..] {
+                if kind == MatchKind::Range && matches!(plain(of), Type::Int(_)) {
+                    return self.unsupported(key.kind.span, "a range of a signed number");
+                }
+                let part = part.strip_prefix(&**value).unwrap_or_default();
+                names.push(Rc::from(format!("{text}{part}")));
+                kinds.push(kind);
+            }
         }
         let prefixes = kinds.iter().filter(|kind| **kind == MatchKind::Lpm).count();
         let masked =
@@ -306,7 +456,7 @@ impl<'a> Generator<'a> {
         let maps = if numbers.is_empty() {
             TableMaps::None
         } else if ranged {
-            TableMaps::Scan { second: 0, value: 0 }
+            TableMaps::Scan { second: 0, value: 0, element: 0 }
         } else if masked || prefixes > 1 {
             TableMaps::TupleSpace { masks: properties.size.min(MOST_MASKS) }
         } else if prefixes == 1 {
@@ -320,8 +470,6 @@ impl<'a> Generator<'a> {
         let pointer = self.fresh("entry");
         self.locals.push(format!("struct {map}_value *{pointer};"));
         self.put(format!("{pointer} = 0;"));
-        let names: Vec<Rc<str>> =
-            properties.keys.iter().map(|key| Rc::from(self.key_text(&key.value))).collect();
         let size = if ranged { properties.size.min(MOST_SCANNED) } else { properties.size };
         let mut layout = TableLayout {
             name: path.to_owned(),
@@ -334,6 +482,7 @@ impl<'a> Generator<'a> {
             keys: Vec::new(),
             actions,
             has_default_map: !properties.has_constant_default,
+            initial: self.initial_entries(path, properties, values)?,
         };
         match maps {
             TableMaps::None => {}
@@ -515,7 +664,7 @@ impl<'a> Generator<'a> {
             let marked = |name: &str| one.annotations.iter().any(|one| &*one.name.text == name);
             members.push((
                 at as u32 + 1,
-                decl.name.text.clone(),
+                Rc::from(control_name(decl)),
                 fields,
                 size,
                 lines,
@@ -694,7 +843,8 @@ impl<'a> Generator<'a> {
         self.put("break;");
         self.put("}");
         self.put("}");
-        layout.maps = TableMaps::Scan { second: half, value: value_at };
+        let element = (value_at + layout.value_size).next_multiple_of(8);
+        layout.maps = TableMaps::Scan { second: half, value: value_at, element };
         layout.key_size = 4;
         let fields = fields
             .into_iter()
@@ -719,15 +869,30 @@ fn bits_of(value: &str, ty: &Type) -> String {
     }
 }
 
-/// Returns the keys of a layout with their names; a struct as a key has one name for all numbers.
+/// Returns the keys of a layout with their names.
 fn keys(numbers: Vec<Number>, kinds: &[MatchKind], names: &[Rc<str>]) -> Vec<KeyLayout> {
     numbers
         .into_iter()
         .zip(kinds)
         .enumerate()
         .map(|(at, (number, kind))| {
-            let name = names.get(at).or(names.last()).cloned().unwrap_or_else(|| "key".into());
+            let name = names.get(at).cloned().unwrap_or_else(|| "key".into());
             KeyLayout { number: Number { name, ..number }, kind: *kind }
         })
         .collect()
+}
+
+/// Returns the control-plane name of a declaration, without the names around it.
+pub(super) fn control_name(decl: &Decl) -> String {
+    let name = name_of(&decl.annotations);
+    name.as_deref().map_or(&*decl.name.text, |name| name.trim_start_matches('.')).to_owned()
+}
+
+/// Returns the name that the annotation `@name` gives.
+pub(super) fn name_of(annotations: &[Annotation]) -> Option<String> {
+    let annotation = annotations.iter().find(|one| &*one.name.text == "name")?;
+    match &annotation.body[..] {
+        [token] if token.kind == crate::token::TokenKind::Text => Some(token.text.to_string()),
+        _ => None,
+    }
 }
