@@ -732,10 +732,11 @@ impl<'a> Checker<'a> {
         }
         let ty = if a == b {
             a
-        } else if self.fits(&a, &b) {
+        } else if a != Type::Integer && self.fits(&a, &b) {
             self.set_type(no, &a);
             a
         } else if self.fits(&b, &a) {
+            // A number without a width takes the width of the other one.
             self.set_type(yes, &b);
             b
         } else {

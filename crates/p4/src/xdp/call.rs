@@ -138,12 +138,21 @@ impl<'a> Generator<'a> {
                 bindings.push((param.id, binding));
                 continue;
             }
+            // Where a parameter is copied back is decided before the call.
+            let target = match (&given, writes) {
+                (Given::Expr(expr), true) => Some(self.target(expr)?),
+                _ => None,
+            };
             if let (Given::Expr(expr), true, false) = (&given, alias, is_scalar(&ty)) {
-                let place = self.place_as(expr, &ty)?;
+                let place = match &target {
+                    None => Some(self.place_as(expr, &ty)?),
+                    Some(target) => target.only_place(),
+                };
                 let shares = places.iter().any(|(other, writes_other)| {
-                    (writes || *writes_other) && overlap(other, &place)
+                    (writes || *writes_other)
+                        && place.as_ref().is_some_and(|place| overlap(other, place))
                 });
-                if !shares {
+                if let (Some(place), false) = (place, shares) {
                     if param.direction == Direction::Out {
                         self.reset(&place, &ty)?;
                     }
@@ -153,27 +162,19 @@ impl<'a> Generator<'a> {
                 }
             }
             let name = self.uninitialised(&param.name.text, &ty)?;
-            match &given {
-                Given::Expr(expr) if param.direction != Direction::Out => {
-                    self.assign(&name, &ty, expr)?
+            match (&given, &target) {
+                (_, Some(target)) if param.direction == Direction::InOut => {
+                    self.load_target(&name, target, param.name.span)?
                 }
-                Given::C(value) => self.put(format!("{name} = {value};")),
+                (Given::Expr(expr), None) => self.assign(&name, &ty, expr)?,
+                (Given::C(value), _) => self.put(format!("{name} = {value};")),
                 _ => {
                     let zero = self.zero(&name, &ty);
                     self.put(zero);
                 }
             }
-            if let (Given::Expr(expr), true) = (&given, writes)
-                && !matches!(expr.kind, ExprKind::DontCare)
-            {
-                let ((), lines) = self.aside(|this| match is_scalar(&ty) {
-                    true => this.store(expr, &name),
-                    false => {
-                        let place = this.place(expr)?;
-                        this.put(format!("{place} = {name};"));
-                        Ok(())
-                    }
-                })?;
+            if let Some(target) = target {
+                let ((), lines) = self.aside(|this| this.store_to(&target, &name))?;
                 copies.extend(lines);
             }
             bindings.push((param.id, Binding::Place(name)));
@@ -394,19 +395,15 @@ impl<'a> Generator<'a> {
             Builtin::SetValid | Builtin::SetInvalid => {
                 let valid = u8::from(builtin == Builtin::SetValid);
                 // At most one header of a union is valid.
-                if let ExprKind::Member { base: union, .. } = &base.kind
-                    && let ty @ Type::Fields(FieldsKind::HeaderUnion, _) = self.ty(union)
-                {
-                    let place = self.place(union)?;
-                    for (name, _) in self.members(&ty) {
-                        self.put(format!("{place}.{name}.valid_ = 0;"));
-                    }
-                }
                 for choice in self.choices(base)? {
-                    let statement = format!("{}.valid_ = {valid};", choice.place);
-                    match choice.condition {
-                        Some(condition) => self.put(format!("if ({condition}) {statement}")),
-                        None => self.put(statement),
+                    let places = [&[choice.place][..], &choice.siblings[..]].concat();
+                    for (at, place) in places.into_iter().enumerate() {
+                        let valid = if at == 0 { valid } else { 0 };
+                        let statement = format!("{place}.valid_ = {valid};");
+                        match &choice.condition {
+                            Some(condition) => self.put(format!("if ({condition}) {statement}")),
+                            None => self.put(statement),
+                        }
                     }
                 }
                 Ok(None)

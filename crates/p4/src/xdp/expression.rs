@@ -11,6 +11,25 @@ pub(super) struct Choice {
     pub condition: Option<String>,
     /// C expression.
     pub place: String,
+    /// Other headers of a union, if the place is a header in it.
+    pub siblings: Vec<String>,
+}
+
+impl Choice {
+    /// Returns the only place that is possible.
+    fn only(place: String) -> Choice {
+        Choice { condition: None, place, siblings: Vec::new() }
+    }
+}
+
+/// An operand of a binary operation.
+pub(super) struct Operand {
+    /// C expression.
+    pub text: String,
+    /// Type of the number.
+    pub ty: Type,
+    /// The value, if it is known.
+    pub known: Option<num_bigint::BigInt>,
 }
 
 impl<'a> Generator<'a> {
@@ -183,33 +202,55 @@ impl<'a> Generator<'a> {
                 };
                 Ok(format!("(u8)({a} {sign} {b})"))
             }
-            B::ShiftLeft | B::ShiftRight => self.shift(expr, op, left, right, &ty),
-            B::Concat => {
-                let (a, b) = self.two(left, right)?;
-                let width = plain(&self.ty(right)).width().unwrap_or(0);
-                let whole = plain(&ty).width().unwrap_or(0);
-                let Some(size) = c_width(whole) else {
-                    return self.unsupported(expr.span, format!("{ty}, wider than 128 bits,"));
-                };
-                let low = match plain(&self.ty(right)) {
-                    Type::Int(_) => format!("((u{size}){b} & {})", mask(width)),
-                    _ => format!("(u{size}){b}"),
-                };
-                if width == 0 {
-                    return Ok(self.fit(&a, &ty));
-                }
-                if width >= size {
-                    return Ok(self.fit(&low, &ty));
-                }
-                Ok(self.fit(&format!("((u{size}){a} << {width}) | {low}"), &ty))
-            }
-            B::AddSaturating | B::SubtractSaturating => self.saturating(expr, op, left, right, &ty),
             _ => {
                 let (a, b) = self.two(left, right)?;
-                let wide = plain(&ty).width().is_some_and(|width| width > 64);
+                let operand = |this: &Self, expr: &Expr, text| Operand {
+                    text,
+                    ty: this.ty(expr),
+                    known: this.constant(expr).and_then(|value| value.number().cloned()),
+                };
+                let (a, b) = (operand(self, left, a), operand(self, right, b));
+                self.compute_with(expr.span, op, &ty, a, b)
+            }
+        }
+    }
+
+    /// Returns the result of an operation on numbers, except of comparisons.
+    pub(super) fn compute_with(
+        &mut self,
+        span: Span,
+        op: BinaryOp,
+        ty: &Type,
+        a: Operand,
+        b: Operand,
+    ) -> Result<String> {
+        use BinaryOp as B;
+        match op {
+            B::ShiftLeft | B::ShiftRight => self.shift(span, op, ty, a, b),
+            B::Concat => {
+                let width = plain(&b.ty).width().unwrap_or(0);
+                let whole = plain(ty).width().unwrap_or(0);
+                let Some(size) = c_width(whole) else {
+                    return self.unsupported(span, format!("{ty}, wider than 128 bits,"));
+                };
+                let low = match plain(&b.ty) {
+                    Type::Int(_) => format!("((u{size}){} & {})", b.text, mask(width)),
+                    _ => format!("(u{size}){}", b.text),
+                };
+                if width == 0 {
+                    return Ok(self.fit(&a.text, ty));
+                }
+                if width >= size {
+                    return Ok(self.fit(&low, ty));
+                }
+                Ok(self.fit(&format!("((u{size}){} << {width}) | {low}", a.text), ty))
+            }
+            B::AddSaturating | B::SubtractSaturating => self.saturating(span, op, ty, a, b),
+            _ => {
+                let wide = plain(ty).width().is_some_and(|width| width > 64);
                 if wide && matches!(op, B::Multiply | B::Divide | B::Modulo) {
                     return self.unsupported(
-                        expr.span,
+                        span,
                         format!("multiplication or division of {ty}, wider than 64 bits,"),
                     );
                 }
@@ -223,8 +264,8 @@ impl<'a> Generator<'a> {
                     B::Or => "|",
                     _ => "^",
                 };
-                let text = format!("{} {sign} {}", unsigned(&a, &ty), unsigned(&b, &ty));
-                Ok(self.fit(&text, &ty))
+                let text = format!("{} {sign} {}", unsigned(&a.text, ty), unsigned(&b.text, ty));
+                Ok(self.fit(&text, ty))
             }
         }
     }
@@ -243,23 +284,20 @@ impl<'a> Generator<'a> {
 
     fn shift(
         &mut self,
-        expr: &'a Expr,
+        span: Span,
         op: BinaryOp,
-        left: &'a Expr,
-        right: &'a Expr,
         ty: &Type,
+        a: Operand,
+        b: Operand,
     ) -> Result<String> {
-        let (a, b) = self.two(left, right)?;
         let width = plain(ty).width().unwrap_or(32);
         let signed = matches!(plain(ty), Type::Int(_));
-        let amount =
-            self.constant(right).and_then(|value| value.number().and_then(ToPrimitive::to_u32));
-        let is_constant = self.constant(right).is_some();
+        let amount = b.known.as_ref().and_then(ToPrimitive::to_u32);
+        let is_constant = b.known.is_some();
+        let a = a.text;
         if width > 64 && !is_constant {
-            return self.unsupported(
-                expr.span,
-                format!("a shift of {ty} by an amount that is not constant"),
-            );
+            return self
+                .unsupported(span, format!("a shift of {ty} by an amount that is not constant"));
         }
         let right_shift = op == BinaryOp::ShiftRight;
         let shifted = |by: &str| {
@@ -276,14 +314,13 @@ impl<'a> Generator<'a> {
             _ if is_constant && right_shift && signed => {
                 Ok(self.fit(&shifted(&(width - 1).to_string()), ty))
             }
-            _ if is_constant => self.literal(&Value::Number(0.into()), ty, expr.span),
+            _ if is_constant => self.literal(&Value::Number(0.into()), ty, span),
             _ => {
-                let amount_type = self.ty(right);
-                let by = self.save("shift", &amount_type, &b)?;
+                let by = self.save("shift", &b.ty, &b.text)?;
                 let value = self.fit(&shifted(&by), ty);
                 let rest = match right_shift && signed {
                     true => self.fit(&shifted(&(width.max(1) - 1).to_string()), ty),
-                    false => self.literal(&Value::Number(0.into()), ty, expr.span)?,
+                    false => self.literal(&Value::Number(0.into()), ty, span)?,
                 };
                 Ok(format!("({by} < {width} ? {value} : {rest})"))
             }
@@ -292,19 +329,18 @@ impl<'a> Generator<'a> {
 
     fn saturating(
         &mut self,
-        expr: &'a Expr,
+        span: Span,
         op: BinaryOp,
-        left: &'a Expr,
-        right: &'a Expr,
         ty: &Type,
+        a: Operand,
+        b: Operand,
     ) -> Result<String> {
-        let (a, b) = self.two(left, right)?;
         let plain_type = plain(ty);
         let Some(width) = plain_type.width().filter(|width| *width <= 64 && *width > 0) else {
-            return self.unsupported(expr.span, format!("saturating arithmetic of {ty}"));
+            return self.unsupported(span, format!("saturating arithmetic of {ty}"));
         };
-        let a = self.save("left", ty, &a)?;
-        let b = self.save("right", ty, &b)?;
+        let a = self.save("left", ty, &a.text)?;
+        let b = self.save("right", ty, &b.text)?;
         let add = op == BinaryOp::AddSaturating;
         if let Type::Bit(_) = plain_type {
             let sum = self.fit(
@@ -327,7 +363,7 @@ impl<'a> Generator<'a> {
         }
         // One bit more than the operands holds the exact result.
         if width == 64 {
-            return self.unsupported(expr.span, "saturating arithmetic of int<64>");
+            return self.unsupported(span, "saturating arithmetic of int<64>");
         }
         let exact = format!("((s64){a} {} (s64){b})", if add { "+" } else { "-" });
         let (low, high) = (-(1i128 << (width - 1)), (1i128 << (width - 1)) - 1);
@@ -406,15 +442,13 @@ impl<'a> Generator<'a> {
             ExprKind::Name { name, .. } => {
                 let id = self.checked.uses.get(&expr.id);
                 match id.and_then(|id| self.bindings.get(id)) {
-                    Some(Binding::Place(place)) => {
-                        Ok(vec![Choice { condition: None, place: place.clone() }])
-                    }
+                    Some(Binding::Place(place)) => Ok(vec![Choice::only(place.clone())]),
                     Some(Binding::Constant(value)) => {
                         let value = value.clone();
                         let ty = self.ty(expr);
                         if is_scalar(&ty) {
                             let place = self.literal(&value, &ty, expr.span)?;
-                            return Ok(vec![Choice { condition: None, place }]);
+                            return Ok(vec![Choice::only(place)]);
                         }
                         self.unsupported(expr.span, format!("'{}'", name.text))
                     }
@@ -423,7 +457,7 @@ impl<'a> Generator<'a> {
                         let place = self.uninitialised("value", &ty)?;
                         let value = self.checked.constants[&expr.id].clone();
                         self.assign_value(&place, &ty, &value, expr.span)?;
-                        Ok(vec![Choice { condition: None, place }])
+                        Ok(vec![Choice::only(place)])
                     }
                     _ => self.unsupported(expr.span, format!("'{}'", name.text)),
                 }
@@ -436,12 +470,26 @@ impl<'a> Generator<'a> {
                 let field = field_name(&name.text);
                 if !self.has_place(base) {
                     let place = self.place(base)?;
-                    return Ok(vec![Choice { condition: None, place: format!("{place}.{field}") }]);
+                    return Ok(vec![Choice::only(format!("{place}.{field}"))]);
                 }
                 let bases = self.choices(base)?;
+                let others: Vec<String> = match self.ty(base) {
+                    ty @ Type::Fields(FieldsKind::HeaderUnion, _) => {
+                        self.members(&ty).into_iter().map(|one| one.0).collect()
+                    }
+                    _ => Vec::new(),
+                };
                 Ok(bases
                     .into_iter()
-                    .map(|one| Choice { place: format!("{}.{field}", one.place), ..one })
+                    .map(|one| Choice {
+                        siblings: others
+                            .iter()
+                            .filter(|other| **other != field)
+                            .map(|other| format!("{}.{other}", one.place))
+                            .collect(),
+                        place: format!("{}.{field}", one.place),
+                        condition: one.condition,
+                    })
                     .collect())
             }
             ExprKind::Index { base, index } => {
@@ -453,7 +501,7 @@ impl<'a> Generator<'a> {
                     self.choices(base)?
                 } else {
                     let place = self.place(base)?;
-                    vec![Choice { condition: None, place }]
+                    vec![Choice::only(place)]
                 };
                 match (base_type, constant) {
                     (Type::Tuple(_), Some(at)) => Ok(bases
@@ -479,6 +527,7 @@ impl<'a> Generator<'a> {
                                 choices.push(Choice {
                                     condition: Some(condition),
                                     place: format!("{}.e[{number}]", one.place),
+                                    siblings: Vec::new(),
                                 });
                             }
                         }
@@ -489,7 +538,7 @@ impl<'a> Generator<'a> {
             }
             _ => {
                 let place = self.place(expr)?;
-                Ok(vec![Choice { condition: None, place }])
+                Ok(vec![Choice::only(place)])
             }
         }
     }
@@ -506,18 +555,18 @@ impl<'a> Generator<'a> {
         let next = self.next.get(&place).copied().unwrap_or(0);
         let at = if member == "next" { Some(next) } else { next.checked_sub(1) };
         match at.filter(|at| *at < size) {
-            Some(at) => Ok(vec![Choice { condition: None, place: format!("{place}.e[{at}]") }]),
+            Some(at) => Ok(vec![Choice::only(format!("{place}.e[{at}]"))]),
             None => {
                 self.reject("StackOutOfBounds", expr.span)?;
                 // The code after the jump is never reached.
-                Ok(vec![Choice { condition: None, place: format!("{place}.e[0]") }])
+                Ok(vec![Choice::only(format!("{place}.e[0]"))])
             }
         }
     }
 }
 
 /// Returns a value as an unsigned number of at least 32 bits, so that C computes without overflow.
-fn unsigned(value: &str, ty: &Type) -> String {
+pub(super) fn unsigned(value: &str, ty: &Type) -> String {
     match plain(ty).width() {
         Some(width) if width > 64 => format!("(u128){value}"),
         Some(width) if width > 32 => format!("(u64){value}"),

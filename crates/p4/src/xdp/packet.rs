@@ -70,26 +70,35 @@ impl<'a> Generator<'a> {
         let place = match &target.kind {
             // `extract(_)` skips a header.
             ExprKind::DontCare => None,
-            _ => Some(self.place(target)?),
+            _ => match &self.choices(target)?[..] {
+                [only] if only.condition.is_none() => {
+                    Some((only.place.clone(), only.siblings.clone()))
+                }
+                _ => return self.unsupported(span, "extraction at an index that is not constant"),
+            },
         };
         let fields = self.header_fields(&ty, span)?;
         let bytes = fields.iter().map(|field| field.width).sum::<u32>() / 8;
         self.need(bytes, span)?;
-        if let Some(place) = &place {
+        if let Some((place, siblings)) = &place {
             self.load_fields(place, &fields)?;
             self.put(format!("{place}.valid_ = 1;"));
+            for sibling in siblings {
+                self.put(format!("{sibling}.valid_ = 0;"));
+            }
         }
         self.put(format!("pos += {bytes};"));
         self.put(format!("parsed += {bytes};"));
-        // `next` moves on.
-        if let ExprKind::Member { base, name } = &target.kind
-            && &*name.text == "next"
-            && let Type::Stack(_, size) = self.ty(base)
-        {
-            let stack = self.place(base)?;
-            // Beyond the last element, the parser has rejected the packet.
-            let next = self.next.entry(stack).or_insert(0);
-            *next = (*next + 1).min(size);
+        // `next` moves on, also in `next.header` of a stack of unions.
+        let mut part = target;
+        while let ExprKind::Member { base, name } = &part.kind {
+            if let (Type::Stack(_, size), "next") = (self.ty(base), &*name.text) {
+                let stack = self.place(base)?;
+                let next = self.next.entry(stack).or_insert(0);
+                // After the last element, parsing ended.
+                *next = size.min(*next + 1);
+            }
+            part = base;
         }
         Ok(())
     }

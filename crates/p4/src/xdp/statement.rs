@@ -3,6 +3,30 @@
 use super::storage::{c_width, is_scalar, mask, plain};
 use super::*;
 
+/// A place that a statement assigns to.
+pub(super) struct Target {
+    /// Places with their conditions; none for `_`.
+    pub choices: Vec<expression::Choice>,
+    /// Type of the values that are stored.
+    pub ty: Type,
+    /// For bits of a number: the type of the number, and the lowest bit.
+    pub bits: Option<(Type, u32)>,
+}
+
+impl Target {
+    /// Returns the place, if another name for it can stand for the target.
+    pub(super) fn only_place(&self) -> Option<String> {
+        match &self.choices[..] {
+            [only]
+                if only.condition.is_none() && only.siblings.is_empty() && self.bits.is_none() =>
+            {
+                Some(only.place.clone())
+            }
+            _ => None,
+        }
+    }
+}
+
 impl<'a> Generator<'a> {
     pub(super) fn block(&mut self, block: &'a Block) -> Result<()> {
         self.statements(&block.statements)
@@ -21,8 +45,8 @@ impl<'a> Generator<'a> {
             StmtKind::Empty => {}
             StmtKind::Block(block) => self.block(block)?,
             StmtKind::Assign { target, op: None, value } => self.assign_to(target, value)?,
-            StmtKind::Assign { target, op: Some(_), .. } => {
-                return self.unsupported(target.span, "an assignment with an operator");
+            StmtKind::Assign { target, op: Some(op), value } => {
+                self.assign_with(target, *op, value)?
             }
             StmtKind::Call(call) => {
                 if let ExprKind::Call { function, args, .. } = &call.kind {
@@ -115,26 +139,42 @@ impl<'a> Generator<'a> {
 
     // --- assignments ---------------------------------------------------------------------------
 
-    /// Assigns to an expression of the program.
+    /// Assigns to an expression of the program, whose place is decided before the value.
     fn assign_to(&mut self, target: &'a Expr, value: &'a Expr) -> Result<()> {
-        let ty = self.ty(target);
-        if is_scalar(&ty) {
-            let number = self.value_as(value, &ty)?;
-            return self.store(target, &number);
+        let to = self.target(target)?;
+        if is_scalar(&to.ty) {
+            let number = self.value_as(value, &to.ty)?;
+            return self.store_to(&to, &number);
         }
-        let choices = self.choices(target)?;
-        if let [only] = &choices[..]
+        if let [only] = &to.choices[..]
             && only.condition.is_none()
         {
-            let place = only.place.clone();
-            return self.assign(&place, &ty, value);
+            self.assign(&only.place, &to.ty, value)?;
+            self.invalidate(only, &to.ty);
+            return Ok(());
         }
-        let place = self.place_as(value, &ty)?;
-        for choice in choices {
-            let condition = choice.condition.unwrap_or_else(|| "1".to_owned());
-            self.put(format!("if ({condition}) {} = {place};", choice.place));
-        }
-        Ok(())
+        let place = self.place_as(value, &to.ty)?;
+        self.store_to(&to, &place)
+    }
+
+    /// Emits an assignment with an operator, such as `+=`.
+    fn assign_with(&mut self, target: &'a Expr, op: BinaryOp, value: &'a Expr) -> Result<()> {
+        let to = self.target(target)?;
+        let before = self.read_target(&to, target.span)?;
+        let before = self.save("before", &to.ty, &before)?;
+        let is_shift = matches!(op, BinaryOp::ShiftLeft | BinaryOp::ShiftRight);
+        let of = if is_shift { self.ty(value) } else { to.ty.clone() };
+        let text = self.value_as(value, &of)?;
+        let known = self.constant(value).and_then(|value| value.number().cloned());
+        let a = expression::Operand { text: before, ty: to.ty.clone(), known: None };
+        let b = expression::Operand { text, ty: of, known };
+        let ty = to.ty.clone();
+        let number = match op {
+            BinaryOp::LogicalAnd => format!("(u8)({} && {})", a.text, b.text),
+            BinaryOp::LogicalOr => format!("(u8)({} || {})", a.text, b.text),
+            _ => self.compute_with(target.span, op, &ty, a, b)?,
+        };
+        self.store_to(&to, &number)
     }
 
     /// Returns a number of another expression in the C type of a type.
@@ -145,11 +185,19 @@ impl<'a> Generator<'a> {
         self.value(expr)
     }
 
-    /// Stores a number where an expression of the program tells.
-    pub(super) fn store(&mut self, target: &'a Expr, number: &str) -> Result<()> {
+    /// Stores a value where an expression of the program tells.
+    pub(super) fn store(&mut self, target: &'a Expr, value: &str) -> Result<()> {
+        let to = self.target(target)?;
+        self.store_to(&to, value)
+    }
+
+    /// Decides where an expression of the program stores.
+    pub(super) fn target(&mut self, target: &'a Expr) -> Result<Target> {
+        let ty = self.ty(target);
         match &target.kind {
+            ExprKind::DontCare => Ok(Target { choices: Vec::new(), ty, bits: None }),
             ExprKind::Slice { base, high, low } => {
-                let base_type = self.ty(base);
+                let inner = self.target(base)?;
                 let known = |this: &Self, expr: &Expr| {
                     this.constant(expr)
                         .and_then(|value| value.number().and_then(num_traits::ToPrimitive::to_u32))
@@ -157,41 +205,88 @@ impl<'a> Generator<'a> {
                 let (Some(high), Some(low)) = (known(self, high), known(self, low)) else {
                     return self.unsupported(target.span, "these bit numbers");
                 };
-                let size = c_width(plain(&base_type).width().unwrap_or(32)).unwrap_or(128).max(32);
-                let ones = mask(high - low + 1);
-                let number = self.save("bits", &Type::Bit(high - low + 1), number)?;
-                for choice in self.choices_of_target(base)? {
-                    let place = choice.place;
-                    let value = self.fit(
-                        &format!("((u{size}){place} & ~((u{size}){ones} << {low})) | ((u{size}){number} << {low})"),
-                        &base_type,
-                    );
-                    self.put_if(choice.condition, format!("{place} = {value};"));
-                }
-                Ok(())
+                let (whole, start) = inner.bits.unwrap_or((inner.ty, 0));
+                Ok(Target {
+                    choices: inner.choices,
+                    ty: Type::Bit(high - low + 1),
+                    bits: Some((whole, start + low)),
+                })
             }
-            ExprKind::DontCare => Ok(()),
-            _ => {
-                let choices = self.choices(target)?;
-                let number = if choices.len() > 1 {
-                    let ty = self.ty(target);
-                    self.save("stored", &ty, number)?
-                } else {
-                    number.to_owned()
-                };
-                for choice in choices {
-                    self.put_if(choice.condition, format!("{} = {number};", choice.place));
-                }
-                Ok(())
-            }
+            _ => Ok(Target { choices: self.choices(target)?, ty, bits: None }),
         }
     }
 
-    fn choices_of_target(&mut self, base: &'a Expr) -> Result<Vec<expression::Choice>> {
-        if let ExprKind::Slice { .. } = base.kind {
-            return self.unsupported(base.span, "an assignment to bits of bits");
+    /// Stores a value in a target.
+    pub(super) fn store_to(&mut self, to: &Target, value: &str) -> Result<()> {
+        let value = match to.choices.len() > 1 || to.bits.is_some() {
+            true => self.save("stored", &to.ty, value)?,
+            false => value.to_owned(),
+        };
+        for choice in &to.choices {
+            let place = &choice.place;
+            let stored = match &to.bits {
+                None => value.clone(),
+                Some((whole, low)) => {
+                    let size = c_width(plain(whole).width().unwrap_or(32)).unwrap_or(128).max(32);
+                    let ones = mask(to.ty.width().unwrap_or(0));
+                    self.fit(
+                        &format!("((u{size}){place} & ~((u{size}){ones} << {low})) | ((u{size}){value} << {low})"),
+                        whole,
+                    )
+                }
+            };
+            self.put_if(choice.condition.clone(), format!("{place} = {stored};"));
+            self.invalidate(choice, &to.ty);
         }
-        self.choices(base)
+        Ok(())
+    }
+
+    /// Emits that the other headers of a union are invalid, if the header of a target is valid.
+    pub(super) fn invalidate(&mut self, choice: &expression::Choice, ty: &Type) {
+        if choice.siblings.is_empty() || !matches!(ty, Type::Fields(FieldsKind::Header, _)) {
+            return;
+        }
+        let condition = match &choice.condition {
+            Some(condition) => format!("({condition}) && {}.valid_", choice.place),
+            None => format!("{}.valid_", choice.place),
+        };
+        for sibling in &choice.siblings {
+            self.put(format!("if ({condition}) {sibling}.valid_ = 0;"));
+        }
+    }
+
+    /// Copies the value at a target to a variable.
+    pub(super) fn load_target(&mut self, name: &str, from: &Target, span: Span) -> Result<()> {
+        if is_scalar(&from.ty) {
+            let value = self.read_target(from, span)?;
+            self.put(format!("{name} = {value};"));
+            return Ok(());
+        }
+        let zero = self.zero(name, &from.ty);
+        self.put(zero);
+        for choice in &from.choices {
+            self.put_if(choice.condition.clone(), format!("{name} = {};", choice.place));
+        }
+        Ok(())
+    }
+
+    /// Returns the number at a target.
+    fn read_target(&mut self, from: &Target, span: Span) -> Result<String> {
+        let mut value = self.literal(&Value::Number(0.into()), &plain(&from.ty), span)?;
+        for choice in from.choices.iter().rev() {
+            let read = match &from.bits {
+                None => choice.place.clone(),
+                Some((whole, low)) => {
+                    let place = expression::unsigned(&choice.place, whole);
+                    self.fit(&format!("{place} >> {low}"), &from.ty)
+                }
+            };
+            value = match &choice.condition {
+                Some(condition) => format!("({condition} ? {read} : {value})"),
+                None => read,
+            };
+        }
+        Ok(value)
     }
 
     fn put_if(&mut self, condition: Option<String>, statement: String) {

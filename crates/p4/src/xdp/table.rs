@@ -68,6 +68,14 @@ impl<'a> Generator<'a> {
             is_largest_first: true,
             priority_delta: 1,
         };
+        let annotated = |property: &Property| match &property.value {
+            PropertyValue::Entries(entries) => {
+                entries.iter().any(|entry| annotated_priority(entry).is_some())
+            }
+            _ => false,
+        };
+        // With the annotation of p4c, the smallest number wins.
+        found.is_largest_first = !table.properties.iter().any(annotated);
         for property in &table.properties {
             match (&*property.name.text, &property.value) {
                 (_, PropertyValue::Keys(keys)) => found.keys = keys.iter().collect(),
@@ -221,6 +229,7 @@ impl<'a> Generator<'a> {
         let mut found = Vec::new();
         for entry in entries {
             let given = entry.priority.as_ref().and_then(|one| self.number(one));
+            let given = given.or_else(|| annotated_priority(entry));
             let priority = given.unwrap_or(match (before, properties.is_largest_first) {
                 (None, true) => count.saturating_sub(1).saturating_mul(delta).saturating_add(1),
                 (None, false) => 1,
@@ -249,7 +258,18 @@ impl<'a> Generator<'a> {
     fn run_default(&mut self, properties: &Properties<'a>, applied: &Applied) -> Result<()> {
         match properties.default {
             Some(default) => self.run_listed(properties, default, None, applied),
-            None => Ok(()),
+            None => {
+                // The default action is NoAction.
+                let at = properties.actions.iter().position(|one| {
+                    self.action_of(&one.action)
+                        .and_then(|id| self.nodes.get(&id))
+                        .is_some_and(|decl| &*decl.name.text == "NoAction")
+                });
+                if let Some(at) = at {
+                    self.put(format!("{} = {};", applied.action, at + 1));
+                }
+                Ok(())
+            }
         }
     }
 
@@ -760,6 +780,15 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
+    /// Declares an index of an array, and returns the variable that counts it. The kernel's verifier
+    /// knows the value of a counter only if it has no address, or all 8 bytes of its place.
+    fn counter(&mut self, index: &str) -> String {
+        let count = self.fresh("count");
+        self.locals.push(format!("u32 {index};"));
+        self.locals.push(format!("u64 {count};"));
+        count
+    }
+
     fn tuple_space(
         &mut self,
         map: &str,
@@ -781,11 +810,12 @@ impl<'a> Generator<'a> {
         let saved: Vec<(String, Type)> = numbers.to_vec();
         let (at, mask, key, found) =
             (self.fresh("tuple"), self.fresh("mask"), self.fresh("lookup"), self.fresh("found"));
-        self.locals.push(format!("u32 {at};"));
+        let count = self.counter(&at);
         self.locals.push(format!("struct {map}_key *{mask};"));
         self.locals.push(format!("struct {map}_key {key};"));
         self.locals.push(format!("struct {map}_value *{found};"));
-        self.put(format!("for ({at} = 0; {at} < {masks}; {at}++) {{"));
+        self.put(format!("for ({count} = 0; {count} < {masks}; {count}++) {{"));
+        self.put(format!("{at} = {count};"));
         self.put(format!("{mask} = bpf_map_lookup_elem(&{masks_map}, &{at});"));
         self.put(format!("if (!{mask} || !{mask}->tuple) break;"));
         self.put(format!("__builtin_memset(&{key}, 0, sizeof({key}));"));
@@ -822,9 +852,10 @@ impl<'a> Generator<'a> {
         self.define(&format!("{map}_element"), &text);
         self.map(map, "BPF_MAP_TYPE_ARRAY", size, "u32", &format!("struct {map}_element"));
         let (at, element) = (self.fresh("entry"), self.fresh("element"));
-        self.locals.push(format!("u32 {at};"));
+        let count = self.counter(&at);
         self.locals.push(format!("struct {map}_element *{element};"));
-        self.put(format!("for ({at} = 0; {at} < {size}; {at}++) {{"));
+        self.put(format!("for ({count} = 0; {count} < {size}; {count}++) {{"));
+        self.put(format!("{at} = {count};"));
         self.put(format!("{element} = bpf_map_lookup_elem(&{map}, &{at});"));
         self.put(format!("if (!{element} || !{element}->used) break;"));
         let mut conditions = Vec::new();
@@ -880,6 +911,15 @@ fn keys(numbers: Vec<Number>, kinds: &[MatchKind], names: &[Rc<str>]) -> Vec<Key
             KeyLayout { number: Number { name, ..number }, kind: *kind }
         })
         .collect()
+}
+
+/// Returns the number of the annotation `@priority`.
+fn annotated_priority(entry: &Entry) -> Option<u32> {
+    let annotation = entry.annotations.iter().find(|one| &*one.name.text == "priority")?;
+    match &annotation.body[..] {
+        [token] => token.text.parse().ok(),
+        _ => None,
+    }
 }
 
 /// Returns the control-plane name of a declaration, without the names around it.
