@@ -41,8 +41,9 @@ is the kind of memory that it accesses, or empty."""
 _Fed = tuple[Object, int, str]
 """An XDP program with its traffic: the object, the number of the program in it, and the JSON text
 of a `slowpath_ingress::TrafficSpec`."""
-_Translation = tuple[str | None, list[_Fault], list[str]]
-"""C source, or none; the faults; and the files that were read, the program first."""
+_Translation = tuple[str | None, list[_Fault], list[str], str]
+"""C source, or none; the faults; the files that were read, the program first; and the tables as
+JSON text, a list of `TableLayout`."""
 _Fault = tuple[str, str, int, int, str]
 """A fault of a P4 program: code, file, line, column, and message."""
 _Upstream = tuple[Object, int, list[int], str]

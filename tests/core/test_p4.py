@@ -159,3 +159,14 @@ def test_other_uses_of_p4_have_advice(tmp_path: Path) -> None:
     assert (
         "is P4; slowpath bound and slowpath annotate read it" in slowpath("insights", ROUTER).stderr
     )
+
+
+def test_map_content_of_a_witness_has_the_names_of_tables() -> None:
+    run = slowpath("bound", ROUTER)
+    assert run.returncode == 0, run.stderr
+    routes = "RouterIngress.routes headers.ipv4.destination = 0x0/32 -> set_next_hop(next_hop = 0x0"
+    assert routes in run.stdout
+    neighbours = (
+        "RouterIngress.neighbours metadata.next_hop = 0x0 -> set_destination(address = any)"
+    )
+    assert neighbours in run.stdout

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 /// A fault of a P4 program: code, file, line, column, and message.
 type Fault = (String, String, u32, u32, String);
 
-/// C source, or none; the faults; and the files that were read, the program first.
-type Translation = (Option<String>, Vec<Fault>, Vec<String>);
+/// C source, or none; the faults; the files that were read, the program first; and the tables as
+/// JSON text, a list of `TableLayout`.
+type Translation = (Option<String>, Vec<Fault>, Vec<String>, String);
 
 /// Translates a P4 program to C for XDP. `folders` are searched for included files, and `defines`
 /// are macros with their values. With `scratch`, headers stand in a map instead of on the stack.
@@ -31,10 +32,13 @@ pub fn p4_to_c(
         let files = sources.files.iter().filter(standard);
         let files = files.map(|one| one.path.display().to_string()).collect();
         match translated {
-            Ok(c) => (Some(c), Vec::new(), files),
+            Ok(output) => {
+                let tables = serde_json::to_string(&output.layout.tables).unwrap_or_default();
+                (Some(output.c), Vec::new(), files, tables)
+            }
             Err(faults) => {
                 let faults = faults.into_iter().map(|fault| described(fault, &sources, &file));
-                (None, faults.collect(), files)
+                (None, faults.collect(), files, "[]".to_owned())
             }
         }
     })
@@ -45,7 +49,7 @@ fn translate(
     text: &str,
     options: &Options,
     scratch: bool,
-) -> (Sources, Result<String, Vec<P4Error>>) {
+) -> (Sources, Result<xdp::Output, Vec<P4Error>>) {
     let (tokens, sources) = match preprocess(file, text, options) {
         Ok(read) => read,
         Err((fault, sources)) => return (sources, Err(vec![fault])),
@@ -53,8 +57,7 @@ fn translate(
     let c = parse(&tokens).map_err(|fault| vec![fault]).and_then(|program| {
         let checked = check(&program)?;
         let options = xdp::Options { scratch, ..xdp::Options::default() };
-        let output = xdp::to_c(&program, &checked, &sources, options);
-        output.map(|output| output.c).map_err(|fault| vec![fault])
+        xdp::to_c(&program, &checked, &sources, options).map_err(|fault| vec![fault])
     });
     (sources, c)
 }

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
+from slowpath.bounds.p4_entries import table_entry
 from slowpath.core.printable import one_line
 from slowpath.core.programs.packet import hex_dump, memory_dump, witness_bytes
 from slowpath.core.quantities import significant, with_interval
@@ -132,8 +133,11 @@ def path_title(result: Result, index: int) -> str:
     return f"{title} {index + 1} of {count}" if count > 1 else title
 
 
-def witness_lines(path: PathResult) -> Iterator[Line]:
-    """Yield the witness of a path: packet, map content and other values that lead to the path."""
+def witness_lines(path: PathResult, file: str) -> Iterator[Line]:
+    """Yield the witness of a path: packet, map content and other values that lead to the path.
+
+    `file` is the program; the entries of P4 tables have the names of the program.
+    """
     witness = path["witness"]
     yield detail_line("witness", f"a packet of {witness['length']} bytes; -- is any byte")
     for row in hex_dump(witness_bytes(witness)):
@@ -143,7 +147,9 @@ def witness_lines(path: PathResult) -> Iterator[Line]:
             continue
         yield detail_line("map content", f"{name}; unlisted entries are arbitrary")
         for entry in entries:
-            yield from (Line(f"{INDENT * 2}{row}") for row in content_rows(entry))
+            shown = table_entry(file, name, entry)
+            rows = content_rows(entry) if shown is None else [one_line(shown)]
+            yield from (Line(f"{INDENT * 2}{row}") for row in rows)
     if witness["environment"]:
         yield detail_line("at the start", "required in addition to the packet")
     for value in witness["environment"] or []:

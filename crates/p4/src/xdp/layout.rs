@@ -2,10 +2,12 @@
 
 use std::rc::Rc;
 
+use serde::Serialize;
+
 use super::entries::Entry;
 
 /// Match kind of a key, as far as it decides on the map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum MatchKind {
     /// One value.
     Exact,
@@ -20,7 +22,7 @@ pub enum MatchKind {
 }
 
 /// A number in a map's key or value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Number {
     /// Name in the program: a parameter, or the text of a key.
     pub name: Rc<str>,
@@ -33,7 +35,7 @@ pub struct Number {
 }
 
 /// A key of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeyLayout {
     /// The number in the key of the map.
     pub number: Number,
@@ -42,7 +44,7 @@ pub struct KeyLayout {
 }
 
 /// An action of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ActionLayout {
     /// Name in the program.
     pub name: Rc<str>,
@@ -57,7 +59,7 @@ pub struct ActionLayout {
 }
 
 /// The maps of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum TableMaps {
     /// A hash map: the key as laid out, the value of an action.
     Hash,
@@ -87,7 +89,7 @@ pub enum TableMaps {
 }
 
 /// A table with its maps.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TableLayout {
     /// Control-plane name: names of controls and the table, with dots.
     pub name: String,
@@ -111,11 +113,12 @@ pub struct TableLayout {
     /// `NAME_default`; number 0 stands for the default action of the program.
     pub has_default_map: bool,
     /// Entries of the program that are not constant.
+    #[serde(skip)]
     pub initial: Vec<Entry>,
 }
 
 /// A counter, register or value set with its map.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ObjectLayout {
     /// Control-plane name.
     pub name: String,
@@ -132,7 +135,7 @@ pub struct ObjectLayout {
 }
 
 /// The maps of a program.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Layout {
     /// Tables.
     pub tables: Vec<TableLayout>,

@@ -1,7 +1,8 @@
 """Translates P4 programs to C with the compiled engine."""
 
+import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from slowpath import _core
 from slowpath.core.codes import Code
@@ -27,6 +28,48 @@ class Translation(NamedTuple):
     """The program and the files that it includes, without standard headers."""
 
 
+class Number(TypedDict):
+    """A number in the key or value of a map."""
+
+    name: str
+    width: int  # bits
+    offset: int  # bytes
+    size: int  # bytes
+
+
+class Key(TypedDict):
+    """A key of a table."""
+
+    number: Number
+    kind: str  # Exact, Lpm, Ternary, Range, Optional
+
+
+class Action(TypedDict):
+    """An action of a table, with the parameters that the control plane sets."""
+
+    name: str
+    id: int
+    params: list[Number]
+
+
+class Table(TypedDict):
+    """A table with its map; see `crates/p4/src/xdp/layout.rs`."""
+
+    name: str
+    map: str
+    maps: str | dict[str, dict[str, int]]
+    keys: list[Key]
+    actions: list[Action]
+
+
+_tables: dict[str, list[Table]] = {}
+
+
+def tables_of(file: str) -> list[Table]:
+    """Return the tables of a P4 program that this process has translated; else none."""
+    return _tables.get(file, [])
+
+
 def translate(file: str, flags: Sequence[str], *, scratch: bool = False) -> Translation:
     """Translate a P4 program to C for XDP.
 
@@ -41,7 +84,8 @@ def translate(file: str, flags: Sequence[str], *, scratch: bool = False) -> Tran
     folders = [flag[2:] for flag in flags if flag.startswith("-I")]
     defines = [_definition(flag[2:]) for flag in flags if flag.startswith("-D")]
     text = read_program(file).decode(errors="replace")
-    c, faults, files = _core.p4_to_c(file, text, folders, defines, scratch)
+    c, faults, files, tables = _core.p4_to_c(file, text, folders, defines, scratch)
+    _tables[file] = json.loads(tables)
     return Translation(c, [Fault(Code(one[0]), *one[1:]) for one in faults], files)
 
 
