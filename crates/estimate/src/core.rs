@@ -29,7 +29,7 @@ const RETIRE: u64 = 125;
 const CYCLE: u64 = 1000;
 
 /// Times of the calls on a path, in thousandths of a cycle.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Prices {
     /// Time of each call; `None` if it was not measured.
     calls: Vec<Option<u64>>,
@@ -37,6 +37,8 @@ struct Prices {
     elements: Vec<u64>,
     /// Additional latency of an access to each of [`Path::tables`].
     tables: Vec<u64>,
+    /// For each call, true if it reads its key.
+    keys: Vec<bool>,
 }
 
 impl Prices {
@@ -71,7 +73,23 @@ impl Path {
     /// Estimates the time of the path like [`Path::time`], if packets access only `bytes` bytes of
     /// map elements.
     pub fn time_within(&self, timing: &Timing, occupancy: Occupancy, bytes: u64) -> Flow {
-        let mut parts = vec![0; self.len()];
+        self.priced(timing, self.prices(timing, occupancy, bytes))
+    }
+
+    /// Estimates the time of the path with few entries in maps, and with the assumed number. If
+    /// the number changes no price, the path is simulated once.
+    pub fn warm_and_cold(&self, timing: &Timing, cold: Occupancy) -> (Flow, Flow) {
+        let prices = |occupancy| self.prices(timing, occupancy, self.footprint(occupancy));
+        let (few, many) = (prices(Occupancy::Few), prices(cold));
+        let other = (few != many).then(|| self.priced(timing, many));
+        let warm = self.priced(timing, few);
+        let cold = other.unwrap_or_else(|| warm.clone());
+        (warm, cold)
+    }
+
+    /// Returns the times of the calls with the assumed number of entries in maps. Packets access
+    /// `bytes` bytes of map elements.
+    fn prices(&self, timing: &Timing, occupancy: Occupancy, bytes: u64) -> Prices {
         // Without a pipeline, nothing waits for a load that no instruction uses, so the call takes
         // the time of its misses. It also does if the path shows no access to the element.
         let mut accessed = vec![false; self.calls().len()];
@@ -89,8 +107,14 @@ impl Path {
             prices.elements.push(at_access);
         }
         prices.tables = self.table_growth(timing, occupancy, bytes).map(Growth::cycles).collect();
-        let keys: Vec<bool> = self.calls().iter().map(|call| call.reads_key(occupancy)).collect();
-        let path = self.without_keys(&keys);
+        prices.keys = self.calls().iter().map(|call| call.reads_key(occupancy)).collect();
+        prices
+    }
+
+    /// Estimates the time of the path with these times of its calls.
+    fn priced(&self, timing: &Timing, prices: Prices) -> Flow {
+        let mut parts = vec![0; self.len()];
+        let path = self.without_keys(&prices.keys);
         let turn = path.steady(timing, &prices, &mut parts);
         let idle = Path::new(&crate::Code::default(), []);
         let empty = if timing.pipeline.is_some() {
@@ -128,12 +152,24 @@ impl Path {
         let is_followed = timing.pipeline.is_some();
         let (warm, counted) = if is_followed { (WARM, MEAN_OF) } else { (TURNS, 1) };
         let mut core = Core::new(timing);
-        for _ in 0..warm {
+        let (mut fetched, mut retired) = (0, 0);
+        let mut state = core.state();
+        // Time of an iteration, once all further ones take the same times.
+        let mut repeated = None;
+        for turn in 0..warm + counted {
+            if turn == warm {
+                (fetched, retired) = (core.fetched, core.retired);
+            }
+            if let Some(time) = repeated {
+                core.fetched += time;
+                core.retired += time;
+                continue;
+            }
+            let begun = core.fetched;
             core.turn(self, prices, parts);
-        }
-        let (fetched, retired) = (core.fetched, core.retired);
-        for _ in 0..counted {
-            core.turn(self, prices, parts);
+            let after = core.state();
+            repeated = (after == state).then(|| core.fetched - begun);
+            state = after;
         }
         let retiring = if is_followed { core.retired - retired } else { 0 };
         (core.fetched - fetched).max(retiring) / counted
@@ -210,6 +246,27 @@ impl<'t> Core<'t> {
             registers: [0; 11],
             passed: Vec::new(),
         }
+    }
+
+    /// Returns everything that the next iteration depends on, in times after the last fetch. An
+    /// iteration from an equal state takes the same times, because the simulation only adds and
+    /// compares times. A time before the last fetch counts as the last fetch where instructions wait
+    /// for both.
+    fn state(&self) -> Vec<u64> {
+        let after = |time: u64| time.saturating_sub(self.fetched);
+        let mut state = vec![self.retired.wrapping_sub(self.fetched), self.jumped];
+        if self.timing.pipeline.is_some() {
+            state.extend([self.fetched.wrapping_sub(self.delivered), after(self.branched)]);
+        }
+        for queue in &self.queues {
+            let waiting = queue.issued.iter().filter(|&&at| at > self.fetched);
+            let start = state.len();
+            state.extend([0, after(queue.free)]);
+            state.extend(waiting.map(|&at| after(at)));
+            state[start] = (state.len() - start) as u64;
+        }
+        state.extend(self.window.iter().map(|&time| after(time)));
+        state
     }
 
     /// Simulates one iteration of the kernel's test-run loop. Sets each entry of `parts` to the time

@@ -13,15 +13,18 @@ fn timing() -> Timing {
 /// Returns the timing of the same core as [`timing`], plus the section `pipeline` of newer
 /// calibrations, with which a kernel call overlaps the instructions around it.
 fn pipelined() -> Timing {
-    described(
-        512,
-        "[timing.pipeline]\nfetch_cycles = 0.125\nfetch_queue = 64\nmove_latency_cycles = 1\n\
-         loop_stall_cycles = 13\n\
-         [timing.pipeline.calls]\ninstructions = 4\nresult_share = 2\nresult_cycles = 8\n",
-    )
+    described(512, PIPELINE)
 }
 
+const PIPELINE: &str = "[timing.pipeline]\nfetch_cycles = 0.125\nfetch_queue = 64\n\
+     move_latency_cycles = 1\nloop_stall_cycles = 13\n\
+     [timing.pipeline.calls]\ninstructions = 4\nresult_share = 2\nresult_cycles = 8\n";
+
 fn described(window: u32, more: &str) -> Timing {
+    described_with_loop(window, 100, more)
+}
+
+fn described_with_loop(window: u32, loop_cycles: u32, more: &str) -> Timing {
     let text = Target::builtin_text("linux-xdp").unwrap();
     let head = text.split("[timing]").next().unwrap();
     let mut tables = String::from(
@@ -50,6 +53,7 @@ fn described(window: u32, more: &str) -> Timing {
     }
     let core = "loop_instructions = 0\n";
     let tables = tables.replace(core, &format!("{core}window = {window}\n"));
+    let tables = tables.replace("loop_cycles = 100\n", &format!("loop_cycles = {loop_cycles}\n"));
     Target::parse(&format!("{head}{tables}{more}"), "test.toml").unwrap().timing.unwrap()
 }
 
@@ -276,6 +280,73 @@ fn jumps_are_hidden_while_fetching_is_ahead() {
 fn the_same_path_takes_the_same_time_each_time() {
     let one = chain("load", 500, true);
     assert_eq!(one.time(&timing(), Occupancy::Few), one.time(&timing(), Occupancy::Few));
+}
+
+/// Simulates all iterations, also those that repeat. Returns the mean time of the counted ones.
+fn simulated(path: &Path, timing: &Timing, prices: &Prices, parts: &mut [u64]) -> u64 {
+    let is_followed = timing.pipeline.is_some();
+    let (warm, counted) = if is_followed { (WARM, MEAN_OF) } else { (TURNS, 1) };
+    let mut core = Core::new(timing);
+    (0..warm).for_each(|_| core.turn(path, prices, parts));
+    let (fetched, retired) = (core.fetched, core.retired);
+    (0..counted).for_each(|_| core.turn(path, prices, parts));
+    let retiring = if is_followed { core.retired - retired } else { 0 };
+    (core.fetched - fetched).max(retiring) / counted
+}
+
+/// Returns a strategy for a step of a path, as in stored paths, at any position after the first.
+fn any_step() -> impl Strategy<Value = String> {
+    let units = ["alu", "shift", "multiply", "divide", "load", "store", "atomic", "branch"];
+    let other = ["renamed", "constant", "function"];
+    let work = prop::sample::select([&units[..], &other[..]].concat());
+    let register = || prop::option::of(0..11u8);
+    (work, register(), register(), any::<bool>(), any::<bool>()).prop_map(
+        |(work, read, written, jumps, pieces)| {
+            let read = read.map_or(String::new(), |register| register.to_string());
+            let written = written.map_or("null".to_owned(), |register| register.to_string());
+            // The first step is a store.
+            let from = if work == "load" { format!("[0,{pieces}]") } else { "null".to_owned() };
+            format!("[\"{work}\",[{read}],{written},{jumps},{from},null]")
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn iterations_that_repeat_need_no_simulation(
+        steps in prop::collection::vec(any_step(), 0..200),
+        repeated in 1..20usize,
+        calls in prop::collection::vec(0..300usize, 0..3),
+        (window, loop_cycles) in (1..600u32, 1..100u32),
+    ) {
+        let mut all = vec!["[\"store\",[10,2],null,false,null,null]".to_owned()];
+        all.extend(std::iter::repeat_n(steps, repeated).flatten());
+        for at in calls {
+            let call = "[\"call\",[],0,false,[0,false],0]".to_owned();
+            all.insert(1 + at % all.len(), call);
+        }
+        let path = path(&all, "[\"map_lookup_elem.hash\",8,null]");
+        let built_in = |name| Target::builtin_text(name).unwrap();
+        let zen4 = Target::parse(built_in("linux-xdp-zen4"), "x.toml").unwrap().timing.unwrap();
+        let pipelined = |more: &str| {
+            let pipeline = PIPELINE.replace("loop_stall_cycles = 13", more);
+            described_with_loop(window, loop_cycles, &pipeline)
+        };
+        let few = pipelined("loop_stall_cycles = 0");
+        let plain = described_with_loop(window, loop_cycles, "");
+        for timing in [plain, few, pipelined("loop_stall_cycles = 13"), zen4] {
+            let prices = path.prices(&timing, Occupancy::Few, 0);
+            let (mut parts, mut others) = (vec![0; path.len()], vec![0; path.len()]);
+            let time = path.steady(&timing, &prices, &mut parts);
+            prop_assert_eq!(time, simulated(&path, &timing, &prices, &mut others));
+            prop_assert_eq!(parts, others);
+            let idle = Path::new(&crate::Code::default(), []);
+            prop_assert_eq!(
+                idle.steady(&timing, &Prices::default(), &mut []),
+                simulated(&idle, &timing, &Prices::default(), &mut [])
+            );
+        }
+    }
 }
 
 /// Valid and invalid numbers, with which tests replace numbers in a target description.

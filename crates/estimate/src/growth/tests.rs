@@ -207,6 +207,10 @@ fn what_a_model_says_far_away_does_not_overflow() {
     for occupancy in [1, 1_000_000, u64::from(u32::MAX), u64::MAX].map(entries) {
         let flow = path.time(&timing, occupancy);
         assert!(flow.iteration > flow.empty);
+        assert_eq!(
+            path.warm_and_cold(&timing, occupancy),
+            (path.time(&timing, Occupancy::Few), flow)
+        );
         let price = crate::picoseconds("call.map_lookup_elem.hash", &timing, &maps, occupancy);
         assert!(price < u64::MAX / 1_000_000, "many of them can be added up");
     }

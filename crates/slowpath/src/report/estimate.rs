@@ -60,9 +60,8 @@ impl Estimated {
         let class = |id: usize| classes.get(id).map_or("", String::as_str);
         let events = || lines::events(unrolled, path);
         let path = Path::new(code, events().map(|e| (e.insn.0, class(e.class.index()))));
-        let warm = path.time(timing, Occupancy::Few);
+        let (warm, mut cold) = path.warm_and_cold(timing, occupancy);
         // Independent work can hide in the shadow of slower calls, but never shortens a path.
-        let mut cold = path.time(timing, occupancy);
         if cold.iteration < warm.iteration {
             cold = warm.clone();
         }
