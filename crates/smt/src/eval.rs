@@ -8,6 +8,7 @@ use crate::model::Model;
 use crate::pool::{NodeHasher, TermPool};
 use crate::semantics::{self, Operands};
 use crate::term::{Node, TermId};
+use crate::term_map::TermMap;
 
 type Hasher = BuildHasherDefault<NodeHasher>;
 
@@ -77,6 +78,46 @@ impl<'a> Evaluator<'a> {
         }
         node_value(self.pool, self.model, t, values)
     }
+}
+
+/// Returns the value of a term. Adds the values of the term and its subterms to `values`, unless
+/// they are there. `compute` returns the value of a term from the values of its operands, which
+/// `values` contains. [`Evaluator`] is better for few of a pool's terms.
+pub(crate) fn evaluate(
+    pool: &TermPool,
+    root: TermId,
+    values: &mut TermMap<u64>,
+    mut compute: impl FnMut(&TermMap<u64>, TermId, [u64; 3]) -> u64,
+) -> u64 {
+    if let Some(value) = values.get(root) {
+        return value;
+    }
+    let mut stack = vec![root];
+    let mut last = 0;
+    while let Some(&top) = stack.last() {
+        let mut operands = [0; 3];
+        let pending = stack.len();
+        for (slot, child) in pool.children(top).enumerate() {
+            match values.get(child) {
+                Some(value) => operands[slot] = value,
+                None => stack.push(child),
+            }
+        }
+        if stack.len() > pending {
+            continue;
+        }
+        stack.pop();
+        // Another user of a term may have put it on the stack, too.
+        last = match values.get(top) {
+            Some(value) => value,
+            None => {
+                let value = compute(values, top, operands);
+                values.insert(top, value);
+                value
+            }
+        };
+    }
+    last
 }
 
 /// Computes the value of a term under a model from the values of its operands.

@@ -33,11 +33,12 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use crate::error::SolverError;
-use crate::eval::Evaluator;
+use crate::eval::{evaluate, node_value};
 use crate::model::Model;
 use crate::pool::{FastSet, TermPool};
 use crate::solver::{Outcome, Solver, SolverStatistics};
 use crate::term::{ArrayId, TermId};
+use crate::term_map::TermMap;
 use budget::Budget;
 use concretisation::{Concretiser, ROUNDS, SolverContext};
 use engine::{Effort, Engine};
@@ -176,14 +177,16 @@ impl<E: Engine> Layered<E> {
         if let Some(why) = budget.exhausted() {
             return Ok(Outcome::Unknown(why));
         }
+        if let Some(known) = self.cache.repeated(terms) {
+            return Ok(known.into());
+        }
         let inputs = self.inputs.all(pool, terms);
         let query = query_cache::canonicalise(pool, &inputs, terms);
-        if let Some((query, order)) = &query {
-            match self.cache.look_up(pool, query, order) {
-                Some(CachedOutcome::Sat(model)) => return Ok(Outcome::Sat(model)),
-                Some(CachedOutcome::Unsat(core)) => return Ok(Outcome::Unsat(core)),
-                None => {}
-            }
+        if let Some((query, order)) = &query
+            && let Some(known) = self.cache.look_up(pool, query, order)
+        {
+            self.cache.repeat(terms, &known);
+            return Ok(known.into());
         }
         let outcome = self.search(pool, terms, budget)?;
         if let Some((query, order)) = query {
@@ -269,6 +272,15 @@ impl<E: Engine> Layered<E> {
     }
 }
 
+impl From<CachedOutcome> for Outcome {
+    fn from(known: CachedOutcome) -> Outcome {
+        match known {
+            CachedOutcome::Sat(model) => Outcome::Sat(model),
+            CachedOutcome::Unsat(core) => Outcome::Unsat(core),
+        }
+    }
+}
+
 /// Converts an answer of the exact session, in which all terms are translated, into an outcome.
 fn decided(answer: Answer) -> Outcome {
     match answer {
@@ -285,9 +297,10 @@ fn verify<E: Engine>(
     model: &Model,
     active: &[(usize, TermId)],
 ) -> Result<(), SolverError> {
-    let mut evaluator = Evaluator::new(pool, model);
+    let mut values = TermMap::new(pool.len());
+    let compute = |_: &TermMap<u64>, term, operands| node_value(pool, model, term, operands);
     for &(index, term) in active {
-        if evaluator.value(term) != 1 {
+        if evaluate(pool, term, &mut values, compute) != 1 {
             let term: String = pool.display(term).chars().take(200).collect();
             return Err(SolverError::WrongModel { backend: E::NAME, index, term });
         }

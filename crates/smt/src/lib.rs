@@ -28,6 +28,7 @@ mod semantics;
 mod simplify;
 mod solver;
 mod term;
+mod term_map;
 mod unsat_core;
 #[cfg(feature = "z3")]
 mod z3_solver;

@@ -29,45 +29,54 @@ const FEW_ROUNDS: usize = 16;
 ///
 /// Returns `None` if no model is found within the number of rounds, or if the pool's stop condition
 /// holds. The running time is linear in the size of the conditions. Each change also takes time
-/// linear in the number of terms that depend on the changed input.
+/// linear in the number of terms that depend on the changed input. A search that cannot satisfy the
+/// last violated condition ends before it evaluates the conditions before that one.
 pub fn nearby_model(
     pool: &TermPool,
     start: &Model,
     conditions: &[TermId],
     domain: &dyn Fn(TermId) -> Domain,
 ) -> Option<Model> {
-    let mut network = Network::new(pool, start, conditions);
-    for position in 0..network.len() {
-        let term = network.term(position);
-        let Some(input) = network.input(position) else { continue };
-        let (allowed, now) = (domain(term), network.value(position));
-        let free = allowed.lo() != 0 && !input.is_assigned(network.model());
-        if free || !allowed.contains(now) {
-            network.change(input, allowed.lo());
-        }
+    if pool.stop().reason().is_some() {
+        return None;
     }
+    let mut network = Network::new(pool, start, domain);
+    let changes = |network: &Network<'_>, condition, round| {
+        (0..2).find_map(|other| {
+            Descent { pool, domain, network, attempt: round + other }.descend(condition)
+        })
+    };
+    // The last violated condition is the latest one on the path. Most searches fail at it.
+    if let Some(&last) =
+        conditions.iter().rev().find(|&&condition| network.evaluate(condition) != 1)
+    {
+        changes(&network, last, 0)?;
+    }
+    for &condition in conditions {
+        network.evaluate(condition);
+    }
+    let holds = |network: &Network<'_>, at: usize| network.value_of(conditions[at]) == Some(1);
     let mut violated: BTreeSet<usize> =
-        (0..conditions.len()).filter(|&at| network.value_of(conditions[at]) != Some(1)).collect();
-    network.forget_changes();
+        (0..conditions.len()).filter(|&at| !holds(&network, at)).collect();
+    let mut positions: Vec<(TermId, usize)> = conditions.iter().copied().zip(0..).collect();
+    positions.sort_unstable();
     let rounds = FEW_ROUNDS + 2 * violated.len();
     for round in 0..rounds {
         if pool.stop().reason().is_some() {
             return None;
         }
-        // The last violated condition is the latest one on the path.
         let Some(&worst) = violated.last() else { return Some(network.into_model()) };
-        let changes = (0..2).find_map(|other| {
-            Descent { pool, domain, network: &network, attempt: round + other }
-                .descend(conditions[worst])
-        });
-        for (input, value) in changes? {
-            network.change(input, value);
-        }
-        for condition in network.changed_conditions() {
-            if network.value_of(conditions[condition]) == Some(1) {
-                violated.remove(&condition);
-            } else {
-                violated.insert(condition);
+        for (input, value) in changes(&network, conditions[worst], round)? {
+            for changed in network.change(input, value) {
+                let first = positions.partition_point(|&(term, _)| term < changed);
+                let same = positions[first..].iter().take_while(|&&(term, _)| term == changed);
+                for &(_, condition) in same {
+                    if holds(&network, condition) {
+                        violated.remove(&condition);
+                    } else {
+                        violated.insert(condition);
+                    }
+                }
             }
         }
     }

@@ -85,16 +85,19 @@ impl TermPool {
     }
 
     /// Returns the width of a term in bits, 1 to 64.
+    #[inline]
     pub fn width(&self, t: TermId) -> u8 {
         self.entries[t.index()].domain.width()
     }
 
     /// Returns the operator of a term with its operands.
+    #[inline]
     pub fn node(&self, t: TermId) -> &Node {
         &self.entries[t.index()].node
     }
 
     /// Returns a set that contains all values that the term can have. No solver is used.
+    #[inline]
     pub fn domain(&self, t: TermId) -> Domain {
         self.entries[t.index()].domain
     }
@@ -109,6 +112,7 @@ impl TermPool {
 
     /// Returns the operands of a term in order: none for constants and variables, the index for a
     /// `Select`.
+    #[inline]
     pub fn children(&self, t: TermId) -> impl Iterator<Item = TermId> + use<> {
         self.node(t).operands().into_iter().flatten()
     }

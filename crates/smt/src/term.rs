@@ -112,6 +112,7 @@ pub enum Node {
 }
 
 impl Node {
+    #[inline]
     pub(crate) fn operands(&self) -> [Option<TermId>; 3] {
         match *self {
             Node::Const(_) | Node::Var(_) => [None, None, None],

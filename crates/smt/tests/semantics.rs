@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{Expressions, Shape, domain, member, model, steps};
 use proptest::prelude::*;
-use slowpath_smt::{Domain, TermPool};
+use slowpath_smt::{Domain, Model, Node, TermId, TermPool, nearby_model};
 
 const SHAPES: [Shape; 3] = [
     Shape {
@@ -145,6 +145,55 @@ proptest! {
             let children: Vec<_> = pool.children(term).collect();
             let again = pool.rebuild(term, &children);
             prop_assert_eq!(pool.eval(again, &model), pool.eval(term, &model));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(common::config(2000))]
+
+    /// Checks that a model found near another one meets all conditions. The bytes at unknown indices
+    /// can be the same, and have other permitted values at each of them.
+    #[test]
+    fn a_nearby_model_meets_all_conditions(
+        domains in domains(0),
+        steps in steps(8..60),
+        (picks, seed) in (prop::collection::vec(any::<(u16, u8)>(), 1..12), any::<u64>()),
+        (starts_empty, narrowed) in any::<(bool, bool)>(),
+    ) {
+        let e = Expressions::new(&domains, &steps, SHAPES[0]);
+        let mut pool = TermPool::new();
+        let (terms, array) = e.build(&mut pool);
+        let conditions: Vec<TermId> = picks
+            .iter()
+            .map(|&(pick, wanted)| {
+                let term = terms[usize::from(pick) % terms.len()];
+                let low = pool.extract(term, 0, pool.width(term).min(8));
+                let value = pool.constant(pool.width(low), u64::from(wanted));
+                if wanted % 3 == 0 { pool.eq(low, value) } else { pool.ule(low, value) }
+            })
+            .collect();
+        let permitted = |term: TermId| match *pool.node(term) {
+            Node::Select { index, .. } if narrowed => {
+                let least = (seed >> (index.index() % 48)) as u8 / 2;
+                Domain::range(8, least.into(), u64::from(least) + 100)
+            }
+            _ => pool.domain(term),
+        };
+        let vars: Vec<u64> = domains.iter().map(|&domain| member(domain, seed)).collect();
+        let start = match starts_empty {
+            true => Model::new(),
+            false => model(&pool, &terms, &vars, array, |index| (index.wrapping_mul(seed)) as u8),
+        };
+        if let Some(found) = nearby_model(&pool, &start, &conditions, &permitted) {
+            for &condition in &conditions {
+                prop_assert_eq!(pool.eval(condition, &found), 1, "{}", pool.display(condition));
+            }
+            for (&term, domain) in terms.iter().zip(&domains) {
+                if let Node::Var(var) = *pool.node(term) {
+                    prop_assert!(found.var(var).is_none_or(|value| domain.contains(value)));
+                }
+            }
         }
     }
 }

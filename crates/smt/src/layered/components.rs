@@ -11,14 +11,7 @@ use super::inputs::Inputs;
 use crate::model::Model;
 use crate::pool::{FastMap, TermPool};
 use crate::term::{ArrayId, Node, TermId};
-
-/// An input or a property that two conditions can share; they then belong to the same group.
-#[derive(PartialEq, Eq, Hash)]
-enum Shared {
-    Input(TermId),
-    Numbers,
-    Array(ArrayId),
-}
+use crate::term_map::TermMap;
 
 /// Splits `terms` into groups that share no input, and returns the positions of each group's terms.
 /// Groups and positions are in increasing order. All conditions with interned pairs form one group,
@@ -33,29 +26,36 @@ pub(super) fn split(
     // A union-find forest over the positions: each entry points to an earlier position of its
     // group, or to itself.
     let mut parents: Vec<usize> = Vec::with_capacity(terms.len());
-    let mut owners: FastMap<Shared, usize> = FastMap::default();
+    // The first position of each input, and of what conditions with different inputs can share.
+    let mut of_inputs: TermMap<usize> = TermMap::new(pool.len());
+    let mut of_arrays: FastMap<ArrayId, usize> = FastMap::default();
+    let mut of_numbers = None;
     for (position, &term) in terms.iter().enumerate() {
         parents.push(position);
         for &input in inputs.of(pool, term).iter() {
-            let shared = match *pool.node(input) {
-                Node::Intern(..) => Shared::Numbers,
+            let owner = match *pool.node(input) {
+                Node::Intern(..) => *of_numbers.get_or_insert(position),
                 Node::Select { array, .. } if conflicting_arrays.contains(&array) => {
-                    Shared::Array(array)
+                    *of_arrays.entry(array).or_insert(position)
                 }
-                _ => Shared::Input(input),
+                _ => of_inputs.get(input).unwrap_or_else(|| {
+                    of_inputs.insert(input, position);
+                    position
+                }),
             };
-            let owner = *owners.entry(shared).or_insert(position);
             unite(&mut parents, owner, position);
         }
     }
+    // The root of a group is its first position.
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut group_of: FastMap<usize, usize> = FastMap::default();
+    let mut group_of = vec![0; terms.len()];
     for position in 0..terms.len() {
-        let group = *group_of.entry(root(&mut parents, position)).or_insert(groups.len());
-        if group == groups.len() {
+        let root = root(&mut parents, position);
+        if root == position {
+            group_of[position] = groups.len();
             groups.push(Vec::new());
         }
-        groups[group].push(position);
+        groups[group_of[root]].push(position);
     }
     groups
 }

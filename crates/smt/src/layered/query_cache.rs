@@ -17,6 +17,8 @@ use crate::term::{ArrayId, Node, TermId};
 /// all cached queries together.
 const MAX_PARTS: usize = 20_000;
 const MAX_TOTAL: usize = 2_000_000;
+/// Maximum number of conditions whose outcomes are stored without a canonical form.
+const MAX_REPEATED: usize = 1 << 16;
 
 /// An element of a canonical query: a term or a condition. Operands are given as indices of earlier
 /// elements.
@@ -49,7 +51,7 @@ enum Entry {
 }
 
 /// A cached outcome, translated to the inputs and positions of the current conditions.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum CachedOutcome {
     Sat(Model),
     Unsat(Vec<usize>),
@@ -59,9 +61,30 @@ pub(super) enum CachedOutcome {
 pub(super) struct QueryCache {
     answers: FastMap<CanonicalQuery, Entry>,
     parts: usize,
+    /// Outcomes that [`look_up`](Self::look_up) has returned, by the conditions themselves. They
+    /// spare the canonical form of conditions that many paths share.
+    repeated: FastMap<Box<[TermId]>, CachedOutcome>,
+    /// Number of conditions in all keys of `repeated`.
+    conditions: usize,
 }
 
 impl QueryCache {
+    /// Returns the outcome that [`look_up`](Self::look_up) has returned for the same conditions
+    /// before, if it did.
+    pub(super) fn repeated(&self, terms: &[TermId]) -> Option<CachedOutcome> {
+        self.repeated.get(terms).cloned()
+    }
+
+    /// Stores an outcome that [`look_up`](Self::look_up) has returned for these conditions.
+    pub(super) fn repeat(&mut self, terms: &[TermId], outcome: &CachedOutcome) {
+        self.conditions += terms.len();
+        if self.conditions > MAX_REPEATED {
+            self.repeated.clear();
+            self.conditions = terms.len();
+        }
+        self.repeated.insert(terms.into(), outcome.clone());
+    }
+
     /// Returns the cached outcome for conditions with this canonical form, if there is one. A model
     /// in the outcome assigns values to `inputs`, which are the inputs in canonical order.
     pub(super) fn look_up(
