@@ -6,7 +6,8 @@
 //! by design: if they find no contradiction, the conditions may still contradict each other.
 //!
 //! Facts are persistent: the states of many paths share their common part. Copies are free, and a
-//! merge only looks at changes after the point where the paths diverged.
+//! merge only looks at changes after the point where the paths diverged. Facts of a single path
+//! ([`Facts::of_path`]) keep no changes for merges.
 
 mod assume;
 mod fact;
@@ -31,6 +32,8 @@ const MAX_ARMS: usize = 4;
 pub struct Facts {
     map: FactMap,
     history: Option<Rc<Change>>,
+    /// True if no history is kept, because the facts are never merged.
+    is_of_path: bool,
 }
 
 /// An entry of a history of facts: one added fact, with a link to the entry before it.
@@ -70,12 +73,21 @@ impl Facts {
         Facts::default()
     }
 
+    /// Returns the empty set of facts about a single path. Facts that are added to it can be changed
+    /// in place, which is faster. [`join`](Self::join) of such facts yields no facts.
+    pub fn of_path() -> Self {
+        Facts { is_of_path: true, ..Facts::default() }
+    }
+
     fn get(&self, term: TermId) -> Option<&Fact> {
         self.map.get(&term)
     }
 
     fn insert(&mut self, term: TermId, fact: Fact) {
         self.map.insert_mut(term, fact);
+        if self.is_of_path {
+            return;
+        }
         let (after, before) = (self.map.clone(), self.history.take());
         let depth = depth(&before) + 1;
         let jump = before.as_ref().and_then(|before| {
@@ -175,7 +187,9 @@ impl Facts {
             .fold(first.history.as_ref(), |shared, facts| common(shared, facts.history.as_ref()));
         let parted = shared.map_or(0, |change| change.depth);
         let mut joined = match shared {
-            Some(change) => Facts { map: change.after.clone(), history: shared.cloned() },
+            Some(change) => {
+                Facts { map: change.after.clone(), history: shared.cloned(), is_of_path: false }
+            }
             None => Facts::new(),
         };
         let Some(least) = ways.iter().min_by_key(|facts| depth(&facts.history)) else {

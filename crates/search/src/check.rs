@@ -12,6 +12,7 @@ use crate::found_path::FoundPath;
 use crate::nogood::{ANY_LENGTH, Nogood};
 use crate::options::SearchOptions;
 use crate::unroll::Unrolled;
+use rustc_hash::FxHashSet;
 use slowpath_exec::{ArcId, ExecError, Executor, Facts, NodeId, Resolver};
 use slowpath_ir::RelianceId;
 use slowpath_smt::{
@@ -57,6 +58,9 @@ struct Trail {
     path: Vec<ArcId>,
     /// The distinct conditions of the path that are not always true.
     steps: Vec<TrailStep>,
+    /// Facts that follow from the first conditions, each with their number. Facts are changed in
+    /// place between two entries, which costs less than an entry for each condition.
+    facts: Vec<(usize, Facts)>,
 }
 
 struct TrailStep {
@@ -64,9 +68,10 @@ struct TrailStep {
     term: TermId,
     /// Position on the path of the first arc that requires the condition.
     position: u32,
-    /// Facts that follow from this condition and the ones before it.
-    facts: Facts,
 }
+
+/// Number of conditions from one entry of [`Trail::facts`] to the next.
+const FACTS_EVERY: usize = 16;
 
 impl Trail {
     /// Shortens the trail to the arcs that it shares with `path`.
@@ -75,15 +80,34 @@ impl Trail {
         self.path.truncate(shared);
         let within = self.steps.partition_point(|step| (step.position as usize) < shared);
         self.steps.truncate(within);
+        self.facts.truncate(self.facts.partition_point(|&(steps, _)| steps <= within));
     }
 
-    /// Returns the conditions of the path, and the facts that follow from them.
-    fn state(&self) -> (Conditions, Facts) {
-        let conditions = Conditions {
+    /// Adds a condition. `facts` follow from all conditions up to this one.
+    fn push(&mut self, step: TrailStep, facts: &Facts) {
+        self.steps.push(step);
+        if self.steps.len().is_multiple_of(FACTS_EVERY) {
+            self.facts.push((self.steps.len(), facts.clone()));
+        }
+    }
+
+    /// Returns the conditions of the path.
+    fn conditions(&self) -> Conditions {
+        Conditions {
             terms: self.steps.iter().map(|step| step.term).collect(),
             positions: self.steps.iter().map(|step| step.position).collect(),
-        };
-        (conditions, self.steps.last().map_or_else(Facts::new, |last| last.facts.clone()))
+        }
+    }
+
+    /// Returns the facts that follow from the conditions of the path. The conditions do not
+    /// contradict each other.
+    fn facts(&self, pool: &TermPool) -> Facts {
+        let (known, mut facts) = self.facts.last().cloned().unwrap_or((0, Facts::of_path()));
+        for &TrailStep { term, position } in &self.steps[known..] {
+            let added = facts.assume(pool, term, true, Some(position));
+            debug_assert!(added.is_ok(), "facts of the trail contradict each other");
+        }
+        facts
     }
 }
 
@@ -190,8 +214,12 @@ impl<S: Solver> PathChecker<S> {
         max_length: u32,
     ) -> Result<PathCheck, SearchError> {
         self.follow(unrolled, path);
-        let (mut conditions, mut facts) = self.trail.state();
-        let mut seen: BTreeSet<TermId> = conditions.terms.iter().copied().collect();
+        let mut conditions = self.trail.conditions();
+        let mut facts = match self.options.facts {
+            true => self.trail.facts(&unrolled.executor.pool),
+            false => Facts::of_path(),
+        };
+        let mut seen: FxHashSet<TermId> = conditions.terms.iter().copied().collect();
         let mut conflicts = Vec::new();
         for (position, &arc) in path.iter().enumerate().skip(self.trail.path.len()) {
             if conflicts.is_empty() {
@@ -223,8 +251,7 @@ impl<S: Solver> PathChecker<S> {
             conditions.terms.push(term);
             conditions.positions.push(tag);
             if conflicts.is_empty() {
-                let facts = facts.clone();
-                self.trail.steps.push(TrailStep { term, position: tag, facts });
+                self.trail.push(TrailStep { term, position: tag }, &facts);
             }
         }
         if !conflicts.is_empty() {
@@ -624,3 +651,6 @@ fn at_most_term(unrolled: &mut Unrolled, length: TermId, max: u32) -> TermId {
     let max = pool.constant(pool.width(length), u64::from(max));
     pool.ule(length, max)
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,7 +84,7 @@ impl Enumeration {
         let entry = unrolled.dag.nodes.first();
         start.visits.push(Visit {
             untried: entry.map_or_else(Vec::new, |node| node.out.clone()),
-            facts: Facts::new(),
+            facts: Facts::of_path(),
             conditions: 0,
             model: Some(Rc::new(Model::new())),
         });

@@ -155,8 +155,17 @@ proptest! {
             })
             .collect();
         let mut facts = Facts::new();
+        let mut states = vec![Facts::of_path()];
         for (index, &(condition, value)) in conditions.iter().enumerate() {
             let tag = u32::try_from(index).expect("few");
+            let mut path = states[tag as usize].clone();
+            let added = path.assume(&pool, condition, value, Some(tag));
+            let expected = facts.clone().assume(&pool, condition, value, Some(tag));
+            prop_assert_eq!(
+                added.map_err(|found| found.reasons),
+                expected.map_err(|found| found.reasons)
+            );
+            states.push(path);
             if let Err(contradiction) = facts.assume(&pool, condition, value, Some(tag)) {
                 let agree = values.iter().any(|(_, met)| {
                     contradiction.reasons.iter().all(|&reason| met[reason as usize])
@@ -164,6 +173,20 @@ proptest! {
                 prop_assert!(!agree, "{:?} can hold together", contradiction.reasons);
                 return Ok(());
             }
+            let path = &states[index + 1];
+            for &term in all.iter().chain(conditions.iter().map(|(condition, _)| condition)) {
+                prop_assert_eq!(path.at_least(&pool, term), facts.at_least(&pool, term));
+                prop_assert_eq!(path.domain(&pool, term), facts.domain(&pool, term));
+                prop_assert_eq!(path.constant(term), facts.constant(term));
+            }
+        }
+        // Earlier facts stay as they were while conditions are added to copies.
+        let mut rest = states[conditions.len() / 3].clone();
+        for (index, &(condition, value)) in conditions.iter().enumerate().skip(conditions.len() / 3) {
+            prop_assert!(rest.assume(&pool, condition, value, u32::try_from(index).ok()).is_ok());
+        }
+        for &term in &all {
+            prop_assert_eq!(rest.at_least(&pool, term), facts.at_least(&pool, term));
         }
         for (terms, _) in values.iter().filter(|(_, met)| met.iter().all(|&met| met)) {
             for (&term, &value) in all.iter().zip(terms) {

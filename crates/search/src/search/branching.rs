@@ -5,10 +5,10 @@ use super::{Metric, Search};
 use crate::dag::Head;
 use crate::relax::Ascent;
 use crate::subproblem::{ArcStatus, Decisions, Subproblem, decide, decisions};
+use rustc_hash::FxHashSet;
 use slowpath_exec::ArcId;
 use slowpath_smt::Solver;
 use slowpath_target::{CostVector, Slowness};
-use std::collections::{BTreeSet, HashMap};
 
 impl<S: Solver> Search<S> {
     /// Tries to lower the bound of a subproblem by raising Lagrange multipliers, if the schedule
@@ -113,12 +113,12 @@ impl<S: Solver> Search<S> {
         }
         let (graph, path) = (self.folded.graph(), &subproblem.path);
         let leaving = graph.longest_leaving(component, &self.allowed, path, &mut self.scratch);
-        let bounds: HashMap<ArcId, Option<u64>> = path.iter().copied().zip(leaving).collect();
-        let mut arcs = path.clone();
-        arcs.retain(|&arc| !self.unrolled.dag.is_only_way(arc));
+        let ways = path.iter().copied().zip(leaving);
+        let (arcs, bounds): (Vec<ArcId>, Vec<Option<u64>>) =
+            ways.filter(|&(arc, _)| !self.unrolled.dag.is_only_way(arc)).unzip();
         let size = (self.metric == Metric::BitRate).then_some(length);
-        self.split(subproblem, &arcs, |search, arc, decided| {
-            let Some(ticks) = bounds[&arc] else { return };
+        self.split(subproblem, &arcs, |search, index, decided| {
+            let Some(ticks) = bounds[index] else { return };
             let ticks = ticks.min(subproblem.ticks);
             let slowness = search.target.slowness(component, ticks, size);
             let bound = (slowness.min(subproblem.slowness), ticks);
@@ -127,23 +127,24 @@ impl<S: Solver> Search<S> {
     }
 
     /// Splits a subproblem into parts whose paths lack at least one of `arcs`: each part forbids
-    /// one of the arcs and requires the arcs before it. Calls `add` with the forbidden arc and the
-    /// decisions of each part. If the stop condition holds, queues the undivided subproblem too.
+    /// one of the arcs and requires the arcs before it. Calls `add` with the index of the forbidden
+    /// arc and the decisions of each part. If the stop condition holds, queues the undivided subproblem too.
     fn split(
         &mut self,
         subproblem: &Subproblem,
         arcs: &[ArcId],
-        add: impl Fn(&mut Self, ArcId, Decisions),
+        add: impl Fn(&mut Self, usize, Decisions),
     ) {
-        let required: BTreeSet<ArcId> =
+        let required: FxHashSet<ArcId> =
             decisions(&subproblem.decisions).filter(|d| d.required).map(|d| d.arc).collect();
         let mut before = subproblem.decisions.clone();
-        for &arc in arcs.iter().filter(|arc| !required.contains(arc)) {
+        let parts = arcs.iter().enumerate();
+        for (index, &arc) in parts.filter(|(_, arc)| !required.contains(arc)) {
             if self.unrolled.executor.pool.stop().reason().is_some() {
                 self.queue.push(subproblem.clone());
                 return;
             }
-            add(self, arc, decide(&before, arc, false));
+            add(self, index, decide(&before, arc, false));
             before = decide(&before, arc, true);
         }
     }

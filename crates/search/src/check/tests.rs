@@ -1,0 +1,67 @@
+use super::*;
+use proptest::prelude::*;
+
+/// Condition of an arc: a variable and the least value that it must have, or must not have.
+type Bound = Option<(usize, u64, bool)>;
+
+const VARIABLES: usize = 3;
+
+/// Returns a strategy for paths: the arcs that each one shares with the path before, as a share of
+/// 256, and the other arcs with their conditions.
+fn paths() -> impl Strategy<Value = Vec<(u8, Vec<Bound>)>> {
+    let bound = (0..VARIABLES, 1..40u64, any::<bool>());
+    let arcs = prop::collection::vec(prop::option::weighted(0.8, bound), 0..60);
+    prop::collection::vec((any::<u8>(), arcs), 1..20)
+}
+
+/// Adds a condition to the facts. Returns false if it contradicts them, and leaves them unchanged.
+fn assume(pool: &TermPool, facts: &mut Facts, term: TermId, position: usize) -> bool {
+    facts.assume(pool, term, true, Some(position as u32)).is_ok()
+}
+
+proptest! {
+    /// Checks that a trail has the facts of its path, wherever the paths before parted from it.
+    #[test]
+    fn a_trail_has_the_facts_of_its_path(paths in paths()) {
+        let mut pool = TermPool::new();
+        let variables: Vec<TermId> =
+            (0..VARIABLES).map(|_| pool.var("v", Domain::full(8))).collect();
+        let mut conditions: Vec<Option<TermId>> = Vec::new();
+        let (mut trail, mut path) = (Trail::default(), Vec::<ArcId>::new());
+        for (shared, arcs) in paths {
+            path.truncate(path.len() * usize::from(shared) / 256);
+            for bound in arcs {
+                path.push(ArcId::from(conditions.len()));
+                conditions.push(bound.map(|(variable, least, holds)| {
+                    let least = pool.constant(8, least);
+                    let less = pool.ult(variables[variable], least);
+                    if holds { pool.not(less) } else { less }
+                }));
+            }
+            trail.follow(&path);
+            let mut facts = trail.facts(&pool);
+            let mut expected = Facts::new();
+            let same = |facts: &Facts, expected: &Facts| {
+                variables.iter().all(|&variable| {
+                    facts.at_least(&pool, variable) == expected.at_least(&pool, variable)
+                        && facts.domain(&pool, variable) == expected.domain(&pool, variable)
+                })
+            };
+            for (position, arc) in path[..trail.path.len()].iter().enumerate() {
+                if let Some(term) = conditions[arc.index()] {
+                    assume(&pool, &mut expected, term, position);
+                }
+            }
+            prop_assert!(same(&facts, &expected));
+            for (position, &arc) in path.iter().enumerate().skip(trail.path.len()) {
+                trail.path.push(arc);
+                let Some(term) = conditions[arc.index()] else { continue };
+                if assume(&pool, &mut facts, term, position) {
+                    trail.push(TrailStep { term, position: position as u32 }, &facts);
+                }
+                assume(&pool, &mut expected, term, position);
+                prop_assert!(same(&facts, &expected));
+            }
+        }
+    }
+}
