@@ -161,11 +161,7 @@ def _predictions(common: _Common, held_out: Mask) -> list[_Predicted]:
         tried = candidates(trainings.rows)
     found = []
     for recipe in recipes:
-        tried = protocol.recipes
-        one = (
-            recipe
-            or select(trainings, candidates(trainings.rows) if tried is None else tried).recipe
-        )
+        one = recipe or select(trainings, tried).recipe
         stage = trainings.stage(one)
         folds = _FEW_FOLDS if one.baseline else FOLDS
         intervals = conformal(stage, trainings, count=folds)

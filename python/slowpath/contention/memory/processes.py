@@ -151,8 +151,10 @@ class Likelihood:
     def __init__(self, x: Floats, y: Floats, roughness: Roughness) -> None:
         rows, self.features = x.shape
         self._y, self._roughness = y, roughness
-        squares = (x[:, None, :] - x[None]) ** 2
-        self._squares = np.ascontiguousarray(squares.reshape(rows * rows, self.features).T)
+        columns = np.ascontiguousarray(x.T)
+        squares = columns[:, :, None] - columns[:, None, :]
+        squares *= squares
+        self._squares = squares.reshape(self.features, rows * rows)
 
     def kernel(self, theta: Floats) -> Floats:
         """Return the kernel matrix of the training rows, with noise added to its diagonal."""
