@@ -113,8 +113,8 @@ def buffer_job(
             view = json.dumps(_View(path, texts).of(args, options, folder, stopping))
         except (_Stopped, KeyboardInterrupt):
             view = None
-        gc.collect()  # the command line turns automatic collections off
         send(("done", view, _is_stuck()))
+        gc.collect()  # the command line turns automatic collections off
 
     return job
 

@@ -6,8 +6,8 @@ Commands that watch files use it to find the programs that a changed header affe
 import os
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from slowpath.core.inputs import replace_file
 from slowpath.core.programs.clang import CompilationError, SourceError
 from slowpath.core.programs.loading import load_program
 from slowpath.core.programs.p4 import included_files
@@ -89,9 +89,9 @@ def _overlay(folder: str, texts: Mapping[str, str]) -> tuple[str, str]:
     roots = []
     for number, (path, text) in enumerate(texts.items()):
         stored = os.path.join(folder, f"text{number}")
-        replace_file(stored, text.encode(errors="surrogateescape"))
+        Path(stored).write_bytes(text.encode(errors="surrogateescape"))
         roots.append({"type": "file", "name": path, "external-contents": stored})
     overlay = os.path.join(folder, "overlay.json")
     content = {"version": 0, "use-external-names": False, "roots": roots}
-    replace_file(overlay, json.dumps(content).encode())
+    Path(overlay).write_bytes(json.dumps(content).encode())
     return "-ivfsoverlay", overlay
